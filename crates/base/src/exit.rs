@@ -1,0 +1,32 @@
+//! The exit codes of the program: a documented interface for scripts.
+
+/// Why the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Ok = 0,
+    /// It failed for a reason that no other code names.
+    Failed = 1,
+    /// The command line asks for something that cannot be.
+    Usage = 2,
+    /// The plan file is invalid.
+    PlanInvalid = 3,
+    /// The machine, the target or the database is not fit for the request; the message names what.
+    Environment = 4,
+    /// The server died or failed while it was needed.
+    ServerFailed = 5,
+    /// A consistency check failed.
+    CheckFailed = 6,
+    /// A comparison found a regression.
+    Regression = 7,
+    /// The user interrupted; what was measured until then is kept.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}

@@ -1,0 +1,17 @@
+//! What every other room speaks: the words of the design, units, seeded random numbers, limits, exit codes, and the
+//! [`Session`] through which transactions reach a database.
+//!
+//! Nothing here has a dependency, opens a file or a socket, or knows MySQL.
+
+mod clock;
+mod exit;
+pub mod limits;
+mod random;
+mod session;
+mod units;
+
+pub use clock::{DateTime, now_utc_ns};
+pub use exit::Exit;
+pub use random::Random;
+pub use session::{Answer, Cell, Param, Row, RowSource, Session, SessionError, StatementId};
+pub use units::{Cents, Warehouses, parse_decimal};

@@ -1,0 +1,23 @@
+//! A limit on everything. Reaching one is an error or an event that is counted, never a silent cut.
+
+use std::time::Duration;
+
+/// Most warehouses that a request may name: a sanity bound (about 100 TB), far above any machine this drives.
+pub const WAREHOUSES_MAX: u32 = 1_000_000;
+/// Most connections of one run.
+pub const CONNECTIONS_MAX: u32 = 100_000;
+/// Longest wait for a connection to be accepted and logged in.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long after the end of the window a transaction may still run before its connection is given up as in doubt.
+/// Above InnoDB's default lock wait timeout of 50 s, so that a waiting transaction ends by the server's own rule.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has 2,000 with no pause.
+pub const TRIES_MAX: u32 = 100;
+/// Largest answer that a session buffers, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Offending rows that a check keeps as examples.
+pub const OFFENDING_ROWS_MAX: usize = 10;
+/// Bytes of the server's error log kept with a result or shown in an error.
+pub const LOG_TAIL_BYTES: usize = 16 << 10;
+/// Largest latency that histograms hold; anything above is counted apart.
+pub const LATENCY_MAX: Duration = Duration::from_secs(3600);

@@ -1,0 +1,282 @@
+//! What a transaction needs of a database connection, and nothing of how a driver does it.
+//!
+//! Answers are decoded into buffers that the session reuses, so a statement allocates nothing after warm-up; the rows
+//! of an answer are read before the next statement is sent, which the borrow checker enforces.
+
+use crate::{Cents, DateTime, parse_decimal};
+use std::fmt;
+use std::future::Future;
+
+/// A prepared statement of one session; valid for the session that prepared it only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementId(pub u32);
+
+/// A parameter of a prepared statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Param<'a> {
+    Null,
+    Int(i64),
+    /// Travels as an exact decimal: the server computes `column + ?` without floating point.
+    Cents(Cents),
+    Text(&'a [u8]),
+    Time(DateTime),
+}
+
+impl From<u32> for Param<'_> {
+    fn from(value: u32) -> Self {
+        Param::Int(i64::from(value))
+    }
+}
+
+impl From<Cents> for Param<'_> {
+    fn from(value: Cents) -> Self {
+        Param::Cents(value)
+    }
+}
+
+/// One decoded value of an answer. Text, decimals and dates are ranges of the answer's bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    Null,
+    Int(i64),
+    Bytes { start: u32, len: u32 },
+}
+
+/// A whole answer: a count of affected rows, or rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// Rows that an INSERT, UPDATE or DELETE changed or found (sessions count found rows, so that an UPDATE which
+    /// changes nothing still tells that its row exists; clause 2.3.6).
+    pub affected_rows: u64,
+    /// Columns of each row; 0 where the statement returns no rows.
+    pub width: usize,
+    /// `width` cells for each row, row after row.
+    pub cells: &'a [Cell],
+    /// What [`Cell::Bytes`] points into.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Answer<'a> {
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        if self.width == 0 {
+            0
+        } else {
+            self.cells.len() / self.width
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The row at `index`, where there are so many.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<Row<'a>> {
+        let start = index.checked_mul(self.width)?;
+        let cells = self.cells.get(start..start + self.width)?;
+        (self.width > 0).then_some(Row {
+            cells,
+            bytes: self.bytes,
+        })
+    }
+
+    /// All rows, first to last.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
+        let bytes = self.bytes;
+        self.cells
+            .chunks_exact(self.width.max(1))
+            .map(move |cells| Row { cells, bytes })
+    }
+}
+
+/// One row of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    cells: &'a [Cell],
+    bytes: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    fn unexpected(&self, column: usize, wanted: &str) -> SessionError {
+        SessionError::Unexpected(format!(
+            "column {} of the answer is {}, not {wanted}; the schema is not the one that this program works on",
+            column + 1,
+            match self.cells.get(column) {
+                None => "missing".to_owned(),
+                Some(Cell::Null) => "NULL".to_owned(),
+                Some(Cell::Int(value)) => format!("the integer {value}"),
+                Some(Cell::Bytes { .. }) => "text".to_owned(),
+            }
+        ))
+    }
+
+    /// Is this column NULL?
+    #[must_use]
+    pub fn is_null(&self, column: usize) -> bool {
+        matches!(self.cells.get(column), Some(Cell::Null))
+    }
+
+    /// An integer, from an integer column or from integer text.
+    ///
+    /// # Errors
+    /// [`SessionError::Unexpected`] where the column is NULL, missing or no integer.
+    #[inline]
+    pub fn int(&self, column: usize) -> Result<i64, SessionError> {
+        match self.cells.get(column) {
+            Some(Cell::Int(value)) => Ok(*value),
+            Some(Cell::Bytes { .. }) => self.decimal(column, 0),
+            _ => Err(self.unexpected(column, "an integer")),
+        }
+    }
+
+    /// A decimal as an integer of `scale` decimals.
+    ///
+    /// # Errors
+    /// [`SessionError::Unexpected`] where the column is NULL, missing or no decimal of that scale.
+    #[inline]
+    pub fn decimal(&self, column: usize, scale: u32) -> Result<i64, SessionError> {
+        let parsed = match self.cells.get(column) {
+            Some(Cell::Int(value)) => value.checked_mul(10_i64.pow(scale)),
+            Some(Cell::Bytes { .. }) => parse_decimal(self.bytes(column)?, scale),
+            _ => None,
+        };
+        parsed.ok_or_else(|| self.unexpected(column, "a decimal"))
+    }
+
+    /// An amount of money.
+    ///
+    /// # Errors
+    /// As [`Row::decimal`].
+    #[inline]
+    pub fn cents(&self, column: usize) -> Result<Cents, SessionError> {
+        self.decimal(column, 2).map(Cents)
+    }
+
+    /// The bytes of a text, decimal or date column.
+    ///
+    /// # Errors
+    /// [`SessionError::Unexpected`] where the column is NULL, missing or an integer of the binary protocol.
+    #[inline]
+    pub fn bytes(&self, column: usize) -> Result<&'a [u8], SessionError> {
+        match self.cells.get(column) {
+            Some(Cell::Bytes { start, len }) => {
+                let start = *start as usize;
+                Ok(&self.bytes[start..start + *len as usize])
+            }
+            _ => Err(self.unexpected(column, "text")),
+        }
+    }
+
+    /// Any column as text for people; NULL is `NULL`.
+    #[must_use]
+    pub fn text(&self, column: usize) -> String {
+        match self.cells.get(column) {
+            Some(Cell::Int(value)) => value.to_string(),
+            Some(Cell::Bytes { .. }) => {
+                String::from_utf8_lossy(self.bytes(column).unwrap_or_default()).into_owned()
+            }
+            _ => "NULL".to_owned(),
+        }
+    }
+}
+
+/// Rows on their way into a table, as the text that LOAD DATA reads: tab between fields, newline after each row.
+pub trait RowSource {
+    /// Appends the next rows to `buffer` (some hundred KiB at most) and returns true; false where there are no more.
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> bool;
+}
+
+/// Why a statement has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionError {
+    /// The server refused or failed it. The session is usable.
+    Server {
+        code: u16,
+        sqlstate: String,
+        message: String,
+    },
+    /// The connection is gone; whether the statement took effect is unknown. The session is useless.
+    Lost(String),
+    /// The answer is not of the form that was asked for. The session's state is unknown.
+    Unexpected(String),
+}
+
+impl SessionError {
+    /// ER_LOCK_DEADLOCK: the server has rolled the transaction back.
+    #[must_use]
+    pub fn is_deadlock(&self) -> bool {
+        self.code() == Some(1213)
+    }
+
+    /// ER_LOCK_WAIT_TIMEOUT: the server has rolled back the statement only, unless innodb_rollback_on_timeout is on.
+    #[must_use]
+    pub fn is_lock_wait_timeout(&self) -> bool {
+        self.code() == Some(1205)
+    }
+
+    /// The server's error number, where the server spoke.
+    #[must_use]
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            SessionError::Server { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SessionError::Server {
+                code,
+                sqlstate,
+                message,
+            } => {
+                write!(f, "server error {code} ({sqlstate}): {message}")
+            }
+            SessionError::Lost(what) => write!(f, "connection lost: {what}"),
+            SessionError::Unexpected(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for SessionError {}
+
+/// One client connection to a database. Futures of a session stay on the thread that made them.
+pub trait Session {
+    /// Runs a prepared statement and reads its whole answer.
+    ///
+    /// # Errors
+    /// Any [`SessionError`]; only after [`SessionError::Server`] may the session be used again.
+    fn execute(
+        &mut self,
+        statement: StatementId,
+        params: &[Param<'_>],
+    ) -> impl Future<Output = Result<Answer<'_>, SessionError>>;
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
+
+    /// Runs SQL text as it stands: set-up, checks, and what cannot be prepared.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer<'_>, SessionError>>;
+
+    /// Runs a LOAD DATA LOCAL INFILE statement and answers the server's request for the file with `rows`. Returns the
+    /// rows stored.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn load_local(
+        &mut self,
+        sql: &str,
+        rows: &mut dyn RowSource,
+    ) -> impl Future<Output = Result<u64, SessionError>>;
+}

@@ -1,0 +1,102 @@
+//! Quantities that would be bare numbers otherwise.
+
+use std::fmt;
+
+/// A number of warehouses, the size of a TPC-C database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Warehouses(pub u32);
+
+impl fmt::Display for Warehouses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An exact amount of money in hundredths (clause 1.4.12: money is never floating point, in the client either).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cents(pub i64);
+
+impl fmt::Display for Cents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let units = self.0.unsigned_abs();
+        write!(f, "{sign}{}.{:02}", units / 100, units % 100)
+    }
+}
+
+/// Parses decimal text such as `-10.5` into an integer of `scale` decimals (`-1050` at scale 2). Excess decimals must
+/// be zeros. `None` where the text is not a decimal or does not fit.
+#[must_use]
+pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let mut value: i64 = 0;
+    let mut decimals: Option<u32> = None;
+    let mut any = false;
+    for &c in digits {
+        match (c, decimals) {
+            (b'.', None) => decimals = Some(0),
+            (b'0'..=b'9', Some(n)) if n >= scale => {
+                if c != b'0' {
+                    return None;
+                }
+            }
+            (b'0'..=b'9', _) => {
+                any = true;
+                value = value.checked_mul(10)?.checked_add(i64::from(c - b'0'))?;
+                decimals = decimals.map(|n| n + 1);
+            }
+            _ => return None,
+        }
+    }
+    if !any {
+        return None;
+    }
+    for _ in decimals.unwrap_or(0)..scale {
+        value = value.checked_mul(10)?;
+    }
+    Some(if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cents, parse_decimal};
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(parse_decimal(b"300000.00", 2), Some(30_000_000));
+        assert_eq!(parse_decimal(b"-10.5", 2), Some(-1_050));
+        assert_eq!(parse_decimal(b"0.1234", 4), Some(1_234));
+        assert_eq!(parse_decimal(b"7", 2), Some(700));
+        assert_eq!(parse_decimal(b"7.1200", 2), Some(712));
+        for bad in [
+            &b""[..],
+            b"-",
+            b".",
+            b"1.2.3",
+            b"1e3",
+            b"7.123",
+            b"99999999999999999999",
+        ] {
+            assert_eq!(
+                parse_decimal(bad, 2),
+                None,
+                "{}",
+                String::from_utf8_lossy(bad)
+            );
+        }
+    }
+
+    #[test]
+    fn cents_read_as_money() {
+        assert_eq!(Cents(-5).to_string(), "-0.05");
+        assert_eq!(Cents(123_456).to_string(), "1234.56");
+        assert_eq!(
+            parse_decimal(Cents(-98_765).to_string().as_bytes(), 2),
+            Some(-98_765)
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! The plan file: validation and expansion to cells. An empty room, built by the labs issue.

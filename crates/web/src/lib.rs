@@ -1,0 +1,1 @@
+//! `mydyno serve`. An empty room.

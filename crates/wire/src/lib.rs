@@ -1,0 +1,5 @@
+//! `Session` over the MySQL protocol.
+
+mod options;
+
+pub use options::{Address, ConnectOptions, Password, Tls};
