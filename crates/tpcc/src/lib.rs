@@ -1,1 +1,10 @@
-//! tpcc
+//! TPC-C by its clauses: schema, random rules, population, transactions, consistency checks.
+//!
+//! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
+//! [`base::Session`].
+
+pub mod random;
+pub mod schema;
+
+pub use random::{Constants, RunConstants};
+pub use schema::Table;

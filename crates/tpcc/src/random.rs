@@ -1,0 +1,350 @@
+//! TPC-C's random rules: NURand and its constants (clause 2.1.6), last names (4.3.2.3), random text (4.3.2.2).
+//!
+//! Everything draws from a [`Random`] that the caller seeds, so that a seed names its data to the byte (contract 7).
+
+use base::Random;
+
+/// First step of every path of this crate, so that no stream of the population is one of the driver's.
+const PATH_CONSTANTS: u64 = 0x7470_6363_0000_0001;
+
+/// Largest C of NURand for C_LAST (clause 2.1.6: C lies in 0..=A).
+pub const C_LAST_MAX: u32 = 255;
+/// Largest C of NURand for C_ID.
+pub const C_ID_MAX: u32 = 1023;
+/// Largest C of NURand for OL_I_ID.
+pub const OL_I_ID_MAX: u32 = 8191;
+
+/// NURand(a, low, high) with constant `c` (clause 2.1.6): a skewed number in `low..=high`.
+#[inline]
+pub fn nurand(random: &mut Random, a: u32, low: u32, high: u32, c: u32) -> u32 {
+    (((random.between(0, a) | random.between(low, high)) + c) % (high - low + 1)) + low
+}
+
+/// The NURand constant of the population. The load draws last names only, so there is one (clause 4.3.3.1); it is
+/// kept in `mydyno_meta`, because a run may not choose its own freely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constants {
+    /// C_load: the C of NURand for C_LAST while populating, 0..=255.
+    pub c_last: u32,
+}
+
+impl Constants {
+    /// Draws C_load from the seed of the population.
+    #[must_use]
+    pub fn for_load(seed: u64) -> Constants {
+        Constants {
+            c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0, C_LAST_MAX),
+        }
+    }
+
+    /// The number of a last name, 0..=999, of customers 1001..=3000 of a district.
+    #[inline]
+    pub fn last_name_number(self, random: &mut Random) -> u32 {
+        nurand(random, 255, 0, 999, self.c_last)
+    }
+}
+
+/// The NURand constants of one run: the same for every connection and process of it (clause 2.1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunConstants {
+    /// C_run: for C_LAST, 0..=255, legal beside the database's C_load.
+    pub c_last: u32,
+    /// For C_ID, 0..=1023.
+    pub c_id: u32,
+    /// For OL_I_ID, 0..=8191.
+    pub ol_i_id: u32,
+}
+
+impl RunConstants {
+    /// Draws the constants of a run from its seed. `c_load` is that of the database (`Database::c_load`);
+    /// without one (another tool loaded it) C_run is any constant and clause 2.1.6.1 cannot be shown to hold.
+    #[must_use]
+    pub fn for_run(c_load: Option<u32>, seed: u64) -> RunConstants {
+        let mut random = Random::new(seed, &[PATH_CONSTANTS, 1]);
+        RunConstants {
+            c_last: match c_load {
+                Some(c_load) => legal_run_constant(c_load, &mut random),
+                None => random.between(0, C_LAST_MAX),
+            },
+            c_id: random.between(0, C_ID_MAX),
+            ol_i_id: random.between(0, OL_I_ID_MAX),
+        }
+    }
+
+    /// The number of a last name, 0..=999 (clauses 2.5.1.2, 2.6.1.2).
+    #[inline]
+    pub fn last_name_number(self, random: &mut Random) -> u32 {
+        nurand(random, 255, 0, 999, self.c_last)
+    }
+
+    /// A customer's id, 1..=3000 (clauses 2.4.1.2, 2.5.1.2, 2.6.1.2).
+    #[inline]
+    pub fn customer(self, random: &mut Random) -> u32 {
+        nurand(random, 1023, 1, 3000, self.c_id)
+    }
+
+    /// An item's id, 1..=100000 (clause 2.4.1.5).
+    #[inline]
+    pub fn item(self, random: &mut Random) -> u32 {
+        nurand(random, 8191, 1, 100_000, self.ol_i_id)
+    }
+}
+
+/// Clause 2.1.6.1: |C_load - C_run| must be in 65..=119, but not 96 and not 112.
+#[must_use]
+pub fn is_legal_pair(c_load: u32, c_run: u32) -> bool {
+    let delta = c_load.abs_diff(c_run);
+    (65..=119).contains(&delta) && delta != 96 && delta != 112
+}
+
+/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1). Each `c_load` has some.
+pub fn legal_run_constant(c_load: u32, random: &mut Random) -> u32 {
+    let legal = || (0..=C_LAST_MAX).filter(|&c_run| is_legal_pair(c_load, c_run));
+    let count = u32::try_from(legal().count()).unwrap_or(0).max(1);
+    // A C_load above 374 has no legal partner; only a forged mydyno_meta holds one, and then no choice is right.
+    legal()
+        .nth(random.below(count) as usize)
+        .unwrap_or(C_LAST_MAX)
+}
+
+const SYLLABLES: [&[u8]; 10] = [
+    b"BAR", b"OUGHT", b"ABLE", b"PRI", b"PRES", b"ESE", b"ANTI", b"CALLY", b"ATION", b"EING",
+];
+/// Longest name: three syllables of five letters.
+const NAME_BYTES_MAX: usize = 15;
+/// Each name, its length in the last byte.
+static LAST_NAMES: [[u8; NAME_BYTES_MAX + 1]; 1000] = last_names();
+
+const fn last_names() -> [[u8; NAME_BYTES_MAX + 1]; 1000] {
+    let mut names = [[0; NAME_BYTES_MAX + 1]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let digits = [number / 100, number / 10 % 10, number % 10];
+        let mut len = 0;
+        let mut d = 0;
+        while d < 3 {
+            let syllable = SYLLABLES[digits[d]];
+            let mut i = 0;
+            while i < syllable.len() {
+                names[number][len] = syllable[i];
+                len += 1;
+                i += 1;
+            }
+            d += 1;
+        }
+        names[number][NAME_BYTES_MAX] = len as u8;
+        number += 1;
+    }
+    names
+}
+
+/// The last name of `number`, 0..=999: a syllable for each decimal digit, most significant first (clause 4.3.2.3).
+#[inline]
+#[must_use]
+pub fn last_name(number: u32) -> &'static [u8] {
+    let name = &LAST_NAMES[number as usize];
+    &name[..usize::from(name[NAME_BYTES_MAX])]
+}
+
+/// 0-9, A-Z, a-z by index, computed instead of looked up so that the compiler can use vector instructions.
+#[inline]
+fn alphanumeric(index: u16) -> u8 {
+    let upper = if index > 9 { 7 } else { 0 };
+    let lower = if index > 35 { 6 } else { 0 };
+    (index + 48 + upper + lower) as u8
+}
+
+#[inline]
+fn decimal_digit(index: u16) -> u8 {
+    (index + 48) as u8
+}
+
+#[inline]
+fn upper_letter(index: u16) -> u8 {
+    (index + 65) as u8
+}
+
+/// Eight characters of an alphabet of `SIZE`, from two draws. Multiply and shift of 16 bits: characters differ in
+/// probability by less than 0.1 %.
+#[inline]
+fn block<const SIZE: u32>(random: &mut Random, character: impl Fn(u16) -> u8) -> [u8; 8] {
+    let (a, b) = (random.bits(), random.bits());
+    let parts: [u16; 8] = [
+        a as u16,
+        (a >> 16) as u16,
+        (a >> 32) as u16,
+        (a >> 48) as u16,
+        b as u16,
+        (b >> 16) as u16,
+        (b >> 32) as u16,
+        (b >> 48) as u16,
+    ];
+    parts.map(|part| character(((u32::from(part) * SIZE) >> 16) as u16))
+}
+
+#[inline]
+fn extend<const SIZE: u32>(
+    out: &mut Vec<u8>,
+    random: &mut Random,
+    len: usize,
+    character: impl Fn(u16) -> u8 + Copy,
+) {
+    let end = out.len() + len;
+    for _ in 0..len.div_ceil(8) {
+        // Whole blocks and one cut are faster than a copy of a length that is not known.
+        out.extend_from_slice(&block::<SIZE>(random, character));
+    }
+    out.truncate(end);
+}
+
+/// Appends `len` random characters of a-z, A-Z, 0-9: the body of an a-string (clause 4.3.2.2).
+#[inline]
+pub fn write_alphanumeric(out: &mut Vec<u8>, random: &mut Random, len: usize) {
+    extend::<62>(out, random, len, alphanumeric);
+}
+
+/// Appends an a-string of a random length in `low..=high` (clause 4.3.2.2).
+#[inline]
+pub fn write_a_string(out: &mut Vec<u8>, random: &mut Random, low: u32, high: u32) {
+    let len = random.between(low, high) as usize;
+    write_alphanumeric(out, random, len);
+}
+
+/// Appends `len` random decimal digits: an n-string (clause 4.3.2.2).
+#[inline]
+pub fn write_n_string(out: &mut Vec<u8>, random: &mut Random, len: usize) {
+    extend::<10>(out, random, len, decimal_digit);
+}
+
+/// Appends `len` random letters A-Z.
+#[inline]
+pub fn write_letters(out: &mut Vec<u8>, random: &mut Random, len: usize) {
+    extend::<26>(out, random, len, upper_letter);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_names_by_syllables() {
+        assert_eq!(last_name(371), b"PRICALLYOUGHT");
+        assert_eq!(last_name(40), b"BARPRESBAR");
+        assert_eq!(last_name(0), b"BARBARBAR");
+        assert_eq!(last_name(999), b"EINGEINGEING");
+        assert_eq!(last_name(777).len(), NAME_BYTES_MAX);
+        let distinct: std::collections::BTreeSet<_> = (0..1000).map(last_name).collect();
+        assert_eq!(distinct.len(), 1000);
+    }
+
+    #[test]
+    fn legal_pairs_are_53_deltas() {
+        let legal: Vec<u32> = (0..=255).filter(|&c| is_legal_pair(0, c)).collect();
+        assert_eq!(legal.len(), 53);
+        assert!(legal.contains(&65) && legal.contains(&119));
+        for bad in [0, 64, 96, 112, 120] {
+            assert!(!legal.contains(&bad), "{bad}");
+        }
+        assert!(is_legal_pair(157, 223) && is_legal_pair(223, 157));
+    }
+
+    #[test]
+    fn every_load_constant_gets_a_legal_run_constant() {
+        for c_load in 0..=C_LAST_MAX {
+            for seed in 0..20 {
+                let constants = RunConstants::for_run(Some(c_load), seed);
+                assert!(
+                    is_legal_pair(c_load, constants.c_last),
+                    "{c_load} {constants:?}"
+                );
+                assert!(constants.c_last <= C_LAST_MAX);
+                assert!(constants.c_id <= C_ID_MAX && constants.ol_i_id <= OL_I_ID_MAX);
+            }
+        }
+        assert!(RunConstants::for_run(Some(9_999), 1).c_last <= C_LAST_MAX);
+        let load: std::collections::BTreeSet<_> =
+            (0..1000).map(|s| Constants::for_load(s).c_last).collect();
+        assert!(load.len() > 240 && load.iter().all(|&c| c <= C_LAST_MAX));
+    }
+
+    #[test]
+    fn nurand_stays_in_range_and_is_skewed() {
+        let mut random = Random::new(1, &[]);
+        let constants = RunConstants::for_run(Some(157), 1);
+        let mut seen = vec![0u32; 3001];
+        for _ in 0..300_000 {
+            seen[constants.customer(&mut random) as usize] += 1;
+            assert!((1..=100_000).contains(&constants.item(&mut random)));
+            assert!(constants.last_name_number(&mut random) <= 999);
+        }
+        assert_eq!(seen[0], 0);
+        // Uniform would give 100 each, with a maximum near 140; NURand's favourites have many times that.
+        assert!(seen.iter().max().is_some_and(|&n| n > 500));
+        assert!(seen[1..].iter().filter(|&&n| n > 0).count() > 2_500);
+    }
+
+    #[test]
+    fn nurand_by_hand() {
+        // With a = 0 the OR keeps the uniform part, so that the constant only rotates the range.
+        let mut random = Random::new(5, &[]);
+        let mut same = Random::new(5, &[]);
+        for _ in 0..1000 {
+            same.between(0, 0);
+            let plain = same.between(10, 19);
+            assert_eq!(
+                nurand(&mut random, 0, 10, 19, 3),
+                10 + (plain + 3) % 10,
+                "{plain}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_is_of_its_alphabet_and_near_uniform() {
+        let mut random = Random::new(2, &[]);
+        let mut text = Vec::new();
+        write_alphanumeric(&mut text, &mut random, 620_000);
+        assert_eq!(text.len(), 620_000);
+        let mut seen = [0u32; 256];
+        text.iter().for_each(|&c| seen[usize::from(c)] += 1);
+        for c in 0..=255u8 {
+            let n = seen[usize::from(c)];
+            if c.is_ascii_alphanumeric() {
+                // 10,000 expected, standard deviation 100.
+                assert!((9_500..10_500).contains(&n), "{c} {n}");
+            } else {
+                assert_eq!(n, 0, "{c}");
+            }
+        }
+        for len in 0..40 {
+            text.clear();
+            write_n_string(&mut text, &mut random, len);
+            assert!(text.len() == len && text.iter().all(u8::is_ascii_digit));
+            text.clear();
+            write_letters(&mut text, &mut random, len);
+            assert!(text.len() == len && text.iter().all(u8::is_ascii_uppercase));
+        }
+    }
+
+    #[test]
+    fn a_strings_have_every_length() {
+        let mut random = Random::new(3, &[]);
+        let mut seen = [0u32; 32];
+        for _ in 0..11_000 {
+            let mut text = Vec::new();
+            write_a_string(&mut text, &mut random, 14, 24);
+            seen[text.len()] += 1;
+        }
+        // 1,000 expected for each of 11 lengths, standard deviation 30.
+        for (len, &n) in seen.iter().enumerate() {
+            assert!(
+                if (14..=24).contains(&len) {
+                    (850..1150).contains(&n)
+                } else {
+                    n == 0
+                },
+                "{len} {n}"
+            );
+        }
+    }
+}

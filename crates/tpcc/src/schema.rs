@@ -1,0 +1,561 @@
+//! The nine tables of clause 1.3 as InnoDB tables, their keys, indexes and foreign keys.
+//!
+//! Names and order of columns are those of tpcc-mysql's `create_table.sql`, so that its programs run on our database and
+//! ours on theirs; our types are wider where its own are too narrow (taxes and discounts of four decimals, warehouse
+//! numbers above 32,767, counters that outlive a long run).
+//!
+//! Character set: every table is `latin1` with collation `latin1_bin`, whatever the server's default. Every value of
+//! TPC-C is ASCII, so this costs nothing in meaning, and it makes rows the same bytes on every engine and version
+//! (default `latin1` in MySQL 5.7, `utf8mb4` in 8.0), orders names the same way (the row at position ceil(n/2) by c_first
+//! is the same customer everywhere), tells ORIGINAL from original (clause 2.4.2.2), and spares the server conversions.
+//!
+//! Secondary indexes and foreign keys come after the rows: one ALTER builds all indexes of a table by sorting, which
+//! is several times faster than keeping them while rows arrive.
+
+use std::fmt;
+
+/// Districts of a warehouse (clause 1.2.1).
+pub const DISTRICTS: u32 = 10;
+/// Customers of a district (clause 1.2.1); as many orders and history rows are loaded.
+pub const CUSTOMERS: u32 = 3_000;
+/// Items, and stock rows of a warehouse (clause 1.2.1).
+pub const ITEMS: u32 = 100_000;
+/// Lowest order of a district that is not delivered yet at load (clause 4.3.3.1).
+pub const FIRST_OPEN_ORDER: u32 = 2_101;
+
+/// A table of TPC-C, in an order in which rows may be loaded with foreign keys checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    Item,
+    Warehouse,
+    District,
+    Stock,
+    Customer,
+    History,
+    Orders,
+    NewOrders,
+    OrderLine,
+}
+
+/// How a column's value is written in SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Integer or decimal: bare.
+    Number,
+    /// Characters: quoted.
+    Text,
+    /// DATETIME: quoted.
+    Time,
+}
+
+/// A column: its name and its type as DDL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: &'static str,
+    pub ddl: &'static str,
+}
+
+impl Column {
+    /// How its values are written.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        if self.ddl.starts_with("DATETIME") {
+            Kind::Time
+        } else if self.ddl.contains("CHAR") {
+            Kind::Text
+        } else {
+            Kind::Number
+        }
+    }
+}
+
+/// Columns of one table, from pairs of name and type.
+macro_rules! columns {
+    ($($name:ident $ddl:literal),+ $(,)?) => {
+        &[$(Column { name: stringify!($name), ddl: $ddl }),+]
+    };
+}
+
+const ITEM: &[Column] = columns![
+    i_id "INT NOT NULL",
+    i_im_id "INT NOT NULL",
+    i_name "VARCHAR(24) NOT NULL",
+    i_price "DECIMAL(5,2) NOT NULL",
+    i_data "VARCHAR(50) NOT NULL",
+];
+
+const WAREHOUSE: &[Column] = columns![
+    w_id "INT NOT NULL",
+    w_name "VARCHAR(10) NOT NULL",
+    w_street_1 "VARCHAR(20) NOT NULL",
+    w_street_2 "VARCHAR(20) NOT NULL",
+    w_city "VARCHAR(20) NOT NULL",
+    w_state "CHAR(2) NOT NULL",
+    w_zip "CHAR(9) NOT NULL",
+    w_tax "DECIMAL(4,4) NOT NULL",
+    w_ytd "DECIMAL(12,2) NOT NULL",
+];
+
+const DISTRICT: &[Column] = columns![
+    d_id "TINYINT NOT NULL",
+    d_w_id "INT NOT NULL",
+    d_name "VARCHAR(10) NOT NULL",
+    d_street_1 "VARCHAR(20) NOT NULL",
+    d_street_2 "VARCHAR(20) NOT NULL",
+    d_city "VARCHAR(20) NOT NULL",
+    d_state "CHAR(2) NOT NULL",
+    d_zip "CHAR(9) NOT NULL",
+    d_tax "DECIMAL(4,4) NOT NULL",
+    d_ytd "DECIMAL(12,2) NOT NULL",
+    d_next_o_id "INT NOT NULL",
+];
+
+const STOCK: &[Column] = columns![
+    s_i_id "INT NOT NULL",
+    s_w_id "INT NOT NULL",
+    s_quantity "SMALLINT NOT NULL",
+    s_dist_01 "CHAR(24) NOT NULL",
+    s_dist_02 "CHAR(24) NOT NULL",
+    s_dist_03 "CHAR(24) NOT NULL",
+    s_dist_04 "CHAR(24) NOT NULL",
+    s_dist_05 "CHAR(24) NOT NULL",
+    s_dist_06 "CHAR(24) NOT NULL",
+    s_dist_07 "CHAR(24) NOT NULL",
+    s_dist_08 "CHAR(24) NOT NULL",
+    s_dist_09 "CHAR(24) NOT NULL",
+    s_dist_10 "CHAR(24) NOT NULL",
+    s_ytd "DECIMAL(8,0) NOT NULL",
+    s_order_cnt "INT NOT NULL",
+    s_remote_cnt "INT NOT NULL",
+    s_data "VARCHAR(50) NOT NULL",
+];
+
+const CUSTOMER: &[Column] = columns![
+    c_id "INT NOT NULL",
+    c_d_id "TINYINT NOT NULL",
+    c_w_id "INT NOT NULL",
+    c_first "VARCHAR(16) NOT NULL",
+    c_middle "CHAR(2) NOT NULL",
+    c_last "VARCHAR(16) NOT NULL",
+    c_street_1 "VARCHAR(20) NOT NULL",
+    c_street_2 "VARCHAR(20) NOT NULL",
+    c_city "VARCHAR(20) NOT NULL",
+    c_state "CHAR(2) NOT NULL",
+    c_zip "CHAR(9) NOT NULL",
+    c_phone "CHAR(16) NOT NULL",
+    c_since "DATETIME NOT NULL",
+    c_credit "CHAR(2) NOT NULL",
+    c_credit_lim "DECIMAL(12,2) NOT NULL",
+    c_discount "DECIMAL(4,4) NOT NULL",
+    c_balance "DECIMAL(12,2) NOT NULL",
+    c_ytd_payment "DECIMAL(12,2) NOT NULL",
+    c_payment_cnt "INT NOT NULL",
+    c_delivery_cnt "INT NOT NULL",
+    c_data "VARCHAR(500) NOT NULL",
+];
+
+const HISTORY: &[Column] = columns![
+    h_c_id "INT NOT NULL",
+    h_c_d_id "TINYINT NOT NULL",
+    h_c_w_id "INT NOT NULL",
+    h_d_id "TINYINT NOT NULL",
+    h_w_id "INT NOT NULL",
+    h_date "DATETIME NOT NULL",
+    h_amount "DECIMAL(6,2) NOT NULL",
+    h_data "VARCHAR(24) NOT NULL",
+];
+
+const ORDERS: &[Column] = columns![
+    o_id "INT NOT NULL",
+    o_d_id "TINYINT NOT NULL",
+    o_w_id "INT NOT NULL",
+    o_c_id "INT NOT NULL",
+    o_entry_d "DATETIME NOT NULL",
+    o_carrier_id "TINYINT",
+    o_ol_cnt "TINYINT NOT NULL",
+    o_all_local "TINYINT NOT NULL",
+];
+
+const NEW_ORDERS: &[Column] = columns![
+    no_o_id "INT NOT NULL",
+    no_d_id "TINYINT NOT NULL",
+    no_w_id "INT NOT NULL",
+];
+
+const ORDER_LINE: &[Column] = columns![
+    ol_o_id "INT NOT NULL",
+    ol_d_id "TINYINT NOT NULL",
+    ol_w_id "INT NOT NULL",
+    ol_number "TINYINT NOT NULL",
+    ol_i_id "INT NOT NULL",
+    ol_supply_w_id "INT NOT NULL",
+    ol_delivery_d "DATETIME",
+    ol_quantity "TINYINT NOT NULL",
+    ol_amount "DECIMAL(6,2) NOT NULL",
+    ol_dist_info "CHAR(24) NOT NULL",
+];
+
+impl Table {
+    /// All tables, parents before children.
+    pub const ALL: [Table; 9] = [
+        Table::Item,
+        Table::Warehouse,
+        Table::District,
+        Table::Stock,
+        Table::Customer,
+        Table::History,
+        Table::Orders,
+        Table::NewOrders,
+        Table::OrderLine,
+    ];
+
+    /// Its name in the database.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Item => "item",
+            Table::Warehouse => "warehouse",
+            Table::District => "district",
+            Table::Stock => "stock",
+            Table::Customer => "customer",
+            Table::History => "history",
+            Table::Orders => "orders",
+            Table::NewOrders => "new_orders",
+            Table::OrderLine => "order_line",
+        }
+    }
+
+    /// The table of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Table> {
+        Table::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// Its columns, in order (clause 1.3.1).
+    #[must_use]
+    pub fn columns(self) -> &'static [Column] {
+        match self {
+            Table::Item => ITEM,
+            Table::Warehouse => WAREHOUSE,
+            Table::District => DISTRICT,
+            Table::Stock => STOCK,
+            Table::Customer => CUSTOMER,
+            Table::History => HISTORY,
+            Table::Orders => ORDERS,
+            Table::NewOrders => NEW_ORDERS,
+            Table::OrderLine => ORDER_LINE,
+        }
+    }
+
+    /// The columns of its primary key, in order. HISTORY has none (clause 1.3.1).
+    #[must_use]
+    pub fn primary_key(self) -> &'static [&'static str] {
+        match self {
+            Table::Item => &["i_id"],
+            Table::Warehouse => &["w_id"],
+            Table::District => &["d_w_id", "d_id"],
+            Table::Stock => &["s_w_id", "s_i_id"],
+            Table::Customer => &["c_w_id", "c_d_id", "c_id"],
+            Table::History => &[],
+            Table::Orders => &["o_w_id", "o_d_id", "o_id"],
+            Table::NewOrders => &["no_w_id", "no_d_id", "no_o_id"],
+            Table::OrderLine => &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
+        }
+    }
+
+    /// The column that holds the warehouse of a row's chunk. ITEM belongs to no warehouse.
+    #[must_use]
+    pub fn warehouse_column(self) -> Option<&'static str> {
+        match self {
+            Table::Item => None,
+            Table::Warehouse => Some("w_id"),
+            Table::District => Some("d_w_id"),
+            Table::Stock => Some("s_w_id"),
+            Table::Customer => Some("c_w_id"),
+            Table::History => Some("h_w_id"),
+            Table::Orders => Some("o_w_id"),
+            Table::NewOrders => Some("no_w_id"),
+            Table::OrderLine => Some("ol_w_id"),
+        }
+    }
+
+    fn column_list(self) -> String {
+        let names: Vec<_> = self.columns().iter().map(|column| column.name).collect();
+        names.join(",")
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What ends each CREATE TABLE; see the head of this file for the character set.
+const TABLE_OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin";
+
+/// CREATE TABLE of one table with its primary key and nothing else, for the load.
+#[must_use]
+pub fn create_sql(table: Table) -> String {
+    let mut parts: Vec<String> = table
+        .columns()
+        .iter()
+        .map(|column| format!("{} {}", column.name, column.ddl))
+        .collect();
+    if !table.primary_key().is_empty() {
+        parts.push(format!("PRIMARY KEY ({})", table.primary_key().join(",")));
+    }
+    format!(
+        "CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}",
+        parts.join(",\n  ")
+    )
+}
+
+/// LOAD DATA LOCAL of rows as `Population::rows` writes them. LOCAL turns duplicate keys and bad values into
+/// warnings: compare the rows stored with those that the source counted.
+#[must_use]
+pub fn load_sql(table: Table) -> String {
+    format!(
+        "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
+         ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({})",
+        table.column_list()
+    )
+}
+
+/// The head of a multi-row INSERT, up to and with `VALUES `.
+#[must_use]
+pub fn insert_head(table: Table) -> String {
+    format!("INSERT INTO {table} ({}) VALUES ", table.column_list())
+}
+
+/// A secondary index: its name and its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    pub name: &'static str,
+    pub columns: &'static str,
+}
+
+/// A foreign key: its constraint's name, its columns and the parent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    pub name: &'static str,
+    pub columns: &'static str,
+    pub parent: Table,
+    pub parent_columns: &'static str,
+}
+
+/// The secondary indexes of a table: those that the transactions need (customer by name, orders by customer), and with
+/// `foreign_keys` those that the foreign keys need and no other key serves.
+#[must_use]
+pub fn indexes(table: Table, foreign_keys: bool) -> &'static [Index] {
+    match (table, foreign_keys) {
+        (Table::Customer, _) => &[Index {
+            name: "idx_customer",
+            columns: "c_w_id,c_d_id,c_last,c_first",
+        }],
+        (Table::Orders, _) => &[Index {
+            name: "idx_orders",
+            columns: "o_w_id,o_d_id,o_c_id,o_id",
+        }],
+        (Table::Stock, true) => &[Index {
+            name: "fkey_stock_2",
+            columns: "s_i_id",
+        }],
+        (Table::OrderLine, true) => &[Index {
+            name: "fkey_order_line_2",
+            columns: "ol_supply_w_id,ol_i_id",
+        }],
+        (Table::History, true) => &[
+            Index {
+                name: "fkey_history_1",
+                columns: "h_c_w_id,h_c_d_id,h_c_id",
+            },
+            Index {
+                name: "fkey_history_2",
+                columns: "h_w_id,h_d_id",
+            },
+        ],
+        _ => &[],
+    }
+}
+
+/// The foreign keys of a table (clause 1.3.1), named as tpcc-mysql's.
+#[must_use]
+pub fn foreign_keys(table: Table) -> &'static [ForeignKey] {
+    const fn key(
+        name: &'static str,
+        columns: &'static str,
+        parent: Table,
+        parent_columns: &'static str,
+    ) -> ForeignKey {
+        ForeignKey {
+            name,
+            columns,
+            parent,
+            parent_columns,
+        }
+    }
+    use Table::{Customer, District, Item, Orders, Stock, Warehouse};
+    const DISTRICT: &[ForeignKey] = &[key("fkey_district_1", "d_w_id", Warehouse, "w_id")];
+    const CUSTOMER: &[ForeignKey] = &[key(
+        "fkey_customer_1",
+        "c_w_id,c_d_id",
+        District,
+        "d_w_id,d_id",
+    )];
+    const HISTORY: &[ForeignKey] = &[
+        key(
+            "fkey_history_1",
+            "h_c_w_id,h_c_d_id,h_c_id",
+            Customer,
+            "c_w_id,c_d_id,c_id",
+        ),
+        key("fkey_history_2", "h_w_id,h_d_id", District, "d_w_id,d_id"),
+    ];
+    const NEW_ORDERS: &[ForeignKey] = &[key(
+        "fkey_new_orders_1",
+        "no_w_id,no_d_id,no_o_id",
+        Orders,
+        "o_w_id,o_d_id,o_id",
+    )];
+    const ORDERS: &[ForeignKey] = &[key(
+        "fkey_orders_1",
+        "o_w_id,o_d_id,o_c_id",
+        Customer,
+        "c_w_id,c_d_id,c_id",
+    )];
+    const ORDER_LINE: &[ForeignKey] = &[
+        key(
+            "fkey_order_line_1",
+            "ol_w_id,ol_d_id,ol_o_id",
+            Orders,
+            "o_w_id,o_d_id,o_id",
+        ),
+        key(
+            "fkey_order_line_2",
+            "ol_supply_w_id,ol_i_id",
+            Stock,
+            "s_w_id,s_i_id",
+        ),
+    ];
+    const STOCK: &[ForeignKey] = &[
+        key("fkey_stock_1", "s_w_id", Warehouse, "w_id"),
+        key("fkey_stock_2", "s_i_id", Item, "i_id"),
+    ];
+    match table {
+        Table::Item | Table::Warehouse => &[],
+        Table::District => DISTRICT,
+        Table::Customer => CUSTOMER,
+        Table::History => HISTORY,
+        Table::NewOrders => NEW_ORDERS,
+        Table::Orders => ORDERS,
+        Table::OrderLine => ORDER_LINE,
+        Table::Stock => STOCK,
+    }
+}
+
+/// One ALTER TABLE that adds all secondary indexes of a table; `None` where it has none. For a database that was loaded
+/// in primary-key order: one pass over the rows serves all of them.
+#[must_use]
+pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
+    let parts: Vec<String> = indexes(table, foreign_keys)
+        .iter()
+        .map(|index| format!("ADD INDEX {} ({})", index.name, index.columns))
+        .collect();
+    (!parts.is_empty()).then(|| format!("ALTER TABLE {table} {}", parts.join(", ")))
+}
+
+/// One ALTER TABLE that adds all foreign keys of a table; `None` where it has none. Run it after all rows and
+/// [`indexes_sql`], in a session with `foreign_key_checks=0`: then no engine copies the table or reads its rows.
+#[must_use]
+pub fn foreign_keys_sql(table: Table) -> Option<String> {
+    let parts: Vec<String> = foreign_keys(table)
+        .iter()
+        .map(|key| {
+            format!(
+                "ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
+                key.name, key.columns, key.parent, key.parent_columns
+            )
+        })
+        .collect();
+    (!parts.is_empty()).then(|| format!("ALTER TABLE {table} {}", parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_and_keys_agree() {
+        for table in Table::ALL {
+            let names: Vec<_> = table.columns().iter().map(|column| column.name).collect();
+            let known = |list: &str| list.split(',').all(|name| names.contains(&name));
+            assert!(table.primary_key().iter().all(|name| names.contains(name)));
+            assert!(
+                table
+                    .warehouse_column()
+                    .is_none_or(|name| names.contains(&name))
+            );
+            for index in indexes(table, true) {
+                assert!(known(index.columns), "{index:?}");
+            }
+            for key in foreign_keys(table) {
+                assert!(known(key.columns), "{key:?}");
+                assert_eq!(key.parent.primary_key().join(","), key.parent_columns);
+                assert!(
+                    key.parent < table,
+                    "{table} is loaded before {}",
+                    key.parent
+                );
+            }
+            assert_eq!(Table::from_name(table.name()), Some(table));
+        }
+        assert_eq!(Table::from_name("mydyno_meta"), None);
+    }
+
+    #[test]
+    fn every_foreign_key_has_an_index_of_its_own_columns_first() {
+        for table in Table::ALL {
+            let primary = table.primary_key().join(",");
+            for key in foreign_keys(table) {
+                let served = |columns: &str| columns.starts_with(key.columns);
+                assert!(
+                    served(&primary) || indexes(table, true).iter().any(|i| served(i.columns)),
+                    "{key:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn statements_read_well() {
+        assert_eq!(
+            create_sql(Table::NewOrders),
+            "CREATE TABLE new_orders (\n  no_o_id INT NOT NULL,\n  no_d_id TINYINT NOT NULL,\n  no_w_id INT NOT NULL,\n  \
+             PRIMARY KEY (no_w_id,no_d_id,no_o_id)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
+        );
+        assert!(!create_sql(Table::History).contains("PRIMARY"));
+        assert_eq!(
+            load_sql(Table::NewOrders),
+            "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE new_orders CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
+             ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' (no_o_id,no_d_id,no_w_id)"
+        );
+        assert_eq!(
+            indexes_sql(Table::History, true).as_deref(),
+            Some(
+                "ALTER TABLE history ADD INDEX fkey_history_1 (h_c_w_id,h_c_d_id,h_c_id), \
+                 ADD INDEX fkey_history_2 (h_w_id,h_d_id)"
+            )
+        );
+        assert_eq!(indexes_sql(Table::History, false), None);
+        assert!(indexes_sql(Table::Orders, false).is_some());
+        assert_eq!(
+            foreign_keys_sql(Table::Stock).as_deref(),
+            Some(
+                "ALTER TABLE stock ADD CONSTRAINT fkey_stock_1 FOREIGN KEY (s_w_id) REFERENCES warehouse (w_id), \
+                 ADD CONSTRAINT fkey_stock_2 FOREIGN KEY (s_i_id) REFERENCES item (i_id)"
+            )
+        );
+        assert_eq!(foreign_keys_sql(Table::Item), None);
+    }
+}
