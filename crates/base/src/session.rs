@@ -60,11 +60,7 @@ impl<'a> Answer<'a> {
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        if self.width == 0 {
-            0
-        } else {
-            self.cells.len() / self.width
-        }
+        self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 
     #[must_use]
@@ -262,6 +258,9 @@ pub trait Session {
     /// # Errors
     /// As [`Session::execute`].
     fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
+
+    /// Commands sent over this session so far: each is one round trip in style `statements`.
+    fn statements(&self) -> u64;
 
     /// Runs SQL text as it stands: set-up, checks, and what cannot be prepared.
     ///

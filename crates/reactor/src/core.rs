@@ -1,0 +1,208 @@
+//! The reactor of a thread: an epoll instance, the sockets registered with it, the timers, and the tasks to poll next.
+
+use rustix::event::epoll;
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+/// Index of a task in the run that is under way.
+pub(crate) type TaskIndex = usize;
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 256;
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    readable: bool,
+    writable: bool,
+    waiting: Option<TaskIndex>,
+}
+
+pub(crate) struct Core {
+    epoll: OwnedFd,
+    slots: RefCell<Vec<Slot>>,
+    free_slots: RefCell<Vec<usize>>,
+    pub(crate) ready: RefCell<VecDeque<TaskIndex>>,
+    timers: RefCell<BinaryHeap<Reverse<(Instant, TaskIndex)>>>,
+    /// The task that is being polled.
+    pub(crate) current: Cell<TaskIndex>,
+}
+
+thread_local! {
+    static CORE: RefCell<Option<Rc<Core>>> = const { RefCell::new(None) };
+}
+
+impl Core {
+    /// The reactor of this thread, made at its first use.
+    pub(crate) fn of_this_thread() -> io::Result<Rc<Core>> {
+        CORE.with_borrow_mut(|core| {
+            if let Some(core) = core {
+                return Ok(Rc::clone(core));
+            }
+            let made = Rc::new(Core {
+                epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+                slots: RefCell::default(),
+                free_slots: RefCell::default(),
+                ready: RefCell::default(),
+                timers: RefCell::default(),
+                current: Cell::new(0),
+            });
+            *core = Some(Rc::clone(&made));
+            Ok(made)
+        })
+    }
+
+    pub(crate) fn add_timer(&self, at: Instant) {
+        self.timers
+            .borrow_mut()
+            .push(Reverse((at, self.current.get())));
+    }
+
+    /// Makes ready every task whose timer is due, then returns the time of the next timer.
+    fn expire_timers(&self) -> Option<Instant> {
+        let mut timers = self.timers.borrow_mut();
+        if timers.is_empty() {
+            return None;
+        }
+        let now = Instant::now();
+        while let Some(&Reverse((at, task))) = timers.peek() {
+            if at > now {
+                return Some(at);
+            }
+            timers.pop();
+            self.ready.borrow_mut().push_back(task);
+        }
+        None
+    }
+
+    /// Waits for events or the next timer, at most until `deadline`, and makes the tasks concerned ready.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
+        let next_timer = self.expire_timers();
+        let until = match (next_timer, deadline) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let mut timeout = until.map(|at| at.saturating_duration_since(Instant::now()));
+        if !self.ready.borrow().is_empty() {
+            timeout = Some(Duration::ZERO);
+        }
+        let timeout = timeout.map(|t| rustix::event::Timespec {
+            tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: t.subsec_nanos().into(),
+        });
+        let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS];
+        let (events, _) = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            other => other?,
+        };
+        let mut slots = self.slots.borrow_mut();
+        let mut ready = self.ready.borrow_mut();
+        for event in events {
+            // Copied out: the kernel's structure is packed.
+            let (data, flags) = (event.data, event.flags);
+            let Some(slot) = slots.get_mut(data.u64() as usize) else {
+                continue;
+            };
+            let broken = flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP);
+            let gone = flags.contains(epoll::EventFlags::RDHUP);
+            slot.readable |= broken || gone || flags.contains(epoll::EventFlags::IN);
+            slot.writable |= broken || flags.contains(epoll::EventFlags::OUT);
+            if let Some(task) = slot.waiting.take() {
+                ready.push_back(task);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A socket registered with the reactor of this thread. Drop it before or together with its socket.
+pub struct Source {
+    core: Rc<Core>,
+    slot: usize,
+}
+
+impl Source {
+    /// Registers a non-blocking socket; it counts as readable until a read said otherwise.
+    ///
+    /// # Errors
+    /// Where the kernel refuses an epoll instance or the registration.
+    pub fn register(socket: BorrowedFd<'_>) -> io::Result<Source> {
+        let core = Core::of_this_thread()?;
+        let fresh = Slot {
+            readable: true,
+            writable: true,
+            waiting: None,
+        };
+        let slot = match core.free_slots.borrow_mut().pop() {
+            Some(slot) => {
+                core.slots.borrow_mut()[slot] = fresh;
+                slot
+            }
+            None => {
+                let mut slots = core.slots.borrow_mut();
+                slots.push(fresh);
+                slots.len() - 1
+            }
+        };
+        let source = Source { core, slot };
+        let data = epoll::EventData::new_u64(slot as u64);
+        epoll::add(&source.core.epoll, socket, data, READING)?;
+        Ok(source)
+    }
+
+    /// Waits until a read is worth trying.
+    pub async fn readable(&self) {
+        poll_fn(|_| self.poll(|slot| slot.readable)).await;
+    }
+
+    /// A read found nothing: wait for the next event.
+    pub fn clear_readable(&self) {
+        self.core.slots.borrow_mut()[self.slot].readable = false;
+    }
+
+    /// Waits until the socket, on which a write would have blocked, takes bytes again.
+    ///
+    /// # Errors
+    /// Where the kernel refuses the change of the registration.
+    pub async fn writable(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(self.slot as u64);
+        self.core.slots.borrow_mut()[self.slot].writable = false;
+        epoll::modify(
+            &self.core.epoll,
+            socket,
+            data,
+            READING | epoll::EventFlags::OUT,
+        )?;
+        poll_fn(|_| self.poll(|slot| slot.writable)).await;
+        epoll::modify(&self.core.epoll, socket, data, READING)?;
+        Ok(())
+    }
+
+    fn poll(&self, condition: impl Fn(&Slot) -> bool) -> Poll<()> {
+        let slot = &mut self.core.slots.borrow_mut()[self.slot];
+        if condition(slot) {
+            return Poll::Ready(());
+        }
+        slot.waiting = Some(self.core.current.get());
+        Poll::Pending
+    }
+}
+
+const READING: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // The kernel forgets the socket when it is closed. A late event of it reaches the slot's next owner as a
+        // wake-up without cause, which every leaf future bears.
+        self.core.free_slots.borrow_mut().push(self.slot);
+    }
+}

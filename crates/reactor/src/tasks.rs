@@ -1,0 +1,193 @@
+//! Running tasks to their end.
+
+use crate::core::Core;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::time::Instant;
+
+/// A set of tasks that run together on this thread.
+pub struct Tasks<'a> {
+    core: Rc<Core>,
+    tasks: Vec<Option<Pin<Box<dyn Future<Output = ()> + 'a>>>>,
+    alive: usize,
+}
+
+impl<'a> Tasks<'a> {
+    /// No tasks yet.
+    ///
+    /// # Errors
+    /// Where the kernel refuses an epoll instance.
+    pub fn new() -> io::Result<Tasks<'a>> {
+        Ok(Tasks {
+            core: Core::of_this_thread()?,
+            tasks: Vec::new(),
+            alive: 0,
+        })
+    }
+
+    /// Adds a task; it runs within [`Tasks::run_until`].
+    pub fn spawn(&mut self, task: impl Future<Output = ()> + 'a) {
+        self.core.ready.borrow_mut().push_back(self.tasks.len());
+        self.tasks.push(Some(Box::pin(task)));
+        self.alive += 1;
+    }
+
+    /// Runs until every task has ended or, where one is given, until `deadline`. Returns how many are still alive;
+    /// they go on with the next call, and end where they stand when `self` is dropped.
+    ///
+    /// # Errors
+    /// Where the kernel refuses to wait for events.
+    pub fn run_until(&mut self, deadline: Option<Instant>) -> io::Result<usize> {
+        while self.alive > 0 {
+            let batch = self.core.ready.borrow().len();
+            for _ in 0..batch {
+                let next = self.core.ready.borrow_mut().pop_front();
+                if let Some(index) = next {
+                    self.poll(index);
+                }
+            }
+            if self.alive == 0 || deadline.is_some_and(|at| Instant::now() >= at) {
+                break;
+            }
+            self.core.wait(deadline)?;
+        }
+        Ok(self.alive)
+    }
+
+    fn poll(&mut self, index: usize) {
+        let Some(slot) = self.tasks.get_mut(index) else {
+            return;
+        };
+        let Some(task) = slot else { return };
+        self.core.current.set(index);
+        if task
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_ready()
+        {
+            *slot = None;
+            self.alive -= 1;
+        }
+    }
+}
+
+/// Runs one future to its end on this thread. Not within a task.
+///
+/// # Errors
+/// Where the kernel refuses an epoll instance or to wait for events.
+pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
+    let mut output = None;
+    let mut tasks = Tasks::new()?;
+    tasks.spawn(async { output = Some(future.await) });
+    tasks.run_until(None)?;
+    drop(tasks);
+    output.ok_or_else(|| io::Error::other("the reactor ended before its only task"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Source, Tasks, TimedOut, block_on, sleep_until, timeout_at};
+    use std::cell::RefCell;
+    use std::io::{ErrorKind, Read, Write};
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn sleepers_wake_in_order_of_time() {
+        let order = RefCell::new(Vec::new());
+        let start = Instant::now();
+        let mut tasks = Tasks::new().unwrap();
+        for ms in [30u64, 10, 20] {
+            let order = &order;
+            tasks.spawn(async move {
+                sleep_until(start + Duration::from_millis(ms)).await;
+                order.borrow_mut().push(ms);
+            });
+        }
+        assert_eq!(tasks.run_until(None).unwrap(), 0);
+        drop(tasks);
+        assert_eq!(order.into_inner(), [10, 20, 30]);
+        assert!(start.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[test]
+    fn a_stuck_task_outlives_the_deadline_and_ends_when_dropped() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let source = Source::register(ours.as_fd()).unwrap();
+        let mut tasks = Tasks::new().unwrap();
+        tasks.spawn(async {
+            source.clear_readable();
+            source.readable().await;
+            unreachable!("nothing is ever sent");
+        });
+        let deadline = Instant::now() + Duration::from_millis(20);
+        assert_eq!(tasks.run_until(Some(deadline)).unwrap(), 1);
+    }
+
+    #[test]
+    fn timeouts_cut_a_sleep() {
+        let now = Instant::now();
+        let long = sleep_until(now + Duration::from_secs(60));
+        let cut = block_on(timeout_at(now + Duration::from_millis(10), long)).unwrap();
+        assert_eq!(cut, Err(TimedOut));
+        assert_eq!(
+            block_on(timeout_at(now + Duration::from_secs(60), async { 7 })).unwrap(),
+            Ok(7)
+        );
+    }
+
+    async fn echo_all(stream: &UnixStream, source: &Source, bytes: usize) -> usize {
+        let mut buffer = [0u8; 4096];
+        let mut seen = 0;
+        while seen < bytes {
+            source.readable().await;
+            match (&*stream).read(&mut buffer) {
+                Ok(n) => seen += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => source.clear_readable(),
+                Err(e) => panic!("{e}"),
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn bytes_cross_in_both_directions_even_when_the_pipe_is_full() {
+        const BYTES: usize = 4 << 20;
+        let (a, b) = UnixStream::pair().unwrap();
+        a.set_nonblocking(true).unwrap();
+        b.set_nonblocking(true).unwrap();
+        let (source_a, source_b) = (
+            Source::register(a.as_fd()).unwrap(),
+            Source::register(b.as_fd()).unwrap(),
+        );
+        let mut tasks = Tasks::new().unwrap();
+        let seen = RefCell::new(0);
+        tasks.spawn(async {
+            let data = vec![7u8; BYTES];
+            let mut sent = 0;
+            while sent < BYTES {
+                match (&a).write(&data[sent..]) {
+                    Ok(n) => sent += n,
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                        source_a.writable(a.as_fd()).await.unwrap();
+                    }
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        });
+        tasks.spawn(async { *seen.borrow_mut() = echo_all(&b, &source_b, BYTES).await });
+        assert_eq!(
+            tasks
+                .run_until(Some(Instant::now() + Duration::from_secs(10)))
+                .unwrap(),
+            0
+        );
+        drop(tasks);
+        assert_eq!(seen.into_inner(), BYTES);
+    }
+}
