@@ -1,1 +1,25 @@
-//! store
+//! The results file: everything about a lab in one SQLite file, written so that a `kill -9` at any point loses at most
+//! what the current step had not yet stored.
+//!
+//! The crate stores and reads; it does not interpret. [`Results`] is the file, the structs of `types` are its rows, and
+//! [`Summary`] is the JSON document of one measurement, computed from the file alone. `docs/results-file.md` describes the tables
+//! for people who query them with SQL.
+
+mod error;
+mod histogram;
+mod open;
+mod process;
+mod read;
+mod redact;
+mod results;
+
+mod types;
+mod write;
+
+pub use error::StoreError;
+pub use histogram::empty_histogram;
+pub use open::{APPLICATION_ID, FORMAT};
+pub use redact::redact;
+pub use results::Results;
+
+pub use types::*;

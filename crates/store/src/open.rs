@@ -1,0 +1,194 @@
+//! Opening the file: is it ours, is it of a format that we know, and bringing an older one up to date.
+//!
+//! Nothing is written before the file is known to be ours or empty.
+
+use crate::StoreError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// "mydy" in the file's header (`PRAGMA application_id`), by which `file` and we know the format.
+pub const APPLICATION_ID: i64 = 0x6d79_6479;
+
+/// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were made. A step that
+/// was released is never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+
+/// The newest format, the one that this program writes.
+pub const FORMAT: i64 = MIGRATIONS.len() as i64;
+
+/// How long a write waits for another process to end its transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) writable: bool,
+}
+
+/// What may be done where there is no file.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum IfMissing {
+    Create,
+    Fail,
+}
+
+pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreError> {
+    let exists = path.exists();
+    if !exists && if_missing == IfMissing::Fail {
+        return Err(StoreError::Missing {
+            path: path.to_path_buf(),
+        });
+    }
+    if exists && !path.is_file() {
+        return Err(StoreError::Foreign {
+            path: path.to_path_buf(),
+        });
+    }
+    let sql = |cause| StoreError::from_sqlite(path, cause);
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if if_missing == IfMissing::Create {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let connection = Connection::open_with_flags(path, flags).map_err(sql)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
+    // SQLite falls back to reading only where the file's mode says so.
+    let writable = !connection.is_readonly("main").map_err(sql)? && directory_is_writable(path);
+    if !writable {
+        drop(connection);
+        if if_missing == IfMissing::Create {
+            return Err(StoreError::CannotOpen {
+                path: path.to_path_buf(),
+                cause: "it is read-only".to_owned(),
+            });
+        }
+        return open_read_only(path);
+    }
+    set_up(connection, path)
+}
+
+/// A file that cannot be written (a mounted archive, another user's): without write-ahead log, which would need
+/// files beside it.
+fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
+    let sql = |cause| StoreError::from_sqlite(path, cause);
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let unfinished = PathBuf::from(wal).metadata().is_ok_and(|m| m.len() > 0);
+    let connection = if unfinished {
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sql)?
+    } else {
+        let absolute = std::path::absolute(path).map_err(|cause| StoreError::CannotOpen {
+            path: path.to_path_buf(),
+            cause: cause.to_string(),
+        })?;
+        let uri = format!("file://{}?immutable=1", percent_encode(&absolute));
+        Connection::open_with_flags(
+            uri,
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        )
+        .map_err(sql)?
+    };
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
+    let found = identify(&connection, path)?.unwrap_or(0);
+    if found < FORMAT {
+        return Err(StoreError::OldAndReadOnly {
+            path: path.to_path_buf(),
+            found,
+            known: FORMAT,
+        });
+    }
+    Ok(Opened {
+        connection,
+        writable: false,
+    })
+}
+
+fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError> {
+    let sql = |cause| StoreError::from_sqlite(path, cause);
+    identify(&connection, path)?;
+    connection
+        .pragma_update(None, "journal_mode", "wal")
+        .map_err(sql)?;
+    connection
+        .pragma_update(None, "synchronous", "normal")
+        .map_err(sql)?;
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(sql)?;
+    // Read again under the lock: another process may have made the file in the meantime.
+    let found = identify(&transaction, path)?.unwrap_or(0);
+    for (step, migration) in MIGRATIONS.iter().enumerate() {
+        if step as i64 >= found {
+            transaction.execute_batch(migration).map_err(sql)?;
+        }
+    }
+    if found < FORMAT {
+        transaction
+            .pragma_update(None, "application_id", APPLICATION_ID)
+            .map_err(sql)?;
+        transaction
+            .pragma_update(None, "user_version", FORMAT)
+            .map_err(sql)?;
+    }
+    transaction.commit().map_err(sql)?;
+    connection
+        .pragma_update(None, "foreign_keys", "on")
+        .map_err(sql)?;
+    Ok(Opened {
+        connection,
+        writable: true,
+    })
+}
+
+/// The format of our file, or `None` for an empty database. Reads only.
+fn identify(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
+    let pragma = |name: &str| -> Result<i64, StoreError> {
+        connection
+            .pragma_query_value(None, name, |row| row.get(0))
+            .map_err(|cause| StoreError::from_sqlite(path, cause))
+    };
+    let application = pragma("application_id")?;
+    let version = pragma("user_version")?;
+    if application == APPLICATION_ID {
+        if version > FORMAT {
+            return Err(StoreError::Newer {
+                path: path.to_path_buf(),
+                found: version,
+                known: FORMAT,
+            });
+        }
+        return Ok(Some(version));
+    }
+    let objects: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|cause| StoreError::from_sqlite(path, cause))?;
+    if application == 0 && version == 0 && objects == 0 {
+        Ok(None)
+    } else {
+        Err(StoreError::Foreign {
+            path: path.to_path_buf(),
+        })
+    }
+}
+
+/// Can files be made beside `path`? SQLite needs two for the write-ahead log.
+fn directory_is_writable(path: &Path) -> bool {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+fn percent_encode(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let mut result = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                result.push(char::from(byte));
+            }
+            _ => result.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    result
+}

@@ -1,0 +1,65 @@
+//! Which process writes a repeat, so that a later one can tell a dead writer from a living one.
+//!
+//! A process id alone is used again after some time; with the start time and the id of the machine's boot it is not.
+
+use std::fs;
+
+/// `boot id:pid:start time in clock ticks`; parts that this system does not tell are empty.
+pub(crate) fn identity() -> String {
+    let pid = std::process::id();
+    format!("{}:{pid}:{}", boot_id(), start_ticks(pid))
+}
+
+/// Does the process that `identity` names still run?
+pub(crate) fn is_alive(identity: &str) -> bool {
+    let mut parts = identity.split(':');
+    let (Some(boot), Some(pid), Some(start)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let Ok(pid) = pid.parse::<u32>() else {
+        return false;
+    };
+    !start.is_empty() && boot == boot_id() && start == start_ticks(pid)
+}
+
+fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map(|text| text.trim().to_owned())
+        .unwrap_or_default()
+}
+
+/// Field 22 of `/proc/PID/stat`; empty where there is no such process or it is a zombie. The second field is the
+/// program's name in parentheses and may hold anything, so counting starts after the last one.
+fn start_ticks(pid: u32) -> String {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return String::new();
+    };
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let mut fields = after_name.split_whitespace();
+    match fields.next() {
+        Some("Z" | "X") | None => String::new(),
+        Some(_) => fields.nth(18).unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{identity, is_alive};
+
+    #[test]
+    fn this_process_lives_and_others_do_not() {
+        let mine = identity();
+        assert!(is_alive(&mine), "{mine}");
+        let parts: Vec<&str> = mine.split(':').collect();
+        assert_eq!(parts.len(), 3);
+        for gone in [
+            format!("{}:{}:{}", parts[0], parts[1], "1"),
+            format!("another-boot:{}:{}", parts[1], parts[2]),
+            format!("{}:4194999:{}", parts[0], parts[2]),
+            format!("{}:{}:", parts[0], "4194999"),
+            String::new(),
+        ] {
+            assert!(!is_alive(&gone), "{gone}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The open results file.
+
+use crate::histogram::Codec;
+use crate::open::{IfMissing, Opened, open};
+use crate::{StoreError, process};
+use base::now_utc_ns;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+/// An open results file. Writes of one call are one transaction.
+///
+/// The file is in WAL mode. Intervals are committed without waiting for the disk (`synchronous=NORMAL`): they survive a
+/// `kill -9`, and a flush each second would be load of our own on the storage that is measured. A step that ends
+/// something (`finish_...`, `fail_...`, `record_...`) is flushed (`synchronous=FULL`), and flushes everything before it.
+pub struct Results {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) codec: RefCell<Codec>,
+    writable: bool,
+}
+
+/// Must a step outlive a power failure?
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Durable {
+    Flushed,
+    Written,
+}
+
+impl Results {
+    /// Opens a results file that exists. One that this user cannot write is opened for reading.
+    ///
+    /// # Errors
+    /// The file is missing, not ours, newer than this program, or cannot be read.
+    pub fn open(path: &Path) -> Result<Results, StoreError> {
+        Results::with(path, open(path, IfMissing::Fail)?)
+    }
+
+    /// Opens a results file, made first where there is none.
+    ///
+    /// # Errors
+    /// The file is not ours, newer than this program, or cannot be written.
+    pub fn create_or_open(path: &Path) -> Result<Results, StoreError> {
+        Results::with(path, open(path, IfMissing::Create)?)
+    }
+
+    fn with(path: &Path, opened: Opened) -> Result<Results, StoreError> {
+        let results = Results {
+            connection: opened.connection,
+            path: path.to_path_buf(),
+            codec: RefCell::new(Codec::new()),
+            writable: opened.writable,
+        };
+        if results.writable {
+            results.end_abandoned()?;
+        }
+        Ok(results)
+    }
+
+    /// Where the file is, as it was named.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Marks what a process that is gone has left `running`; what a living one runs is not touched.
+    fn end_abandoned(&self) -> Result<(), StoreError> {
+        let abandoned = |sql: &str| -> Result<Vec<i64>, StoreError> {
+            let mut statement = self.connection.prepare(sql).map_err(|e| self.sql(e))?;
+            let rows = statement
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+                .map_err(|e| self.sql(e))?;
+            let running: Vec<(i64, String)> = rows.collect::<Result<_, _>>().map_err(|e| self.sql(e))?;
+            Ok(running
+                .into_iter()
+                .filter(|(_, process)| !process::is_alive(process))
+                .map(|(id, _)| id)
+                .collect())
+        };
+        let repeats = abandoned("SELECT id, process FROM repeat WHERE status = 'running'")?;
+        let labs = abandoned("SELECT id, process FROM lab WHERE status = 'running'")?;
+        if repeats.is_empty() && labs.is_empty() {
+            return Ok(());
+        }
+        let now = now_utc_ns();
+        self.step(Durable::Flushed, |transaction| {
+            for id in repeats {
+                transaction.execute(
+                    "UPDATE repeat SET status = 'failed', reason_code = 'interrupted_process', finished_utc_ns = ?2, \
+                     reason = 'the mydyno process that measured was killed or its machine went down' \
+                     WHERE id = ?1 AND status = 'running'",
+                    params![id, now],
+                )?;
+            }
+            for id in labs {
+                transaction.execute(
+                    "UPDATE lab SET status = 'interrupted', finished_utc_ns = ?2, \
+                     reason = 'the mydyno process was killed or its machine went down' \
+                     WHERE id = ?1 AND status = 'running'",
+                    params![id, now],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// One step: all of `body` or nothing.
+    pub(crate) fn step<T>(
+        &self,
+        durable: Durable,
+        body: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        if !self.writable {
+            return Err(StoreError::CannotOpen {
+                path: self.path.clone(),
+                cause: "it is read-only".to_owned(),
+            });
+        }
+        let run = || -> rusqlite::Result<T> {
+            let level = match durable {
+                Durable::Flushed => "full",
+                Durable::Written => "normal",
+            };
+            self.connection.pragma_update(None, "synchronous", level)?;
+            let transaction =
+                Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+            let value = body(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        run().map_err(|cause| self.sql(cause))
+    }
+
+    pub(crate) fn sql(&self, cause: rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(&self.path, cause)
+    }
+}

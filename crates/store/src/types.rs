@@ -1,0 +1,426 @@
+//! The rows of the results file as Rust types: one struct for each table, in the words and units of its columns.
+
+use hdrhistogram::Histogram;
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id!(
+    /// One execution of a plan, or of one command that measures.
+    LabId
+);
+id!(
+    /// One combination of the matrix.
+    CellId
+);
+id!(
+    /// One measurement of a cell.
+    RepeatId
+);
+id!(
+    /// One population of a database.
+    LoadId
+);
+
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant),+ }
+
+        impl $name {
+            /// The word in the file.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $text),+ }
+            }
+
+            /// The value that `text` stands for, where it is one of the words.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<$name> {
+                match text { $($text => Some($name::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+word!(
+    /// How far a lab has come.
+    LabStatus {
+        Running = "running",
+        Done = "done",
+        /// At least one cell has no result, or the lab could not go on.
+        Failed = "failed",
+        /// Ended by the user, or its process is gone.
+        Interrupted = "interrupted",
+    }
+);
+word!(
+    /// How far a repeat has come. Only `done` has numbers that may be shown.
+    RepeatStatus {
+        Running = "running",
+        Done = "done",
+        Failed = "failed",
+        Skipped = "skipped",
+    }
+);
+word!(
+    /// Part of a run that an interval belongs to. A transaction belongs to the interval in which it ended.
+    Phase {
+        Warmup = "warmup",
+        Window = "window",
+        /// After the window, until the last transaction has ended.
+        Drain = "drain",
+    }
+);
+word!(
+    /// When server variables were read.
+    Moment {
+        /// Before the window.
+        Start = "start",
+        /// After the window.
+        End = "end",
+    }
+);
+word!(
+    /// How rows reached the server.
+    LoadMethod {
+        LocalInfile = "local_infile",
+        Inserts = "inserts",
+    }
+);
+word!(
+    /// What the value of an input counter is.
+    CounterUnit {
+        /// hits / trials, 0..=1.
+        Share = "share",
+        /// hits / trials, any size (lines per order).
+        Average = "average",
+    }
+);
+word!(
+    /// What an input counter says of the run.
+    Verdict {
+        /// In the band that the clause allows.
+        Within = "within",
+        /// Outside the band, but a right generator gives such a value in a run as short as this.
+        Chance = "chance",
+        /// Outside both.
+        Outside = "outside",
+        /// Nothing was counted.
+        NoData = "no_data",
+    }
+);
+
+/// A lab about to start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewLab {
+    pub name: String,
+    /// The plan file as given; `None` where a single command measures.
+    pub plan: Option<String>,
+    /// As typed; passwords are taken out on storing.
+    pub command_line: String,
+    pub mydyno_version: String,
+    /// Hardware and system: CPU model, cores, memory, kernel, file system, ...
+    pub host_facts: Vec<(String, String)>,
+}
+
+/// A lab as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lab {
+    pub id: LabId,
+    pub name: String,
+    pub plan: Option<String>,
+    pub command_line: String,
+    pub mydyno_version: String,
+    pub status: LabStatus,
+    pub reason: Option<String>,
+    pub started_utc_ns: i64,
+    pub finished_utc_ns: Option<i64>,
+}
+
+/// What is measured: one combination of the matrix.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewCell {
+    /// Place in the lab, from 1; the order of the plan.
+    pub ordinal: u32,
+    /// As in `--engine`: `mysql-5.7`.
+    pub engine: String,
+    /// As the server says: `5.7.22-log`.
+    pub server_version: String,
+    /// `mysql`, `mariadb` or `percona`.
+    pub flavour: String,
+    /// `tcp`, `tcp+tls` or `unix`.
+    pub transport: String,
+    /// DSN; a password is taken out on storing.
+    pub target: String,
+    pub workload: String,
+    pub style: String,
+    pub warehouses: u32,
+    pub connections: u32,
+    /// Connections are bound to warehouses.
+    pub home: bool,
+    pub foreign_keys: bool,
+    pub warmup_ns: u64,
+    pub window_ns: u64,
+    pub interval_ns: u64,
+    pub seed: u64,
+    /// What else tells this cell from its neighbours: preset, device, `innodb_io_capacity`, ...
+    pub settings: Vec<(String, String)>,
+}
+
+/// A cell as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub id: CellId,
+    pub lab: LabId,
+    pub what: NewCell,
+}
+
+/// A repeat about to start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRepeat {
+    pub cell: CellId,
+    /// From 1. Measuring the same ordinal again is a new attempt; the earlier ones stay in the file.
+    pub ordinal: u32,
+    /// The server's option file, where it is ours.
+    pub my_cnf: Option<String>,
+}
+
+/// A repeat as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    pub id: RepeatId,
+    pub cell: CellId,
+    pub ordinal: u32,
+    /// From 1; the highest one counts.
+    pub attempt: u32,
+    pub status: RepeatStatus,
+    /// Of a failed or skipped one: `lock_wait_timeout`, `server_died`, `interrupted_process`, ...
+    pub reason_code: Option<String>,
+    pub reason: Option<String>,
+    pub started_utc_ns: i64,
+    pub finished_utc_ns: Option<i64>,
+    /// What was measured; a failed repeat has it only where it failed after its window.
+    pub result: Option<RepeatResult>,
+    pub my_cnf: Option<String>,
+    pub log_tail: Option<String>,
+}
+
+/// What one finished measurement counted besides its intervals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RepeatResult {
+    pub window_started_utc_ns: i64,
+    pub window_ended_utc_ns: i64,
+    /// Length of the window by the monotonic clock; rates are computed from it.
+    pub measured_window_ns: u64,
+    /// The window was ended early by the user.
+    pub interrupted: bool,
+    /// User and system time of mydyno over the window.
+    pub client_cpu_ns: u64,
+    pub client_peak_rss_bytes: Option<u64>,
+    /// Statements sent over the window.
+    pub statements: u64,
+    /// New orders that the driver saw committed over the whole run, warm-up and drain included.
+    pub committed_new_orders: u64,
+    /// New orders of the whole run whose COMMIT had no answer.
+    pub in_doubt_new_orders: u64,
+    /// Sum of `d_next_o_id` before and after the whole run.
+    pub district_next_o_id_sum_before: Option<i64>,
+    pub district_next_o_id_sum_after: Option<i64>,
+    /// Connections made again after a loss, over the whole run.
+    pub reconnects: u64,
+}
+
+/// Why a repeat has no result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RepeatFailure {
+    /// A word for programs: `lock_wait_timeout`, `server_died`, `load_failed`, `timed_out`, `check_failed`, ...
+    pub reason_code: String,
+    /// A sentence for people.
+    pub reason: String,
+    /// The last lines of the server's error log.
+    pub log_tail: Option<String>,
+}
+
+/// One transaction type in one interval.
+#[derive(Clone, Debug)]
+pub struct IntervalRow {
+    pub phase: Phase,
+    /// From the start of the run (the first warm-up transaction).
+    pub start_offset_ns: u64,
+    pub end_offset_ns: u64,
+    /// `new_order`, `payment`, `order_status`, `delivery`, `stock_level`.
+    pub transaction: String,
+    pub committed: u64,
+    /// Deliberate rollbacks (clause 2.4.1.4).
+    pub rolled_back: u64,
+    /// Tries that ended in a deadlock and were made again.
+    pub deadlocks: u64,
+    /// Tries that ended in a lock wait timeout and were made again.
+    pub lock_wait_timeouts: u64,
+    /// Tries made again for any other cause.
+    pub other_retries: u64,
+    /// Transactions given up.
+    pub errors: u64,
+    /// Response times of committed and rolled back transactions in ns, retries included.
+    pub latency: Histogram<u64>,
+    /// Exact sum and maximum of the same response times.
+    pub latency_sum_ns: u64,
+    pub latency_max_ns: u64,
+    /// Response times above the histogram's bound: in the sum and maximum, not in the histogram.
+    pub latency_out_of_bounds: u64,
+}
+
+/// Failed tries of one transaction type by error, over the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    pub transaction: String,
+    /// The server's number, or `lost` for a lost connection.
+    pub error_code: String,
+    pub occurrences: u64,
+    pub first_message: String,
+}
+
+/// A clause-5 counter of the inputs that were generated, with the band that the clause allows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputCounter {
+    pub name: String,
+    /// For people: `remote order lines`.
+    pub title: String,
+    pub unit: CounterUnit,
+    pub hits: u64,
+    pub trials: u64,
+    pub value: Option<f64>,
+    pub allowed: Band,
+    /// Where a right generator lands with 99.9 % probability in a run of so many trials.
+    pub chance: Band,
+    pub verdict: Verdict,
+}
+
+/// A range; a missing end is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Band {
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+impl Band {
+    /// From `low` to `high`, both inside.
+    #[must_use]
+    pub fn between(low: f64, high: f64) -> Band {
+        Band {
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    /// Does `value` lie inside?
+    #[must_use]
+    pub fn contains(self, value: f64) -> bool {
+        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
+    }
+}
+
+impl Verdict {
+    /// The verdict on a counter's value.
+    #[must_use]
+    pub fn of(value: Option<f64>, allowed: Band, chance: Band) -> Verdict {
+        match value {
+            None => Verdict::NoData,
+            Some(value) if allowed.contains(value) => Verdict::Within,
+            Some(value) if chance.contains(value) => Verdict::Chance,
+            Some(_) => Verdict::Outside,
+        }
+    }
+}
+
+/// What checks were made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckedOn {
+    /// A database checked by itself.
+    Lab(LabId),
+    /// The database after a measurement.
+    Repeat(RepeatId),
+    /// The database after its population.
+    Load(LoadId),
+}
+
+/// One consistency condition or invariant, tried.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckResult {
+    pub name: String,
+    pub title: String,
+    pub clause: String,
+    pub passed: bool,
+    pub offending_rows: u64,
+    /// A JSON array of a few offending rows.
+    pub examples_json: String,
+    pub duration_ns: u64,
+}
+
+/// One population of a database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// The lab that it was made for, where there is one.
+    pub lab: Option<LabId>,
+    /// DSN; a password is taken out on storing.
+    pub target: String,
+    pub engine: String,
+    pub server_version: String,
+    pub warehouses: u32,
+    pub seed: u64,
+    pub threads: u32,
+    pub method: LoadMethod,
+    pub foreign_keys: bool,
+    pub started_utc_ns: i64,
+    pub finished_utc_ns: i64,
+    pub duration_ns: u64,
+    /// Bytes of rows sent to the server.
+    pub total_bytes: u64,
+    pub client_cpu_ns: u64,
+    pub client_peak_rss_bytes: Option<u64>,
+    pub tables: Vec<LoadTable>,
+}
+
+impl Load {
+    /// Rows of all tables.
+    #[must_use]
+    pub fn total_rows(&self) -> u64 {
+        self.tables.iter().map(|table| table.rows).sum()
+    }
+}
+
+/// One table of a population.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadTable {
+    pub name: String,
+    pub rows: u64,
+    /// As text: the same for the same seed.
+    pub checksum: String,
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteOn {
+    Lab(LabId),
+    Repeat(RepeatId),
+}
