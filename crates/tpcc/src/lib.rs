@@ -3,8 +3,10 @@
 //! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
 //! [`base::Session`].
 
+pub mod population;
 pub mod random;
 pub mod schema;
 
+pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;

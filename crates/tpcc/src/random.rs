@@ -4,7 +4,7 @@
 
 use base::Random;
 
-/// First step of every path of this crate, so that no stream of the population is one of the driver's.
+/// First step of the path of every stream that this file draws from: none of them is one of the population's.
 const PATH_CONSTANTS: u64 = 0x7470_6363_0000_0001;
 
 /// Largest C of NURand for C_LAST (clause 2.1.6: C lies in 0..=A).
@@ -160,7 +160,13 @@ fn decimal_digit(index: u16) -> u8 {
 }
 
 #[inline]
-fn upper_letter(index: u16) -> u8 {
+fn letter(index: u16) -> u8 {
+    let lower = if index > 25 { 6 } else { 0 };
+    (index + 65 + lower) as u8
+}
+
+#[inline]
+fn capital(index: u16) -> u8 {
     (index + 65) as u8
 }
 
@@ -216,10 +222,16 @@ pub fn write_n_string(out: &mut Vec<u8>, random: &mut Random, len: usize) {
     extend::<10>(out, random, len, decimal_digit);
 }
 
-/// Appends `len` random letters A-Z.
+/// Appends `len` random letters a-z, A-Z.
 #[inline]
 pub fn write_letters(out: &mut Vec<u8>, random: &mut Random, len: usize) {
-    extend::<26>(out, random, len, upper_letter);
+    extend::<52>(out, random, len, letter);
+}
+
+/// Appends `len` random letters A-Z.
+#[inline]
+pub fn write_capitals(out: &mut Vec<u8>, random: &mut Random, len: usize) {
+    extend::<26>(out, random, len, capital);
 }
 
 #[cfg(test)]
@@ -322,6 +334,9 @@ mod tests {
             assert!(text.len() == len && text.iter().all(u8::is_ascii_digit));
             text.clear();
             write_letters(&mut text, &mut random, len);
+            assert!(text.len() == len && text.iter().all(u8::is_ascii_alphabetic));
+            text.clear();
+            write_capitals(&mut text, &mut random, len);
             assert!(text.len() == len && text.iter().all(u8::is_ascii_uppercase));
         }
     }

@@ -1,0 +1,294 @@
+//! The initial rows of clause 4.3.3.1, as LOAD DATA lines or as INSERT statements, faster than any server takes them.
+//!
+//! The population is cut into chunks, one for each table and warehouse and one for the items. A chunk derives from the
+//! seed, its table and its warehouse alone, so chunks may be made in any order by any number of threads, and a load that
+//! was killed continues with those that the database does not hold.
+
+mod format;
+mod rows;
+
+pub use rows::POPULATION_TIME;
+
+use crate::random::Constants;
+use crate::schema::{self, ITEMS, Table};
+use base::{RowSource, Warehouses};
+use format::{BETWEEN_TUPLES, RowFormat, Tsv, Tuples};
+use rows::{AnyGenerator, Generator, Source};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// A buffer is full once it holds this much; the last row or order may exceed it by some KiB.
+const FILL_BYTES: usize = 128 << 10;
+/// An INSERT ends once it holds this much. Below 1 MB with its last order, so below every default of
+/// `max_allowed_packet` (4 MB in MySQL 5.6 and 5.7), and long enough that the statement's own cost vanishes.
+const INSERT_BYTES: usize = 960 << 10;
+
+/// What a database is populated with. Equal values give equal bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Population {
+    pub seed: u64,
+    /// The NURand constant of last names (clause 2.1.6.1).
+    pub constants: Constants,
+    pub warehouses: Warehouses,
+}
+
+/// A part of the population that is generated and loaded as one: a table of one warehouse, or the items (warehouse 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Chunk {
+    pub table: Table,
+    pub warehouse: u32,
+}
+
+/// What a generated chunk held: to compare with what the database stored and with other loads of the same seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkSummary {
+    pub rows: u64,
+    /// Bytes as lines of LOAD DATA.
+    pub bytes: u64,
+    /// XXH3 of those lines, also where the rows left as INSERT statements.
+    pub checksum: u64,
+}
+
+impl Population {
+    /// The population of `seed`, its NURand constant drawn from it.
+    #[must_use]
+    pub fn new(seed: u64, warehouses: Warehouses) -> Population {
+        Population {
+            seed,
+            constants: Constants::for_load(seed),
+            warehouses,
+        }
+    }
+
+    /// All chunks, items first, then warehouse by warehouse, parents before children.
+    pub fn chunks(&self) -> impl Iterator<Item = Chunk> + use<> {
+        let items = Chunk {
+            table: Table::Item,
+            warehouse: 0,
+        };
+        let tables = Table::ALL.into_iter().filter(|&table| table != Table::Item);
+        std::iter::once(items).chain(
+            (1..=self.warehouses.0).flat_map(move |warehouse| {
+                tables.clone().map(move |table| Chunk { table, warehouse })
+            }),
+        )
+    }
+
+    /// The rows of a chunk as lines for LOAD DATA, in primary-key order.
+    #[must_use]
+    pub fn rows(&self, chunk: Chunk) -> Rows {
+        Rows(Generation::new(self, chunk))
+    }
+
+    /// The rows of a chunk as multi-row INSERT statements, for servers that do not take LOAD DATA LOCAL.
+    #[must_use]
+    pub fn inserts(&self, chunk: Chunk) -> Inserts {
+        Inserts {
+            generation: Generation::new(self, chunk),
+            head: schema::insert_head(chunk.table),
+            lines: Vec::new(),
+            statement: Vec::new(),
+        }
+    }
+
+    /// Bytes of all lines together, for progress.
+    #[must_use]
+    pub fn bytes_estimate(&self) -> u64 {
+        let of_tables: u64 = Table::ALL
+            .into_iter()
+            .map(|table| {
+                let chunks = if table == Table::Item {
+                    1
+                } else {
+                    u64::from(self.warehouses.0)
+                };
+                chunks * bytes_estimate(table)
+            })
+            .sum();
+        of_tables
+    }
+}
+
+/// A chunk being generated.
+struct Generation {
+    generator: AnyGenerator,
+    hash: Xxh3Default,
+    summary: ChunkSummary,
+    finished: bool,
+}
+
+impl Generation {
+    fn new(population: &Population, chunk: Chunk) -> Generation {
+        let source = Source {
+            seed: population.seed,
+            constants: population.constants,
+            warehouse: chunk.warehouse,
+        };
+        Generation {
+            generator: AnyGenerator::new(chunk.table, source),
+            hash: Xxh3Default::new(),
+            summary: ChunkSummary {
+                rows: 0,
+                bytes: 0,
+                checksum: 0,
+            },
+            finished: false,
+        }
+    }
+
+    /// Writes rows until `full` says so or none is left.
+    fn write<F: RowFormat>(&mut self, out: &mut F, full: impl Fn(&F) -> bool) {
+        fn run<F: RowFormat>(
+            generator: &mut impl Generator,
+            out: &mut F,
+            full: impl Fn(&F) -> bool,
+        ) -> (u64, bool) {
+            let mut rows = 0;
+            loop {
+                let written = generator.write(out);
+                rows += u64::from(written);
+                if written == 0 || full(out) {
+                    return (rows, written == 0);
+                }
+            }
+        }
+        let (rows, finished) = match &mut self.generator {
+            AnyGenerator::Items(g) => run(g, out, full),
+            AnyGenerator::Warehouse(g) => run(g, out, full),
+            AnyGenerator::Districts(g) => run(g, out, full),
+            AnyGenerator::Stock(g) => run(g, out, full),
+            AnyGenerator::Customers(g) => run(g, out, full),
+            AnyGenerator::History(g) => run(g, out, full),
+            AnyGenerator::Orders(g) => run(g, out, full),
+            AnyGenerator::NewOrders(g) => run(g, out, full),
+            AnyGenerator::OrderLines(g) => run(g, out, full),
+        };
+        self.summary.rows += rows;
+        self.finished = finished;
+    }
+
+    fn add_lines(&mut self, lines: &[u8]) {
+        self.hash.update(lines);
+        self.summary.bytes += lines.len() as u64;
+    }
+
+    fn finished(&self) -> Option<ChunkSummary> {
+        self.finished.then(|| ChunkSummary {
+            checksum: self.hash.digest(),
+            ..self.summary
+        })
+    }
+}
+
+/// The lines of a chunk; a [`RowSource`].
+pub struct Rows(Generation);
+
+impl Rows {
+    /// What the chunk held, once [`RowSource::fill`] has returned false.
+    #[must_use]
+    pub fn finished(&self) -> Option<ChunkSummary> {
+        self.0.finished()
+    }
+
+    /// Bytes generated so far, for progress.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.0.summary.bytes
+    }
+}
+
+impl RowSource for Rows {
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
+        if self.0.finished {
+            return false;
+        }
+        let start = buffer.len();
+        buffer.reserve(FILL_BYTES + (8 << 10));
+        self.0.write(&mut Tsv { out: buffer }, |tsv| {
+            tsv.out.len() - start >= FILL_BYTES
+        });
+        self.0.add_lines(&buffer[start..]);
+        buffer.len() > start
+    }
+}
+
+/// The INSERT statements of a chunk.
+pub struct Inserts {
+    generation: Generation,
+    head: String,
+    lines: Vec<u8>,
+    statement: Vec<u8>,
+}
+
+impl Inserts {
+    /// The next statement, 1 MB at most; `None` where there are no more rows.
+    pub fn next_statement(&mut self) -> Option<&str> {
+        if self.generation.finished {
+            return None;
+        }
+        self.lines.clear();
+        self.statement.clear();
+        self.statement.extend_from_slice(self.head.as_bytes());
+        self.statement.push(b'(');
+        let mut format = Tuples {
+            lines: &mut self.lines,
+            out: &mut self.statement,
+        };
+        self.generation
+            .write(&mut format, |tuples| tuples.out.len() >= INSERT_BYTES);
+        self.generation.add_lines(&self.lines);
+        self.statement
+            .truncate(self.statement.len() - (BETWEEN_TUPLES.len() - 1));
+        (!self.lines.is_empty()).then(|| {
+            std::str::from_utf8(&self.statement).expect("every value of the population is ASCII")
+        })
+    }
+
+    /// What the chunk held, once [`Inserts::next_statement`] has returned `None`.
+    #[must_use]
+    pub fn finished(&self) -> Option<ChunkSummary> {
+        self.generation.finished()
+    }
+
+    /// Bytes generated so far, counted as lines, for progress.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.generation.summary.bytes
+    }
+}
+
+/// The checksum of a table from those of its chunks, in whatever order they come.
+#[must_use]
+pub fn combine(checksums: impl IntoIterator<Item = u64>) -> u64 {
+    // A sum does not see the order; which chunk it was is in the chunk's lines, which name their warehouse.
+    checksums.into_iter().fold(0, u64::wrapping_add)
+}
+
+/// Rows of a chunk as loaded; about so many for order_line, where it depends on the seed (clause 4.3.3.1).
+#[must_use]
+pub fn rows_estimate(table: Table) -> u64 {
+    match table {
+        Table::Item | Table::Stock => u64::from(ITEMS),
+        Table::Warehouse => 1,
+        Table::District => 10,
+        Table::Customer | Table::History | Table::Orders => 30_000,
+        Table::NewOrders => 9_000,
+        Table::OrderLine => 300_000,
+    }
+}
+
+/// Bytes of a chunk as lines, within some percent.
+#[must_use]
+pub fn bytes_estimate(table: Table) -> u64 {
+    rows_estimate(table)
+        * match table {
+            Table::Item => 76,
+            Table::Warehouse => 88,
+            Table::District => 98,
+            Table::Stock => 306,
+            Table::Customer => 591,
+            Table::History => 62,
+            Table::Orders => 43,
+            Table::NewOrders => 10,
+            Table::OrderLine => 67,
+        }
+}
