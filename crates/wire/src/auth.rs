@@ -1,9 +1,8 @@
 //! Proving to know the password, without sending it where the line is open.
 
-use aws_lc_rs::digest::{Algorithm, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
-use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
-use rustls::pki_types::SubjectPublicKeyInfoDer;
-use rustls::pki_types::pem::PemObject;
+use openssl::hash::{MessageDigest, hash};
+use openssl::pkey::PKey;
+use openssl::rsa::Padding;
 
 /// The login methods that this client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,31 +32,23 @@ impl Method {
         }
     }
 
-    /// The answer to the server's `scramble`; empty for an empty password.
-    pub(crate) fn response(self, password: &[u8], scramble: &[u8]) -> Vec<u8> {
-        if password.is_empty() {
-            return Vec::new();
-        }
-        match self {
-            Method::Native => {
-                let once = digest(&SHA1_FOR_LEGACY_USE_ONLY, password);
-                let twice = digest(&SHA1_FOR_LEGACY_USE_ONLY, once.as_ref());
-                let mask = hash(&SHA1_FOR_LEGACY_USE_ONLY, &[scramble, twice.as_ref()]);
-                xor(once.as_ref(), &mask)
-            }
-            Method::CachingSha2 => {
-                let once = digest(&SHA256, password);
-                let twice = digest(&SHA256, once.as_ref());
-                let mask = hash(&SHA256, &[twice.as_ref(), scramble]);
-                xor(once.as_ref(), &mask)
-            }
-            Method::Peer => Vec::new(),
-        }
+    /// The answer to the server's `scramble`; empty for an empty password. `None` where the machine's OpenSSL refuses
+    /// the hash, as one in FIPS mode does with SHA-1.
+    pub(crate) fn response(self, password: &[u8], scramble: &[u8]) -> Option<Vec<u8>> {
+        let (digest, scramble_first) = match self {
+            _ if password.is_empty() => return Some(Vec::new()),
+            Method::Native => (MessageDigest::sha1(), true),
+            Method::CachingSha2 => (MessageDigest::sha256(), false),
+            Method::Peer => return Some(Vec::new()),
+        };
+        let once = hash(digest, password).ok()?;
+        let twice = hash(digest, &once).ok()?;
+        let salted = match scramble_first {
+            true => [scramble, &twice].concat(),
+            false => [&twice, scramble].concat(),
+        };
+        Some(xor(&once, &hash(digest, &salted).ok()?))
     }
-}
-
-fn hash(algorithm: &'static Algorithm, parts: &[&[u8]]) -> Vec<u8> {
-    digest(algorithm, &parts.concat()).as_ref().to_vec()
 }
 
 fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
@@ -71,17 +62,14 @@ fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
 /// The password for a server that does not have it cached, over a line that is not encrypted: hidden by the scramble
 /// and encrypted with the server's RSA key (PEM). `None` where the key is of no use.
 pub(crate) fn rsa_encrypted(password: &[u8], scramble: &[u8], key_pem: &[u8]) -> Option<Vec<u8>> {
-    let key = SubjectPublicKeyInfoDer::from_pem_slice(key_pem).ok()?;
-    let key = PublicEncryptingKey::from_der(&key).ok()?;
-    let key = OaepPublicEncryptingKey::new(key).ok()?;
+    let key = PKey::public_key_from_pem(key_pem).ok()?.rsa().ok()?;
     let mut plain = password.to_vec();
     plain.push(0);
-    let mut cipher = vec![0u8; key.ciphertext_size()];
+    let mut cipher = vec![0u8; key.size() as usize];
     let hidden = xor(&plain, scramble);
     let written = key
-        .encrypt(&OAEP_SHA1_MGF1SHA1, &hidden, &mut cipher, None)
-        .ok()?
-        .len();
+        .public_encrypt(&hidden, &mut cipher, Padding::PKCS1_OAEP)
+        .ok()?;
     cipher.truncate(written);
     Some(cipher)
 }
@@ -93,27 +81,28 @@ mod tests {
     #[test]
     fn answers_have_the_length_of_their_hash_and_depend_on_the_scramble() {
         for (method, len) in [(Method::Native, 20), (Method::CachingSha2, 32)] {
-            let a = method.response(b"secret", b"12345678901234567890");
-            assert_eq!(a.len(), len);
-            assert_ne!(a, method.response(b"secret", b"02345678901234567890"));
-            assert!(method.response(b"", b"12345678901234567890").is_empty());
+            let answer = |scramble| method.response(b"secret", scramble).unwrap();
+            assert_eq!(answer(b"12345678901234567890").len(), len);
+            assert_ne!(
+                answer(b"12345678901234567890"),
+                answer(b"02345678901234567890")
+            );
+            assert_eq!(
+                method.response(b"", b"12345678901234567890"),
+                Some(Vec::new())
+            );
             assert_eq!(Method::named(method.name().as_bytes()), Some(method));
         }
     }
 
     #[test]
     fn native_answer_is_verified_as_the_server_does() {
+        let sha1 = |bytes: &[u8]| hash(MessageDigest::sha1(), bytes).unwrap().to_vec();
         let scramble = b"abcdefghijklmnopqrst";
-        let stored = hash(
-            &SHA1_FOR_LEGACY_USE_ONLY,
-            &[&hash(&SHA1_FOR_LEGACY_USE_ONLY, &[b"pw"])],
-        );
-        let answer = Method::Native.response(b"pw", scramble);
-        let once = xor(
-            &answer,
-            &hash(&SHA1_FOR_LEGACY_USE_ONLY, &[scramble, &stored]),
-        );
-        assert_eq!(hash(&SHA1_FOR_LEGACY_USE_ONLY, &[&once]), stored);
+        let stored = sha1(&sha1(b"pw"));
+        let answer = Method::Native.response(b"pw", scramble).unwrap();
+        let once = xor(&answer, &sha1(&[&scramble[..], &stored].concat()));
+        assert_eq!(sha1(&once), stored);
     }
 
     #[test]

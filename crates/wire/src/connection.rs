@@ -5,7 +5,7 @@ use crate::connector::capability;
 use crate::packet::{self, Reader, malformed, param_type, put_param};
 use crate::transport::Transport;
 use base::{Answer, Cell, Param, RowSource, Session, SessionError, StatementId, limits};
-use rustls::ClientConnection;
+use openssl::ssl::Ssl;
 use std::io;
 use std::ops::Range;
 
@@ -97,8 +97,8 @@ impl Connection {
         self.transport.is_unix() || self.transport.tls_description().is_some()
     }
 
-    pub(crate) async fn start_tls(&mut self, client: ClientConnection) -> io::Result<()> {
-        self.transport.start_tls(client).await
+    pub(crate) async fn start_tls(&mut self, session: Ssl) -> io::Result<()> {
+        self.transport.start_tls(session).await
     }
 
     /// Who answered.

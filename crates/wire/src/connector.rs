@@ -4,11 +4,9 @@ use crate::auth::{self, Method};
 use crate::connection::Connection;
 use crate::options::{Address, ConnectOptions};
 use crate::packet::{Reader, malformed, put_lenenc_bytes};
-use crate::tls;
+use crate::tls::TlsSetup;
 use crate::transport::{Endpoint, Transport};
 use base::{Exit, SessionError, limits};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,7 +66,7 @@ impl ConnectError {
 pub struct Connector {
     options: Arc<ConnectOptions>,
     endpoint: Arc<Endpoint>,
-    tls: Option<Arc<ClientConfig>>,
+    tls: Option<TlsSetup>,
 }
 
 impl Connector {
@@ -83,7 +81,7 @@ impl Connector {
                 address: address.clone(),
                 why: error.to_string(),
             })?;
-        let tls = tls::client_config(&options.tls).map_err(|why| ConnectError::Tls {
+        let tls = TlsSetup::for_mode(&options.tls).map_err(|why| ConnectError::Tls {
             address: address.clone(),
             why,
         })?;
@@ -139,11 +137,13 @@ impl Connector {
         let greeting = Greeting::parse(&greeting).map_err(|e| self.classify(e))?;
         let capabilities = greeting.capabilities & self.wanted();
         connection.set_server(&greeting.version, greeting.connection_id);
-        if let Some(config) = &self.tls {
-            self.start_tls(connection, &greeting, capabilities, config)
+        if let Some(setup) = &self.tls {
+            self.start_tls(connection, &greeting, capabilities, setup)
                 .await?;
         }
-        let login = self.login_packet(&greeting, capabilities);
+        let login = self
+            .login_packet(&greeting, capabilities)
+            .map_err(|e| self.classify(e))?;
         connection.set_capabilities(capabilities);
         connection
             .send_packet(&login)
@@ -158,7 +158,7 @@ impl Connector {
         connection: &mut Connection,
         greeting: &Greeting,
         capabilities: u32,
-        config: &Arc<ClientConfig>,
+        setup: &TlsSetup,
     ) -> Result<(), ConnectError> {
         let failed = |why: String| ConnectError::Tls {
             address: self.address(),
@@ -180,14 +180,13 @@ impl Connector {
             Address::Tcp { host, .. } => host.clone(),
             Address::Unix(_) => "localhost".to_owned(),
         };
-        let name = ServerName::try_from(host).map_err(|e| failed(e.to_string()))?;
-        let client =
-            ClientConnection::new(config.clone(), name).map_err(|e| failed(e.to_string()))?;
-        connection.start_tls(client).await.map_err(|error| {
-            failed(format!(
-                "{error}; TLS 1.2 or newer is needed, which MySQL before 5.7.28 lacks in its community build"
-            ))
-        })
+        let session = setup
+            .session(&host)
+            .map_err(|error| failed(error.to_string()))?;
+        connection
+            .start_tls(session)
+            .await
+            .map_err(|error| failed(error.to_string()))
     }
 
     fn wanted(&self) -> u32 {
@@ -201,13 +200,17 @@ impl Connector {
         wanted
     }
 
-    fn login_packet(&self, greeting: &Greeting, capabilities: u32) -> Vec<u8> {
+    fn login_packet(
+        &self,
+        greeting: &Greeting,
+        capabilities: u32,
+    ) -> Result<Vec<u8>, SessionError> {
         let mut out = fixed_part(capabilities);
         let method = greeting.method.unwrap_or(Method::Native);
         let password = self.options.password.reveal().as_bytes();
         out.extend_from_slice(self.options.user.as_bytes());
         out.push(0);
-        let response = method.response(password, &greeting.scramble);
+        let response = respond(method, password, &greeting.scramble)?;
         if capabilities & capability::LENENC_AUTH != 0 {
             put_lenenc_bytes(&mut out, &response);
         } else {
@@ -226,7 +229,7 @@ impl Connector {
             put_lenenc_bytes(&mut attributes, b"mydyno");
             put_lenenc_bytes(&mut out, &attributes);
         }
-        out
+        Ok(out)
     }
 
     /// Follows the server through its login method until it says yes or no.
@@ -244,7 +247,7 @@ impl Connector {
                 Some(0x00) => return Ok(()),
                 Some(0xfe) => {
                     let (method, new_scramble) = switch_request(&packet)?;
-                    let response = method.response(password, &new_scramble);
+                    let response = respond(method, password, &new_scramble)?;
                     scramble = new_scramble;
                     connection.send_packet(&response).await?;
                 }
@@ -278,6 +281,15 @@ impl Connector {
             None => ConnectError::Protocol { address, error },
         }
     }
+}
+
+fn respond(method: Method, password: &[u8], scramble: &[u8]) -> Result<Vec<u8>, SessionError> {
+    method.response(password, scramble).ok_or_else(|| {
+        SessionError::Unexpected(format!(
+            "this machine's OpenSSL refuses the hash of {}; it may be in FIPS mode",
+            method.name()
+        ))
+    })
 }
 
 async fn full_authentication(

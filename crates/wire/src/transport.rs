@@ -1,13 +1,14 @@
 //! Bytes to and from the server: TCP or unix socket, plain or TLS, never blocking the thread.
 
 use crate::options::Address;
+use openssl::ssl::{ErrorCode, Ssl, SslStream};
 use reactor::Source;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
-use rustls::ClientConnection;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 
 enum Socket {
     Tcp(TcpStream),
@@ -20,6 +21,26 @@ impl AsFd for Socket {
             Socket::Tcp(stream) => stream.as_fd(),
             Socket::Unix(stream) => stream.as_fd(),
         }
+    }
+}
+
+/// The socket as OpenSSL holds it.
+#[derive(Clone)]
+struct Shared(Rc<Socket>);
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.0).read(buffer)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self.0).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -77,8 +98,8 @@ impl Endpoint {
 pub(crate) struct Transport {
     // Dropped before the socket, as `Source` asks.
     source: Source,
-    socket: Socket,
-    tls: Option<Box<ClientConnection>>,
+    socket: Rc<Socket>,
+    tls: Option<Box<SslStream<Shared>>>,
 }
 
 impl Transport {
@@ -120,7 +141,7 @@ impl Transport {
             Ok(()) => {}
             Err(rustix::io::Errno::INPROGRESS) => {
                 transport.source.writable(transport.socket.as_fd()).await?;
-                net::sockopt::socket_error(&transport.socket)??;
+                net::sockopt::socket_error(&*transport.socket)??;
             }
             Err(error) => return Err(error.into()),
         }
@@ -129,6 +150,7 @@ impl Transport {
 
     fn new(socket: Socket) -> io::Result<Transport> {
         let source = Source::register(socket.as_fd())?;
+        let socket = Rc::new(socket);
         Ok(Transport {
             source,
             socket,
@@ -137,29 +159,48 @@ impl Transport {
     }
 
     pub(crate) fn is_unix(&self) -> bool {
-        matches!(self.socket, Socket::Unix(_))
+        matches!(*self.socket, Socket::Unix(_))
     }
 
     /// The negotiated TLS version and cipher, for the record.
     pub(crate) fn tls_description(&self) -> Option<String> {
-        let tls = self.tls.as_ref()?;
+        let ssl = self.tls.as_ref()?.ssl();
         Some(format!(
-            "{:?} {:?}",
-            tls.protocol_version()?,
-            tls.negotiated_cipher_suite()?.suite()
+            "{} {}",
+            ssl.version_str(),
+            ssl.current_cipher()?.name()
         ))
     }
 
     /// From here on everything is encrypted; finishes the handshake.
-    pub(crate) async fn start_tls(&mut self, connection: ClientConnection) -> io::Result<()> {
-        self.tls = Some(Box::new(connection));
-        while self.tls.as_ref().is_some_and(|tls| tls.is_handshaking()) {
-            self.flush_tls().await?;
-            if self.tls.as_ref().is_some_and(|tls| tls.is_handshaking()) {
-                self.read_tls().await?;
+    pub(crate) async fn start_tls(&mut self, session: Ssl) -> io::Result<()> {
+        let stream = SslStream::new(session, Shared(Rc::clone(&self.socket)))?;
+        self.tls = Some(Box::new(stream));
+        self.with_tls(|tls| tls.connect()).await
+    }
+
+    /// Repeats an operation of the TLS stream until it needs no more waiting for the socket.
+    async fn with_tls<T>(
+        &mut self,
+        mut operation: impl FnMut(&mut SslStream<Shared>) -> Result<T, openssl::ssl::Error>,
+    ) -> io::Result<T> {
+        loop {
+            let Some(tls) = &mut self.tls else {
+                return Err(io::Error::other("the line is not encrypted"));
+            };
+            let error = match operation(tls) {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            match error.code() {
+                ErrorCode::WANT_READ => {
+                    self.source.clear_readable();
+                    self.source.readable().await;
+                }
+                ErrorCode::WANT_WRITE => self.source.writable(self.socket.as_fd()).await?,
+                _ => return Err(error.into_io_error().unwrap_or_else(io::Error::other)),
             }
         }
-        self.flush_tls().await
     }
 
     /// Sends all of `bytes`.
@@ -170,7 +211,7 @@ impl Transport {
         }
         let mut rest = bytes;
         while !rest.is_empty() {
-            match (&self.socket).write(rest) {
+            match (&*self.socket).write(rest) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(n) => rest = &rest[n..],
                 Err(error) => self.writable_after(error).await?,
@@ -187,7 +228,7 @@ impl Transport {
         }
         loop {
             self.source.readable().await;
-            match (&self.socket).read(buffer) {
+            match (&*self.socket).read(buffer) {
                 Ok(n) => {
                     if n < buffer.len() {
                         // Drained: the next event comes with the next bytes.
@@ -220,53 +261,17 @@ impl Transport {
     async fn send_tls(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            if let Some(tls) = &mut self.tls {
-                let taken = tls.writer().write(rest)?;
-                rest = &rest[taken..];
-            }
-            self.flush_tls().await?;
+            let sent = self.with_tls(|tls| tls.ssl_write(rest)).await?;
+            rest = &rest[sent..];
         }
         Ok(())
-    }
-
-    async fn flush_tls(&mut self) -> io::Result<()> {
-        while let Some(tls) = self.tls.as_mut().filter(|tls| tls.wants_write()) {
-            if let Err(error) = tls.write_tls(&mut &self.socket) {
-                self.writable_after(error).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads one batch of encrypted bytes and decrypts it.
-    async fn read_tls(&mut self) -> io::Result<usize> {
-        loop {
-            self.source.readable().await;
-            let Some(tls) = &mut self.tls else {
-                return Ok(0);
-            };
-            match tls.read_tls(&mut &self.socket) {
-                Ok(n) => {
-                    tls.process_new_packets()
-                        .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-                    return Ok(n);
-                }
-                Err(error) => self.readable_after(error)?,
-            }
-        }
     }
 
     async fn receive_tls(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if let Some(tls) = &mut self.tls {
-                match tls.reader().read(buffer) {
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                    other => return other,
-                }
-            }
-            if self.read_tls().await? == 0 {
-                return Ok(0);
-            }
-        }
+        self.with_tls(|tls| match tls.ssl_read(buffer) {
+            Err(error) if error.code() == ErrorCode::ZERO_RETURN => Ok(0),
+            other => other,
+        })
+        .await
     }
 }
