@@ -86,7 +86,9 @@ pub enum StoreError {
         wanted: &'static str,
     },
 
-    #[error("cannot write a latency histogram of {transaction} ({cause}); this is an error in mydyno, report it")]
+    #[error(
+        "cannot write a latency histogram of {transaction} ({cause}); this is an error in mydyno, report it"
+    )]
     Histogram { transaction: String, cause: String },
 }
 

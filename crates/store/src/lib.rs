@@ -12,6 +12,8 @@ mod process;
 mod read;
 mod redact;
 mod results;
+mod summary;
+mod totals;
 
 mod types;
 mod write;
@@ -21,5 +23,7 @@ pub use histogram::empty_histogram;
 pub use open::{APPLICATION_ID, FORMAT};
 pub use redact::redact;
 pub use results::Results;
+pub use summary::*;
+pub use totals::Totals;
 
 pub use types::*;

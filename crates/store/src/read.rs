@@ -9,11 +9,7 @@ use crate::{Results, StoreError, empty_histogram};
 use rusqlite::{Params, Row, ToSql, params};
 
 /// A word that the file holds and this program does not know: only possible where somebody wrote to the file by hand.
-fn word<T>(
-    row: &Row<'_>,
-    column: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> rusqlite::Result<T> {
+fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     parse(&text).ok_or_else(|| {
         let index = row.as_ref().column_index(column).unwrap_or(0);
@@ -194,7 +190,10 @@ impl Results {
                 let latency = match bytes {
                     None => empty_histogram(),
                     Some(bytes) => codec.decode(bytes).map_err(|cause| {
-                        let index = row.as_ref().column_index("latency_histogram_ns").unwrap_or(0);
+                        let index = row
+                            .as_ref()
+                            .column_index("latency_histogram_ns")
+                            .unwrap_or(0);
                         rusqlite::Error::FromSqlConversionFailure(
                             index,
                             rusqlite::types::Type::Blob,

@@ -43,7 +43,10 @@ fn redact_line(line: &str) -> String {
 }
 
 fn is_password_key(key: &str) -> bool {
-    let key = key.trim_matches(|c: char| c == '"' || c == '\'').replace('-', "_").to_ascii_lowercase();
+    let key = key
+        .trim_matches(|c: char| c == '"' || c == '\'')
+        .replace('-', "_")
+        .to_ascii_lowercase();
     !key.contains(char::is_whitespace)
         && !key.starts_with("__")
         && (key == "password" || key.ends_with("_password") || key == "wsrep_sst_auth")
@@ -77,20 +80,35 @@ mod tests {
     #[test]
     fn passwords_are_taken_out() {
         for (given, kept) in [
-            ("mysql://root:geheim@db:3306/tpcc", "mysql://root:***@db:3306/tpcc"),
-            ("mysql://root:a@b:c/d@db/tpcc?x=1", "mysql://root:***@db/tpcc?x=1"),
+            (
+                "mysql://root:geheim@db:3306/tpcc",
+                "mysql://root:***@db:3306/tpcc",
+            ),
+            (
+                "mysql://root:a@b:c/d@db/tpcc?x=1",
+                "mysql://root:***@db/tpcc?x=1",
+            ),
             ("mysql://root@db:3306/tpcc", "mysql://root@db:3306/tpcc"),
             (
                 "mydyno run --dsn mysql://u:p@h/d -c 8",
                 "mydyno run --dsn mysql://u:***@h/d -c 8",
             ),
-            ("mydyno run --dsn='mysql://u:p@h/d'", "mydyno run --dsn='mysql://u:***@h/d'"),
+            (
+                "mydyno run --dsn='mysql://u:p@h/d'",
+                "mydyno run --dsn='mysql://u:***@h/d'",
+            ),
             ("run --password=x y", "run --password=*** y"),
             ("run --password x y", "run --password *** y"),
-            ("[client]\npassword = geheim\nuser=a\n", "[client]\npassword = ***\nuser=a\n"),
+            (
+                "[client]\npassword = geheim\nuser=a\n",
+                "[client]\npassword = ***\nuser=a\n",
+            ),
             ("master-password=\"x y\"\n", "master-password= ***\n"),
             ("innodb_io_capacity = 200\n", "innodb_io_capacity = 200\n"),
-            ("default_password_lifetime = 0\n", "default_password_lifetime = 0\n"),
+            (
+                "default_password_lifetime = 0\n",
+                "default_password_lifetime = 0\n",
+            ),
         ] {
             assert_eq!(redact(given), kept);
         }

@@ -70,7 +70,8 @@ impl Results {
             let rows = statement
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
                 .map_err(|e| self.sql(e))?;
-            let running: Vec<(i64, String)> = rows.collect::<Result<_, _>>().map_err(|e| self.sql(e))?;
+            let running: Vec<(i64, String)> =
+                rows.collect::<Result<_, _>>().map_err(|e| self.sql(e))?;
             Ok(running
                 .into_iter()
                 .filter(|(_, process)| !process::is_alive(process))

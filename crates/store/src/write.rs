@@ -92,7 +92,9 @@ impl Results {
             same_cell(&stored.what, cell)?;
             return Ok(CellId(id));
         }
-        self.step(Durable::Flushed, |transaction| insert_cell(transaction, lab, cell))
+        self.step(Durable::Flushed, |transaction| {
+            insert_cell(transaction, lab, cell)
+        })
     }
 
     /// Starts a measurement of a cell, as a new attempt where the ordinal was measured before.
@@ -271,11 +273,7 @@ impl Results {
     ///
     /// # Errors
     /// [`StoreError::WrongStatus`] where it has ended already; the file cannot be written.
-    pub fn finish_repeat(
-        &self,
-        repeat: RepeatId,
-        result: &RepeatResult,
-    ) -> Result<(), StoreError> {
+    pub fn finish_repeat(&self, repeat: RepeatId, result: &RepeatResult) -> Result<(), StoreError> {
         let changed = self.step(Durable::Flushed, |transaction| {
             transaction.execute(
                 "UPDATE repeat SET status = 'done', reason_code = NULL, reason = NULL, finished_utc_ns = :now, \
@@ -356,7 +354,9 @@ impl Results {
     /// # Errors
     /// The file cannot be written.
     pub fn record_load(&self, load: &Load) -> Result<LoadId, StoreError> {
-        self.step(Durable::Flushed, |transaction| insert_load(transaction, load))
+        self.step(Durable::Flushed, |transaction| {
+            insert_load(transaction, load)
+        })
     }
 
     /// Stores check results.
@@ -510,7 +510,13 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("number of connections", cell.connections.to_string()),
             ("home binding", cell.home.to_string()),
             ("foreign keys", cell.foreign_keys.to_string()),
-            ("times", format!("{} {} {} ns", cell.warmup_ns, cell.window_ns, cell.interval_ns)),
+            (
+                "times",
+                format!(
+                    "{} {} {} ns",
+                    cell.warmup_ns, cell.window_ns, cell.interval_ns
+                ),
+            ),
             ("seed", cell.seed.to_string()),
             ("settings", format!("{settings:?}")),
         ]
