@@ -3,10 +3,14 @@
 //! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
 //! [`base::Session`].
 
+pub mod input;
 pub mod population;
 pub mod random;
 pub mod schema;
+pub mod transactions;
 
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
+pub use input::{Input, InputSource, Transaction};
+pub use transactions::{Failure, Outcome, Terminal};

@@ -7,7 +7,7 @@ use super::format::{
     Digits, RowFormat, write_four_digits, write_fraction, write_hundredths, write_number,
 };
 use crate::random::{
-    Constants, last_name, write_a_string, write_capitals, write_letters, write_n_string,
+    Constants, last_name, letters, write_a_string, write_capitals, write_n_string,
 };
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, Table};
 use base::Random;
@@ -205,8 +205,9 @@ impl Generator for StockRows {
         out.number(|o| write_number(o, self.next));
         out.number(|o| self.warehouse.write(o));
         out.number(|o| write_number(o, random.between(10, 100)));
-        for _ in 0..DISTRICTS {
-            out.text(|o| write_letters(o, random, 24));
+        let districts: [u8; 240] = letters::<60, 240>(random);
+        for letters in districts.chunks_exact(24) {
+            out.text(|o| o.extend_from_slice(letters));
         }
         out.number(constant(b"0"));
         out.number(constant(b"0"));
@@ -451,7 +452,7 @@ impl Generator for OrderLines {
                 out.number(constant(b"5"));
                 out.number(|o| write_hundredths(o, random.between(1, 999_999)));
             }
-            out.text(|o| write_letters(o, random, 24));
+            out.text(|o| o.extend_from_slice(&letters::<6, 24>(random)));
             out.end_row();
         }
         lines

@@ -1,0 +1,425 @@
+//! What a terminal's user enters: the inputs of clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1, and the card deck of 5.2.4.2.
+
+use crate::random::RunConstants;
+use crate::schema::{DISTRICTS, ITEMS};
+use base::{Cents, DateTime, Random, Warehouses};
+
+/// The five transaction types, in the order in which every tool of the field counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transaction {
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
+}
+
+impl Transaction {
+    pub const ALL: [Transaction; 5] = [
+        Transaction::NewOrder,
+        Transaction::Payment,
+        Transaction::OrderStatus,
+        Transaction::Delivery,
+        Transaction::StockLevel,
+    ];
+
+    /// The name in results, JSON and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Transaction::NewOrder => "new_order",
+            Transaction::Payment => "payment",
+            Transaction::OrderStatus => "order_status",
+            Transaction::Delivery => "delivery",
+            Transaction::StockLevel => "stock_level",
+        }
+    }
+
+    /// Position in [`Transaction::ALL`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Most lines of an order.
+pub const LINES_MAX: usize = 15;
+/// An item number that no database has (clause 2.4.1.5: an unused one).
+pub const UNUSED_ITEM: u32 = ITEMS + 1;
+
+/// One line of an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    pub item: u32,
+    pub supply_warehouse: u32,
+    pub quantity: u32,
+    /// The line's place as entered, 1..=15.
+    pub number: u32,
+}
+
+/// Input of New-Order (clause 2.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrder {
+    pub warehouse: u32,
+    pub district: u32,
+    pub customer: u32,
+    pub entered: DateTime,
+    lines: [Line; LINES_MAX],
+    line_count: u32,
+    /// The last line as entered has an unused item, so the order must be rolled back (clause 2.4.1.4).
+    pub rolls_back: bool,
+}
+
+impl NewOrder {
+    /// The lines in the order of processing: by supplying warehouse and item, so that two orders take their stock rows
+    /// in one order and do not deadlock, but an unused item last (clause 2.4.2.3).
+    #[must_use]
+    pub fn lines(&self) -> &[Line] {
+        &self.lines[..self.line_count as usize]
+    }
+
+    /// Lines that another warehouse supplies.
+    #[must_use]
+    pub fn remote_lines(&self) -> u32 {
+        self.lines()
+            .iter()
+            .filter(|line| line.supply_warehouse != self.warehouse)
+            .count() as u32
+    }
+}
+
+/// How the customer is named (clauses 2.5.1.2, 2.6.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CustomerKey {
+    Number(u32),
+    /// The number 0..=999 of a last name.
+    LastName(u32),
+}
+
+/// Input of Payment (clause 2.5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payment {
+    pub warehouse: u32,
+    pub district: u32,
+    pub customer_warehouse: u32,
+    pub customer_district: u32,
+    pub customer: CustomerKey,
+    pub amount: Cents,
+    pub entered: DateTime,
+}
+
+/// Input of Order-Status (clause 2.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderStatus {
+    pub warehouse: u32,
+    pub district: u32,
+    pub customer: CustomerKey,
+}
+
+/// Input of Delivery (clause 2.7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    pub warehouse: u32,
+    pub carrier: u32,
+    pub entered: DateTime,
+}
+
+/// Input of Stock-Level (clause 2.8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StockLevel {
+    pub warehouse: u32,
+    pub district: u32,
+    pub threshold: u32,
+}
+
+/// Input of any transaction. A retry uses it again unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    NewOrder(NewOrder),
+    Payment(Payment),
+    OrderStatus(OrderStatus),
+    Delivery(Delivery),
+    StockLevel(StockLevel),
+}
+
+impl Input {
+    /// Which transaction it is for.
+    #[must_use]
+    pub fn transaction(&self) -> Transaction {
+        match self {
+            Input::NewOrder(_) => Transaction::NewOrder,
+            Input::Payment(_) => Transaction::Payment,
+            Input::OrderStatus(_) => Transaction::OrderStatus,
+            Input::Delivery(_) => Transaction::Delivery,
+            Input::StockLevel(_) => Transaction::StockLevel,
+        }
+    }
+}
+
+/// One set of cards (clause 5.2.4.2): 10 New-Orders, 10 Payments and one of each other type.
+const DECK: [Transaction; 23] = {
+    let mut deck = [Transaction::NewOrder; 23];
+    let mut card = 10;
+    while card < 20 {
+        deck[card] = Transaction::Payment;
+        card += 1;
+    }
+    deck[20] = Transaction::OrderStatus;
+    deck[21] = Transaction::Delivery;
+    deck[22] = Transaction::StockLevel;
+    deck
+};
+
+/// Draws the inputs of one connection, with a deck of its own.
+#[derive(Clone, Debug)]
+pub struct InputSource {
+    random: Random,
+    constants: RunConstants,
+    warehouses: u32,
+    home: Option<u32>,
+    deck: [Transaction; 23],
+    dealt: usize,
+}
+
+impl InputSource {
+    /// Inputs over `warehouses` warehouses: any of them per transaction, or always `home`. `random` is the
+    /// connection's own stream; `constants` are the same for all connections of a run (clause 2.1.6).
+    #[must_use]
+    pub fn new(
+        random: Random,
+        constants: RunConstants,
+        warehouses: Warehouses,
+        home: Option<u32>,
+    ) -> InputSource {
+        InputSource {
+            random,
+            constants,
+            warehouses: warehouses.0,
+            home,
+            deck: DECK,
+            dealt: DECK.len(),
+        }
+    }
+
+    /// The next card and its input.
+    pub fn next_input(&mut self) -> Input {
+        if self.dealt == self.deck.len() {
+            self.random.shuffle(&mut self.deck);
+            self.dealt = 0;
+        }
+        let transaction = self.deck[self.dealt];
+        self.dealt += 1;
+        self.input_of(transaction)
+    }
+
+    /// Fresh input for a transaction of this type.
+    pub fn input_of(&mut self, transaction: Transaction) -> Input {
+        let warehouse = self
+            .home
+            .unwrap_or_else(|| self.random.between(1, self.warehouses));
+        match transaction {
+            Transaction::NewOrder => Input::NewOrder(self.new_order(warehouse)),
+            Transaction::Payment => Input::Payment(self.payment(warehouse)),
+            Transaction::OrderStatus => Input::OrderStatus(OrderStatus {
+                warehouse,
+                district: self.district(),
+                customer: self.customer_key(),
+            }),
+            Transaction::Delivery => Input::Delivery(Delivery {
+                warehouse,
+                carrier: self.random.between(1, 10),
+                entered: DateTime::now(),
+            }),
+            Transaction::StockLevel => Input::StockLevel(StockLevel {
+                warehouse,
+                district: self.district(),
+                threshold: self.random.between(10, 20),
+            }),
+        }
+    }
+
+    fn district(&mut self) -> u32 {
+        self.random.between(1, DISTRICTS)
+    }
+
+    /// Clauses 2.5.1.2 and 2.6.1.2: 60 % by last name.
+    fn customer_key(&mut self) -> CustomerKey {
+        if self.random.between(1, 100) <= 60 {
+            CustomerKey::LastName(self.constants.last_name_number(&mut self.random))
+        } else {
+            CustomerKey::Number(self.constants.customer(&mut self.random))
+        }
+    }
+
+    /// Uniform over the other warehouses; the only one where there is only one.
+    fn other_warehouse(&mut self, warehouse: u32) -> u32 {
+        if self.warehouses == 1 {
+            return warehouse;
+        }
+        let drawn = self.random.between(1, self.warehouses - 1);
+        drawn + u32::from(drawn >= warehouse)
+    }
+
+    fn new_order(&mut self, warehouse: u32) -> NewOrder {
+        let district = self.district();
+        let customer = self.constants.customer(&mut self.random);
+        let line_count = self.random.between(5, LINES_MAX as u32);
+        let rolls_back = self.random.between(1, 100) == 1;
+        let mut lines = [Line::default(); LINES_MAX];
+        for (index, line) in lines[..line_count as usize].iter_mut().enumerate() {
+            let remote = self.random.between(1, 100) == 1;
+            *line = Line {
+                item: self.constants.item(&mut self.random),
+                supply_warehouse: if remote {
+                    self.other_warehouse(warehouse)
+                } else {
+                    warehouse
+                },
+                quantity: self.random.between(1, 10),
+                number: index as u32 + 1,
+            };
+        }
+        let used = line_count as usize - usize::from(rolls_back);
+        if rolls_back {
+            lines[used].item = UNUSED_ITEM;
+        }
+        lines[..used].sort_unstable_by_key(|line| (line.supply_warehouse, line.item, line.number));
+        let entered = DateTime::now();
+        NewOrder {
+            warehouse,
+            district,
+            customer,
+            entered,
+            lines,
+            line_count,
+            rolls_back,
+        }
+    }
+
+    fn payment(&mut self, warehouse: u32) -> Payment {
+        let district = self.district();
+        let local = self.random.between(1, 100) <= 85;
+        let (customer_warehouse, customer_district) = if local {
+            (warehouse, district)
+        } else {
+            (self.other_warehouse(warehouse), self.district())
+        };
+        Payment {
+            warehouse,
+            district,
+            customer_warehouse,
+            customer_district,
+            customer: self.customer_key(),
+            amount: Cents(i64::from(self.random.between(100, 500_000))),
+            entered: DateTime::now(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(warehouses: u32, home: Option<u32>) -> InputSource {
+        let constants = RunConstants::for_run(Some(157), 1);
+        InputSource::new(Random::new(5, &[]), constants, Warehouses(warehouses), home)
+    }
+
+    #[test]
+    fn every_23_cards_are_one_set() {
+        let mut source = source(3, None);
+        for _ in 0..50 {
+            let mut counts = [0; 5];
+            for _ in 0..23 {
+                counts[source.next_input().transaction().index()] += 1;
+            }
+            assert_eq!(counts, [10, 10, 1, 1, 1]);
+        }
+    }
+
+    #[test]
+    fn orders_follow_clause_2_4_1() {
+        let mut source = source(4, None);
+        let (mut rolled_back, mut lengths) = (0, [0u32; 16]);
+        for _ in 0..100_000 {
+            let Input::NewOrder(order) = source.input_of(Transaction::NewOrder) else {
+                panic!()
+            };
+            let lines = order.lines();
+            lengths[lines.len()] += 1;
+            rolled_back += u32::from(order.rolls_back);
+            let mut numbers: Vec<u32> = lines.iter().map(|line| line.number).collect();
+            numbers.sort_unstable();
+            assert!(numbers.iter().copied().eq(1..=lines.len() as u32));
+            assert!(lines.iter().all(|line| (1..=10).contains(&line.quantity)));
+            let unused = lines.iter().filter(|line| line.item == UNUSED_ITEM).count();
+            assert_eq!(unused, usize::from(order.rolls_back));
+            if order.rolls_back {
+                let last = lines[lines.len() - 1];
+                assert_eq!((last.item, last.number), (UNUSED_ITEM, lines.len() as u32));
+            }
+            let used = &lines[..lines.len() - unused];
+            assert!(used.is_sorted_by_key(|line| (line.supply_warehouse, line.item)));
+        }
+        // 1,000 expected, standard deviation 31.
+        assert!((850..1_150).contains(&rolled_back), "{rolled_back}");
+        // 9,091 expected of each length, standard deviation 91.
+        assert!(
+            lengths[5..].iter().all(|n| (8_600..9_600).contains(n)),
+            "{lengths:?}"
+        );
+        assert_eq!(lengths[..5].iter().sum::<u32>(), 0);
+    }
+
+    #[test]
+    fn other_warehouses_are_uniform_and_never_home() {
+        let mut source = source(5, Some(3));
+        let mut seen = [0u32; 6];
+        for _ in 0..200_000 {
+            let Input::Payment(payment) = source.input_of(Transaction::Payment) else {
+                panic!()
+            };
+            assert_eq!(payment.warehouse, 3);
+            assert!((100..=500_000).contains(&payment.amount.0));
+            if payment.customer_warehouse == 3 {
+                assert_eq!(payment.customer_district, payment.district);
+            }
+            seen[payment.customer_warehouse as usize] += 1;
+        }
+        // 15 % of 200,000 over four others: 7,500 each, standard deviation 85.
+        for other in [1, 2, 4, 5] {
+            assert!((7_000..8_000).contains(&seen[other]), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn one_warehouse_has_no_remote_work() {
+        let mut source = source(1, None);
+        for _ in 0..10_000 {
+            match source.next_input() {
+                Input::NewOrder(order) => assert_eq!(order.remote_lines(), 0),
+                Input::Payment(payment) => assert_eq!(payment.customer_warehouse, 1),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn sixty_percent_name_the_customer() {
+        let mut source = source(2, None);
+        let mut by_name = 0;
+        for _ in 0..50_000 {
+            let Input::OrderStatus(input) = source.input_of(Transaction::OrderStatus) else {
+                panic!()
+            };
+            match input.customer {
+                CustomerKey::LastName(number) => {
+                    assert!(number < 1_000);
+                    by_name += 1;
+                }
+                CustomerKey::Number(number) => assert!((1..=3_000).contains(&number)),
+            }
+        }
+        assert!((29_500..30_500).contains(&by_name), "{by_name}");
+    }
+}
