@@ -1,1 +1,39 @@
-//! server
+//! Engines, instances, images and targets: everything about servers but what is sent to them.
+//!
+//! - [`find`], [`list`] and [`install`] give a [`ServerBuild`]: a server binary with a known version.
+//! - [`Instance`] is a running server of mydyno's own, private to this process or named; [`stop_named`] ends the latter.
+//! - [`Image`] is a populated data directory that instances start on a clone of.
+//! - [`Target`] is a server that somebody else runs, named by a DSN or by MySQL option files.
+//!
+//! All files lie under [`Home`]. This room knows nothing of workloads and sends no statement to a running server: accounts
+//! come from an init file that the server itself runs.
+
+mod builds;
+mod catalogue;
+mod copy;
+mod dsn;
+mod error;
+mod home;
+mod image;
+mod initialise;
+mod install;
+mod instance;
+mod launch;
+mod named;
+mod option_file;
+mod option_text;
+mod process;
+mod room;
+mod settings;
+mod target;
+
+pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
+pub use catalogue::{Engine, Flavour, VersionNumbers, engine, engines};
+pub use dsn::{Secret, render as render_dsn};
+pub use error::ServerError;
+pub use home::Home;
+pub use image::{Image, ImageKey};
+pub use install::install;
+pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
+pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
+pub use target::{Target, TargetRequest};

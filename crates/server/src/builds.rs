@@ -1,0 +1,437 @@
+//! Server binaries: those that mydyno installed, those of the machine, and one named by its path.
+//!
+//! A build is known by what its own `--version` says, never by its file name; a binary that does not tell its version
+//! is refused, because a measurement must name what it measured.
+
+use crate::catalogue::{self, Engine, Flavour, VersionNumbers};
+use crate::error::io_at;
+use crate::{Home, ServerError};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The file in an engine's directory that says what is there.
+pub(crate) const MANIFEST: &str = "mydyno-engine.toml";
+/// Where binaries of a server lie under its base directory.
+pub(crate) const BINARY_PLACES: [&str; 7] = [
+    "bin/mysqld",
+    "bin/mariadbd",
+    "sbin/mariadbd",
+    "sbin/mysqld",
+    "libexec/mariadbd",
+    "libexec/mysqld",
+    "usr/sbin/mariadbd",
+];
+/// Where servers lie that are not on an ordinary user's PATH.
+const SYSTEM_PLACES: [&str; 4] = [
+    "/usr/sbin",
+    "/usr/local/sbin",
+    "/usr/libexec",
+    "/usr/local/libexec",
+];
+
+/// A server that can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerBuild {
+    /// The catalogue's name where it is one of these, else family and series (`percona-8.0`, `mysql-8.4`).
+    pub engine: String,
+    pub flavour: Flavour,
+    /// As the binary prints it: `5.7.22`, `10.11.19-MariaDB-0+deb12u1`.
+    pub version: String,
+    /// The same as numbers.
+    pub numbers: VersionNumbers,
+    pub binary: PathBuf,
+    pub basedir: PathBuf,
+    /// Libraries that the binary needs and the machine lacks.
+    pub library_path: Option<PathBuf>,
+    /// Where it came from, for people.
+    pub origin: String,
+}
+
+/// What `install` leaves beside an engine. Paths are relative to the engine's directory.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    pub(crate) engine: String,
+    pub(crate) binary: PathBuf,
+    pub(crate) libraries: Option<PathBuf>,
+    pub(crate) origin: String,
+    /// SHA-256 of the file that it was installed from, where it was one file.
+    pub(crate) source_sha256: Option<String>,
+}
+
+/// Where a copy of an engine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// In mydyno's own directory.
+    Installed,
+    /// On the machine already.
+    OnMachine,
+    NotInstalled,
+}
+
+/// One line of `server list`.
+#[derive(Clone, Debug)]
+pub struct ListedEngine {
+    pub name: String,
+    pub about: String,
+    pub availability: Availability,
+    /// The version at hand, or the one that installing would bring.
+    pub version: String,
+    /// The build, where there is one.
+    pub build: Option<ServerBuild>,
+}
+
+impl ServerBuild {
+    /// The server at `path` (`--server-binary`).
+    ///
+    /// # Errors
+    /// [`ServerError::NotAServer`] where the file does not run or does not tell a version.
+    pub fn from_binary(path: &Path) -> Result<ServerBuild, ServerError> {
+        let binary = fs::canonicalize(path).map_err(|error| ServerError::NotAServer {
+            path: path.to_owned(),
+            why: error.to_string(),
+        })?;
+        ServerBuild::ask(&binary, None, binary.display().to_string())
+    }
+
+    /// Asks a binary for its version.
+    pub(crate) fn ask(
+        binary: &Path,
+        library_path: Option<PathBuf>,
+        origin: String,
+    ) -> Result<ServerBuild, ServerError> {
+        let refuse = |why: String| ServerError::NotAServer {
+            path: binary.to_owned(),
+            why,
+        };
+        let mut command = Command::new(binary);
+        command.args(["--no-defaults", "--version"]);
+        add_library_path(&mut command, library_path.as_deref());
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| refuse(error.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let Some(version) = Version::parse(&text) else {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let said = errors
+                .lines()
+                .chain(text.lines())
+                .next()
+                .unwrap_or("nothing");
+            return Err(refuse(format!(
+                "`--version` printed no version, but: {said}"
+            )));
+        };
+        let parent = binary.parent().unwrap_or(binary);
+        let basedir = match parent.file_name().and_then(|n| n.to_str()) {
+            Some("bin" | "sbin" | "libexec") => parent.parent().unwrap_or(parent),
+            _ => parent,
+        };
+        Ok(ServerBuild {
+            engine: version.engine(),
+            flavour: version.flavour,
+            version: version.text,
+            numbers: version.numbers,
+            binary: binary.to_owned(),
+            basedir: basedir.to_owned(),
+            library_path,
+            origin,
+        })
+    }
+
+    /// Is this release at least that one?
+    #[must_use]
+    pub fn at_least(&self, numbers: VersionNumbers) -> bool {
+        self.numbers >= numbers
+    }
+
+    /// The directory of error messages and, for MariaDB, of the scripts that make the system tables.
+    pub(crate) fn share(&self) -> Option<PathBuf> {
+        ["share/mysql", "share/mariadb", "share/mysql-8.0", "share"]
+            .iter()
+            .map(|place| self.basedir.join(place))
+            .find(|place| place.join("english/errmsg.sys").is_file())
+    }
+
+    /// A command that runs the binary with its libraries.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.binary);
+        add_library_path(&mut command, self.library_path.as_deref());
+        command
+    }
+}
+
+/// Puts a directory before the ones that the loader searches.
+pub(crate) fn add_library_path(command: &mut Command, path: Option<&Path>) {
+    let Some(path) = path else { return };
+    let mut value = OsString::from(path);
+    if let Some(inherited) = std::env::var_os("LD_LIBRARY_PATH").filter(|v| !v.is_empty()) {
+        value.push(":");
+        value.push(inherited);
+    }
+    command.env("LD_LIBRARY_PATH", value);
+}
+
+/// What `--version` says.
+#[derive(Debug, PartialEq, Eq)]
+struct Version {
+    flavour: Flavour,
+    percona: bool,
+    text: String,
+    numbers: VersionNumbers,
+}
+
+impl Version {
+    /// Parses `mysqld  Ver 5.7.22 for Linux on x86_64 (MySQL Community Server (GPL))`.
+    fn parse(output: &str) -> Option<Version> {
+        let after = output.lines().find_map(|line| line.split_once(" Ver "))?.1;
+        let text = after.split_whitespace().next()?.to_owned();
+        let mut parts = text.split(['.', '-']).map(str::parse::<u16>);
+        let mut next = || parts.next()?.ok();
+        let numbers = (next()?, next()?, next()?);
+        let mariadb = text.contains("MariaDB") || after.contains("MariaDB");
+        Some(Version {
+            flavour: if mariadb {
+                Flavour::MariaDb
+            } else {
+                Flavour::Mysql
+            },
+            percona: !mariadb && after.contains("Percona"),
+            text,
+            numbers,
+        })
+    }
+
+    fn engine(&self) -> String {
+        let known = catalogue::engines()
+            .iter()
+            .find(|e| !self.percona && e.is(self.flavour, self.numbers));
+        if let Some(engine) = known {
+            return engine.name.clone();
+        }
+        let family = match self.flavour {
+            _ if self.percona => "percona",
+            Flavour::Mysql => "mysql",
+            Flavour::MariaDb => "mariadb",
+        };
+        format!("{family}-{}.{}", self.numbers.0, self.numbers.1)
+    }
+}
+
+/// The engine of that name: mydyno's own copy, else one of the machine with its version.
+///
+/// # Errors
+/// [`ServerError::UnknownEngine`], or [`ServerError::NotInstalled`] which names the command that installs it.
+pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
+    let engine = catalogue::engine(engine)?;
+    if let Some(build) = installed(home, engine)? {
+        return Ok(build);
+    }
+    on_machine(&machine_builds(), engine).ok_or_else(|| ServerError::NotInstalled {
+        engine: engine.name.clone(),
+    })
+}
+
+/// Every engine of the catalogue, and whether it is at hand.
+///
+/// # Errors
+/// [`ServerError::Io`] where mydyno's own directory cannot be read.
+pub fn list(home: &Home) -> Result<Vec<ListedEngine>, ServerError> {
+    let machine = machine_builds();
+    catalogue::engines()
+        .iter()
+        .map(|engine| {
+            // A broken copy is as good as none: `install` replaces it.
+            let (availability, build) = match installed(home, engine) {
+                Ok(Some(build)) => (Availability::Installed, Some(build)),
+                Ok(None) | Err(ServerError::NotAServer { .. }) => {
+                    match on_machine(&machine, engine) {
+                        Some(build) => (Availability::OnMachine, Some(build)),
+                        None => (Availability::NotInstalled, None),
+                    }
+                }
+                Err(error) => return Err(error),
+            };
+            Ok(ListedEngine {
+                name: engine.name.clone(),
+                about: engine.about.clone(),
+                availability,
+                version: build
+                    .as_ref()
+                    .map_or_else(|| engine.version.clone(), |b| b.version.clone()),
+                build,
+            })
+        })
+        .collect()
+}
+
+/// mydyno's own copy of an engine, where it has one.
+pub(crate) fn installed(home: &Home, engine: &Engine) -> Result<Option<ServerBuild>, ServerError> {
+    let directory = home.engines().join(&engine.name);
+    match manifest(&directory)? {
+        Some(manifest) => from_manifest(&directory, &manifest).map(Some),
+        None => Ok(None),
+    }
+}
+
+pub(crate) fn manifest(directory: &Path) -> Result<Option<Manifest>, ServerError> {
+    let path = directory.join(MANIFEST);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io_at("read", &path)(error)),
+    };
+    // One of another version of this program: as good as none.
+    Ok(toml::from_str(&text).ok())
+}
+
+pub(crate) fn from_manifest(
+    directory: &Path,
+    manifest: &Manifest,
+) -> Result<ServerBuild, ServerError> {
+    let libraries = manifest.libraries.as_ref().map(|l| directory.join(l));
+    let mut build = ServerBuild::ask(
+        &directory.join(&manifest.binary),
+        libraries,
+        manifest.origin.clone(),
+    )?;
+    manifest.engine.clone_into(&mut build.engine);
+    Ok(build)
+}
+
+fn on_machine(machine: &[ServerBuild], engine: &Engine) -> Option<ServerBuild> {
+    machine.iter().find(|b| b.engine == engine.name).cloned()
+}
+
+/// Every server that PATH and the usual places of servers hold. One that does not run is not there.
+fn machine_builds() -> Vec<ServerBuild> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let directories = std::env::split_paths(&path).chain(SYSTEM_PLACES.iter().map(PathBuf::from));
+    for directory in directories.filter(|d| d.is_absolute()) {
+        for name in ["mysqld", "mariadbd"] {
+            // Debian's mysqld is a link to mariadbd: one server, not two.
+            let Ok(binary) = fs::canonicalize(directory.join(name)) else {
+                continue;
+            };
+            let runs = fs::metadata(&binary)
+                .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+            if runs && !seen.contains(&binary) {
+                seen.push(binary);
+            }
+        }
+    }
+    seen.iter()
+        .filter_map(|binary| ServerBuild::from_binary(binary).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ServerBuild, Version, find, list};
+    use crate::{Availability, Home, ServerError};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    #[test]
+    fn versions_as_servers_print_them() {
+        for (line, engine, numbers) in [
+            (
+                "mysqld  Ver 5.7.22 for linux-glibc2.12 on x86_64 (MySQL Community Server (GPL))",
+                "mysql-5.7",
+                (5, 7, 22),
+            ),
+            (
+                "/x/mysqld  Ver 8.0.15 for Linux on x86_64 (MySQL Community Server - GPL)",
+                "mysql-8.0",
+                (8, 0, 15),
+            ),
+            (
+                "/x/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+                "mariadb-10.11",
+                (10, 11, 19),
+            ),
+            (
+                "/x/mysqld  Ver 10.1.13-MariaDB for Linux on x86_64 (MariaDB Server)",
+                "xtradb-5.6",
+                (10, 1, 13),
+            ),
+            (
+                "/x/mysqld  Ver 8.0.35-27 for Linux on x86_64 (Percona Server (GPL), Release 27, Revision 2f8eeab)",
+                "percona-8.0",
+                (8, 0, 35),
+            ),
+            (
+                "/x/mysqld  Ver 8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)",
+                "mysql-8.4",
+                (8, 4, 3),
+            ),
+        ] {
+            let version = Version::parse(line).unwrap();
+            assert_eq!(
+                (version.engine().as_str(), version.numbers),
+                (engine, numbers)
+            );
+        }
+        for bad in ["", "GNU bash, version 5.2.15(1)-release", "x Ver abc for y"] {
+            assert_eq!(Version::parse(bad), None);
+        }
+    }
+
+    fn script(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn binaries_are_known_by_what_they_say() {
+        let temp = tempfile::tempdir().unwrap();
+        let good = temp.path().join("usr/sbin/mysqld");
+        script(&good, "echo \"$0  Ver 8.0.40 for Linux on x86_64 (MySQL)\"");
+        let build = ServerBuild::from_binary(&good).unwrap();
+        assert_eq!(build.engine, "mysql-8.0");
+        assert_eq!(
+            build.basedir,
+            fs::canonicalize(temp.path().join("usr")).unwrap()
+        );
+        assert!(build.at_least((8, 0, 30)) && !build.at_least((8, 4, 0)));
+
+        let bad = temp.path().join("bin/mysqld");
+        script(
+            &bad,
+            "echo 'error while loading shared libraries: libaio.so.1' >&2; exit 127",
+        );
+        let error = ServerBuild::from_binary(&bad).unwrap_err();
+        assert!(error.to_string().contains("libaio.so.1"), "{error}");
+        let error = ServerBuild::from_binary(&temp.path().join("none")).unwrap_err();
+        assert!(matches!(error, ServerError::NotAServer { .. }));
+    }
+
+    #[test]
+    fn an_empty_home_has_nothing_installed() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path()).unwrap();
+        let listed = list(&home).unwrap();
+        assert_eq!(listed.len(), 4);
+        assert!(
+            listed
+                .iter()
+                .all(|e| e.availability != Availability::Installed)
+        );
+        // No machine has this one on its PATH.
+        let error = find(&home, "xtradb-5.6").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("mydyno server install xtradb-5.6"),
+            "{error}"
+        );
+    }
+}

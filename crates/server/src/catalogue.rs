@@ -1,0 +1,173 @@
+//! The engines that mydyno knows by name: data in `catalogue.toml`, looked up here.
+
+use crate::ServerError;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// The two families of servers, which differ in how they are initialised and configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    Mysql,
+    MariaDb,
+}
+
+/// A release as numbers, for comparing.
+pub type VersionNumbers = (u16, u16, u16);
+
+/// What the catalogue says of one engine.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    pub name: String,
+    pub flavour: Flavour,
+    /// `5.7`: a server on the machine is this engine if its version begins so.
+    pub series: String,
+    /// What `mydyno server install` brings.
+    pub version: String,
+    pub about: String,
+    pub(crate) maven: Option<Maven>,
+    #[serde(default)]
+    pub(crate) debian: Vec<String>,
+    /// Where in the engine's directory its libraries lie.
+    pub(crate) libraries: Option<PathBuf>,
+}
+
+/// A jar, and where the server is in it: an archive, or a directory.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Maven {
+    pub(crate) artifact: String,
+    pub(crate) sha256: String,
+    pub(crate) archive: Option<String>,
+    pub(crate) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Catalogue {
+    engine: Vec<Engine>,
+    libraries: BTreeMap<String, Vec<String>>,
+}
+
+fn catalogue() -> &'static Catalogue {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    CATALOGUE.get_or_init(|| {
+        toml::from_str(include_str!("catalogue.toml"))
+            .expect("the catalogue is part of the program and a test parses it")
+    })
+}
+
+/// All engines of the catalogue, in its order.
+#[must_use]
+pub fn engines() -> &'static [Engine] {
+    &catalogue().engine
+}
+
+/// Debian packages that may hold a library, best first.
+pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
+    catalogue().libraries.get(soname).map_or(&[], Vec::as_slice)
+}
+
+/// The engine of that name.
+///
+/// # Errors
+/// [`ServerError::UnknownEngine`] with the known names and the nearest.
+pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
+    engines().iter().find(|e| e.name == name).ok_or_else(|| {
+        let known: Vec<String> = engines().iter().map(|e| e.name.clone()).collect();
+        ServerError::UnknownEngine {
+            name: name.to_owned(),
+            nearest: nearest(name, &known),
+            known,
+        }
+    })
+}
+
+impl Engine {
+    /// Is a server of this flavour and version this engine? Patch releases of one series are one engine.
+    pub(crate) fn is(&self, flavour: Flavour, numbers: VersionNumbers) -> bool {
+        self.flavour == flavour && self.series == format!("{}.{}", numbers.0, numbers.1)
+    }
+}
+
+/// The known name that a typing error away is; none where nothing is near.
+fn nearest(name: &str, known: &[String]) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    known
+        .iter()
+        .map(|candidate| (distance(&name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
+        .min()
+        .map(|(_, candidate)| candidate.clone())
+}
+
+/// Levenshtein's distance; names are short, so one row of the table suffices.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flavour, distance, engine, engines};
+
+    #[test]
+    fn the_catalogue_is_sound() {
+        assert_eq!(
+            engines()
+                .iter()
+                .map(|e| e.name.as_str())
+                .collect::<Vec<_>>(),
+            ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"]
+        );
+        for engine in engines() {
+            assert_eq!(engine.maven.is_some(), engine.debian.is_empty());
+            assert!(engine.version.starts_with(&engine.series));
+            if let Some(maven) = &engine.maven {
+                assert_eq!(maven.artifact.split(':').count(), 3);
+                assert_eq!(maven.sha256.len(), 64);
+                assert_eq!(maven.archive.is_some(), maven.directory.is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_suggests_the_right_one() {
+        for (typed, meant) in [
+            ("mysql57", Some("mysql-5.7")),
+            ("MYSQL-8.0", Some("mysql-8.0")),
+            ("mariadb", Some("mariadb-10.11")),
+            ("xtradb", Some("xtradb-5.6")),
+            ("oracle-23ai-enterprise", None),
+        ] {
+            let text = engine(typed).unwrap_err().to_string();
+            assert!(text.contains("mysql-5.7, mysql-8.0, mariadb-10.11, xtradb-5.6"));
+            match meant {
+                Some(name) => assert!(text.contains(&format!("did you mean `{name}`")), "{text}"),
+                None => assert!(!text.contains("did you mean"), "{text}"),
+            }
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn patch_releases_of_a_series_are_one_engine() {
+        let mysql = engine("mysql-5.7").unwrap();
+        assert!(mysql.is(Flavour::Mysql, (5, 7, 44)));
+        assert!(!mysql.is(Flavour::MariaDb, (5, 7, 44)));
+        assert!(!mysql.is(Flavour::Mysql, (8, 0, 15)));
+    }
+}

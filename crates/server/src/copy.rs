@@ -1,0 +1,259 @@
+//! Copies of data directories: by reflink where the file system shares blocks, else by several threads with
+//! copy_file_range, so that the bytes stay in the kernel.
+//!
+//! What was copied is written out and dropped from the page cache before the server starts: otherwise the first seconds
+//! of a measurement would pay for the copy.
+
+use crate::ServerError;
+use crate::error::io_at;
+use rustix::fs::{Advice, copy_file_range, fadvise, ioctl_ficlone};
+use std::fs::{self, File};
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Files are copied in pieces of this size, so that one big file keeps every thread busy.
+const PIECE_BYTES: u64 = 64 << 20;
+/// Fewest threads: a thread that waits for the disk leaves the other something to do.
+const THREADS_MIN: usize = 2;
+const THREADS_MAX: usize = 8;
+
+/// A file to copy.
+#[derive(Clone, Debug)]
+pub(crate) struct FileCopy {
+    pub(crate) from: PathBuf,
+    pub(crate) to: PathBuf,
+    pub(crate) bytes: u64,
+}
+
+struct Piece {
+    file: usize,
+    offset: u64,
+    bytes: u64,
+}
+
+/// Copies files whose directories are there. Returns whether blocks were shared.
+pub(crate) fn copy_files(files: &[FileCopy]) -> Result<bool, ServerError> {
+    let mut shared = true;
+    let mut pieces = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let from = File::open(&file.from).map_err(io_at("open", &file.from))?;
+        let to = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o640)
+            .open(&file.to)
+            .map_err(io_at("make", &file.to))?;
+        // One refusal is enough: the files of a directory lie on one file system, or the next ones are refused too.
+        if shared && ioctl_ficlone(&to, &from).is_ok() {
+            continue;
+        }
+        shared = false;
+        to.set_len(file.bytes).map_err(io_at("size", &file.to))?;
+        let mut offset = 0;
+        while offset < file.bytes {
+            let bytes = PIECE_BYTES.min(file.bytes - offset);
+            pieces.push(Piece {
+                file: index,
+                offset,
+                bytes,
+            });
+            offset += bytes;
+        }
+    }
+    in_parallel(&pieces, |piece| {
+        let file = &files[piece.file];
+        copy_piece(file, piece).map_err(io_at("copy to", &file.to))
+    })?;
+    let all: Vec<usize> = (0..files.len()).collect();
+    in_parallel(&all, |index| {
+        let file = &files[*index];
+        settle(file).map_err(io_at("write out", &file.to))
+    })?;
+    Ok(shared)
+}
+
+fn copy_piece(file: &FileCopy, piece: &Piece) -> io::Result<()> {
+    let from = File::open(&file.from)?;
+    let to = fs::OpenOptions::new().write(true).open(&file.to)?;
+    let (mut offset_in, mut offset_out) = (piece.offset, piece.offset);
+    let end = piece.offset + piece.bytes;
+    while offset_in < end {
+        let wanted = usize::try_from(end - offset_in).unwrap_or(usize::MAX);
+        match copy_file_range(
+            &from,
+            Some(&mut offset_in),
+            &to,
+            Some(&mut offset_out),
+            wanted,
+        ) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // Other file systems, old kernels.
+            Err(
+                rustix::io::Errno::XDEV
+                | rustix::io::Errno::INVAL
+                | rustix::io::Errno::NOSYS
+                | rustix::io::Errno::OPNOTSUPP,
+            ) => return copy_by_hand(&from, &to, offset_in, end),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn copy_by_hand(from: &File, to: &File, start: u64, end: u64) -> io::Result<()> {
+    let mut buffer = vec![0u8; 1 << 20];
+    let mut offset = start;
+    while offset < end {
+        let wanted = buffer
+            .len()
+            .min(usize::try_from(end - offset).unwrap_or(usize::MAX));
+        let n = from.read_at(&mut buffer[..wanted], offset)?;
+        if n == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        to.write_all_at(&buffer[..n], offset)?;
+        offset += n as u64;
+    }
+    Ok(())
+}
+
+fn settle(file: &FileCopy) -> io::Result<()> {
+    let to = File::open(&file.to)?;
+    to.sync_data()?;
+    // Advice only: where it is refused, the pages stay in the cache.
+    let _ = fadvise(&to, 0, None, Advice::DontNeed);
+    let _ = fadvise(File::open(&file.from)?, 0, None, Advice::DontNeed);
+    Ok(())
+}
+
+/// Runs `work` on every item; the first failure stops all threads and is returned.
+fn in_parallel<T: Sync>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<(), ServerError> + Sync,
+) -> Result<(), ServerError> {
+    let cores = thread::available_parallelism().map_or(THREADS_MIN, NonZeroUsize::get);
+    let threads = cores.clamp(THREADS_MIN, THREADS_MAX);
+    let next = AtomicUsize::new(0);
+    let failure: Mutex<Option<ServerError>> = Mutex::new(None);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(error) = work(item) {
+                        next.store(items.len(), Ordering::Relaxed);
+                        if let Ok(mut failure) = failure.lock() {
+                            failure.get_or_insert(error);
+                        }
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    match failure.into_inner() {
+        Ok(None) => Ok(()),
+        Ok(Some(error)) => Err(error),
+        Err(poisoned) => poisoned.into_inner().map_or(Ok(()), Err),
+    }
+}
+
+/// Regular files below a directory with their paths relative to it, and the directories, parents first.
+pub(crate) struct Tree {
+    pub(crate) files: Vec<(PathBuf, u64)>,
+    pub(crate) directories: Vec<PathBuf>,
+}
+
+impl Tree {
+    /// Sockets and pid files of a stopped server are no data and are left out.
+    pub(crate) fn read(root: &Path) -> Result<Tree, ServerError> {
+        let mut tree = Tree {
+            files: Vec::new(),
+            directories: Vec::new(),
+        };
+        let mut pending = vec![PathBuf::new()];
+        while let Some(relative) = pending.pop() {
+            let directory = root.join(&relative);
+            for entry in fs::read_dir(&directory).map_err(io_at("read", &directory))? {
+                let entry = entry.map_err(io_at("read", &directory))?;
+                let path = relative.join(entry.file_name());
+                let metadata = entry.metadata().map_err(io_at("read", &entry.path()))?;
+                if metadata.is_dir() {
+                    tree.directories.push(path.clone());
+                    pending.push(path);
+                } else if metadata.is_file() {
+                    tree.files.push((path, metadata.len()));
+                }
+            }
+        }
+        tree.files.sort();
+        Ok(tree)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileCopy, Tree, copy_files};
+    use std::fs;
+
+    #[test]
+    fn copies_are_equal_to_the_byte() {
+        let temp = tempfile::tempdir().unwrap();
+        let from = temp.path().join("from");
+        let to = temp.path().join("to");
+        fs::create_dir_all(from.join("a/b")).unwrap();
+        fs::create_dir(&to).unwrap();
+        // Larger than a piece, and not a multiple of anything.
+        let big: Vec<u8> = (0..(65 << 20) + 12_345u32)
+            .map(|i| (i >> 7) as u8)
+            .collect();
+        fs::write(from.join("big"), &big).unwrap();
+        fs::write(from.join("a/b/small"), "x").unwrap();
+        fs::write(from.join("empty"), "").unwrap();
+        let tree = Tree::read(&from).unwrap();
+        assert_eq!(tree.bytes(), big.len() as u64 + 1);
+        assert_eq!(tree.directories.len(), 2);
+        for directory in &tree.directories {
+            fs::create_dir_all(to.join(directory)).unwrap();
+        }
+        let files: Vec<FileCopy> = tree
+            .files
+            .iter()
+            .map(|(path, bytes)| FileCopy {
+                from: from.join(path),
+                to: to.join(path),
+                bytes: *bytes,
+            })
+            .collect();
+        copy_files(&files).unwrap();
+        assert!(fs::read(to.join("big")).unwrap() == big);
+        assert_eq!(fs::read_to_string(to.join("a/b/small")).unwrap(), "x");
+        assert!(to.join("empty").is_file());
+        // Nothing is written over.
+        assert!(copy_files(&files).is_err());
+    }
+
+    #[test]
+    fn a_file_that_shrank_is_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("a"), "short").unwrap();
+        let files = [FileCopy {
+            from: temp.path().join("a"),
+            to: temp.path().join("b"),
+            bytes: 1000,
+        }];
+        // Where blocks are shared the size is not asked for.
+        if let Err(error) = copy_files(&files) {
+            assert!(error.to_string().contains("copy"), "{error}");
+        }
+    }
+}

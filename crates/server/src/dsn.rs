@@ -1,0 +1,325 @@
+//! DSNs: `mysql://user[:password]@host[:port]/schema?ssl-mode=REQUIRED&ssl-ca=FILE&socket=/path`, parsed and written. Pure.
+
+use crate::ServerError;
+use std::path::PathBuf;
+use wire::{Address, ConnectOptions, Tls};
+
+const SCHEME: &str = "mysql://";
+
+/// The parts that a DSN names; what it leaves out, option files and defaults say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dsn {
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<u16>,
+    pub(crate) schema: Option<String>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) ssl_mode: Option<SslMode>,
+    pub(crate) ssl_ca: Option<PathBuf>,
+}
+
+/// The modes of `mysql --ssl-mode` that say what is wanted. (PREFERRED does not.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SslMode {
+    Disabled,
+    Required,
+    VerifyCa,
+    VerifyIdentity,
+}
+
+impl SslMode {
+    pub(crate) fn parse(text: &str) -> Option<SslMode> {
+        match text.to_ascii_uppercase().as_str() {
+            "DISABLED" => Some(SslMode::Disabled),
+            "REQUIRED" => Some(SslMode::Required),
+            "VERIFY_CA" => Some(SslMode::VerifyCa),
+            "VERIFY_IDENTITY" => Some(SslMode::VerifyIdentity),
+            _ => None,
+        }
+    }
+}
+
+/// Is the password written out?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secret {
+    Hidden,
+    Shown,
+}
+
+fn bad(why: impl Into<String>) -> ServerError {
+    ServerError::Dsn { why: why.into() }
+}
+
+/// Parses a DSN. Error texts never quote the part that holds the password.
+pub(crate) fn parse(text: &str) -> Result<Dsn, ServerError> {
+    let rest = text
+        .get(..SCHEME.len())
+        .filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME))
+        .map(|_| &text[SCHEME.len()..])
+        .ok_or_else(|| bad("it does not start with mysql://"))?;
+    if rest.contains('#') {
+        return Err(bad("it holds a #, which is written %23"));
+    }
+    let (place, query) = rest
+        .split_once('?')
+        .map_or((rest, None), |(place, query)| (place, Some(query)));
+    let (authority, path) = place
+        .split_once('/')
+        .map_or((place, None), |(authority, path)| (authority, Some(path)));
+    let mut dsn = Dsn::default();
+    // The last @, so that one in a password need not be escaped.
+    let host = match authority.rsplit_once('@') {
+        Some((login, host)) => {
+            parse_login(login, &mut dsn)?;
+            host
+        }
+        None => authority,
+    };
+    parse_host(host, &mut dsn)?;
+    if let Some(schema) = path.filter(|p| !p.is_empty()) {
+        if schema.contains('/') {
+            return Err(bad("its path has more parts than the schema"));
+        }
+        dsn.schema = Some(decode(schema, "schema")?);
+    }
+    if let Some(query) = query {
+        parse_query(query, &mut dsn)?;
+    }
+    Ok(dsn)
+}
+
+fn parse_login(login: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+    let (user, password) = login
+        .split_once(':')
+        .map_or((login, None), |(user, password)| (user, Some(password)));
+    if !user.is_empty() {
+        dsn.user = Some(decode(user, "user")?);
+    }
+    dsn.password = password.map(|p| decode(p, "password")).transpose()?;
+    Ok(())
+}
+
+fn parse_host(text: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+    let (host, port) = if let Some(inner) = text.strip_prefix('[') {
+        let (host, after) = inner
+            .split_once(']')
+            .ok_or_else(|| bad("the IPv6 address has no closing bracket"))?;
+        let port = match after.strip_prefix(':') {
+            Some(port) => Some(port),
+            None if after.is_empty() => None,
+            None => return Err(bad("something stands between the host and the port")),
+        };
+        (host, port)
+    } else {
+        match text.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err(bad("an IPv6 address is written in brackets: [::1]"));
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        }
+    };
+    if !host.is_empty() {
+        dsn.host = Some(decode(host, "host")?);
+    }
+    if let Some(port) = port {
+        let number = port.parse::<u16>().ok().filter(|n| *n > 0);
+        // A password with a slash in it would come here: do not show it.
+        dsn.port = Some(number.ok_or_else(|| {
+            bad("the port is no number from 1 to 65535 (a / in a password is written %2F)")
+        })?);
+    }
+    Ok(())
+}
+
+fn parse_query(query: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name, "parameter name")?;
+        let value = decode(value, &name)?;
+        if value.is_empty() {
+            return Err(bad(format!("the parameter `{name}` has no value")));
+        }
+        let twice = match name.as_str() {
+            "socket" => dsn.socket.replace(PathBuf::from(value)).is_some(),
+            "ssl-ca" => dsn.ssl_ca.replace(PathBuf::from(value)).is_some(),
+            "ssl-mode" => {
+                let mode = SslMode::parse(&value).ok_or_else(|| {
+                    bad(format!(
+                        "ssl-mode `{value}` is unknown; the modes are DISABLED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY"
+                    ))
+                })?;
+                dsn.ssl_mode.replace(mode).is_some()
+            }
+            _ => {
+                return Err(bad(format!(
+                    "the parameter `{name}` is unknown; the parameters are ssl-mode, ssl-ca, socket"
+                )));
+            }
+        };
+        if twice {
+            return Err(bad(format!("the parameter `{name}` stands twice")));
+        }
+    }
+    Ok(())
+}
+
+fn decode(text: &str, part: &str) -> Result<String, ServerError> {
+    let wrong = || {
+        bad(format!(
+            "a % in the {part} is not followed by two hexadecimal digits (a % itself is %25)"
+        ))
+    };
+    let digit = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes().iter();
+    while let Some(&byte) = rest.next() {
+        if byte == b'%' {
+            let high = digit(rest.next()).ok_or_else(wrong)?;
+            let low = digit(rest.next()).ok_or_else(wrong)?;
+            // Two hexadecimal digits fit a byte.
+            bytes.push((high * 16 + low) as u8);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    if bytes.contains(&0) {
+        return Err(bad(format!("the {part} holds a zero byte")));
+    }
+    String::from_utf8(bytes).map_err(|_| bad(format!("the {part} is not UTF-8")))
+}
+
+fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+/// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that is hidden).
+#[must_use]
+pub fn render(options: &ConnectOptions, secret: Secret) -> String {
+    let mut text = format!("{SCHEME}{}", encode(&options.user));
+    let password = options.password.reveal();
+    if secret == Secret::Shown && !password.is_empty() {
+        text.push(':');
+        text.push_str(&encode(password));
+    }
+    text.push('@');
+    let mut parameters = Vec::new();
+    match &options.address {
+        Address::Tcp { host, port } if host.contains(':') => {
+            text.push_str(&format!("[{host}]:{port}"));
+        }
+        Address::Tcp { host, port } => text.push_str(&format!("{}:{port}", encode(host))),
+        Address::Unix(path) => {
+            text.push_str("localhost");
+            parameters.push(("socket", encode_path(path)));
+        }
+    }
+    text.push('/');
+    text.push_str(&encode(options.schema.as_deref().unwrap_or("")));
+    match &options.tls {
+        Tls::Disabled => {}
+        Tls::Required => parameters.push(("ssl-mode", "REQUIRED".to_owned())),
+        Tls::VerifyCa(ca) => {
+            parameters.push(("ssl-mode", "VERIFY_CA".to_owned()));
+            parameters.push(("ssl-ca", encode_path(ca)));
+        }
+        Tls::VerifyIdentity(ca) => {
+            parameters.push(("ssl-mode", "VERIFY_IDENTITY".to_owned()));
+            parameters.push(("ssl-ca", encode_path(ca)));
+        }
+    }
+    for (index, (name, value)) in parameters.iter().enumerate() {
+        text.push(if index == 0 { '?' } else { '&' });
+        text.push_str(&format!("{name}={value}"));
+    }
+    text
+}
+
+/// Slashes need no escape in a parameter, and paths read better with them.
+fn encode_path(path: &std::path::Path) -> String {
+    encode(&path.to_string_lossy()).replace("%2F", "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dsn, SslMode, parse};
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_part() {
+        let dsn = parse(
+            "mysql://bob:p%40ss%2F@db.example:3307/tpcc?ssl-mode=verify_ca&ssl-ca=/etc/ca%20x.pem",
+        )
+        .unwrap();
+        assert_eq!(
+            dsn,
+            Dsn {
+                user: Some("bob".into()),
+                password: Some("p@ss/".into()),
+                host: Some("db.example".into()),
+                port: Some(3307),
+                schema: Some("tpcc".into()),
+                socket: None,
+                ssl_mode: Some(SslMode::VerifyCa),
+                ssl_ca: Some("/etc/ca x.pem".into()),
+            }
+        );
+        let dsn = parse("mysql://root@[::1]:3306").unwrap();
+        assert_eq!((dsn.host.as_deref(), dsn.port), (Some("::1"), Some(3306)));
+        let dsn = parse("mysql://localhost/t?socket=/run/mysqld.sock").unwrap();
+        assert_eq!(dsn.user, None);
+        assert_eq!(dsn.socket, Some("/run/mysqld.sock".into()));
+        assert_eq!(parse("mysql://").unwrap(), Dsn::default());
+        // A password with an @ and a colon, as people type it.
+        let dsn = parse("mysql://u:a:b@c@h/").unwrap();
+        assert_eq!(dsn.password.as_deref(), Some("a:b@c"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_password() {
+        for (text, says) in [
+            ("postgres://h/x", "mysql://"),
+            ("", "mysql://"),
+            ("mysql://h:x/t", "port"),
+            ("mysql://h:0/t", "port"),
+            ("mysql://h:70000/t", "port"),
+            ("mysql://::1/t", "brackets"),
+            ("mysql://[::1/t", "bracket"),
+            ("mysql://h/a/b", "path"),
+            ("mysql://h/t?charset=utf8", "`charset` is unknown"),
+            ("mysql://h/t?ssl-mode=PREFERRED", "the modes are"),
+            ("mysql://h/t?ssl-ca=", "no value"),
+            ("mysql://h/t?socket=/a&socket=/b", "twice"),
+            ("mysql://u:s3cret%zz@h/t", "hexadecimal"),
+            ("mysql://u:s3cret%ff@h/t", "UTF-8"),
+            ("mysql://u:s3cret%00@h/t", "zero byte"),
+            ("mysql://u:s3cret/x@h/t", "%2F"),
+            ("mysql://u:s3cret#@h/t", "%23"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in "\\PC*") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn parsing_dsns_never_panics(text in "mysql://[a-z:@/?&=%0-9\\[\\].#-]{0,60}") {
+            let _ = parse(&text);
+        }
+    }
+}

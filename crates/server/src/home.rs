@@ -1,0 +1,235 @@
+//! mydyno's own data directory: everything that this room writes lies under it, so removing it removes all.
+
+use crate::ServerError;
+use crate::error::io_at;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The directory, and what lies where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// `$MYDYNO_HOME`, else `$XDG_DATA_HOME/mydyno`, else `~/.local/share/mydyno`; made where it is missing.
+    ///
+    /// # Errors
+    /// [`ServerError::NoHome`] where no variable is set; [`ServerError::Io`] where it cannot be made.
+    pub fn from_env() -> Result<Home, ServerError> {
+        let set = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
+        let root = choose(set("MYDYNO_HOME"), set("XDG_DATA_HOME"), set("HOME"))
+            .ok_or(ServerError::NoHome)?;
+        Home::at(root)
+    }
+
+    /// A home at `path`; made where it is missing.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`] where it cannot be made.
+    pub fn at(path: impl Into<PathBuf>) -> Result<Home, ServerError> {
+        let path: PathBuf = path.into();
+        private_directory(&path)?;
+        // Servers run in directories of their own, so every path handed to them is absolute.
+        let root = fs::canonicalize(&path).map_err(io_at("find", &path))?;
+        let home = Home { root };
+        for directory in [home.engines(), home.instances(), home.images(), home.run()] {
+            private_directory(&directory)?;
+        }
+        Ok(home)
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Installed engines, one directory each.
+    #[must_use]
+    pub fn engines(&self) -> PathBuf {
+        self.root.join("engines")
+    }
+
+    /// Servers of `server start`, one directory each.
+    #[must_use]
+    pub fn instances(&self) -> PathBuf {
+        self.root.join("instances")
+    }
+
+    /// Populated data directories, kept.
+    #[must_use]
+    pub fn images(&self) -> PathBuf {
+        self.root.join("images")
+    }
+
+    /// Private servers of running commands; whatever is there without a living owner is swept away.
+    #[must_use]
+    pub fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+}
+
+fn choose(
+    mydyno: Option<OsString>,
+    xdg_data: Option<OsString>,
+    user: Option<OsString>,
+) -> Option<PathBuf> {
+    if let Some(path) = mydyno {
+        return Some(PathBuf::from(path));
+    }
+    // The XDG base directory specification: a relative path is invalid and is ignored.
+    if let Some(data) = xdg_data.map(PathBuf::from).filter(|p| p.is_absolute()) {
+        return Some(data.join("mydyno"));
+    }
+    user.map(|home| PathBuf::from(home).join(".local/share/mydyno"))
+}
+
+/// Makes a directory that only its owner enters, with its parents.
+pub(crate) fn private_directory(path: &Path) -> Result<(), ServerError> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(io_at("make the directory", path))
+}
+
+/// Writes a file that only its owner reads.
+pub(crate) fn write_private(path: &Path, content: &str) -> Result<(), ServerError> {
+    use std::io::Write;
+    // A left-over of another mode would keep its mode.
+    remove_file_if_there(path)?;
+    fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(content.as_bytes()))
+        .map_err(io_at("write", path))
+}
+
+pub(crate) fn remove_file_if_there(path: &Path) -> Result<(), ServerError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(io_at("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn remove_tree_if_there(path: &Path) -> Result<(), ServerError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(io_at("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An exclusive lock on a file, held until dropped (or until the process dies, however it dies).
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    fn open(path: &Path) -> Result<File, ServerError> {
+        fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(io_at("open the lock", path))
+    }
+
+    /// Waits for the lock; `waiting` is called once where it is not free.
+    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> Result<Lock, ServerError> {
+        let file = Lock::open(path)?;
+        if file.try_lock().is_err() {
+            waiting();
+            file.lock().map_err(io_at("lock", path))?;
+        }
+        Ok(Lock { _file: file })
+    }
+
+    /// The lock, where it is free.
+    pub(crate) fn try_now(path: &Path) -> Result<Option<Lock>, ServerError> {
+        let file = Lock::open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Lock { _file: file })),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(io_at("lock", path)(error)),
+        }
+    }
+}
+
+/// Bytes that an ordinary user may still write on the file system of `path`.
+pub(crate) fn free_bytes(path: &Path) -> Result<u64, ServerError> {
+    let stat = rustix::fs::statvfs(path).map_err(io_at("ask for the free space of", path))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Fails where fewer than `needed_bytes` are free on the file system of `path`.
+pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result<(), ServerError> {
+    let free = free_bytes(path)?;
+    if free < needed_bytes {
+        return Err(ServerError::Disk {
+            path: path.to_owned(),
+            what: what.to_owned(),
+            needed_bytes,
+            free_bytes: free,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Home, Lock, choose, require_free, write_private};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_first_variable_wins() {
+        let some = |s: &str| Some(s.into());
+        assert_eq!(
+            choose(some("/a"), some("/b"), some("/c")),
+            Some(PathBuf::from("/a"))
+        );
+        assert_eq!(
+            choose(None, some("/b"), some("/c")),
+            Some(PathBuf::from("/b/mydyno"))
+        );
+        assert_eq!(
+            choose(None, some("relative"), some("/c")),
+            Some(PathBuf::from("/c/.local/share/mydyno"))
+        );
+        assert_eq!(choose(None, None, None), None);
+    }
+
+    #[test]
+    fn homes_are_private_and_locks_exclude() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let mode = home.run().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+
+        let file = home.root().join("secret");
+        write_private(&file, "x").unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+        let path = home.root().join("lock");
+        let held = Lock::try_now(&path).unwrap();
+        assert!(held.is_some());
+        assert!(Lock::try_now(&path).unwrap().is_none());
+        drop(held);
+        assert!(Lock::try_now(&path).unwrap().is_some());
+
+        assert!(require_free(temp.path(), 1, "a test").is_ok());
+        let error = require_free(temp.path(), u64::MAX, "a test").unwrap_err();
+        assert!(error.to_string().contains("too small"), "{error}");
+    }
+}

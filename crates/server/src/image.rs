@@ -1,0 +1,412 @@
+//! Images: populated data directories, kept once and cloned for every cell, so that each starts from the same bytes
+//! and loading is paid once. An image is there whole or not at all: it is renamed into place.
+
+use crate::copy::{FileCopy, Tree, copy_files};
+use crate::error::io_at;
+use crate::home::{self, Lock};
+use crate::{Home, ServerBuild, ServerError};
+use base::Warehouses;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const DESCRIPTION: &str = "image.json";
+const DATA: &str = "data";
+/// The server's identity and its warm-up list: a clone makes its own.
+const NOT_CLONED: [&str; 2] = ["auto.cnf", "ib_buffer_pool"];
+/// Free space that stays beside a clone.
+const SPARE_BYTES: u64 = 256 << 20;
+
+/// What tells one image from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageKey {
+    /// [`ServerBuild::engine`].
+    pub engine: String,
+    /// [`ServerBuild::version`].
+    pub version: String,
+    /// Of the TPC-C schema and population rules.
+    pub schema_version: u32,
+    pub warehouses: Warehouses,
+    pub page_size_bytes: u32,
+    pub seed: u64,
+    pub foreign_keys: bool,
+}
+
+/// A populated data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    key: ImageKey,
+    directory: PathBuf,
+    note: String,
+    bytes: u64,
+}
+
+/// The file beside the data.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    format: u32,
+    engine: String,
+    version: String,
+    schema_version: u32,
+    warehouses: u32,
+    page_size_bytes: u32,
+    seed: u64,
+    foreign_keys: bool,
+    data_bytes: u64,
+    created_utc_ns: i64,
+    note: String,
+}
+
+const FORMAT: u32 = 1;
+
+/// Where a clone goes, by role; what is not placed lies in the data directory.
+pub(crate) struct CloneTo {
+    pub(crate) data: PathBuf,
+    pub(crate) redo: Option<PathBuf>,
+    pub(crate) undo: Option<PathBuf>,
+}
+
+impl ImageKey {
+    /// The name of its directory: every part is in it, readable.
+    fn directory_name(&self) -> String {
+        let plain = |text: &str| -> String {
+            let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+            text.chars()
+                .map(|c| if keep(c) { c } else { '_' })
+                .collect()
+        };
+        format!(
+            "{}_{}_schema{}_w{}_page{}_seed{}_{}",
+            plain(&self.engine),
+            plain(&self.version),
+            self.schema_version,
+            self.warehouses,
+            self.page_size_bytes,
+            self.seed,
+            if self.foreign_keys { "fk" } else { "nofk" }
+        )
+    }
+
+    fn describe(&self, data_bytes: u64, note: &str) -> Description {
+        Description {
+            format: FORMAT,
+            engine: self.engine.clone(),
+            version: self.version.clone(),
+            schema_version: self.schema_version,
+            warehouses: self.warehouses.0,
+            page_size_bytes: self.page_size_bytes,
+            seed: self.seed,
+            foreign_keys: self.foreign_keys,
+            data_bytes,
+            created_utc_ns: base::now_utc_ns(),
+            note: note.to_owned(),
+        }
+    }
+}
+
+impl Description {
+    fn key(&self) -> ImageKey {
+        ImageKey {
+            engine: self.engine.clone(),
+            version: self.version.clone(),
+            schema_version: self.schema_version,
+            warehouses: Warehouses(self.warehouses),
+            page_size_bytes: self.page_size_bytes,
+            seed: self.seed,
+            foreign_keys: self.foreign_keys,
+        }
+    }
+}
+
+impl Image {
+    /// The image of that key, where there is one. One that is damaged or of another format counts as none.
+    #[must_use]
+    pub fn find(home: &Home, key: &ImageKey) -> Option<Image> {
+        let directory = home.images().join(key.directory_name());
+        let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
+        let found: Description = serde_json::from_str(&text).ok()?;
+        let whole = found.format == FORMAT && found.key() == *key && directory.join(DATA).is_dir();
+        whole.then(|| Image {
+            key: key.clone(),
+            directory,
+            note: found.note,
+            bytes: found.data_bytes,
+        })
+    }
+
+    /// Keeps the data directory of a server that was stopped cleanly, by moving it (by copying it from another file
+    /// system). `note` is the caller's own document. Where another process published the same key first, its image is
+    /// returned and `data` stays where it is.
+    ///
+    /// # Errors
+    /// [`ServerError::Data`] where `data` is no data directory or in use; [`ServerError::Disk`], [`ServerError::Io`].
+    pub fn publish(
+        home: &Home,
+        key: &ImageKey,
+        data: &Path,
+        note: &str,
+    ) -> Result<Image, ServerError> {
+        let name = key.directory_name();
+        let lock = home.images().join(format!(".lock-{name}"));
+        let _lock = Lock::wait(&lock, &mut || {})?;
+        if let Some(image) = Image::find(home, key) {
+            return Ok(image);
+        }
+        require_stopped(data)?;
+        let bytes = Tree::read(data)?.bytes();
+        let work = tempfile::Builder::new()
+            .prefix(".tmp-")
+            .tempdir_in(home.images())
+            .map_err(io_at("make a directory in", &home.images()))?;
+        let staged = work.path().join(&name);
+        home::private_directory(&staged)?;
+        let description = staged.join(DESCRIPTION);
+        let text = serde_json::to_string_pretty(&key.describe(bytes, note)).map_err(|error| {
+            ServerError::Data {
+                what: format!("cannot describe the image: {error}"),
+                path: description.clone(),
+            }
+        })?;
+        fs::write(&description, text).map_err(io_at("write", &description))?;
+        let place = home.images().join(&name);
+        // A damaged one, or one of another format.
+        home::remove_tree_if_there(&place)?;
+        move_tree(data, &staged.join(DATA))?;
+        fs::rename(&staged, &place).map_err(io_at("move the image to", &place))?;
+        Image::find(home, key).ok_or_else(|| ServerError::Data {
+            what: "the image is not there after it was published; another process removed it"
+                .to_owned(),
+            path: place,
+        })
+    }
+
+    #[must_use]
+    pub fn key(&self) -> &ImageKey {
+        &self.key
+    }
+
+    /// What the caller of [`Image::publish`] kept with it.
+    #[must_use]
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// Bytes of its data directory.
+    #[must_use]
+    pub fn data_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Another server would upgrade or refuse the files.
+    pub(crate) fn require_build(&self, build: &ServerBuild) -> Result<(), ServerError> {
+        if self.key.engine == build.engine && self.key.version == build.version {
+            return Ok(());
+        }
+        Err(ServerError::Data {
+            what: format!(
+                "this image is of {} {} and cannot be used by {} {}; make one with that server",
+                self.key.engine, self.key.version, build.engine, build.version
+            ),
+            path: self.directory.clone(),
+        })
+    }
+
+    /// Copies the data to directories that are there and empty.
+    pub(crate) fn clone_into(&self, to: &CloneTo) -> Result<(), ServerError> {
+        let from = self.directory.join(DATA);
+        let tree = Tree::read(&from)?;
+        let what = format!("a clone of {}", self.directory.display());
+        home::require_free(&to.data, self.bytes.saturating_add(SPARE_BYTES), &what)?;
+        for directory in &tree.directories {
+            home::private_directory(&to.place(directory))?;
+        }
+        let files: Vec<FileCopy> = tree
+            .files
+            .iter()
+            .filter(|(path, _)| !NOT_CLONED.iter().any(|name| path == Path::new(name)))
+            .map(|(path, bytes)| FileCopy {
+                from: from.join(path),
+                to: to.place(path),
+                bytes: *bytes,
+            })
+            .collect();
+        copy_files(&files).map(|_| ())
+    }
+}
+
+impl CloneTo {
+    /// Where a file of the data directory goes: redo and undo files follow their variables.
+    fn place(&self, path: &Path) -> PathBuf {
+        let first = path
+            .components()
+            .next()
+            .map(|c| c.as_os_str().to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let role = if first.starts_with("ib_logfile") || first == "#innodb_redo" {
+            &self.redo
+        } else if first.starts_with("undo_0") || first.starts_with("undo0") {
+            &self.undo
+        } else {
+            &None
+        };
+        match role {
+            // A relative directory is relative to the data directory, for the server too.
+            Some(directory) => self.data.join(directory).join(path),
+            None => self.data.join(path),
+        }
+    }
+}
+
+/// A running server holds a lock on its system tablespace.
+fn require_stopped(data: &Path) -> Result<(), ServerError> {
+    let tablespace = data.join("ibdata1");
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&tablespace)
+        .map_err(|error| ServerError::Data {
+            what: format!("this is no data directory of a server (ibdata1: {error})"),
+            path: data.to_owned(),
+        })?;
+    let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    rustix::fs::fcntl_lock(&file, lock).map_err(|_| ServerError::Data {
+        what: "a server still runs on this data directory; stop it first".to_owned(),
+        path: data.to_owned(),
+    })
+}
+
+fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
+    match fs::rename(from, to) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() != std::io::ErrorKind::CrossesDevices => {
+            return Err(io_at("move the data directory to", to)(error));
+        }
+        Err(_) => {}
+    }
+    let tree = Tree::read(from)?;
+    home::private_directory(to)?;
+    home::require_free(to, tree.bytes().saturating_add(SPARE_BYTES), "an image")?;
+    for directory in &tree.directories {
+        home::private_directory(&to.join(directory))?;
+    }
+    let files: Vec<FileCopy> = tree
+        .files
+        .iter()
+        .map(|(path, bytes)| FileCopy {
+            from: from.join(path),
+            to: to.join(path),
+            bytes: *bytes,
+        })
+        .collect();
+    copy_files(&files).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CloneTo, Image, ImageKey};
+    use crate::Home;
+    use base::Warehouses;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn key() -> ImageKey {
+        ImageKey {
+            engine: "mysql-5.7".into(),
+            version: "5.7.22".into(),
+            schema_version: 1,
+            warehouses: Warehouses(10),
+            page_size_bytes: 16384,
+            seed: 7,
+            foreign_keys: true,
+        }
+    }
+
+    fn data(root: &Path) -> PathBuf {
+        let data = root.join("some-data");
+        fs::create_dir_all(data.join("tpcc")).unwrap();
+        for (name, text) in [
+            ("ibdata1", "system"),
+            ("ib_logfile0", "redo"),
+            ("undo_001", "undo"),
+            ("auto.cnf", "uuid"),
+            ("ib_buffer_pool", "1,2"),
+            ("tpcc/stock.ibd", "rows"),
+        ] {
+            fs::write(data.join(name), text).unwrap();
+        }
+        data
+    }
+
+    #[test]
+    fn published_found_and_cloned_by_role() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        assert_eq!(Image::find(&home, &key()), None);
+        let data = data(temp.path());
+        let image = Image::publish(&home, &key(), &data, "{\"checksum\":1}").unwrap();
+        assert!(!data.exists());
+        assert_eq!(image.note(), "{\"checksum\":1}");
+        assert_eq!(Image::find(&home, &key()), Some(image.clone()));
+        let other = ImageKey { seed: 8, ..key() };
+        assert_eq!(Image::find(&home, &other), None);
+
+        let to = CloneTo {
+            data: temp.path().join("clone"),
+            redo: Some(temp.path().join("redo")),
+            undo: None,
+        };
+        for directory in [&to.data, to.redo.as_ref().unwrap()] {
+            fs::create_dir(directory).unwrap();
+        }
+        image.clone_into(&to).unwrap();
+        assert!(!to.data.join("auto.cnf").exists() && !to.data.join("ib_buffer_pool").exists());
+        assert!(!to.data.join("ib_logfile0").exists());
+        assert_eq!(
+            fs::read_to_string(temp.path().join("redo/ib_logfile0")).unwrap(),
+            "redo"
+        );
+        assert_eq!(
+            fs::read_to_string(to.data.join("tpcc/stock.ibd")).unwrap(),
+            "rows"
+        );
+        assert!(to.data.join("undo_001").is_file());
+    }
+
+    #[test]
+    fn the_second_publisher_keeps_its_data() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let first = data(temp.path());
+        Image::publish(&home, &key(), &first, "1").unwrap();
+        let second = data(temp.path());
+        let image = Image::publish(&home, &key(), &second, "2").unwrap();
+        assert_eq!(image.note(), "1");
+        assert!(second.is_dir());
+        let error = Image::publish(
+            &home,
+            &ImageKey { seed: 9, ..key() },
+            &temp.path().join("no"),
+            "",
+        )
+        .unwrap_err();
+        assert!(error.to_string().contains("no data directory"), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_image_is_none_and_is_replaced() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let image = Image::publish(&home, &key(), &data(temp.path()), "1").unwrap();
+        fs::write(image.directory().join("image.json"), "{").unwrap();
+        assert_eq!(Image::find(&home, &key()), None);
+        let image = Image::publish(&home, &key(), &data(temp.path()), "2").unwrap();
+        assert_eq!(image.note(), "2");
+    }
+}

@@ -1,0 +1,233 @@
+//! Fetching an engine with the machine's own package clients: `mvn` for jars, `apt-get` for Debian packages. Which
+//! registry or mirror they use is their configuration, not ours.
+
+use super::{Unpacked, unpack};
+use crate::ServerError;
+use crate::catalogue::{Engine, Maven};
+use crate::error::io_at;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Fetches the engine into a directory below `work`.
+pub(super) fn fetch(
+    work: &Path,
+    engine: &Engine,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Unpacked, ServerError> {
+    let root = work.join("unpacked");
+    fs::create_dir_all(&root).map_err(io_at("make the directory", &root))?;
+    if let Some(maven) = &engine.maven {
+        return from_maven(work, &root, &engine.name, maven, progress);
+    }
+    let mut origin = Vec::new();
+    for package in &engine.debian {
+        let candidates = std::slice::from_ref(package);
+        origin.push(debian_package(work, candidates, &root, progress)?);
+    }
+    Ok(Unpacked {
+        root,
+        origin: format!("Debian package {}", origin.join(", ")),
+        sha256: None,
+    })
+}
+
+fn from_maven(
+    work: &Path,
+    root: &Path,
+    engine: &str,
+    maven: &Maven,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Unpacked, ServerError> {
+    progress(&format!("fetching {} with mvn", maven.artifact));
+    let jars = work.join("jars");
+    let mut command = Command::new("mvn");
+    command
+        .args(["-q", "-B", "dependency:copy"])
+        .arg(format!("-Dartifact={}", maven.artifact))
+        .arg(format!("-DoutputDirectory={}", jars.display()))
+        // A pom.xml of the directory that the user stands in is none of our business.
+        .current_dir(work);
+    let output = run(&mut command).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            ServerError::MissingPackage {
+                package: "maven".to_owned(),
+                why: format!("`mvn` is not on PATH, and {engine} is fetched with it (or give an official archive with --from FILE)"),
+            }
+        } else {
+            fetch_failed(&maven.artifact, error.to_string())
+        }
+    })?;
+    if !output.status.success() {
+        return Err(fetch_failed(&maven.artifact, last_words("mvn", &output)));
+    }
+    let jar = single_file(&jars, "jar")
+        .ok_or_else(|| fetch_failed(&maven.artifact, "mvn left no jar".to_owned()))?;
+    let got = unpack::sha256_of(&jar)?;
+    if got != maven.sha256 {
+        return Err(ServerError::Checksum {
+            what: maven.artifact.clone(),
+            wanted: maven.sha256.clone(),
+            got,
+        });
+    }
+    progress("unpacking");
+    if let Some(name) = &maven.archive {
+        let archive = work.join("archive");
+        unpack::file_of_jar(&jar, name, &archive)?;
+        unpack::archive(&archive, root)?;
+    }
+    if let Some(directory) = &maven.directory {
+        unpack::directory_of_jar(&jar, directory, root)?;
+    }
+    Ok(Unpacked {
+        root: root.to_owned(),
+        origin: format!("Maven artifact {}", maven.artifact),
+        sha256: Some(maven.sha256.clone()),
+    })
+}
+
+/// Unpacks the first of `candidates` that apt knows into `to`; returns its name and version.
+pub(super) fn debian_package(
+    work: &Path,
+    candidates: &[String],
+    to: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<String, ServerError> {
+    let names = candidates.join(" or ");
+    progress(&format!("fetching Debian package {names} with apt-get"));
+    let directory = tempfile::Builder::new()
+        .prefix("deb-")
+        .tempdir_in(work)
+        .map_err(io_at("make a directory in", work))?;
+    let package = download(directory.path(), candidates, progress)?;
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--extract").arg(&package).arg(to);
+    let output = run(&mut command).map_err(|error| missing("dpkg-deb", "dpkg", &names, &error))?;
+    if !output.status.success() {
+        return Err(ServerError::Archive {
+            file: package,
+            why: last_words("dpkg-deb", &output),
+        });
+    }
+    let stem = package.file_stem().unwrap_or_default().to_string_lossy();
+    // mariadb-server-core_1%3a10.11.19-0+deb12u1_amd64
+    Ok(stem
+        .rsplit_once('_')
+        .map_or(stem.as_ref(), |(name, _)| name)
+        .replace("%3a", ":")
+        .replacen('_', " ", 1))
+}
+
+/// apt verifies what it downloads against the signed index of the machine's sources.
+fn download(
+    directory: &Path,
+    candidates: &[String],
+    progress: &mut dyn FnMut(&str),
+) -> Result<PathBuf, ServerError> {
+    let names = candidates.join(" or ");
+    let mut why = String::new();
+    // The index may be missing or older than the archive. A private copy of it needs no root and changes nothing.
+    for private_index in [false, true] {
+        if private_index {
+            progress("fetching a package index of our own with apt-get update");
+            let mut update = apt(directory, true);
+            let output = run(update.arg("update"))
+                .map_err(|error| missing("apt-get", "apt", &names, &error))?;
+            if !output.status.success() {
+                why = last_words("apt-get update", &output);
+                continue;
+            }
+        }
+        for name in candidates {
+            let mut command = apt(directory, private_index);
+            let output = run(command.arg("download").arg(name))
+                .map_err(|error| missing("apt-get", "apt", &names, &error))?;
+            if output.status.success()
+                && let Some(package) = single_file(directory, "deb")
+            {
+                return Ok(package);
+            }
+            why = last_words("apt-get", &output);
+        }
+    }
+    Err(fetch_failed(
+        &format!("Debian package {names}"),
+        format!("{why}; run `apt-get update` as root and try again"),
+    ))
+}
+
+fn apt(directory: &Path, private_index: bool) -> Command {
+    let mut command = Command::new("apt-get");
+    command.arg("-q").current_dir(directory).env("LC_ALL", "C");
+    if private_index {
+        for (option, place) in [("Dir::State::Lists", "lists"), ("Dir::Cache", "cache")] {
+            let place = directory.join(place);
+            // apt makes what is missing below; where this fails, apt says so.
+            let _ = fs::create_dir_all(place.join("partial"));
+            command
+                .arg("-o")
+                .arg(format!("{option}={}/", place.display()));
+        }
+        command.args(["-o", "APT::Sandbox::User="]);
+    }
+    command
+}
+
+fn missing(program: &str, package: &str, wanted: &str, error: &io::Error) -> ServerError {
+    if error.kind() == io::ErrorKind::NotFound {
+        ServerError::MissingPackage {
+            package: wanted.to_owned(),
+            why: format!("`{program}` (of the package {package}) is not on PATH to fetch {wanted}"),
+        }
+    } else {
+        fetch_failed(wanted, format!("{program}: {error}"))
+    }
+}
+
+fn fetch_failed(what: &str, why: String) -> ServerError {
+    ServerError::Fetch {
+        what: what.to_owned(),
+        why,
+    }
+}
+
+fn run(command: &mut Command) -> io::Result<Output> {
+    command
+        .stdin(Stdio::null())
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .output()
+}
+
+/// What a failed program said: its error lines, or its last ones.
+fn last_words(program: &str, output: &Output) -> String {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = stdout
+        .lines()
+        .chain(stderr.lines())
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let errors: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|l| l.starts_with("[ERROR]") || l.starts_with("E:"))
+        .take(3)
+        .collect();
+    let said = if errors.is_empty() {
+        lines[lines.len().saturating_sub(3)..].join("; ")
+    } else {
+        errors.join("; ")
+    };
+    format!("{program} ended with {}: {said}", output.status)
+}
+
+fn single_file(directory: &Path, extension: &str) -> Option<PathBuf> {
+    fs::read_dir(directory)
+        .ok()?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|e| e == extension))
+}

@@ -1,0 +1,279 @@
+//! `mydyno server install`: brings an engine into mydyno's own directory. Nothing outside it changes and no root is needed.
+//!
+//! An engine is unpacked beside its place, completed with the libraries that the machine lacks, started once for its
+//! version, and only then renamed into place, under a lock: whoever looks sees a whole engine or none.
+
+mod fetch;
+mod libraries;
+mod unpack;
+
+use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest};
+use crate::catalogue::{self, Engine};
+use crate::error::io_at;
+use crate::home::{self, Lock};
+use crate::{Home, ServerBuild, ServerError};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where an engine came from.
+struct Unpacked {
+    /// The directory to move into place.
+    root: PathBuf,
+    origin: String,
+    sha256: Option<String>,
+}
+
+/// Installs an engine of the catalogue, from its usual source or from an official archive (`--from FILE`), and returns it.
+/// An engine that is there already is left as it is; another archive replaces it.
+///
+/// # Errors
+/// [`ServerError::UnknownEngine`]; [`ServerError::MissingPackage`] naming what the machine lacks; [`ServerError::Fetch`],
+/// [`ServerError::Checksum`], [`ServerError::Archive`] or [`ServerError::WrongVersion`] for what was fetched.
+pub fn install(
+    home: &Home,
+    engine: &str,
+    from: Option<&Path>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<ServerBuild, ServerError> {
+    let engine = catalogue::engine(engine)?;
+    let lock = home.engines().join(format!(".lock-{}", engine.name));
+    let _lock = Lock::wait(&lock, &mut || {
+        progress("waiting for another mydyno that installs this engine");
+    })?;
+    let place = home.engines().join(&engine.name);
+    let from_sha256 = from.map(unpack::sha256_of).transpose()?;
+    if let Some(build) = already(&place, from_sha256.as_deref()) {
+        progress(&format!("{} is installed already", engine.name));
+        return Ok(build);
+    }
+    let work = tempfile::Builder::new()
+        .prefix(".tmp-")
+        .tempdir_in(home.engines())
+        .map_err(io_at("make a directory in", &home.engines()))?;
+    let unpacked = match (from, from_sha256) {
+        (Some(file), Some(sha256)) => from_file(work.path(), file, sha256, progress)?,
+        _ => fetch::fetch(work.path(), engine, progress)?,
+    };
+    let manifest = complete(work.path(), engine, &unpacked, progress)?;
+    let build = builds::from_manifest(&unpacked.root, &manifest)?;
+    require_engine(engine, &build, from)?;
+    write_manifest(&unpacked.root, &manifest)?;
+    move_into_place(work.path(), &unpacked.root, &place)?;
+    let build = builds::from_manifest(&place, &manifest)?;
+    progress(&format!("installed {} {}", build.engine, build.version));
+    Ok(build)
+}
+
+/// The engine that is in place, unless it is broken or came from another file than the one given now.
+fn already(place: &Path, from_sha256: Option<&str>) -> Option<ServerBuild> {
+    let manifest = builds::manifest(place).ok()??;
+    if from_sha256.is_some() && manifest.source_sha256.as_deref() != from_sha256 {
+        return None;
+    }
+    builds::from_manifest(place, &manifest).ok()
+}
+
+fn from_file(
+    work: &Path,
+    file: &Path,
+    sha256: String,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Unpacked, ServerError> {
+    progress(&format!("unpacking {}", file.display()));
+    let root = work.join("unpacked");
+    unpack::archive(file, &root)?;
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    Ok(Unpacked {
+        root: server_root(&root, file)?,
+        origin: format!("the archive {}", name.display()),
+        sha256: Some(sha256),
+    })
+}
+
+/// Official archives hold one directory with everything in it, those inside jars hold everything at the top.
+fn server_root(unpacked: &Path, file: &Path) -> Result<PathBuf, ServerError> {
+    let mut candidates = vec![unpacked.to_owned()];
+    for entry in fs::read_dir(unpacked).map_err(io_at("read", unpacked))? {
+        candidates.push(entry.map_err(io_at("read", unpacked))?.path());
+    }
+    candidates
+        .into_iter()
+        .find(|directory| binary_in(directory).is_some())
+        .ok_or_else(|| ServerError::Archive {
+            file: file.to_owned(),
+            why: "it holds no bin/mysqld or bin/mariadbd; give the official binary archive of the server".to_owned(),
+        })
+}
+
+fn binary_in(root: &Path) -> Option<PathBuf> {
+    BINARY_PLACES
+        .iter()
+        .map(PathBuf::from)
+        .find(|place| root.join(place).is_file())
+}
+
+/// Fetches missing libraries and says what is there.
+fn complete(
+    work: &Path,
+    engine: &Engine,
+    unpacked: &Unpacked,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Manifest, ServerError> {
+    let binary = binary_in(&unpacked.root).ok_or_else(|| ServerError::Archive {
+        file: unpacked.root.clone(),
+        why: format!("{} holds no server binary", unpacked.origin),
+    })?;
+    let directory = engine
+        .libraries
+        .clone()
+        .filter(|own| unpacked.root.join(own).is_dir())
+        .unwrap_or_else(|| PathBuf::from("mydyno-libs"));
+    libraries::complete(
+        work,
+        &unpacked.root.join(&binary),
+        &unpacked.root.join(&directory),
+        progress,
+    )?;
+    Ok(Manifest {
+        engine: engine.name.clone(),
+        binary,
+        libraries: unpacked.root.join(&directory).is_dir().then_some(directory),
+        origin: unpacked.origin.clone(),
+        source_sha256: unpacked.sha256.clone(),
+    })
+}
+
+/// Refuses what calls itself otherwise: a measurement would bear the wrong name.
+fn require_engine(
+    engine: &Engine,
+    build: &ServerBuild,
+    from: Option<&Path>,
+) -> Result<(), ServerError> {
+    if engine.is(build.flavour, build.numbers) {
+        return Ok(());
+    }
+    Err(ServerError::WrongVersion {
+        what: match from {
+            Some(file) => file.display().to_string(),
+            None => build.origin.clone(),
+        },
+        wanted: format!("{} ({})", engine.series, engine.name),
+        got: build.version.clone(),
+        todo: format!(
+            "give an official archive of that series: mydyno server install {} --from FILE",
+            engine.name
+        ),
+    })
+}
+
+fn write_manifest(root: &Path, manifest: &Manifest) -> Result<(), ServerError> {
+    let path = root.join(MANIFEST);
+    let text = toml::to_string(manifest).map_err(|error| ServerError::Data {
+        what: format!("cannot describe the engine: {error}"),
+        path: path.clone(),
+    })?;
+    fs::write(&path, text).map_err(io_at("write", &path))
+}
+
+/// Swaps directories by renames. Servers that run from the old one keep their open files.
+fn move_into_place(work: &Path, root: &Path, place: &Path) -> Result<(), ServerError> {
+    let old = work.join("old");
+    match fs::rename(place, &old) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(io_at("move away", place)(error));
+        }
+        _ => {}
+    }
+    if let Err(error) = fs::rename(root, place) {
+        // Better the old engine than none; where this fails too, the first error says why.
+        let _ = fs::rename(&old, place);
+        return Err(io_at("move the engine to", place)(error));
+    }
+    home::remove_tree_if_there(&old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::install;
+    use crate::{Home, ServerError, find};
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::{Path, PathBuf};
+
+    /// An archive as a vendor ships it, with a server that is a script.
+    fn vendor_archive(directory: &Path, name: &str, version: &str) -> PathBuf {
+        let top = directory.join(format!("mysql-{version}-linux"));
+        fs::create_dir_all(top.join("bin")).unwrap();
+        let binary = top.join("bin/mysqld");
+        fs::write(
+            &binary,
+            format!("#!/bin/sh\necho \"mysqld  Ver {version} for Linux on x86_64 (MySQL)\"\n"),
+        )
+        .unwrap();
+        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = directory.join(name);
+        let file = fs::File::create(&path).unwrap();
+        let gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        let mut tar = tar::Builder::new(gzip);
+        tar.append_dir_all(top.file_name().unwrap(), &top).unwrap();
+        tar.into_inner().unwrap().finish().unwrap();
+        path
+    }
+
+    #[test]
+    fn an_archive_that_the_user_has_is_installed_once_and_replaced_by_another() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        let first = vendor_archive(temp.path(), "a.tar.gz", "5.7.44");
+        let second = vendor_archive(temp.path(), "b.tar.gz", "5.7.43");
+        let mut said = Vec::new();
+        let mut run = |file: &Path| {
+            said.clear();
+            let build = install(&home, "mysql-5.7", Some(file), &mut |line| {
+                said.push(line.to_owned());
+            })
+            .unwrap();
+            (build.version, said.join("\n"))
+        };
+        assert_eq!(run(&first).0, "5.7.44");
+        let (version, said) = run(&first);
+        assert_eq!(version, "5.7.44");
+        assert!(said.contains("already"), "{said}");
+        assert_eq!(run(&second).0, "5.7.43");
+        assert_eq!(find(&home, "mysql-5.7").unwrap().version, "5.7.43");
+        // Nothing temporary stays.
+        let left: Vec<_> = fs::read_dir(home.engines())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .filter(|n| n.starts_with(".tmp"))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[test]
+    fn a_wrong_or_broken_archive_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        let wrong = vendor_archive(temp.path(), "a.tar.gz", "8.0.40");
+        let error = install(&home, "mysql-5.7", Some(&wrong), &mut |_| {}).unwrap_err();
+        assert!(matches!(error, ServerError::WrongVersion { .. }), "{error}");
+        assert!(error.to_string().contains("8.0.40"), "{error}");
+
+        let broken = temp.path().join("broken.tar.gz");
+        fs::File::create(&broken)
+            .unwrap()
+            .write_all(b"not an archive")
+            .unwrap();
+        let error = install(&home, "mysql-5.7", Some(&broken), &mut |_| {}).unwrap_err();
+        assert!(matches!(error, ServerError::Archive { .. }), "{error}");
+        let error = install(
+            &home,
+            "mysql-5.7",
+            Some(&temp.path().join("no")),
+            &mut |_| {},
+        );
+        assert!(error.is_err());
+        assert!(find(&home, "mysql-5.7").is_err());
+    }
+}

@@ -1,0 +1,211 @@
+//! Archives: gzip and xz tars, and jars (which are zips).
+
+use crate::ServerError;
+use crate::error::io_at;
+use openssl::sha::Sha256;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn failed(file: &Path) -> impl Fn(String) -> ServerError + use<'_> {
+    move |why| ServerError::Archive {
+        file: file.to_owned(),
+        why,
+    }
+}
+
+/// SHA-256 of a file in lower-case hexadecimal.
+pub(super) fn sha256_of(path: &Path) -> Result<String, ServerError> {
+    let mut file = File::open(path).map_err(io_at("open", path))?;
+    let mut context = Sha256::new();
+    let mut buffer = vec![0u8; 1 << 20];
+    loop {
+        let n = file.read(&mut buffer).map_err(io_at("read", path))?;
+        if n == 0 {
+            break;
+        }
+        context.update(&buffer[..n]);
+    }
+    Ok(context
+        .finish()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect())
+}
+
+/// Unpacks a `.tar.gz` or `.tar.xz` into the directory `to`.
+pub(super) fn archive(file: &Path, to: &Path) -> Result<(), ServerError> {
+    let mut magic = [0u8; 6];
+    let mut input = File::open(file).map_err(io_at("open", file))?;
+    let n = read_up_to(&mut input, &mut magic).map_err(io_at("read", file))?;
+    if magic[..n].starts_with(&[0x1f, 0x8b]) {
+        let input = File::open(file).map_err(io_at("open", file))?;
+        tar(flate2::read::MultiGzDecoder::new(BufReader::new(input)), to)
+            .map_err(|error| failed(file)(error.to_string()))
+    } else if magic[..n] == [0xfd, b'7', b'z', b'X', b'Z', 0] {
+        xz(file, to)
+    } else {
+        Err(failed(file)(
+            "it is neither gzip nor xz; give the vendor's .tar.gz or .tar.xz".to_owned(),
+        ))
+    }
+}
+
+fn read_up_to(input: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..])? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled)
+}
+
+/// Decompressed by the `xz` of the machine: a decoder of our own would be a dependency for this one use.
+fn xz(file: &Path, to: &Path) -> Result<(), ServerError> {
+    let input = File::open(file).map_err(io_at("open", file))?;
+    let mut child = match Command::new("xz")
+        .args(["--decompress", "--stdout"])
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+    {
+        Ok(child) => child,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(ServerError::MissingPackage {
+                package: "xz-utils".to_owned(),
+                why: format!("`xz` is not on PATH, and {} needs it", file.display()),
+            });
+        }
+        Err(error) => return Err(failed(file)(error.to_string())),
+    };
+    let unpacked = match child.stdout.take() {
+        Some(output) => tar(output, to),
+        None => Err(io::Error::other("xz has no output")),
+    };
+    let ended = child.wait().map_err(|e| failed(file)(e.to_string()))?;
+    unpacked.map_err(|error| failed(file)(error.to_string()))?;
+    if !ended.success() {
+        return Err(failed(file)(format!("xz ended with {ended}")));
+    }
+    Ok(())
+}
+
+/// The tar crate keeps entries from leaving `to`. The vendors' test suites, half of an archive, are left out.
+fn tar(input: impl Read, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    let mut archive = tar::Archive::new(input);
+    archive.set_preserve_permissions(true);
+    archive.set_preserve_ownerships(false);
+    let mut entries = 0usize;
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        entries += 1;
+        let path = entry.path()?;
+        let test_suite = |part: &OsStr| part == "mysql-test" || part == "mariadb-test";
+        if path.components().take(2).any(|c| test_suite(c.as_os_str())) {
+            continue;
+        }
+        entry.unpack_in(to)?;
+    }
+    if entries == 0 {
+        return Err(io::Error::other("it is empty"));
+    }
+    Ok(())
+}
+
+/// Writes one file of a jar to `to`.
+pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> Result<(), ServerError> {
+    let failed = failed(jar);
+    let mut zip = open_jar(jar)?;
+    let mut entry = zip
+        .by_name(name)
+        .map_err(|error| failed(format!("{name}: {error}")))?;
+    let mut output = File::create(to).map_err(io_at("write", to))?;
+    io::copy(&mut entry, &mut output).map_err(|error| failed(format!("{name}: {error}")))?;
+    Ok(())
+}
+
+/// Unpacks one directory of a jar into `to`. Jars keep no permissions, so what lies in a `bin` is made executable.
+pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> Result<(), ServerError> {
+    let failed = failed(jar);
+    let mut zip = open_jar(jar)?;
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(|e| failed(e.to_string()))?;
+        let Some(name) = entry.enclosed_name() else {
+            return Err(failed(format!("{} leaves its directory", entry.name())));
+        };
+        let Ok(relative) = name.strip_prefix(inside) else {
+            continue;
+        };
+        let target: PathBuf = to.join(relative);
+        if entry.is_dir() {
+            fs::create_dir_all(&target).map_err(io_at("make the directory", &target))?;
+            continue;
+        }
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(io_at("make the directory", parent))?;
+        }
+        let mut output = File::create(&target).map_err(io_at("write", &target))?;
+        io::copy(&mut entry, &mut output)
+            .map_err(|error| failed(format!("{}: {error}", name.display())))?;
+        if relative.starts_with("bin") {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&target, fs::Permissions::from_mode(0o755))
+                .map_err(io_at("make executable", &target))?;
+        }
+    }
+    Ok(())
+}
+
+fn open_jar(jar: &Path) -> Result<zip::ZipArchive<BufReader<File>>, ServerError> {
+    let file = File::open(jar).map_err(io_at("open", jar))?;
+    zip::ZipArchive::new(BufReader::new(file)).map_err(|error| failed(jar)(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{archive, sha256_of};
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn checksums_are_the_standard_ones() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("abc");
+        fs::write(&file, "abc").unwrap();
+        assert_eq!(
+            sha256_of(&file).unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    #[test]
+    fn xz_archives_unpack_without_their_test_suite() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().join("mysql-8");
+        fs::create_dir_all(top.join("bin")).unwrap();
+        fs::create_dir_all(top.join("mysql-test")).unwrap();
+        fs::write(top.join("bin/mysqld"), "x").unwrap();
+        fs::write(top.join("mysql-test/big"), "x").unwrap();
+        let file = temp.path().join("a.tar.xz");
+        let made = Command::new("tar")
+            .arg("-cJf")
+            .arg(&file)
+            .arg("-C")
+            .arg(temp.path())
+            .arg("mysql-8")
+            .status();
+        if !made.is_ok_and(|status| status.success()) {
+            return; // no xz on this machine
+        }
+        let to = temp.path().join("to");
+        archive(&file, &to).unwrap();
+        assert!(to.join("mysql-8/bin/mysqld").is_file());
+        assert!(!to.join("mysql-8/mysql-test/big").exists());
+    }
+}

@@ -1,0 +1,252 @@
+//! A server that mydyno starts: made ready, watched, ended.
+
+use crate::error::io_at;
+use crate::image::Image;
+use crate::launch;
+use crate::process::{self, Process};
+use crate::room::Room;
+use crate::settings::{Layout, Settings};
+use crate::{Home, ServerBuild, ServerError, dsn};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use wire::{Address, ConnectOptions, Password, Tls};
+
+/// What is in the data directory at first.
+#[derive(Clone, Debug, Default)]
+pub enum Data {
+    /// Nothing but system tables.
+    #[default]
+    Fresh,
+    /// A copy of an image.
+    Clone(Image),
+}
+
+/// How long a server lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Lifetime {
+    /// With this process: ended and removed when the [`Instance`] is dropped, killed by the kernel where that cannot be.
+    #[default]
+    Private,
+    /// Until [`crate::stop_named`] (`server start`).
+    Named(String),
+}
+
+/// How to start a server.
+#[derive(Clone, Debug, Default)]
+pub struct InstanceOptions {
+    pub data: Data,
+    pub lifetime: Lifetime,
+    /// Server variables, which replace mydyno's base settings. Dashes are underscores.
+    pub set: Vec<(String, String)>,
+    /// Where the data directory is put; must not exist yet, and is removed with the instance.
+    pub data_directory: Option<PathBuf>,
+    /// Further directories that `set` names (redo, undo, temp on other devices): made, and removed with the instance.
+    pub scratch: Vec<PathBuf>,
+    /// Variables of the server's environment, such as LD_PRELOAD.
+    pub environment: Vec<(OsString, OsString)>,
+    /// A port that is preferred; another is taken, with a note, where it is not free.
+    pub port: Option<u16>,
+}
+
+/// How a server ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It shut down when asked: its data directory is whole.
+    Clean,
+    /// It did not in time, and was killed.
+    Killed,
+    /// It had ended before, or ended otherwise than asked; says how.
+    Died(String),
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Instance {
+    pub(crate) build: ServerBuild,
+    pub(crate) layout: Layout,
+    pub(crate) port: u16,
+    pub(crate) settings: Settings,
+    pub(crate) password: Password,
+    pub(crate) process: Mutex<Process>,
+    pub(crate) pid: u32,
+    pub(crate) named: bool,
+    /// What was not as asked for: fall-backs and lowered limits, for people.
+    pub notes: Vec<String>,
+    /// Last, so that it is removed after the server has ended.
+    pub(crate) room: Room,
+}
+
+impl Instance {
+    /// Starts a server and waits until it takes connections. What earlier commands left behind is swept away first.
+    ///
+    /// # Errors
+    /// [`ServerError::Failed`] with the log where the server ends or is not ready in time; [`ServerError::Setting`] and
+    /// [`ServerError::BadName`] for bad options; [`ServerError::Disk`], [`ServerError::Data`], [`ServerError::Io`];
+    /// [`ServerError::AlreadyRunning`] and [`ServerError::Locked`] for named ones.
+    pub fn start(
+        home: &Home,
+        build: &ServerBuild,
+        options: InstanceOptions,
+    ) -> Result<Instance, ServerError> {
+        launch::start(home, build, options)
+    }
+
+    /// What runs.
+    #[must_use]
+    pub fn build(&self) -> &ServerBuild {
+        &self.build
+    }
+
+    /// Login over TCP on the loopback interface.
+    #[must_use]
+    pub fn connect_options(&self) -> ConnectOptions {
+        loopback_options(self.port, &self.password)
+    }
+
+    /// Login over the unix socket.
+    #[must_use]
+    pub fn socket_options(&self) -> ConnectOptions {
+        ConnectOptions {
+            address: Address::Unix(self.layout.socket.clone()),
+            ..self.connect_options()
+        }
+    }
+
+    /// The address for people, without the password.
+    #[must_use]
+    pub fn dsn(&self) -> String {
+        dsn::render(&self.connect_options(), dsn::Secret::Hidden)
+    }
+
+    /// The address with the password, for the JSON document of `server start` only.
+    #[must_use]
+    pub fn dsn_with_password(&self) -> String {
+        dsn::render(&self.connect_options(), dsn::Secret::Shown)
+    }
+
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.layout.socket
+    }
+
+    #[must_use]
+    pub fn data_directory(&self) -> &Path {
+        &self.layout.data
+    }
+
+    /// The lines of its my.cnf. Effective values are the server's to tell.
+    #[must_use]
+    pub fn settings(&self) -> &[(String, String)] {
+        self.settings.lines()
+    }
+
+    /// The text of its my.cnf. There is no password in it.
+    #[must_use]
+    pub fn my_cnf(&self) -> String {
+        self.settings.my_cnf()
+    }
+
+    /// The end of its error log.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        process::log_since(&self.layout.log(), 0)
+    }
+
+    /// How it ended, where it did. Does not wait.
+    #[must_use]
+    pub fn exited(&self) -> Option<String> {
+        self.process().ended().map(process::describe)
+    }
+
+    /// Asks the server to shut down, waits up to `timeout`, then kills it. Its files stay until the instance is dropped.
+    ///
+    /// # Errors
+    /// [`ServerError::Failed`] where even a killed server does not go away.
+    pub fn stop(&self, timeout: Duration) -> Result<Ending, ServerError> {
+        let mut process = self.process();
+        if let Some(status) = process.ended() {
+            return Ok(if status.success() {
+                Ending::Clean
+            } else {
+                Ending::Died(process::describe(status))
+            });
+        }
+        process.terminate();
+        match process.wait(timeout) {
+            Some(status) if status.success() => Ok(Ending::Clean),
+            Some(status) => Ok(Ending::Died(process::describe(status))),
+            None => match process.kill() {
+                Some(_) => Ok(Ending::Killed),
+                None => Err(self.stuck()),
+            },
+        }
+    }
+
+    /// Kills the server, as a power failure would end it.
+    ///
+    /// # Errors
+    /// As [`Instance::stop`].
+    pub fn kill(&self) -> Result<(), ServerError> {
+        match self.process().kill() {
+            Some(_) => Ok(()),
+            None => Err(self.stuck()),
+        }
+    }
+
+    fn stuck(&self) -> ServerError {
+        ServerError::Failed {
+            engine: self.build.engine.clone(),
+            stage: "did not stop",
+            why: format!(
+                "process {} is still there after SIGKILL; it hangs in the kernel (a hanging disk?)",
+                self.pid
+            ),
+            log: self.log_tail(),
+        }
+    }
+
+    fn process(&self) -> MutexGuard<'_, Process> {
+        // A panic elsewhere leaves the process as it is, and it must still be ended.
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if !self.named {
+            self.process().kill();
+        }
+    }
+}
+
+pub(crate) fn loopback_options(port: u16, password: &Password) -> ConnectOptions {
+    ConnectOptions {
+        address: Address::Tcp {
+            host: "127.0.0.1".to_owned(),
+            port,
+        },
+        user: crate::initialise::USER.to_owned(),
+        password: password.clone(),
+        schema: None,
+        tls: Tls::Disabled,
+    }
+}
+
+/// Reads the password of an instance that is not in this process.
+pub(crate) fn read_password(path: &Path) -> Result<Password, ServerError> {
+    std::fs::read_to_string(path)
+        .map(|text| Password::new(text.trim_end()))
+        .map_err(io_at("read", path))
+}

@@ -1,0 +1,308 @@
+//! Servers with a name (`server start`): they outlive the command that started them and end with `server stop`.
+
+use crate::error::io_at;
+use crate::home::{self, Lock};
+use crate::instance::{Data, Instance, InstanceOptions, Lifetime, loopback_options, read_password};
+use crate::process::{self, EndedBy};
+use crate::room::Room;
+use crate::{Ending, Home, ServerBuild, ServerError, dsn};
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+use wire::{Address, ConnectOptions};
+
+const RECORD: &str = "instance.json";
+const NAME_BYTES_MAX: usize = 64;
+
+/// What is known of a named server.
+#[derive(Clone, Debug)]
+pub struct NamedInstance {
+    pub name: String,
+    pub engine: String,
+    pub version: String,
+    pub pid: u32,
+    pub port: u16,
+    pub socket: PathBuf,
+    pub started_utc_ns: i64,
+    pub running: bool,
+    data: PathBuf,
+    directory: PathBuf,
+}
+
+/// The file in its directory.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    engine: String,
+    version: String,
+    pid: u32,
+    port: u16,
+    socket: PathBuf,
+    data: PathBuf,
+    started_utc_ns: i64,
+}
+
+/// What becomes of the data of a server that is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterStop {
+    /// The next start of that name goes on with it.
+    KeepData,
+    RemoveData,
+}
+
+impl NamedInstance {
+    /// Login over TCP on the loopback interface.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`] where its password cannot be read.
+    pub fn connect_options(&self) -> Result<ConnectOptions, ServerError> {
+        let password = read_password(&self.directory.join("password"))?;
+        Ok(loopback_options(self.port, &password))
+    }
+
+    /// Login over the unix socket.
+    ///
+    /// # Errors
+    /// As [`NamedInstance::connect_options`].
+    pub fn socket_options(&self) -> Result<ConnectOptions, ServerError> {
+        Ok(ConnectOptions {
+            address: Address::Unix(self.socket.clone()),
+            ..self.connect_options()?
+        })
+    }
+
+    /// The address for people, without the password.
+    #[must_use]
+    pub fn dsn(&self) -> String {
+        let nobody = wire::Password::default();
+        dsn::render(&loopback_options(self.port, &nobody), dsn::Secret::Hidden)
+    }
+
+    /// The end of its error log.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        process::log_since(&self.directory.join("error.log"), 0)
+    }
+}
+
+/// Starts a server that outlives this process. A stopped one of that name goes on with its data.
+///
+/// # Errors
+/// As [`Instance::start`]; [`ServerError::AlreadyRunning`] where it runs.
+pub fn start_named(
+    home: &Home,
+    build: &ServerBuild,
+    name: &str,
+    options: InstanceOptions,
+) -> Result<Instance, ServerError> {
+    Instance::start(
+        home,
+        build,
+        InstanceOptions {
+            lifetime: Lifetime::Named(name.to_owned()),
+            ..options
+        },
+    )
+}
+
+/// Stops a named server: asks, waits up to `timeout`, kills.
+///
+/// # Errors
+/// [`ServerError::NoSuchInstance`]; [`ServerError::Locked`] while it is being started or stopped.
+pub fn stop_named(
+    home: &Home,
+    name: &str,
+    timeout: Duration,
+    after: AfterStop,
+) -> Result<Ending, ServerError> {
+    check_name(name)?;
+    let directory = home.instances().join(name);
+    if !directory.is_dir() {
+        return Err(ServerError::NoSuchInstance {
+            name: name.to_owned(),
+            known: named(home)?.into_iter().map(|i| i.name).collect(),
+        });
+    }
+    let _lock = lock(home, name)?;
+    let my_cnf = directory.join("my.cnf");
+    let mut ending = Ending::Died("it was not running".to_owned());
+    // Found by what it runs with: the record may be of before a crash.
+    for pid in process::servers_with(&my_cnf) {
+        ending = match process::end_foreign(pid, &my_cnf, timeout)? {
+            EndedBy::Itself => Ending::Clean,
+            EndedBy::Kill => Ending::Killed,
+        };
+    }
+    if after == AfterStop::RemoveData {
+        Room::named(directory, true)?.remove()?;
+    }
+    Ok(ending)
+}
+
+/// All named servers, by name.
+///
+/// # Errors
+/// [`ServerError::Io`] where mydyno's own directory cannot be read.
+pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
+    let root = home.instances();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&root).map_err(io_at("read", &root))? {
+        let entry = entry.map_err(io_at("read", &root))?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        // One that is being started has no record yet.
+        if let Some(instance) = read(home, &name)? {
+            found.push(instance);
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
+    let directory = home.instances().join(name);
+    let path = directory.join(RECORD);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => return Err(io_at("read", &path)(error)),
+    };
+    let record: Record = serde_json::from_str(&text).map_err(|error| ServerError::Data {
+        what: format!("the record of this server is damaged ({error}); stop it with `mydyno server stop {name}`"),
+        path,
+    })?;
+    let running = i32::try_from(record.pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .is_some_and(|pid| process::is_server_with(pid, &directory.join("my.cnf")));
+    Ok(Some(NamedInstance {
+        name: name.to_owned(),
+        engine: record.engine,
+        version: record.version,
+        pid: record.pid,
+        port: record.port,
+        socket: record.socket,
+        data: record.data,
+        started_utc_ns: record.started_utc_ns,
+        running,
+        directory,
+    }))
+}
+
+pub(crate) fn write_record(instance: &Instance) -> Result<(), ServerError> {
+    let path = instance.room.path.join(RECORD);
+    let record = Record {
+        engine: instance.build.engine.clone(),
+        version: instance.build.version.clone(),
+        pid: instance.pid,
+        port: instance.port,
+        socket: instance.layout.socket.clone(),
+        data: instance.layout.data.clone(),
+        started_utc_ns: base::now_utc_ns(),
+    };
+    let text = serde_json::to_string_pretty(&record).map_err(|error| ServerError::Data {
+        what: format!("cannot write down the server: {error}"),
+        path: path.clone(),
+    })?;
+    home::write_private(&path, &text)
+}
+
+fn check_name(name: &str) -> Result<(), ServerError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let good = !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && name.chars().all(plain)
+        && !name.starts_with(['.', '-']);
+    if good {
+        return Ok(());
+    }
+    Err(ServerError::BadName {
+        name: name.to_owned(),
+        why: format!(
+            "it has 1 to {NAME_BYTES_MAX} letters, digits, dots, dashes and underscores, and starts with none of the last three but the underscore"
+        ),
+    })
+}
+
+/// Held while a named server is started or stopped.
+pub(crate) fn lock(home: &Home, name: &str) -> Result<Lock, ServerError> {
+    check_name(name)?;
+    let path = home.instances().join(format!(".lock-{name}"));
+    Lock::try_now(&path)?.ok_or_else(|| ServerError::Locked {
+        lock: path,
+        what: format!("it starts or stops the server `{name}`"),
+    })
+}
+
+/// The data directory of a stopped server of that name, to go on with. Fails where it runs, or where what is there is
+/// not what is asked for.
+pub(crate) fn resumable(
+    home: &Home,
+    name: &str,
+    build: &ServerBuild,
+    data: &Data,
+) -> Result<Option<PathBuf>, ServerError> {
+    let directory = home.instances().join(name);
+    if let Some(pid) = process::servers_with(&directory.join("my.cnf")).first() {
+        return Err(ServerError::AlreadyRunning {
+            name: name.to_owned(),
+            pid: pid.as_raw_nonzero().get().unsigned_abs(),
+        });
+    }
+    let Some(old) = read(home, name)? else {
+        // What a start left that was killed half-way.
+        Room::named(directory, true)?.remove()?;
+        return Ok(None);
+    };
+    let wrong = if old.engine != build.engine || old.version != build.version {
+        format!(
+            "it holds data of {} {}, not {} {}",
+            old.engine, old.version, build.engine, build.version
+        )
+    } else if matches!(data, Data::Clone(_)) {
+        "it holds data already, and a clone was asked for".to_owned()
+    } else {
+        return Ok(Some(old.data));
+    };
+    Err(ServerError::BadName {
+        name: name.to_owned(),
+        why: format!(
+            "{wrong}; remove it with `mydyno server stop {name} --remove` or choose another name"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AfterStop, check_name, named, stop_named};
+    use crate::{Home, ServerError};
+    use std::time::Duration;
+
+    #[test]
+    fn names_are_directory_names() {
+        for good in ["default", "a", "my.server-1_x", "_x"] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        let long = "x".repeat(65);
+        for bad in ["", ".", "..", "a/b", "-x", "a b", "\u{e4}", long.as_str()] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn stopping_what_is_not_there() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path()).unwrap();
+        assert!(named(&home).unwrap().is_empty());
+        let error = stop_named(&home, "x", Duration::ZERO, AfterStop::RemoveData).unwrap_err();
+        assert!(
+            matches!(error, ServerError::NoSuchInstance { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains("server start"), "{error}");
+    }
+}

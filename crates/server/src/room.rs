@@ -1,0 +1,239 @@
+//! The directory of one server, and how it is got rid of.
+//!
+//! A private server's directory holds a lock file that this process holds. The kernel frees the lock however the process
+//! ends, so a directory whose lock is free belongs to nobody: the next start sweeps it away, with the server that may
+//! still run in it and with the directories elsewhere that it lists.
+
+use crate::error::io_at;
+use crate::home::{self, Lock};
+use crate::{Home, ServerError, process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const LOCK: &str = "lock";
+/// Lists directories elsewhere that go with this one.
+const ELSEWHERE: &str = "elsewhere.json";
+/// Longest path of a unix socket on Linux.
+pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// A server's directory. Dropping removes it with everything that goes with it, unless it is kept.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) path: PathBuf,
+    pub(crate) keep: bool,
+    elsewhere: Vec<PathBuf>,
+    _lock: Option<Lock>,
+}
+
+impl Room {
+    /// A new directory for a private server.
+    pub(crate) fn private(home: &Home) -> Result<Room, ServerError> {
+        // Between the making of a directory and the locking of its lock, nobody may sweep.
+        let _gate = gate(home)?;
+        let path = tempfile::Builder::new()
+            .prefix(&format!("{}-", std::process::id()))
+            .tempdir_in(home.run())
+            .map_err(io_at("make a directory in", &home.run()))?
+            .keep();
+        let lock_path = path.join(LOCK);
+        let mut room = Room {
+            path,
+            keep: false,
+            elsewhere: Vec::new(),
+            _lock: None,
+        };
+        room._lock = Lock::try_now(&lock_path)?;
+        if room._lock.is_none() {
+            return Err(ServerError::Locked {
+                lock: lock_path,
+                what: "a directory made this moment".to_owned(),
+            });
+        }
+        Ok(room)
+    }
+
+    /// The directory of a named server, which the caller has locked.
+    pub(crate) fn named(path: PathBuf, keep: bool) -> Result<Room, ServerError> {
+        home::private_directory(&path)?;
+        let elsewhere = read_elsewhere(&path);
+        Ok(Room {
+            path,
+            keep,
+            elsewhere,
+            _lock: None,
+        })
+    }
+
+    /// Makes a directory elsewhere that goes with this one. It must not be there yet: nothing that is not ours is removed.
+    pub(crate) fn make_elsewhere(&mut self, path: &Path) -> Result<(), ServerError> {
+        if self.elsewhere.iter().any(|known| known == path) && path.is_dir() {
+            return Ok(());
+        }
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(ServerError::Data {
+                what:
+                    "a directory for a server's files must not exist yet; remove it or name another"
+                        .to_owned(),
+                path: path.to_owned(),
+            });
+        }
+        if !path.is_absolute() {
+            return Err(ServerError::Data {
+                what: "a directory for a server's files needs an absolute path".to_owned(),
+                path: path.to_owned(),
+            });
+        }
+        // Listed before it is made, so that a death in between leaves nothing behind.
+        self.list_elsewhere(path)?;
+        home::private_directory(path)
+    }
+
+    fn list_elsewhere(&mut self, path: &Path) -> Result<(), ServerError> {
+        self.elsewhere.push(path.to_owned());
+        let list = self.path.join(ELSEWHERE);
+        let text = serde_json::to_string(&self.elsewhere).map_err(|error| ServerError::Data {
+            what: format!("a path that is not UTF-8 cannot be kept ({error})"),
+            path: path.to_owned(),
+        })?;
+        home::write_private(&list, &text)
+    }
+
+    /// Where the socket goes: here, or in a short directory where the path would be too long for the kernel.
+    pub(crate) fn socket(&mut self) -> Result<PathBuf, ServerError> {
+        let here = self.path.join("mysql.sock");
+        if here.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
+            return Ok(here);
+        }
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let parents = runtime
+            .into_iter()
+            .chain([PathBuf::from("/tmp")])
+            .filter(|p| p.is_dir() && p.as_os_str().len() < SOCKET_PATH_BYTES_MAX - 40);
+        for parent in parents {
+            // Made with mode 0700.
+            if let Ok(directory) = tempfile::Builder::new()
+                .prefix("mydyno-")
+                .tempdir_in(&parent)
+            {
+                self.list_elsewhere(directory.path())?;
+                return Ok(directory.keep().join("mysql.sock"));
+            }
+        }
+        Err(ServerError::Data {
+            what: format!(
+                "no directory for a socket: this path is longer than {SOCKET_PATH_BYTES_MAX} bytes with the socket in it, and /tmp cannot be written; set MYDYNO_HOME to a shorter path"
+            ),
+            path: self.path.clone(),
+        })
+    }
+
+    /// Removes everything now.
+    pub(crate) fn remove(&mut self) -> Result<(), ServerError> {
+        remove_with_elsewhere(&self.path, &self.elsewhere)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if !self.keep {
+            // What stays is swept at the next start.
+            let _ = self.remove();
+        }
+    }
+}
+
+fn read_elsewhere(path: &Path) -> Vec<PathBuf> {
+    fs::read_to_string(path.join(ELSEWHERE))
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
+}
+
+fn remove_with_elsewhere(path: &Path, elsewhere: &[PathBuf]) -> Result<(), ServerError> {
+    // The list goes last: it is in `path`.
+    for directory in elsewhere {
+        home::remove_tree_if_there(directory)?;
+    }
+    home::remove_tree_if_there(path)
+}
+
+fn gate(home: &Home) -> Result<Lock, ServerError> {
+    Lock::wait(&home.run().join(".lock"), &mut || {})
+}
+
+/// Removes what commands left that ended without cleaning up, and kills their servers.
+pub(crate) fn sweep(home: &Home) -> Result<(), ServerError> {
+    let _gate = gate(home)?;
+    let run = home.run();
+    for entry in fs::read_dir(&run).map_err(io_at("read", &run))? {
+        let path = entry.map_err(io_at("read", &run))?.path();
+        if !path.is_dir() {
+            continue;
+        }
+        let Some(lock) = Lock::try_now(&path.join(LOCK))? else {
+            continue; // its owner lives
+        };
+        let my_cnf = path.join("my.cnf");
+        for pid in process::servers_with(&my_cnf) {
+            process::end_foreign(pid, &my_cnf, Duration::ZERO)?;
+        }
+        remove_with_elsewhere(&path, &read_elsewhere(&path))?;
+        drop(lock);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Room, sweep};
+    use crate::Home;
+    use std::fs;
+
+    #[test]
+    fn rooms_of_the_living_stay_and_those_of_the_dead_go() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let outside = temp.path().join("fast-disk/data");
+        let mut room = Room::private(&home).unwrap();
+        room.make_elsewhere(&outside).unwrap();
+        sweep(&home).unwrap();
+        assert!(room.path.is_dir() && outside.is_dir());
+
+        // A kill -9 frees the lock and removes nothing.
+        room.keep = true;
+        let path = room.path.clone();
+        drop(room);
+        assert!(path.is_dir());
+        sweep(&home).unwrap();
+        assert!(!path.exists() && !outside.exists());
+        assert!(temp.path().join("fast-disk").is_dir());
+    }
+
+    #[test]
+    fn what_is_there_already_is_never_ours() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let precious = temp.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        let mut room = Room::private(&home).unwrap();
+        assert!(room.make_elsewhere(&precious).is_err());
+        let path = room.path.clone();
+        drop(room);
+        assert!(precious.is_dir() && !path.exists());
+    }
+
+    #[test]
+    fn a_long_path_gets_a_short_socket() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("x".repeat(120))).unwrap();
+        let mut room = Room::private(&home).unwrap();
+        let socket = room.socket().unwrap();
+        assert!(socket.as_os_str().len() <= 107);
+        assert!(!socket.starts_with(&room.path));
+        let parent = socket.parent().unwrap().to_owned();
+        assert!(parent.is_dir());
+        drop(room);
+        assert!(!parent.exists());
+    }
+}

@@ -1,0 +1,429 @@
+//! The my.cnf of a server that mydyno starts: the lines that keep it ours, the base lines that every measurement shares,
+//! and the variables that the user sets, which replace base lines.
+//!
+//! Nothing that matters for a measurement is left to a default of the server where versions differ in it.
+
+use crate::catalogue::Flavour;
+use crate::option_text;
+use crate::{ServerBuild, ServerError};
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Variables of the management of a server: setting one would take the server out of mydyno's hands.
+const RESERVED: [&str; 13] = [
+    "basedir",
+    "bind_address",
+    "datadir",
+    "init_file",
+    "initialize",
+    "initialize_insecure",
+    "log_error",
+    "pid_file",
+    "port",
+    "skip_grant_tables",
+    "skip_networking",
+    "socket",
+    "user",
+];
+/// Redo in all files together, equal on every engine whether it has two files or one.
+const REDO_BYTES: u64 = 2 << 30;
+/// Kernel AIO events that InnoDB asks for per I/O thread.
+const AIO_EVENTS_PER_THREAD: u64 = 256;
+
+/// Where the files of one server are.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The instance's own directory.
+    pub(crate) directory: PathBuf,
+    pub(crate) data: PathBuf,
+    pub(crate) socket: PathBuf,
+}
+
+impl Layout {
+    pub(crate) fn my_cnf(&self) -> PathBuf {
+        self.directory.join("my.cnf")
+    }
+    pub(crate) fn log(&self) -> PathBuf {
+        self.directory.join("error.log")
+    }
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.directory.join("tmp")
+    }
+    pub(crate) fn pid_file(&self) -> PathBuf {
+        self.directory.join("mysqld.pid")
+    }
+    pub(crate) fn init_file(&self) -> PathBuf {
+        self.directory.join("init.sql")
+    }
+    pub(crate) fn password(&self) -> PathBuf {
+        self.directory.join("password")
+    }
+}
+
+/// Names and values of one server, in the order of its my.cnf.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settings(Vec<(String, String)>);
+
+/// Dashes are underscores and case does not matter, as for the server itself.
+fn normal(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+/// Checks names and values that the user sets; the server judges the rest.
+pub(crate) fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
+    for (name, value) in set {
+        let refuse = |why: String| ServerError::Setting {
+            name: name.clone(),
+            why,
+        };
+        let plain = normal(name);
+        let well_formed = !plain.is_empty()
+            && plain
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+        if !well_formed {
+            return Err(refuse(
+                "a name has letters, digits, underscores and dots only; write --set NAME=VALUE"
+                    .to_owned(),
+            ));
+        }
+        if RESERVED.contains(&plain.trim_start_matches("loose_")) {
+            return Err(refuse(
+                "mydyno sets it for the servers that it starts; leave it out".to_owned(),
+            ));
+        }
+        if value.chars().any(char::is_control) {
+            return Err(refuse("its value holds a control character".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+impl Settings {
+    /// The lines for a server of this build: management, base, then what the user sets.
+    pub(crate) fn new(
+        build: &ServerBuild,
+        layout: &Layout,
+        port: u16,
+        set: &[(String, String)],
+    ) -> Settings {
+        let mut settings = Settings::default();
+        settings.manage(build, layout, port);
+        settings.base(build);
+        let names: Vec<String> = set.iter().map(|(name, _)| normal(name)).collect();
+        let sets = |name: &str| names.iter().any(|n| n == name);
+        if sets("log_bin") {
+            settings.remove("disable_log_bin");
+        }
+        // Where both are given, the server ignores the older two.
+        if sets("innodb_log_file_size") || sets("innodb_log_files_in_group") {
+            settings.remove("innodb_redo_log_capacity");
+        }
+        for (name, (_, value)) in names.iter().zip(set) {
+            settings.put(name, value);
+        }
+        settings
+    }
+
+    fn manage(&mut self, build: &ServerBuild, layout: &Layout, port: u16) {
+        // The server refuses to run as root unless it is told to.
+        if rustix::process::geteuid().is_root() {
+            self.put("user", "root");
+        }
+        self.put_path("basedir", &build.basedir);
+        if let Some(share) = build.share() {
+            self.put_path("lc_messages_dir", &share);
+            let charsets = share.join("charsets");
+            if charsets.is_dir() {
+                self.put_path("character_sets_dir", &charsets);
+            }
+        }
+        self.put_path("datadir", &layout.data);
+        self.put_path("tmpdir", &layout.temporary());
+        // The default directory of a distribution's build may be out of reach for an ordinary user.
+        self.put_path("secure_file_priv", &layout.temporary());
+        self.put_path("socket", &layout.socket);
+        self.put("bind_address", "127.0.0.1");
+        self.put("port", &port.to_string());
+        self.put_path("pid_file", &layout.pid_file());
+        self.put_path("log_error", &layout.log());
+        self.put("server_id", "1");
+        self.put("skip_name_resolve", "ON");
+        self.put("local_infile", "ON");
+        if build.flavour == Flavour::Mysql && build.at_least((8, 0, 11)) {
+            // It would listen on a port of its own.
+            self.put("loose_mysqlx", "OFF");
+        }
+    }
+
+    fn base(&mut self, build: &ServerBuild) {
+        // Off by default in the others.
+        if build.flavour == Flavour::Mysql && build.at_least((8, 0, 0)) {
+            self.put("disable_log_bin", "");
+        }
+        self.put("performance_schema", "OFF");
+        self.put("max_connections", "1000");
+        self.put("max_prepared_stmt_count", "200000");
+        self.put("innodb_buffer_pool_size", "1G");
+        if build.flavour == Flavour::Mysql && build.at_least((8, 0, 30)) {
+            self.put("innodb_redo_log_capacity", &REDO_BYTES.to_string());
+        } else {
+            let files = if single_redo_file(build) { 1 } else { 2 };
+            self.put("innodb_log_file_size", &(REDO_BYTES / files).to_string());
+        }
+        self.put("innodb_flush_log_at_trx_commit", "1");
+        self.put("innodb_doublewrite", "ON");
+        self.put("innodb_flush_method", "O_DIRECT");
+        self.put("innodb_use_native_aio", "ON");
+    }
+
+    /// Falls back where the machine cannot do what the base lines ask for, and says so. What the user set stays.
+    pub(crate) fn fit_to_machine(
+        &mut self,
+        set: &[(String, String)],
+        data: &Path,
+        notes: &mut Vec<String>,
+    ) {
+        let given = |name: &str| set.iter().any(|(n, _)| normal(n) == name);
+        if !given("innodb_flush_method") && !direct_io_works(data) {
+            self.put("innodb_flush_method", "fsync");
+            notes.push(format!(
+                "the file system of {} has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache",
+                data.display()
+            ));
+        }
+        let threads = |name| self.number(name).unwrap_or(4);
+        let needed = (threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2)
+            * AIO_EVENTS_PER_THREAD;
+        if let Some(free) = free_aio_events()
+            && free < needed
+            && !given("innodb_use_native_aio")
+        {
+            self.put("innodb_use_native_aio", "OFF");
+            notes.push(format!(
+                "the kernel has {free} asynchronous I/O requests left and InnoDB needs {needed}; innodb_use_native_aio is OFF (raise fs.aio-max-nr)"
+            ));
+        }
+    }
+
+    /// Replaces the line of that name, or appends it.
+    pub(crate) fn put(&mut self, name: &str, value: &str) {
+        let plain = name.trim_start_matches("loose_");
+        let same = |n: &String| n.trim_start_matches("loose_") == plain;
+        match self.0.iter_mut().find(|(n, _)| same(n)) {
+            Some(line) => *line = (name.to_owned(), value.to_owned()),
+            None => self.0.push((name.to_owned(), value.to_owned())),
+        }
+    }
+
+    fn put_path(&mut self, name: &str, path: &Path) {
+        self.put(name, &path.display().to_string());
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.0.retain(|(n, _)| n != name);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// A number, with the server's suffixes K, M, G, T.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        parse_size(self.get(name)?)
+    }
+
+    pub(crate) fn lines(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// Bytes of all redo files together.
+    pub(crate) fn redo_bytes(&self, build: &ServerBuild) -> u64 {
+        if let Some(capacity) = self.number("innodb_redo_log_capacity") {
+            return capacity;
+        }
+        let files = if single_redo_file(build) {
+            1
+        } else {
+            self.number("innodb_log_files_in_group").unwrap_or(2)
+        };
+        self.number("innodb_log_file_size")
+            .unwrap_or(0)
+            .saturating_mul(files)
+    }
+
+    /// The text of the my.cnf.
+    pub(crate) fn my_cnf(&self) -> String {
+        let mut text = String::from("[mysqld]\n");
+        for (name, value) in &self.0 {
+            text.push_str(name);
+            if !value.is_empty() {
+                text.push_str(" = ");
+                text.push_str(&option_text::quoted(value));
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn single_redo_file(build: &ServerBuild) -> bool {
+    build.flavour == Flavour::MariaDb && build.at_least((10, 5, 0))
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, factor) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1 << 10),
+        (at, 'm' | 'M') => (&text[..at], 1 << 20),
+        (at, 'g' | 'G') => (&text[..at], 1 << 30),
+        (at, 't' | 'T') => (&text[..at], 1 << 40),
+        _ => (text, 1u64),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+fn direct_io_works(directory: &Path) -> bool {
+    let Ok(flags) = i32::try_from(rustix::fs::OFlags::DIRECT.bits()) else {
+        return false;
+    };
+    let probe = directory.join(format!(".mydyno-probe-{}", std::process::id()));
+    let opened = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(flags)
+        .open(&probe);
+    // The file may have been made before the flag was refused.
+    let _ = fs::remove_file(&probe);
+    opened.is_ok()
+}
+
+fn free_aio_events() -> Option<u64> {
+    let read = |name: &str| -> Option<u64> {
+        fs::read_to_string(format!("/proc/sys/fs/{name}"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    Some(read("aio-max-nr")?.saturating_sub(read("aio-nr")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, Settings, parse_size, validate};
+    use crate::catalogue::Flavour;
+    use crate::{ServerBuild, ServerError};
+    use std::path::PathBuf;
+
+    fn build(flavour: Flavour, numbers: (u16, u16, u16)) -> ServerBuild {
+        ServerBuild {
+            engine: "x".into(),
+            flavour,
+            version: "x".into(),
+            numbers,
+            binary: "/x/bin/mysqld".into(),
+            basedir: "/x".into(),
+            library_path: None,
+            origin: "x".into(),
+        }
+    }
+
+    fn settings(build: &ServerBuild, set: &[(&str, &str)]) -> Settings {
+        let layout = Layout {
+            directory: PathBuf::from("/home/a b/x"),
+            data: PathBuf::from("/home/a b/x/data"),
+            socket: PathBuf::from("/home/a b/x/s"),
+        };
+        Settings::new(build, &layout, 4242, &owned(set))
+    }
+
+    fn owned(set: &[(&str, &str)]) -> Vec<(String, String)> {
+        set.iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn redo_is_equal_on_every_engine() {
+        for (flavour, numbers) in [
+            (Flavour::Mysql, (5, 7, 22)),
+            (Flavour::Mysql, (8, 0, 15)),
+            (Flavour::Mysql, (8, 0, 30)),
+            (Flavour::Mysql, (8, 4, 0)),
+            (Flavour::MariaDb, (10, 1, 13)),
+            (Flavour::MariaDb, (10, 11, 19)),
+        ] {
+            let build = build(flavour, numbers);
+            assert_eq!(settings(&build, &[]).redo_bytes(&build), 2 << 30);
+        }
+        let build = build(Flavour::Mysql, (8, 0, 30));
+        let small = settings(&build, &[("innodb-log-file-size", "48M")]);
+        assert_eq!(small.redo_bytes(&build), 96 << 20);
+        assert_eq!(small.get("innodb_redo_log_capacity"), None);
+    }
+
+    #[test]
+    fn what_is_set_replaces_base_lines_however_it_is_spelled() {
+        let build = build(Flavour::Mysql, (8, 0, 15));
+        let s = settings(
+            &build,
+            &[
+                ("innodb-buffer-pool-size", "4G"),
+                ("Performance_Schema", "ON"),
+                ("innodb_io_capacity", "2000"),
+                ("log_bin", "binlog"),
+                ("sql_mode", ""),
+                ("init_connect", "SET @a='#1'"),
+            ],
+        );
+        let text = s.my_cnf();
+        for line in [
+            "innodb_buffer_pool_size = 4G\n",
+            "performance_schema = ON\n",
+            "innodb_io_capacity = 2000\n",
+            "log_bin = binlog\n",
+            "datadir = \"/home/a b/x/data\"\n",
+            "init_connect = \"SET @a='#1'\"\n",
+            "port = 4242\n",
+        ] {
+            assert!(text.contains(line), "{line:?} in\n{text}");
+        }
+        assert_eq!(text.matches("innodb_buffer_pool_size").count(), 1);
+        assert!(!text.contains("disable_log_bin"));
+        assert!(settings(&build, &[]).my_cnf().contains("disable_log_bin\n"));
+    }
+
+    #[test]
+    fn names_that_take_the_server_away_are_refused() {
+        for name in [
+            "port",
+            "Bind-Address",
+            "loose_socket",
+            "",
+            "a b",
+            "x\ny",
+            "[mysqld]",
+        ] {
+            let error = validate(&owned(&[(name, "1")])).unwrap_err();
+            assert!(matches!(error, ServerError::Setting { .. }), "{error}");
+        }
+        assert!(validate(&owned(&[("a", "b\nskip-grant-tables")])).is_err());
+        assert!(validate(&owned(&[("validate_password.policy", "LOW")])).is_ok());
+    }
+
+    #[test]
+    fn sizes_have_suffixes() {
+        assert_eq!(parse_size("48M"), Some(48 << 20));
+        assert_eq!(parse_size("1g"), Some(1 << 30));
+        assert_eq!(parse_size("4096"), Some(4096));
+        for bad in ["", "M", "x", "-1", "99999999999T"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
+    }
+}

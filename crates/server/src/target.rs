@@ -1,0 +1,309 @@
+//! Databases that mydyno did not start: named by a DSN, by option files, or by both, where the DSN wins.
+
+use crate::ServerError;
+use crate::dsn::{self, Dsn, SslMode};
+use crate::option_file::{ClientOptions, Presence};
+use std::path::{Path, PathBuf};
+use wire::{Address, ConnectOptions, Password, Tls};
+
+const DEFAULT_PORT: u16 = 3306;
+
+/// Where to look for a target. Everything outside of the command line is a field, so that tests can say it.
+#[derive(Clone, Debug, Default)]
+pub struct TargetRequest {
+    /// `--dsn`.
+    pub dsn: Option<String>,
+    /// `--defaults-file`; read instead of `~/.my.cnf`.
+    pub defaults_file: Option<PathBuf>,
+    /// The user's home, for `~/.my.cnf`.
+    pub user_home: Option<PathBuf>,
+    /// `MYDYNO_PASSWORD`.
+    pub password: Option<Password>,
+    /// The user name of the operating system: the login where nothing else is said, as for `mysql`.
+    pub login_name: Option<String>,
+}
+
+impl TargetRequest {
+    /// A request with what the environment says.
+    #[must_use]
+    pub fn from_env(dsn: Option<&str>, defaults_file: Option<&Path>) -> TargetRequest {
+        let set = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
+        TargetRequest {
+            dsn: dsn.map(str::to_owned),
+            defaults_file: defaults_file.map(Path::to_owned),
+            user_home: set("HOME").map(PathBuf::from),
+            password: set("MYDYNO_PASSWORD").map(Password::new),
+            login_name: set("USER").or_else(|| set("LOGNAME")),
+        }
+    }
+}
+
+/// A database to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub connect: ConnectOptions,
+    /// What was read over or assumed, for people.
+    pub notes: Vec<String>,
+}
+
+impl Target {
+    /// Puts together what the DSN, the environment and the option files say, in this order of precedence.
+    ///
+    /// # Errors
+    /// [`ServerError::Dsn`], [`ServerError::OptionFile`] and [`ServerError::NoTarget`], all of them usage errors.
+    pub fn resolve(request: &TargetRequest) -> Result<Target, ServerError> {
+        let dsn = match &request.dsn {
+            Some(text) => dsn::parse(text)?,
+            None => Dsn::default(),
+        };
+        let mut files = ClientOptions::default();
+        match (&request.defaults_file, &request.user_home) {
+            (Some(file), _) => files.read(file, Presence::Required)?,
+            (None, Some(home)) => files.read(&home.join(".my.cnf"), Presence::Optional)?,
+            (None, None) => {}
+        }
+        let nothing = request.dsn.is_none() && files.host.is_none() && files.socket.is_none();
+        if nothing && request.defaults_file.is_none() {
+            return Err(ServerError::NoTarget {
+                why: "give --dsn mysql://user@host/schema, --defaults-file FILE with a [client] section, or --engine ENGINE for a server of mydyno's own".to_owned(),
+            });
+        }
+        Ok(Target {
+            connect: ConnectOptions {
+                address: address(&dsn, &files),
+                user: user(&dsn, &files, request)?,
+                password: password(&dsn, &files, request),
+                schema: dsn.schema.clone().or_else(|| files.database.clone()),
+                tls: tls(&dsn, &files)?,
+            },
+            notes: files.notes,
+        })
+    }
+
+    /// A target from a DSN alone.
+    ///
+    /// # Errors
+    /// [`ServerError::Dsn`]; [`ServerError::NoTarget`] where it names no user.
+    pub fn from_dsn(text: &str) -> Result<Target, ServerError> {
+        Target::resolve(&TargetRequest {
+            dsn: Some(text.to_owned()),
+            ..TargetRequest::default()
+        })
+    }
+
+    /// The target as a DSN for people, without the password.
+    #[must_use]
+    pub fn dsn(&self) -> String {
+        dsn::render(&self.connect, dsn::Secret::Hidden)
+    }
+}
+
+/// As `mysql` decides: `localhost` is the unix socket where one is known, any other host or an explicit port is TCP.
+fn address(dsn: &Dsn, files: &ClientOptions) -> Address {
+    if let Some(socket) = &dsn.socket {
+        return Address::Unix(socket.clone());
+    }
+    let host = dsn.host.as_ref().or(files.host.as_ref());
+    let local = host.is_none_or(|h| h.eq_ignore_ascii_case("localhost"));
+    if let Some(socket) = &files.socket
+        && local
+        && dsn.port.is_none()
+        && !files.tcp_only
+    {
+        return Address::Unix(socket.clone());
+    }
+    // A port of the option file belongs to the host of the option file.
+    let port = match (&dsn.host, dsn.port) {
+        (_, Some(port)) => Some(port),
+        (Some(host), None) if files.host.as_ref() != Some(host) => None,
+        _ => files.port,
+    };
+    Address::Tcp {
+        host: host.cloned().unwrap_or_else(|| "localhost".to_owned()),
+        port: port.unwrap_or(DEFAULT_PORT),
+    }
+}
+
+fn user(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Result<String, ServerError> {
+    dsn.user
+        .as_ref()
+        .or(files.user.as_ref())
+        .or(request.login_name.as_ref())
+        .cloned()
+        .ok_or_else(|| ServerError::NoTarget {
+            why: "no user is named; write mysql://USER@host/schema or user=USER in the option file"
+                .to_owned(),
+        })
+}
+
+fn password(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Password {
+    let text = dsn.password.as_deref();
+    match (text, &request.password) {
+        (Some(text), _) => Password::new(text),
+        (None, Some(password)) => password.clone(),
+        (None, None) => Password::new(files.password.as_deref().unwrap_or("")),
+    }
+}
+
+fn tls(dsn: &Dsn, files: &ClientOptions) -> Result<Tls, ServerError> {
+    let ca = dsn.ssl_ca.as_ref().or(files.ssl_ca.as_ref()).cloned();
+    let mode = dsn.ssl_mode.or(files.ssl_mode);
+    let with_ca = |make: fn(PathBuf) -> Tls, name: &str| {
+        ca.clone().map(make).ok_or_else(|| ServerError::Dsn {
+            why: format!("ssl-mode {name} needs the certificate to verify with: ssl-ca=FILE"),
+        })
+    };
+    match mode {
+        Some(SslMode::Disabled) => Ok(Tls::Disabled),
+        Some(SslMode::Required) => Ok(Tls::Required),
+        Some(SslMode::VerifyCa) => with_ca(Tls::VerifyCa, "VERIFY_CA"),
+        Some(SslMode::VerifyIdentity) => with_ca(Tls::VerifyIdentity, "VERIFY_IDENTITY"),
+        // Whoever names a certificate authority wants it used.
+        None => Ok(ca.map_or(Tls::Disabled, Tls::VerifyCa)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Target, TargetRequest};
+    use crate::dsn::{Secret, render};
+    use proptest::prelude::*;
+    use std::fs;
+    use std::path::PathBuf;
+    use wire::{Address, ConnectOptions, Password, Tls};
+
+    /// Resolves a DSN beside an option file.
+    fn resolve(dsn: Option<&str>, file: &str) -> Result<Target, crate::ServerError> {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join(".my.cnf"), file).unwrap();
+        Target::resolve(&TargetRequest {
+            dsn: dsn.map(str::to_owned),
+            user_home: Some(temp.path().to_owned()),
+            ..TargetRequest::default()
+        })
+    }
+
+    fn tcp(host: &str, port: u16) -> Address {
+        Address::Tcp {
+            host: host.to_owned(),
+            port,
+        }
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_mysql_takes() {
+        let with_socket = "[client]\nuser=u\nsocket=/s\nport=3310\n";
+        let unix = Address::Unix(PathBuf::from("/s"));
+        for (dsn, file, address) in [
+            (Some("mysql://u@h/t"), "", tcp("h", 3306)),
+            (Some("mysql://u@h/t"), with_socket, tcp("h", 3306)),
+            (Some("mysql://u@localhost/t"), with_socket, unix.clone()),
+            (
+                Some("mysql://u@localhost:3306/t"),
+                with_socket,
+                tcp("localhost", 3306),
+            ),
+            (
+                Some("mysql://u@127.0.0.1/t"),
+                with_socket,
+                tcp("127.0.0.1", 3306),
+            ),
+            (None, with_socket, unix.clone()),
+            (
+                None,
+                "[client]\nuser=u\nsocket=/s\nprotocol=tcp\nport=3310\n",
+                tcp("localhost", 3310),
+            ),
+            (
+                None,
+                "[client]\nuser=u\nhost=db\nport=3310\n",
+                tcp("db", 3310),
+            ),
+            (
+                Some("mysql:///t"),
+                "[client]\nuser=u\nhost=db\nport=3310\n",
+                tcp("db", 3310),
+            ),
+            (Some("mysql://u@h/t?socket=/s"), "", unix.clone()),
+        ] {
+            let target = resolve(dsn, file).unwrap();
+            assert_eq!(target.connect.address, address, "{dsn:?} {file:?}");
+        }
+    }
+
+    #[test]
+    fn the_dsn_wins_then_the_environment_then_the_file() {
+        let file = "[client]\nuser=f\npassword=fp\ndatabase=fd\nssl-ca=/f.pem\n";
+        let target = resolve(Some("mysql://d:dp@h/dd?ssl-mode=REQUIRED"), file).unwrap();
+        assert_eq!(target.connect.user, "d");
+        assert_eq!(target.connect.password.reveal(), "dp");
+        assert_eq!(target.connect.schema.as_deref(), Some("dd"));
+        assert_eq!(target.connect.tls, Tls::Required);
+        assert_eq!(target.dsn(), "mysql://d@h:3306/dd?ssl-mode=REQUIRED");
+
+        let target = resolve(Some("mysql://h"), file).unwrap();
+        assert_eq!(target.connect.user, "f");
+        assert_eq!(target.connect.password.reveal(), "fp");
+        assert_eq!(target.connect.schema.as_deref(), Some("fd"));
+        assert_eq!(target.connect.tls, Tls::VerifyCa("/f.pem".into()));
+
+        let target = Target::resolve(&TargetRequest {
+            dsn: Some("mysql://h".into()),
+            password: Some(Password::new("env")),
+            login_name: Some("me".into()),
+            ..TargetRequest::default()
+        })
+        .unwrap();
+        assert_eq!(target.connect.user, "me");
+        assert_eq!(target.connect.password.reveal(), "env");
+        assert!(!format!("{target:?}").contains("env"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let error = Target::resolve(&TargetRequest::default()).unwrap_err();
+        assert!(error.to_string().contains("--dsn"), "{error}");
+        let error = Target::from_dsn("mysql://h/t").unwrap_err();
+        assert!(error.to_string().contains("no user"), "{error}");
+        let error = Target::from_dsn("mysql://u@h/t?ssl-mode=VERIFY_IDENTITY").unwrap_err();
+        assert!(error.to_string().contains("ssl-ca=FILE"), "{error}");
+        assert_eq!(error.exit(), base::Exit::Usage);
+    }
+
+    fn any_options() -> impl Strategy<Value = ConnectOptions> {
+        let text = "[^\u{0}]{1,12}";
+        let address = prop_oneof![
+            ("[a-z][a-z0-9.-]{0,20}", 1u16..).prop_map(|(host, port)| tcp(&host, port)),
+            ("[0-9a-f:]{1,8}::1", 1u16..).prop_map(|(host, port)| tcp(&host, port)),
+            text.prop_map(|path| Address::Unix(PathBuf::from(format!("/{path}")))),
+        ];
+        let tls = prop_oneof![
+            Just(Tls::Disabled),
+            Just(Tls::Required),
+            text.prop_map(|ca| Tls::VerifyCa(PathBuf::from(ca))),
+            text.prop_map(|ca| Tls::VerifyIdentity(PathBuf::from(ca))),
+        ];
+        (
+            address,
+            text,
+            "[^\u{0}]{0,12}",
+            proptest::option::of(text),
+            tls,
+        )
+            .prop_map(|(address, user, password, schema, tls)| ConnectOptions {
+                address,
+                user,
+                password: Password::new(password),
+                schema,
+                tls,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn a_dsn_comes_back(options in any_options()) {
+            let text = render(&options, Secret::Shown);
+            prop_assert_eq!(Target::from_dsn(&text).unwrap().connect, options);
+        }
+    }
+}
