@@ -1,1 +1,20 @@
-//! report
+//! The report: a pure function of the results file. It starts nothing, asks no server, and the same file gives the same
+//! page, byte for byte.
+//!
+//! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for other programs.
+
+mod cell;
+mod config;
+mod error;
+mod export;
+mod format;
+mod model;
+mod overview;
+mod page;
+mod series;
+mod stats;
+mod tables;
+
+pub use error::ReportError;
+pub use export::export_csv;
+pub use page::render;

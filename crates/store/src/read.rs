@@ -223,6 +223,19 @@ impl Results {
         run().map_err(|cause| self.sql(cause))
     }
 
+    /// How many intervals a repeat has, each with a row for each transaction type.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn interval_count(&self, repeat: RepeatId) -> Result<u64, StoreError> {
+        self.one(
+            "repeat",
+            repeat.0,
+            "SELECT count(DISTINCT start_offset_ns) FROM interval WHERE repeat_id = ?1",
+            |row| row.get(0),
+        )
+    }
+
     /// Failed tries of a repeat, most frequent first.
     ///
     /// # Errors

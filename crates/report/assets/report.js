@@ -1,0 +1,274 @@
+"use strict";
+// Draws the charts of a mydyno report with uPlot from the JSON in #data: tooltips, legends, logarithmic axes, data tables.
+(function () {
+  const root = document.documentElement;
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const TYPES = [["new_order", "New order"], ["payment", "Payment"], ["order_status", "Order status"],
+    ["delivery", "Delivery"], ["stock_level", "Stock level"]];
+  const drawn = [];
+
+  // ---- numbers -----------------------------------------------------------------------------------------------------
+  const group = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  function number(value) {
+    if (value == null || !isFinite(value)) return "no data";
+    if (value === 0) return "0";
+    const digits = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(Math.abs(value)))));
+    const [whole, rest] = value.toFixed(digits).split(".");
+    return group(whole) + (rest ? "." + rest : "");
+  }
+  function tick(value) {
+    if (value == null) return "";
+    const text = String(+value.toPrecision(6));
+    const [whole, rest] = text.split(".");
+    return group(whole) + (rest ? "." + rest : "");
+  }
+  const pad = (n) => String(n).padStart(2, "0");
+  function clock(seconds, span) {
+    if (span <= 180) return tick(seconds);
+    const s = Math.round(seconds), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
+    return h > 0 || span > 7200 ? h + ":" + pad(m) + (s % 60 ? ":" + pad(s % 60) : "") : m + ":" + pad(s % 60);
+  }
+  function percentile(tail) {
+    const p = 100 * (1 - 1 / tail);
+    const decimals = Math.max(0, Math.ceil(Math.log10(tail) - 1e-9) - 2);
+    return (tail < 10 ? p.toFixed(p % 1 ? 1 : 0) : p.toFixed(decimals)) + " %";
+  }
+  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+
+  // ---- axes --------------------------------------------------------------------------------------------------------
+  const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+  function axis(extra) {
+    return Object.assign({ stroke: () => css("--soft"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
+      grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, labelSize: 18, gap: 4 }, extra);
+  }
+  function timeAxis(point) {
+    return axis({ label: "time from the start of the run", space: 60, incrs: timeSteps.filter((s) => s >= point || s >= 1),
+      values: (u, splits) => { const span = u.scales.x.max - u.scales.x.min;
+        return splits.map((v) => span <= 180 ? clock(v, span) + " s" : clock(v, span)); } });
+  }
+  // 1, 2, 5 of each decade; only the decades where those would crowd.
+  function logSplits(min, max, most) {
+    for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+      const all = [];
+      for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e++)
+        for (const s of steps) { const v = +(s * Math.pow(10, e)).toPrecision(6); if (v >= min * 0.999 && v <= max * 1.001) all.push(v); }
+      if (all.length <= most || steps.length === 1) return all;
+    }
+    return [];
+  }
+  function valueAxis(label, log) {
+    return axis({ label, size: (u, values) => {
+      const longest = (values || []).reduce((n, v) => Math.max(n, v ? v.length : 0), 0);
+      return Math.max(38, 14 + longest * 7); },
+      values: (u, splits) => splits.map(tick),
+      ...(log ? { splits: (u, i, min, max) => logSplits(min, max, Math.max(3, Math.floor(u.bbox.height / devicePixelRatio / 28))), filter: (u, s) => s } : { space: 34 }) });
+  }
+  const fromZero = (u, min, max) => [0, max > 0 ? max * 1.08 : 1];
+  const around = (u, min, max) => {
+    if (min == null || !(min > 0)) return [0.1, 10];
+    const low = Math.pow(10, Math.floor(Math.log10(min) * 3) / 3), high = Math.pow(10, Math.ceil(Math.log10(max) * 3) / 3);
+    return [low, high > low ? high : low * 2];
+  };
+  const yScale = (log) => log ? { distr: 3, range: around } : { range: fromZero };
+
+  // ---- plugins -----------------------------------------------------------------------------------------------------
+  function tooltip(chart) {
+    const tip = document.createElement("div");
+    tip.className = "tip"; tip.hidden = true;
+    return { hooks: {
+      init: (u) => { u.over.appendChild(tip); u.over.addEventListener("mouseleave", () => { tip.hidden = true; }); },
+      setCursor: (u) => {
+        const i = u.cursor.idx;
+        if (i == null || u.cursor.left < 0) { tip.hidden = true; return; }
+        tip.replaceChildren();
+        const head = document.createElement("b"); head.textContent = chart.at(u.data[0][i]); tip.append(head);
+        chart.lines.forEach((line, n) => {
+          if (!u.series[n + 1].show || line.quiet) return;
+          const row = document.createElement("div"), dot = document.createElement("i"), value = document.createElement("span");
+          dot.style.background = css(line.color);
+          const v = u.data[n + 1][i];
+          value.textContent = v == null ? "no data" : number(v) + " " + chart.unit;
+          row.append(dot, line.name, value); tip.append(row);
+        });
+        tip.hidden = false;
+        const width = tip.offsetWidth, left = u.cursor.left + 16;
+        tip.style.left = (left + width > u.over.clientWidth ? Math.max(0, u.cursor.left - width - 16) : left) + "px";
+        tip.style.top = Math.max(0, Math.min(u.cursor.top, u.over.clientHeight - tip.offsetHeight)) + "px";
+      } } };
+  }
+  function windowMark(from, to) {
+    return { hooks: { drawClear: (u) => {
+      const ctx = u.ctx, { left, top, width, height } = u.bbox;
+      const x = (v) => Math.max(left, Math.min(left + width, u.valToPos(v, "x", true)));
+      ctx.save();
+      ctx.fillStyle = css("--warmup");
+      if (x(from) > left) ctx.fillRect(left, top, x(from) - left, height);
+      if (x(to) < left + width - 1) ctx.fillRect(x(to), top, left + width - x(to), height);
+      ctx.restore();
+    } } };
+  }
+  function whiskers(lows, highs) {
+    return { hooks: { draw: (u) => {
+      const ctx = u.ctx, cap = 4 * devicePixelRatio;
+      ctx.save(); ctx.lineWidth = 1.5 * devicePixelRatio;
+      lows.forEach((low, n) => {
+        if (!u.series[n + 1].show) return;
+        ctx.strokeStyle = u.series[n + 1].stroke(u, n + 1);
+        u.data[0].forEach((at, i) => {
+          if (low[i] == null || highs[n][i] == null) return;
+          const x = u.valToPos(at, "x", true), a = u.valToPos(low[i], "y", true), b = u.valToPos(highs[n][i], "y", true);
+          ctx.beginPath(); ctx.moveTo(x, a); ctx.lineTo(x, b);
+          ctx.moveTo(x - cap, a); ctx.lineTo(x + cap, a); ctx.moveTo(x - cap, b); ctx.lineTo(x + cap, b); ctx.stroke();
+        });
+      });
+      ctx.restore();
+    } } };
+  }
+
+  // ---- one chart ---------------------------------------------------------------------------------------------------
+  // chart: x, lines [{name, color, y, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, unit, at(x), plugins, height, sync
+  function draw(figure, chart) {
+    const box = figure.querySelector(".plot");
+    const old = drawn.findIndex((d) => d.figure === figure);
+    if (old >= 0) { drawn[old].plot.destroy(); drawn.splice(old, 1); }
+    box.replaceChildren();
+    const few = chart.x.length <= 60;
+    const plot = new uPlot({
+      width: Math.max(240, box.clientWidth), height: chart.height || 260,
+      padding: [10, 14, 0, 0],
+      cursor: { drag: { x: true, y: false, setScale: true }, focus: { prox: 1e6 }, points: { size: 7 },
+        ...(chart.sync ? { sync: { key: chart.sync, setSeries: false, scales: ["x", null] } } : {}) },
+      legend: { show: false },
+      scales: { x: Object.assign({ time: false }, chart.xScale), y: yScale(chart.yLog) },
+      axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog)],
+      series: [{}].concat(chart.lines.map((line) => ({
+        label: line.name, stroke: () => css(line.color), width: line.width || 1.6, dash: line.dash, show: line.show !== false,
+        spanGaps: true, points: { show: chart.points || few, size: few ? 5 : 4 },
+        ...(line.fill ? { fill: () => css(line.color) + "1f" } : {}),
+        ...(line.paths ? { paths: line.paths } : {}),
+      }))),
+      plugins: [tooltip(chart)].concat(chart.plugins || []),
+    }, [chart.x].concat(chart.lines.map((line) => line.y)), box);
+    drawn.push({ figure, plot, chart });
+    figure.dataset.drawn = "yes";
+    legend(figure, plot, chart);
+    dataTable(figure, chart);
+  }
+  function legend(figure, plot, chart) {
+    const place = figure.querySelector(".legend");
+    place.replaceChildren();
+    if (chart.lines.length > 1) chart.lines.forEach((line, n) => {
+      if (line.quiet) return;
+      const key = document.createElement("button");
+      key.type = "button"; key.textContent = line.name; key.title = "show or hide this line";
+      key.style.setProperty("--key", "var(" + line.color + ")");
+      key.setAttribute("aria-pressed", String(line.show !== false));
+      key.onclick = () => { line.show = line.show === false; plot.setSeries(n + 1, { show: line.show }); key.setAttribute("aria-pressed", String(line.show)); };
+      place.append(key);
+    });
+    if (chart.note) { const note = document.createElement("span"); note.className = "key"; note.textContent = chart.note; place.append(note); }
+  }
+  // Filled when it is opened: the same numbers for people who do not see the chart.
+  function dataTable(figure, chart) {
+    let box = figure.querySelector("details");
+    if (!box) {
+      box = document.createElement("details"); box.className = "small";
+      const title = document.createElement("summary"); title.textContent = "Data table"; box.append(title);
+      figure.append(box);
+    }
+    const fill = () => {
+      if (!box.open) return;
+      const table = document.createElement("table"), head = table.createTHead().insertRow();
+      [chart.xName].concat(chart.lines.map((l) => l.name + " (" + chart.unit + ")")).forEach((text, n) => {
+        const th = document.createElement("th"); th.scope = "col"; th.textContent = text; if (n) th.className = "num"; head.append(th); });
+      const body = table.createTBody();
+      chart.x.forEach((x, i) => {
+        const row = body.insertRow(); row.insertCell().textContent = chart.at(x);
+        chart.lines.forEach((line) => { const cell = row.insertCell(); cell.className = "num"; cell.textContent = line.y[i] == null ? "" : number(line.y[i]); });
+      });
+      const scroll = document.createElement("div"); scroll.className = "scroll"; scroll.style.maxHeight = "320px"; scroll.append(table);
+      box.querySelectorAll(".scroll").forEach((e) => e.remove()); box.append(scroll);
+    };
+    box.ontoggle = fill; fill();
+  }
+
+  // ---- the charts --------------------------------------------------------------------------------------------------
+  const choice = (figure, name, otherwise) => { const e = figure.querySelector("[data-choice=" + name + "]"); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
+  const second = (x) => { const h = Math.floor(x / 3600); return "at " + (x >= 180 ? (h ? h + ":" : "") + (h ? pad(Math.floor(x / 60) % 60) : Math.floor(x / 60)) + ":" + pad(Math.round(x % 60)) : tick(+x.toFixed(2)) + " s"); };
+  function overTime(figure, series, lines, more) {
+    const first = Math.max(0, series.time_s[0] - series.point_s), last = series.time_s[series.time_s.length - 1];
+    draw(figure, Object.assign({ x: series.time_s, lines, xAxis: timeAxis(series.point_s), xScale: { range: (u, a, b) => a === b || a == null ? [first, last] : (a === series.time_s[0] && b === last ? [first, last] : [a, b]) },
+      xName: "time", at: second, plugins: [windowMark(series.window_start_s, series.window_end_s)],
+      note: series.window_start_s > first + 0.001 ? "warm-up, not counted" : "", sync: "r" + figure.dataset.repeat }, more));
+  }
+  const charts = {
+    throughput(figure) {
+      const series = data.repeats[figure.dataset.repeat].series, all = choice(figure, "types", "new_order") === "all";
+      const lines = TYPES.filter(([key]) => all || key === "new_order").map(([key, name]) => ({ name, y: series.types[key].per_minute, color: "--c" + (TYPES.findIndex((t) => t[0] === key) + 1), fill: !all, width: 1.8 }));
+      overTime(figure, series, lines, { yLabel: all ? "transactions per minute" : "new orders per minute", unit: "/min", height: 270 });
+    },
+    latency(figure) {
+      const series = data.repeats[figure.dataset.repeat].series, type = series.types[choice(figure, "type", "new_order")];
+      overTime(figure, series, [{ name: "max", y: type.max_ms, color: "--c5", width: 1, show: false }, { name: "p99", y: type.p99_ms, color: "--c4" }, { name: "p95", y: type.p95_ms, color: "--c2" },
+        { name: "p50", y: type.p50_ms, color: "--c1" }], { yLabel: "response time (ms)", yLog: choice(figure, "log", true), unit: "ms", height: 270 });
+    },
+    distribution(figure) {
+      const all = data.repeats[figure.dataset.repeat].distribution, kind = choice(figure, "kind", "tail");
+      const present = TYPES.filter(([key]) => all[key]);
+      const xs = kind === "tail" ? "tail" : "bin_ms", ys = kind === "tail" ? "tail_ms" : "bin_percent";
+      const x = [...new Set(present.flatMap(([key]) => all[key][xs]))].sort((a, b) => a - b);
+      const lines = present.map(([key, name]) => {
+        const at = new Map(all[key][xs].map((v, i) => [v, all[key][ys][i]]));
+        return { name, y: x.map((v) => at.has(v) ? at.get(v) : (kind === "tail" ? undefined : 0)), color: "--c" + (TYPES.findIndex((t) => t[0] === key) + 1),
+          ...(kind === "tail" ? {} : { paths: uPlot.paths.stepped({ align: -1 }) }) };
+      });
+      if (kind === "tail") draw(figure, { x, lines, xName: "percentile", unit: "ms", at: percentile, points: false, height: 270, yLabel: "response time (ms)", yLog: true,
+        xScale: { distr: 3 }, xAxis: axis({ label: "share of transactions at or below", space: 52, splits: (u, i, min, max) => logSplits(min, max, 0).filter((v) => v >= 1), filter: (u, s) => s, values: (u, s) => s.map(percentile) }) });
+      else draw(figure, { x, lines, xName: "response time up to", unit: "%", at: (v) => "up to " + number(v) + " ms", points: false, height: 270, yLabel: "share of transactions (%)", yLog: false,
+        xScale: { distr: 3 }, xAxis: axis({ label: "response time (ms)", space: 40, splits: (u, i, min, max) => logSplits(min, max, 8), filter: (u, s) => s, values: (u, s) => s.map(tick) }) });
+    },
+    connections(figure) {
+      const sweep = data.connections, what = figure.dataset.what;
+      const x = sweep.connections, wide = x[x.length - 1] / Math.max(1, x[0]) > 12;
+      const colors = ["--c1", "--c2", "--c3", "--c4", "--c5"];
+      const lines = [], lows = [], highs = [];
+      sweep.groups.forEach((g, n) => {
+        const color = colors[n % colors.length], dash = n >= colors.length ? [6, 4] : undefined, only = sweep.groups.length === 1;
+        if (what === "nopm") { lines.push({ name: g.name, y: g.nopm, color, dash, width: 2 }); lows.push(g.low); highs.push(g.high); }
+        else { lines.push({ name: only ? "95th percentile" : g.name + ", p95", y: g.p95_ms, color, width: 2 });
+          lines.push({ name: only ? "maximum" : g.name + ", maximum", y: g.max_ms, color: only ? "--c2" : color, dash: only ? undefined : [5, 4], width: 1.5 }); }
+      });
+      const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 26) return null; last = p; return v; }); };
+      draw(figure, { x, lines, points: true, xName: "connections", height: 290, unit: what === "nopm" ? "NOPM" : "ms", yLabel: what === "nopm" ? "new orders per minute (NOPM)" : "new-order response time (ms)",
+        yLog: what !== "nopm", at: (v) => v + " connections", plugins: what === "nopm" ? [whiskers(lows, highs)] : [],
+        xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
+        xAxis: axis({ label: wide ? "connections (logarithmic)" : "connections", splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
+    },
+  };
+  function redraw(figure) { if (figure.offsetParent !== null) charts[figure.dataset.chart](figure); }
+  const figures = [...document.querySelectorAll("figure[data-chart]")];
+  figures.forEach((figure) => { figure.querySelectorAll("[data-choice]").forEach((e) => { e.onchange = () => redraw(figure); }); redraw(figure); });
+
+  // ---- the page ----------------------------------------------------------------------------------------------------
+  document.querySelectorAll(".tabs").forEach((tabs) => {
+    const buttons = [...tabs.querySelectorAll("button")];
+    buttons.forEach((button) => { button.onclick = () => buttons.forEach((b) => {
+      const panel = document.getElementById(b.getAttribute("aria-controls")), on = b === button;
+      b.setAttribute("aria-pressed", String(on)); panel.hidden = !on;
+      if (on) panel.querySelectorAll("figure[data-chart]").forEach(redraw);
+    }); });
+  });
+  document.querySelectorAll("input[type=search]").forEach((input) => {
+    const rows = [...document.querySelectorAll("#" + input.dataset.rows + " tbody tr")];
+    input.oninput = () => { const wanted = input.value.trim().toLowerCase(); rows.forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); }); };
+  });
+  let pending = 0;
+  addEventListener("resize", () => { clearTimeout(pending); pending = setTimeout(fit, 80); });
+  function fit() { drawn.forEach((d) => { const box = d.figure.querySelector(".plot"); if (box.clientWidth) d.plot.setSize({ width: Math.max(240, box.clientWidth), height: d.chart.height || 260 }); }); }
+  const repaint = () => drawn.forEach((d) => d.plot.redraw(false, true));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  // Paper is light, whatever the screen is.
+  addEventListener("beforeprint", () => { root.classList.add("paper"); repaint(); });
+  addEventListener("afterprint", () => { root.classList.remove("paper"); repaint(); });
+  root.dataset.ready = String(drawn.length);
+})();

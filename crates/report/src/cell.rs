@@ -1,0 +1,183 @@
+//! One cell: its charts and tables, for each of its repeats.
+
+use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
+use crate::model::{CellView, RepeatView};
+use crate::overview::{spread, times};
+use crate::series::TRANSACTIONS;
+use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
+use maud::{Markup, html};
+use store::RepeatStatus;
+
+/// The section of a cell.
+pub fn cell_section(cell: &CellView, many: bool) -> Markup {
+    let shown = cell
+        .repeats
+        .iter()
+        .position(RepeatView::is_done)
+        .unwrap_or(0);
+    let what = &cell.cell.what;
+    html! {
+        section id={ "cell-" (cell.cell.id) } {
+            h2 { @if many { "Cell " (what.ordinal) ": " } (cell.label) }
+            p.soft {
+                @match cell.nopm() {
+                    Some(nopm) => { b { (truncated(nopm.mean)) " NOPM" } " (" (spread(&nopm)) "); " }
+                    None => { b { (NOT_AVAILABLE) } "; " }
+                }
+                (what.engine) " " (what.server_version) ", "
+                (counted(what.warehouses as usize, "warehouse", "warehouses")) ", "
+                @if what.home { "connections bound to warehouses, " }
+                @if !what.foreign_keys { "no foreign keys, " }
+                (times(cell)) "."
+            }
+            @if cell.earlier_attempts > 0 {
+                p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is", "earlier attempts are")) " in the results file and not shown." }
+            }
+            @if cell.repeats.len() > 1 {
+                div.tabs role="group" aria-label="Repeats" {
+                    @for (index, repeat) in cell.repeats.iter().enumerate() {
+                        button type="button" aria-pressed=(index == shown) aria-controls={ "repeat-" (repeat.repeat.id) } {
+                            "Repeat " (repeat.repeat.ordinal) ": "
+                            (repeat.rates.nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated))
+                        }
+                    }
+                }
+            }
+            @if cell.repeats.is_empty() { div.callout.calm { p { "This cell was not run yet." } } }
+            @for (index, repeat) in cell.repeats.iter().enumerate() {
+                div id={ "repeat-" (repeat.repeat.id) } hidden[index != shown] { (repeat_panel(repeat)) }
+            }
+        }
+    }
+}
+
+fn repeat_panel(repeat: &RepeatView) -> Markup {
+    let drawn = !repeat.series.time_s.is_empty();
+    html! {
+        @if !repeat.is_done() { (no_result(repeat)) }
+        @if repeat.is_done() { (tags(repeat)) }
+        @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
+        @if drawn { (charts(repeat)) }
+        @if repeat.is_done() {
+            h3 { "Transaction types" }
+            (transactions_table(repeat))
+            (counts(repeat))
+        }
+        @if !repeat.failures.is_empty() {
+            h3 { "Errors" }
+            (failures_table(&repeat.failures))
+        }
+        @if !repeat.inputs.is_empty() {
+            h3 { "Inputs that were generated, against clause 5.5.1.5" }
+            (inputs_table(&repeat.inputs))
+        }
+        @if !repeat.checks.is_empty() {
+            h3 { "Consistency after the run" }
+            (checks_table(&repeat.checks))
+        }
+    }
+}
+
+/// Why there is nothing, with what the server said last.
+fn no_result(repeat: &RepeatView) -> Markup {
+    let row = &repeat.repeat;
+    html! {
+        div.callout {
+            p {
+                b {
+                    @match row.status {
+                        RepeatStatus::Running => "Running; there is no result yet.",
+                        RepeatStatus::Skipped => "Skipped.",
+                        _ => "Failed.",
+                    }
+                    " Result: " (NOT_AVAILABLE) "."
+                }
+                @if let Some(code) = &row.reason_code { " " code { (code) } }
+                @if let Some(reason) = &row.reason { ": " (reason) }
+            }
+            @if !repeat.series.time_s.is_empty() { p.small { "The charts show what happened until then; it is evidence, not a result." } }
+        }
+        @if let Some(tail) = &row.log_tail {
+            details open { summary { "Last lines of the server's error log" } pre { (tail) } }
+        }
+    }
+}
+
+fn tags(repeat: &RepeatView) -> Markup {
+    let failed = repeat.failed_checks();
+    let outside = repeat.inputs_outside();
+    let result = repeat.repeat.result.as_ref();
+    html! {
+        div.tags {
+            @if !repeat.checks.is_empty() {
+                @if failed == 0 { span.tag.good { (counted(repeat.checks.len(), "check", "checks")) " passed" } }
+                @else { span.tag.bad { (failed) " of " (counted(repeat.checks.len(), "check", "checks")) " failed" } }
+            }
+            @if !repeat.inputs.is_empty() {
+                @if outside == 0 { span.tag.good { "inputs as the clauses want" } }
+                @else { span.tag.bad { (counted(outside, "input", "inputs")) " outside the clauses" } }
+            }
+            @if result.is_some_and(|r| r.interrupted) { span.tag.warn { "window ended early by the user" } }
+            @if result.is_some_and(|r| r.reconnects > 0) { span.tag.warn { (counted(result.map_or(0, |r| r.reconnects) as usize, "reconnect", "reconnects")) } }
+            @if repeat.variables.iter().any(crate::model::Variable::changed) { span.tag.warn { "server variables changed during the run" } }
+        }
+    }
+}
+
+fn charts(repeat: &RepeatView) -> Markup {
+    let id = repeat.repeat.id;
+    let figure = |chart: &str, title: &str, wide: bool, controls: Markup| {
+        html! {
+            figure.wide[wide] data-chart=(chart) data-repeat=(id) {
+                figcaption { b { (title) } (controls) }
+                div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
+                div.legend {}
+            }
+        }
+    };
+    let merged = repeat.series.point_s;
+    html! {
+        div.charts {
+            (figure("throughput", "Throughput over time", true, html! {
+                label { "Show " select data-choice="types" aria-label="Transactions shown" {
+                    option value="new_order" { "new orders" } option value="all" { "all five types" }
+                } }
+            }))
+            (figure("latency", "Response time over time", false, html! {
+                label { select data-choice="type" aria-label="Transaction type" {
+                    @for name in TRANSACTIONS { option value=(name) { (transaction(name)) } }
+                } }
+                label { input type="checkbox" data-choice="log" checked; " log" }
+            }))
+            (figure("distribution", "Response time distribution in the window", false, html! {
+                label { select data-choice="kind" aria-label="Kind of chart" {
+                    option value="tail" { "percentiles" } option value="bins" { "histogram" }
+                } }
+            }))
+        }
+        p.soft.small.hint {
+            "Each point is " (crate::format::duration((merged * 1e9) as u64))
+            ". Drag to zoom, double-click to see all; click a name to hide its line."
+        }
+    }
+}
+
+/// Orders in the database against those that the driver counted.
+fn counts(repeat: &RepeatView) -> Markup {
+    let Some(result) = &repeat.repeat.result else {
+        return html! {};
+    };
+    let in_database = result.new_orders_in_database().map_or_else(
+        || NOT_AVAILABLE.to_owned(),
+        |n| integer(u64::try_from(n).unwrap_or(0)),
+    );
+    html! {
+        p.soft.small {
+            "Over the whole run the driver saw " (integer(result.committed_new_orders)) " new orders committed and "
+            (integer(result.in_doubt_new_orders)) " in doubt; the database holds " (in_database) " more than before. "
+            (integer(result.statements)) " statements in the window, "
+            (repeat.rates.statements_per_new_order.map_or_else(|| NOT_AVAILABLE.to_owned(), crate::format::significant))
+            " for each new order."
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What the numbers were measured on: populations, server variables, option files, the machine, and how to do it again.
+
+use crate::format::{bytes, duration, instant, integer, significant};
+use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
+use crate::tables::checks_table;
+use maud::{Markup, html};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Populations with their checksums.
+pub fn loads(loads: &[LoadView]) -> Markup {
+    html! {
+        @if !loads.is_empty() {
+            section id="load" {
+                h2 { "Load" }
+                @for view in loads { (load(view)) }
+            }
+        }
+    }
+}
+
+fn load(view: &LoadView) -> Markup {
+    let load = &view.load;
+    let seconds = load.duration_ns as f64 / 1e9;
+    html! {
+        p {
+            b { (load.warehouses) " warehouses in " (significant(seconds)) " s" }
+            " on " (load.engine) " " (load.server_version) " by "
+            @match load.method {
+                store::LoadMethod::LocalInfile => "LOAD DATA LOCAL INFILE",
+                store::LoadMethod::Inserts => "multi-row inserts",
+            }
+            ", " (load.threads) " threads, seed " (load.seed) ", "
+            @if load.foreign_keys { "with" } @else { "without" } " foreign keys; "
+            (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "
+            (significant(load.client_cpu_ns as f64 / 1e9)) " s"
+            @if let Some(rss) = load.client_peak_rss_bytes { ", peak memory " (bytes(rss)) }
+            ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
+        }
+        details { summary { "Rows and checksums" }
+            div.scroll { table {
+                caption { "Equal seeds give equal checksums, whatever the number of threads." }
+                thead { tr { th scope="col" { "Table" } th.num scope="col" { "Rows" } th scope="col" { "Checksum" } } }
+                tbody { @for table in &load.tables {
+                    tr { th scope="row" { (table.name) } td.num { (integer(table.rows)) } td.mono { (table.checksum) } }
+                } }
+            } }
+        }
+        @if !view.checks.is_empty() { (checks_table(&view.checks)) }
+    }
+}
+
+/// The first repeat of a cell whose variables were read.
+fn measured(cell: &CellView) -> Option<&RepeatView> {
+    cell.repeats
+        .iter()
+        .find(|repeat| !repeat.variables.is_empty())
+}
+
+/// Machine, server variables, option files.
+pub fn configuration(view: &LabView) -> Markup {
+    html! {
+        section id="configuration" {
+            h2 { "Configuration" }
+            h3 { "Machine" }
+            @if view.host.is_empty() { p.soft { "Nothing is stored on the machine." } }
+            dl.pairs { @for (key, value) in &view.host { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } }
+            (changed_variables(view))
+            (differing_variables(view))
+            (all_variables(view))
+            (option_files(view))
+        }
+    }
+}
+
+fn fact_name(key: &str) -> String {
+    let name = key.trim_end_matches("_bytes").replace('_', " ");
+    let capital = crate::format::transaction(&name);
+    capital
+        .replace("Cpu", "CPU")
+        .replace("Os", "OS")
+        .replace("Mydyno", "mydyno")
+}
+
+fn fact_value(key: &str, value: &str) -> String {
+    match value.parse() {
+        Ok(number) if key.ends_with("_bytes") => bytes(number),
+        _ => value.to_owned(),
+    }
+}
+
+fn changed_variables(view: &LabView) -> Markup {
+    let changed: Vec<(&CellView, &RepeatView, &Variable)> = view
+        .cells
+        .iter()
+        .flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)))
+        .flat_map(|(cell, repeat)| {
+            let changed = repeat
+                .variables
+                .iter()
+                .filter(|variable| variable.changed());
+            changed.map(move |variable| (cell, repeat, variable))
+        })
+        .collect();
+    html! {
+        @if !changed.is_empty() {
+            h3 { "Server variables that changed during a run" }
+            div.scroll { table {
+                thead { tr { th scope="col" { "Variable" } th scope="col" { "Cell" } th scope="col" { "Before" } th scope="col" { "After" } } }
+                tbody { @for (cell, repeat, variable) in changed {
+                    tr.changed {
+                        th.mono scope="row" { (variable.name) }
+                        td { (cell.label) @if cell.repeats.len() > 1 { ", repeat " (repeat.repeat.ordinal) } }
+                        td.value.mono { (variable.start.as_deref().unwrap_or("")) }
+                        td.value.mono { (variable.end.as_deref().unwrap_or("")) }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+/// Variables of a server's identity differ in every start and say nothing.
+const IDENTITY: [&str; 14] = [
+    "datadir",
+    "general_log_file",
+    "gtid_binlog_pos",
+    "hostname",
+    "log_error",
+    "pid_file",
+    "port",
+    "pseudo_thread_id",
+    "server_uuid",
+    "slow_query_log_file",
+    "socket",
+    "timestamp",
+    "tmpdir",
+    "innodb_version",
+];
+
+fn differing_variables(view: &LabView) -> Markup {
+    let columns: Vec<(&CellView, BTreeMap<&str, &str>)> = view
+        .cells
+        .iter()
+        .filter_map(|cell| {
+            let variables = &measured(cell)?.variables;
+            let pairs = variables.iter().map(|v| (v.name.as_str(), v.value()));
+            Some((cell, pairs.collect()))
+        })
+        .collect();
+    let names: BTreeSet<&str> = columns
+        .iter()
+        .flat_map(|(_, values)| values.keys().copied())
+        .collect();
+    let differing: Vec<&str> = names
+        .into_iter()
+        .filter(|name| !IDENTITY.contains(name))
+        .filter(|name| {
+            let mut values = columns.iter().map(|(_, values)| values.get(name));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        })
+        .collect();
+    html! {
+        @if !differing.is_empty() {
+            details { summary { (differing.len()) " server variables differ between cells" }
+                div.scroll { table {
+                    thead { tr { th scope="col" { "Variable" } @for (cell, _) in &columns { th scope="col" { (cell.label) } } } }
+                    tbody { @for name in differing {
+                        tr { th.mono scope="row" { (name) } @for (_, values) in &columns { td.value.mono { (values.get(name).copied().unwrap_or("")) } } }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn all_variables(view: &LabView) -> Markup {
+    let Some((cell, repeat)) = view
+        .cells
+        .iter()
+        .find_map(|cell| measured(cell).map(|repeat| (cell, repeat)))
+    else {
+        return html! { p.soft { "No server variables are stored." } };
+    };
+    html! {
+        details { summary { "All " (repeat.variables.len()) " server variables" @if view.cells.len() > 1 { " of the first cell, " (cell.label) } }
+            input type="search" data-rows="variables" placeholder="Filter by name or value" aria-label="Filter server variables";
+            div.scroll { table id="variables" {
+                thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
+                tbody { @for variable in &repeat.variables {
+                    tr.changed[variable.changed()] {
+                        th.mono scope="row" { (variable.name) }
+                        td.value.mono {
+                            (variable.value())
+                            @if variable.changed() { ", after the window: " (variable.end.as_deref().unwrap_or("")) }
+                        }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+/// Each different option file once, with the cells that ran on it.
+fn option_files(view: &LabView) -> Markup {
+    let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
+    for cell in &view.cells {
+        for repeat in &cell.repeats {
+            let Some(text) = repeat.repeat.my_cnf.as_deref() else {
+                continue;
+            };
+            let place = files
+                .iter()
+                .position(|(known, _)| *known == text)
+                .unwrap_or_else(|| {
+                    files.push((text, Vec::new()));
+                    files.len() - 1
+                });
+            if files[place].1.last() != Some(&cell.label.as_str()) {
+                files[place].1.push(&cell.label);
+            }
+        }
+    }
+    let one = files.len() == 1;
+    html! {
+        @for (text, cells) in &files {
+            details { summary { "my.cnf" @if !one { " of " (cells.join("; ")) } } pre { (text) } }
+        }
+    }
+}
+
+/// The commands that make the numbers and this page again.
+pub fn reproduce(view: &LabView) -> Markup {
+    let lab = &view.lab;
+    html! {
+        section id="reproduce" {
+            h2 { "Reproduce" }
+            p { "These numbers were made by" }
+            pre { (lab.command_line) }
+            p { "and this page from the results file alone by" }
+            pre { "mydyno report " (lab.id) " --results " (view.results_file) " -o report.html" }
+            dl.pairs {
+                dt { "mydyno" } dd { (lab.mydyno_version) }
+                dt { "Started" } dd { (instant(lab.started_utc_ns)) }
+                @if let Some(finished) = lab.finished_utc_ns {
+                    dt { "Finished" } dd { (instant(finished)) " (" (duration(u64::try_from(finished - lab.started_utc_ns).unwrap_or(0))) ")" }
+                }
+                dt { "Numbers as CSV" } dd { code { "mydyno export " (lab.id) " --results " (view.results_file) } }
+            }
+            @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Why there is no report.
+
+use base::Exit;
+use std::path::PathBuf;
+use store::StoreError;
+use thiserror::Error;
+
+/// Why a report or an export was not made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+
+    #[error(
+        "cannot turn numbers of the report into JSON ({0}); this is an error in mydyno, report it"
+    )]
+    Json(#[from] serde_json::Error),
+
+    #[error("cannot write {} ({cause}); name a directory that exists, is writable and has room", path.display())]
+    Write { path: PathBuf, cause: String },
+}
+
+impl ReportError {
+    /// The exit code of a program that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            ReportError::Store(cause) => cause.exit(),
+            ReportError::Json(_) => Exit::Failed,
+            ReportError::Write { .. } => Exit::Environment,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Numbers for people: thousands set apart, a fixed number of digits that carry meaning, the unit beside them.
+
+use base::DateTime;
+
+/// Shown where a cell has no number.
+pub const NOT_AVAILABLE: &str = "NA";
+
+/// `1234567` as `1,234,567`.
+pub fn integer(value: u64) -> String {
+    let digits = value.to_string();
+    let mut result = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            result.push(',');
+        }
+        result.push(digit);
+    }
+    result
+}
+
+/// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for throughput.
+pub fn truncated(value: f64) -> String {
+    integer(value.max(0.0) as u64)
+}
+
+/// Three significant digits, plain: `0.0123`, `1.23`, `12.3`, `1,230`.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor();
+    let decimals = (2.0 - magnitude).clamp(0.0, 6.0) as usize;
+    if decimals == 0 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", integer(value.abs().round() as u64));
+    }
+    format!("{value:.decimals$}")
+}
+
+/// Nanoseconds as milliseconds.
+pub fn ms(ns: f64) -> String {
+    significant(ns / 1e6)
+}
+
+/// Nanoseconds as milliseconds, or NA.
+pub fn ms_or_na(ns: Option<f64>) -> String {
+    ns.map_or_else(|| NOT_AVAILABLE.to_owned(), ms)
+}
+
+/// A duration in the unit that people would use: `20 s`, `2 h`, `1 min 30 s`.
+pub fn duration(ns: u64) -> String {
+    let s = ns as f64 / 1e9;
+    if s < 120.0 {
+        return format!("{} s", trimmed(s, 1));
+    }
+    let total = s.round() as u64;
+    let (hours, minutes, rest) = (total / 3600, total / 60 % 60, total % 60);
+    [(hours, "h"), (minutes, "min"), (rest, "s")]
+        .iter()
+        .filter(|(value, _)| *value > 0)
+        .map(|(value, unit)| format!("{value} {unit}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// With at most `decimals` decimals and no zeros at the end.
+pub fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A share as percent.
+pub fn percent(share: f64) -> String {
+    format!("{} %", trimmed(share * 100.0, 2))
+}
+
+/// Bytes in binary units.
+pub fn bytes(value: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value as f64;
+    let mut unit = 0;
+    while scaled >= 1024.0 && unit + 1 < units.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", significant(scaled), units[unit])
+}
+
+/// `YYYY-MM-DD hh:mm:ss UTC`.
+pub fn instant(utc_ns: i64) -> String {
+    let seconds = u64::try_from(utc_ns).unwrap_or(0) / 1_000_000_000;
+    format!("{} UTC", DateTime::from_unix_s(seconds))
+}
+
+/// `new_order` as `New order`.
+pub fn transaction(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}
+
+/// One of them, or so many of them.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, duration, integer, percent, significant, transaction, truncated};
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(integer(0), "0");
+        assert_eq!(integer(999), "999");
+        assert_eq!(integer(1_234_567), "1,234,567");
+        assert_eq!(truncated(12_345.99), "12,345");
+        for (value, text) in [
+            (0.0, "0"),
+            (0.012_34, "0.0123"),
+            (1.234, "1.23"),
+            (12.34, "12.3"),
+            (123.4, "123"),
+            (12_345.6, "12,346"),
+            (-2.5, "-2.50"),
+        ] {
+            assert_eq!(significant(value), text);
+        }
+        assert_eq!(duration(20_000_000_000), "20 s");
+        assert_eq!(duration(1_500_000_000), "1.5 s");
+        assert_eq!(duration(7_200_000_000_000), "2 h");
+        assert_eq!(duration(150_000_000_000), "2 min 30 s");
+        assert_eq!(percent(0.0101), "1.01 %");
+        assert_eq!(bytes(4 << 30), "4.00 GiB");
+        assert_eq!(transaction("stock_level"), "Stock level");
+    }
+}

@@ -1,0 +1,303 @@
+//! A lab as the report shows it: read from the results file once, with what belongs together put together.
+
+use crate::series::{self, Series};
+use crate::stats::Repeated;
+use std::collections::BTreeMap;
+use store::{
+    Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
+    Rates, Repeat, RepeatStatus, Results, StoreError, Verdict, WindowTotals,
+};
+
+/// A whole lab.
+pub struct LabView {
+    pub lab: Lab,
+    pub results_file: String,
+    pub host: Vec<(String, String)>,
+    pub notes: Vec<String>,
+    pub checks: Vec<CheckResult>,
+    pub cells: Vec<CellView>,
+    pub loads: Vec<LoadView>,
+}
+
+/// A cell with the repeats that count.
+pub struct CellView {
+    pub cell: Cell,
+    /// What tells this cell from the others of the lab.
+    pub label: String,
+    /// As `label`, without the number of connections: what a line over connections stands for.
+    pub group: String,
+    pub repeats: Vec<RepeatView>,
+    /// Attempts that a later one replaced.
+    pub earlier_attempts: usize,
+}
+
+/// A repeat with all that is stored on it.
+pub struct RepeatView {
+    pub repeat: Repeat,
+    pub rates: Rates,
+    pub totals: WindowTotals,
+    pub series: Series,
+    pub inputs: Vec<InputCounter>,
+    pub checks: Vec<CheckResult>,
+    pub failures: Vec<Failure>,
+    pub notes: Vec<String>,
+    pub variables: Vec<Variable>,
+}
+
+/// A server variable before and after the window.
+pub struct Variable {
+    pub name: String,
+    pub start: Option<String>,
+    pub end: Option<String>,
+}
+
+/// A population that cells of the lab ran on.
+pub struct LoadView {
+    pub load: Load,
+    pub checks: Vec<CheckResult>,
+}
+
+impl LabView {
+    pub fn read(results: &Results, id: LabId) -> Result<LabView, StoreError> {
+        let lab = results.lab(id)?;
+        let cells = results.cells(id)?;
+        let names = labels(&cells);
+        let loads = loads_of(results, &lab, &cells)?;
+        let cells = cells
+            .into_iter()
+            .zip(names)
+            .map(|(cell, (label, group))| CellView::read(results, cell, label, group))
+            .collect::<Result<_, _>>()?;
+        Ok(LabView {
+            host: results.host_facts(id)?,
+            notes: results.notes(NoteOn::Lab(id))?,
+            checks: results.checks(CheckedOn::Lab(id))?,
+            results_file: results
+                .path()
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            lab,
+            cells,
+            loads,
+        })
+    }
+
+    /// The cell with the highest mean NOPM.
+    pub fn best(&self) -> Option<(&CellView, Repeated)> {
+        self.cells
+            .iter()
+            .filter_map(|cell| cell.nopm().map(|nopm| (cell, nopm)))
+            .max_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
+    }
+
+    /// All repeats of all cells.
+    pub fn repeats(&self) -> impl Iterator<Item = &RepeatView> {
+        self.cells.iter().flat_map(|cell| &cell.repeats)
+    }
+}
+
+impl CellView {
+    fn read(
+        results: &Results,
+        cell: Cell,
+        label: String,
+        group: String,
+    ) -> Result<CellView, StoreError> {
+        let repeats = results.repeats(cell.id)?;
+        let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
+        Ok(CellView {
+            repeats: repeats
+                .into_iter()
+                .map(|repeat| RepeatView::read(results, repeat))
+                .collect::<Result<_, _>>()?,
+            cell,
+            label,
+            group,
+            earlier_attempts,
+        })
+    }
+
+    pub fn done(&self) -> impl Iterator<Item = &RepeatView> {
+        self.repeats.iter().filter(|r| r.is_done())
+    }
+
+    /// Some number over the repeats that are done.
+    pub fn repeated(&self, number: impl Fn(&RepeatView) -> Option<f64>) -> Option<Repeated> {
+        let values: Vec<f64> = self.done().filter_map(number).collect();
+        Repeated::of(&values)
+    }
+
+    pub fn nopm(&self) -> Option<Repeated> {
+        self.repeated(|repeat| repeat.rates.nopm)
+    }
+
+    /// A percentile of new-order response times in ns.
+    pub fn new_order_ns(&self, quantile: f64) -> Option<Repeated> {
+        self.repeated(|repeat| {
+            let ns = repeat.totals.get("new_order")?.quantile_ns(quantile)?;
+            Some(ns as f64)
+        })
+    }
+
+    /// The longest new-order response time of all repeats.
+    pub fn new_order_max_ns(&self) -> Option<u64> {
+        self.done()
+            .filter_map(|repeat| repeat.totals.get("new_order")?.max_ns())
+            .max()
+    }
+}
+
+impl RepeatView {
+    fn read(results: &Results, repeat: Repeat) -> Result<RepeatView, StoreError> {
+        let id = repeat.id;
+        let (series, totals) = series::read(results, id)?;
+        Ok(RepeatView {
+            rates: Rates::of(&repeat, &totals),
+            totals,
+            series,
+            inputs: results.inputs(id)?,
+            checks: results.checks(CheckedOn::Repeat(id))?,
+            failures: results.failures(id)?,
+            notes: results.notes(NoteOn::Repeat(id))?,
+            variables: variables(
+                results.variables(id, Moment::Start)?,
+                results.variables(id, Moment::End)?,
+            ),
+            repeat,
+        })
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.repeat.status == RepeatStatus::Done
+    }
+
+    pub fn failed_checks(&self) -> usize {
+        self.checks.iter().filter(|check| !check.passed).count()
+    }
+
+    pub fn inputs_outside(&self) -> usize {
+        let outside = |counter: &&InputCounter| counter.verdict == Verdict::Outside;
+        self.inputs.iter().filter(outside).count()
+    }
+}
+
+impl Variable {
+    /// Did the window end with another value than it began with?
+    pub fn changed(&self) -> bool {
+        matches!((&self.start, &self.end), (Some(start), Some(end)) if start != end)
+    }
+
+    /// The value to show: at the start where it is known.
+    pub fn value(&self) -> &str {
+        self.start.as_deref().or(self.end.as_deref()).unwrap_or("")
+    }
+}
+
+fn variables(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Variable> {
+    let mut merged: BTreeMap<String, (Option<String>, Option<String>)> = BTreeMap::new();
+    for (name, value) in start {
+        merged.entry(name).or_default().0 = Some(value);
+    }
+    for (name, value) in end {
+        merged.entry(name).or_default().1 = Some(value);
+    }
+    merged
+        .into_iter()
+        .map(|(name, (start, end))| Variable { name, start, end })
+        .collect()
+}
+
+/// Loads of this lab, or the last one of the same target where the lab found its database loaded.
+fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView>, StoreError> {
+    let all = results.loads()?;
+    let mut chosen: Vec<(LoadId, Load)> = all
+        .iter()
+        .filter(|(_, load)| load.lab == Some(lab.id))
+        .cloned()
+        .collect();
+    if chosen.is_empty() {
+        let of_target = |(_, load): &&(LoadId, Load)| {
+            load.finished_utc_ns <= lab.started_utc_ns
+                && cells
+                    .iter()
+                    .any(|cell| cell.what.target == load.target && cell.what.engine == load.engine)
+        };
+        chosen.extend(all.iter().rev().find(of_target).cloned());
+    }
+    chosen
+        .into_iter()
+        .map(|(id, load)| {
+            let checks = results.checks(CheckedOn::Load(id))?;
+            Ok(LoadView { load, checks })
+        })
+        .collect()
+}
+
+/// (label, group) of each cell: the fields in which the cells of this lab differ.
+fn labels(cells: &[Cell]) -> Vec<(String, String)> {
+    let fields = |cell: &Cell| -> Vec<(String, String)> {
+        let what = &cell.what;
+        let mut fields = vec![
+            ("engine".to_owned(), what.engine.clone()),
+            ("transport".to_owned(), what.transport.clone()),
+            ("workload".to_owned(), what.workload.clone()),
+            ("style".to_owned(), what.style.clone()),
+            (
+                "warehouses".to_owned(),
+                format!("{} warehouses", what.warehouses),
+            ),
+            (
+                "home".to_owned(),
+                if what.home { "home" } else { "any warehouse" }.to_owned(),
+            ),
+            (
+                "foreign_keys".to_owned(),
+                if what.foreign_keys {
+                    "foreign keys"
+                } else {
+                    "no foreign keys"
+                }
+                .to_owned(),
+            ),
+        ];
+        for (name, value) in &what.settings {
+            let text = if name == "preset" || name == "data" {
+                value.clone()
+            } else {
+                format!("{name}={value}")
+            };
+            fields.push((name.clone(), text));
+        }
+        fields
+    };
+    let all: Vec<BTreeMap<String, String>> = cells
+        .iter()
+        .map(|cell| fields(cell).into_iter().collect())
+        .collect();
+    let varies = |name: &str| all.iter().any(|other| other.get(name) != all[0].get(name));
+    cells
+        .iter()
+        .map(|cell| {
+            let group = fields(cell)
+                .into_iter()
+                .filter(|(name, _)| varies(name))
+                .map(|(_, text)| text)
+                .collect::<Vec<_>>()
+                .join(", ");
+            let connections =
+                crate::format::counted(cell.what.connections as usize, "connection", "connections");
+            let label = if group.is_empty() {
+                connections
+            } else {
+                format!("{group}, {connections}")
+            };
+            let group = if group.is_empty() {
+                cell.what.engine.clone()
+            } else {
+                group
+            };
+            (label, group)
+        })
+        .collect()
+}

@@ -1,0 +1,333 @@
+//! What a reader sees first: the headline, the table of cells, and throughput over connections.
+
+use crate::format::{
+    NOT_AVAILABLE, counted, duration, integer, ms, ms_or_na, significant, truncated,
+};
+use crate::model::{CellView, LabView};
+use crate::stats::Repeated;
+use maud::{Markup, html};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::{Repeat, RepeatStatus};
+
+/// The four numbers of the lab.
+pub fn tiles(view: &LabView) -> Markup {
+    let many = view.cells.len() > 1;
+    html! {
+        div.tiles {
+            @if let Some((cell, nopm)) = view.best() {
+                div {
+                    div.name { @if many { "Highest throughput" } @else { "Throughput" } }
+                    div.value { (truncated(nopm.mean)) " " small { "NOPM" } }
+                    div.detail { (spread(&nopm)) @if many { ", " (cell.label) } }
+                }
+                div {
+                    div.name { "New-order response time" @if many { " there" } }
+                    div.value { (ms_or_na(cell.new_order_ns(0.95).map(|r| r.mean))) " " small { "ms p95" } }
+                    div.detail { "p50 " (ms_or_na(cell.new_order_ns(0.5).map(|r| r.mean))) " ms, maximum " (ms_or_na(cell.new_order_max_ns().map(|ns| ns as f64))) " ms" }
+                }
+            } @else {
+                div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail { "no cell has a result" } }
+            }
+            (verdict_tile(view))
+            (cost_tile(view))
+        }
+    }
+}
+
+/// How a mean stands: its interval, or that there is none.
+pub fn spread(number: &Repeated) -> String {
+    match number.half_width {
+        None => "one repeat".to_owned(),
+        Some(width) => format!(
+            "± {} ({:.1} %), {} repeats, 95 % confidence",
+            significant(width),
+            if number.mean > 0.0 {
+                width * 100.0 / number.mean
+            } else {
+                0.0
+            },
+            number.count
+        ),
+    }
+}
+
+fn verdict_tile(view: &LabView) -> Markup {
+    let on_runs = view.repeats().flat_map(|repeat| &repeat.checks);
+    let on_loads = view.loads.iter().flat_map(|load| &load.checks);
+    let all: Vec<bool> = on_runs
+        .chain(on_loads)
+        .chain(&view.checks)
+        .map(|check| check.passed)
+        .collect();
+    let passed = all.iter().filter(|passed| **passed).count();
+    let failed_cells = view
+        .cells
+        .iter()
+        .filter(|cell| {
+            cell.repeats
+                .iter()
+                .any(|r| r.repeat.status == RepeatStatus::Failed)
+        })
+        .count();
+    let short = view
+        .repeats()
+        .filter(|repeat| repeat.is_done() && order_gap(&repeat.repeat).is_some_and(|gap| gap != 0))
+        .count();
+    let counted_runs = view
+        .repeats()
+        .filter(|repeat| repeat.is_done() && order_gap(&repeat.repeat).is_some())
+        .count();
+    html! {
+        div {
+            div.name { "Consistency" }
+            div.value {
+                @if all.is_empty() { "not checked" }
+                @else { (passed) " " small { "of " (all.len()) " checks passed" } }
+            }
+            div.detail {
+                @if short > 0 { span.tag.bad { "orders differ from the database" } }
+                @else if counted_runs > 0 { "every committed order is in the database" }
+                @else { "orders were not counted in the database" }
+                @if failed_cells > 0 { ", " (counted(failed_cells, "cell failed", "cells failed")) }
+            }
+        }
+    }
+}
+
+/// Committed orders that the database does not show, beyond those in doubt.
+fn order_gap(repeat: &Repeat) -> Option<i64> {
+    let result = repeat.result.as_ref()?;
+    let in_database = result.new_orders_in_database()?;
+    let low = i64::try_from(result.committed_new_orders).ok()?;
+    let high = low + i64::try_from(result.in_doubt_new_orders).ok()?;
+    Some(if in_database < low {
+        in_database - low
+    } else {
+        (in_database - high).max(0)
+    })
+}
+
+fn cost_tile(view: &LabView) -> Markup {
+    let costs: Vec<f64> = view
+        .repeats()
+        .filter_map(|repeat| repeat.rates.client_cpu_us_per_statement)
+        .collect();
+    let cpu_s: f64 = view
+        .repeats()
+        .filter_map(|repeat| repeat.rates.client_cpu_s)
+        .sum();
+    let retries: u64 = view
+        .repeats()
+        .filter(|repeat| repeat.is_done())
+        .flat_map(|repeat| repeat.totals.values())
+        .map(store::Totals::retries)
+        .sum();
+    html! {
+        div {
+            div.name { "Cost of the driver" }
+            @match Repeated::of(&costs) {
+                Some(cost) => {
+                    div.value { (significant(cost.mean)) " " small { "µs CPU per statement" } }
+                    div.detail { (significant(cpu_s)) " s in all windows, " (integer(retries)) " retries" }
+                }
+                None => { div.value { (NOT_AVAILABLE) } }
+            }
+        }
+    }
+}
+
+/// One row for each cell.
+pub fn results_table(view: &LabView) -> Markup {
+    let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
+    html! {
+        section id="results" {
+            h2 { "Results" }
+            div.scroll { table {
+                caption { "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no result, with the reason." }
+                thead { tr {
+                    th scope="col" { "Cell" }
+                    th.num scope="col" { "Connections" }
+                    th.num scope="col" { "Throughput" span.unit { "NOPM" } }
+                    th scope="col" { "Uncertainty" }
+                    th.num scope="col" { "New order p95" span.unit { "ms" } }
+                    th.num scope="col" { "New order max" span.unit { "ms" } }
+                    th.num scope="col" { "Client CPU" span.unit { "s per 1,000 orders" } }
+                    th scope="col" { "Status" }
+                } }
+                tbody { @for cell in &view.cells { (row(cell, top)) } }
+            } }
+            @for note in &view.notes { p.soft.small { "Note: " (note) } }
+        }
+    }
+}
+
+fn row(cell: &CellView, top: f64) -> Markup {
+    let nopm = cell.nopm();
+    let cpu = cell.repeated(|repeat| repeat.rates.client_cpu_s_per_1000_new_orders);
+    html! {
+        tr {
+            th scope="row" { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
+            td.num { (cell.cell.what.connections) }
+            @match &nopm {
+                Some(nopm) => {
+                    td.num {
+                        b { (truncated(nopm.mean)) }
+                        span.bar aria-hidden="true" { i style={ "width:" (bar(nopm.mean, top)) "%" } {} }
+                    }
+                    td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
+                    td.num { (ms_or_na(cell.new_order_ns(0.95).map(|r| r.mean))) }
+                    td.num { (cell.new_order_max_ns().map_or_else(|| NOT_AVAILABLE.to_owned(), |ns| ms(ns as f64))) }
+                    td.num { (cpu.map_or_else(|| NOT_AVAILABLE.to_owned(), |r| significant(r.mean))) }
+                }
+                None => {
+                    td.num { b { (NOT_AVAILABLE) } } td {}
+                    td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) }
+                }
+            }
+            td { (status(cell)) }
+        }
+    }
+}
+
+fn bar(value: f64, top: f64) -> u32 {
+    if top > 0.0 {
+        (value * 100.0 / top).clamp(0.0, 100.0) as u32
+    } else {
+        0
+    }
+}
+
+/// Where the cell stands, with the reason of each repeat that has no result.
+fn status(cell: &CellView) -> Markup {
+    let done = cell.done().count();
+    let failed_checks: usize = cell
+        .done()
+        .map(crate::model::RepeatView::failed_checks)
+        .sum();
+    html! {
+        @if cell.repeats.is_empty() { span.tag { "not run yet" } }
+        @if done > 0 {
+            @if failed_checks > 0 { span.tag.bad { (counted(failed_checks, "check failed", "checks failed")) } }
+            @else { span.tag.good { "done" @if cell.repeats.len() > 1 { " " (done) " of " (cell.repeats.len()) } } }
+            @if cell.done().any(|r| r.repeat.result.as_ref().is_some_and(|result| result.interrupted)) {
+                " " span.tag.warn { "ended early" }
+            }
+        }
+        @for repeat in cell.repeats.iter().filter(|r| !r.is_done()) {
+            @match repeat.repeat.status {
+                RepeatStatus::Running => span.tag { "running" },
+                RepeatStatus::Skipped => span.tag { "skipped" },
+                _ => span.tag.bad { "failed" },
+            }
+            " " span.small { (repeat.repeat.reason_code.as_deref().unwrap_or("")) }
+        }
+    }
+}
+
+/// What the charts over connections draw.
+#[derive(Serialize)]
+pub struct ConnectionsData {
+    connections: Vec<u32>,
+    groups: Vec<GroupData>,
+}
+
+#[derive(Serialize)]
+struct GroupData {
+    name: String,
+    nopm: Vec<Option<f64>>,
+    low: Vec<Option<f64>>,
+    high: Vec<Option<f64>>,
+    p95_ms: Vec<Option<f64>>,
+    max_ms: Vec<Option<f64>>,
+}
+
+/// `None` where the lab has one number of connections only, or no result.
+pub fn connections_data(view: &LabView) -> Option<ConnectionsData> {
+    let mut groups: BTreeMap<usize, (String, BTreeMap<u32, &CellView>)> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for cell in view.cells.iter().filter(|cell| cell.nopm().is_some()) {
+        let place = order
+            .iter()
+            .position(|name| *name == cell.group)
+            .unwrap_or_else(|| {
+                order.push(&cell.group);
+                order.len() - 1
+            });
+        let group = groups
+            .entry(place)
+            .or_insert_with(|| (cell.group.clone(), BTreeMap::new()));
+        group.1.insert(cell.cell.what.connections, cell);
+    }
+    let mut connections: Vec<u32> = groups
+        .values()
+        .flat_map(|(_, cells)| cells.keys().copied())
+        .collect();
+    connections.sort_unstable();
+    connections.dedup();
+    if connections.len() < 2 {
+        return None;
+    }
+    let groups = groups
+        .into_values()
+        .map(|(name, cells)| {
+            let each = |number: &dyn Fn(&CellView) -> Option<f64>| -> Vec<Option<f64>> {
+                let one = |n: &u32| cells.get(n).and_then(|cell| number(cell));
+                connections.iter().map(one).collect()
+            };
+            let edge = |sign: f64| {
+                move |cell: &CellView| {
+                    let nopm = cell.nopm()?;
+                    Some(nopm.mean + sign * nopm.half_width?)
+                }
+            };
+            GroupData {
+                name,
+                nopm: each(&|cell| cell.nopm().map(|nopm| nopm.mean)),
+                low: each(&edge(-1.0)),
+                high: each(&edge(1.0)),
+                p95_ms: each(&|cell| cell.new_order_ns(0.95).map(|r| r.mean / 1e6)),
+                max_ms: each(&|cell| cell.new_order_max_ns().map(|ns| ns as f64 / 1e6)),
+            }
+        })
+        .collect();
+    Some(ConnectionsData {
+        connections,
+        groups,
+    })
+}
+
+/// The two charts over connections.
+pub fn connection_charts() -> Markup {
+    let chart = |what: &str, title: &str| {
+        html! {
+            figure data-chart="connections" data-what=(what) {
+                figcaption { b { (title) } }
+                div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
+                div.legend {}
+            }
+        }
+    };
+    html! {
+        section id="connections" {
+            h2 { "By connections" }
+            p.soft.small { "Whiskers: 95 % confidence interval over repeats. Cells without a result are left out." }
+            div.charts {
+                (chart("nopm", "Throughput by connections"))
+                (chart("latency", "New-order response time by connections"))
+            }
+        }
+    }
+}
+
+/// The window and its surroundings in words.
+pub fn times(cell: &CellView) -> String {
+    let what = &cell.cell.what;
+    format!(
+        "warm-up {}, window {}, intervals of {}, seed {}",
+        duration(what.warmup_ns),
+        duration(what.window_ns),
+        duration(what.interval_ns),
+        what.seed
+    )
+}

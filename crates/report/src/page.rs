@@ -1,0 +1,197 @@
+//! The page: everything in one file, nothing asked of a network.
+
+use crate::cell::cell_section;
+use crate::config::{configuration, loads, reproduce};
+use crate::error::ReportError;
+use crate::format::{counted, instant};
+use crate::model::LabView;
+use crate::overview::{connection_charts, connections_data, results_table, tiles};
+use crate::series::{Distribution, Series, distribution};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::{LabId, LabStatus, Results};
+
+/// What every page says of its numbers.
+pub const DISCLAIMER: &str =
+    "The workload is derived from TPC-C; results are not comparable with published TPC-C results.";
+
+const UPLOT_JS: &str = include_str!("../assets/uPlot.iife.min.js");
+const UPLOT_CSS: &str = include_str!("../assets/uPlot.min.css");
+const UPLOT_LICENSE: &str = include_str!("../assets/uPlot.LICENSE");
+const REPORT_JS: &str = include_str!("../assets/report.js");
+const REPORT_CSS: &str = include_str!("../assets/report.css");
+
+/// Scripts may only be the two of the page, and nothing may be loaded.
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+
+/// Numbers of the charts.
+#[derive(Serialize)]
+struct ChartData<'a> {
+    repeats: BTreeMap<i64, RepeatData<'a>>,
+    connections: Option<crate::overview::ConnectionsData>,
+}
+
+#[derive(Serialize)]
+struct RepeatData<'a> {
+    series: &'a Series,
+    distribution: BTreeMap<&'a str, Distribution>,
+}
+
+/// The report of one lab as one HTML file.
+///
+/// # Errors
+/// There is no such lab, or the file cannot be read.
+pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
+    let view = LabView::read(results, lab)?;
+    let connections = connections_data(&view);
+    let has_sweep = connections.is_some();
+    let data = ChartData {
+        repeats: view
+            .repeats()
+            .filter(|repeat| !repeat.series.time_s.is_empty())
+            .map(|repeat| {
+                let of_type = |(name, totals): (&'_ String, &'_ _)| {
+                    distribution(totals).map(|d| (name.clone(), d))
+                };
+                let distribution = repeat
+                    .totals
+                    .iter()
+                    .filter_map(|(name, totals)| {
+                        of_type((name, totals)).map(|(_, d)| (name.as_str(), d))
+                    })
+                    .collect();
+                let data = RepeatData {
+                    series: &repeat.series,
+                    distribution,
+                };
+                (repeat.repeat.id.0, data)
+            })
+            .collect(),
+        connections,
+    };
+    let json = script_safe(&serde_json::to_string(&data)?);
+    Ok(page(&view, &json, has_sweep).into_string())
+}
+
+/// JSON that may stand in a script element: no `</script>`, no `<!--`.
+fn script_safe(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+fn page(view: &LabView, json: &str, has_sweep: bool) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="generator" content={ "mydyno " (view.lab.mydyno_version) };
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                title { (view.lab.name) " - mydyno report" }
+                style { (PreEscaped(UPLOT_CSS)) (PreEscaped(REPORT_CSS)) }
+            }
+            body {
+                main {
+                    (header(view))
+                    (tiles(view))
+                    (results_table(view))
+                    @if has_sweep { (connection_charts()) }
+                    @for cell in &view.cells { (cell_section(cell, view.cells.len() > 1)) }
+                    (loads(&view.loads))
+                    (configuration(view))
+                    (reproduce(view))
+                    footer {
+                        p { (DISCLAIMER) " NOPM is new orders per minute in the window, deliberate rollbacks included (clause 5.4.2)." }
+                        p { "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
+                    }
+                }
+                noscript { main { p { "Charts need JavaScript; the tables do not. `mydyno export` writes the numbers of the charts as CSV." } } }
+                script type="application/json" id="data" { (PreEscaped(json)) }
+                script { (PreEscaped("/*\n")) (PreEscaped(UPLOT_LICENSE)) (PreEscaped("*/\n")) (PreEscaped(UPLOT_JS)) }
+                script { (PreEscaped(REPORT_JS)) }
+            }
+        }
+    }
+}
+
+fn header(view: &LabView) -> Markup {
+    let first = view.cells.first().map(|cell| &cell.cell.what);
+    html! {
+        header {
+            p.kicker { "mydyno report · " (instant(view.lab.started_utc_ns)) }
+            h1 { (view.lab.name) }
+            p.lead {
+                @if let Some(what) = first {
+                    (engines(view)) ", "
+                    (counted(what.warehouses as usize, "warehouse", "warehouses"))
+                    ", workload " (what.workload) ", style " (what.style) ", over " (what.transport) "."
+                }
+                @if let Some(machine) = machine(view) { " On " (machine) "." }
+            }
+            @if view.lab.status != LabStatus::Done {
+                div.callout {
+                    p { b { "This lab is " (view.lab.status) "." } " " @if let Some(reason) = &view.lab.reason { (reason) "." } }
+                }
+            }
+            nav aria-label="Sections" {
+                a href="#results" { "Results" }
+                @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
+                @if !view.loads.is_empty() { a href="#load" { "Load" } }
+                a href="#configuration" { "Configuration" }
+                a href="#reproduce" { "Reproduce" }
+            }
+        }
+    }
+}
+
+/// `mysql-5.7 (5.7.22)`, each once.
+fn engines(view: &LabView) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for cell in &view.cells {
+        let name = format!(
+            "{} ({})",
+            cell.cell.what.engine, cell.cell.what.server_version
+        );
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+fn machine(view: &LabView) -> Option<String> {
+    let fact = |key: &str| {
+        let found = view.host.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.clone())
+    };
+    let parts: Vec<String> = [
+        fact("cpu_model"),
+        fact("cpu_cores").map(|n| format!("{n} cores")),
+        fact("memory_bytes")
+            .and_then(|n| n.parse().ok())
+            .map(crate::format::bytes),
+        fact("os"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script_safe;
+
+    #[test]
+    fn json_cannot_end_its_element() {
+        let json = script_safe("{\"a\":\"</script><!--\u{2028}\"}");
+        assert!(!json.contains('<') && !json.contains('\u{2028}'), "{json}");
+        assert!(json.contains("\\u003c/script>"));
+    }
+}

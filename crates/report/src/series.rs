@@ -1,0 +1,213 @@
+//! What the charts draw: time series with at most [`POINTS_MAX`] points and latency distributions.
+//!
+//! Many intervals become one point by adding counts and merging histograms, so a percentile of a point is the percentile of
+//! its transactions and not a mean of percentiles.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::{IntervalRow, Phase, RepeatId, Results, StoreError, Totals, WindowTotals};
+
+/// The five types, in the order of the clauses.
+pub const TRANSACTIONS: [&str; 5] = [
+    "new_order",
+    "payment",
+    "order_status",
+    "delivery",
+    "stock_level",
+];
+
+/// Most points of a series: about one for each pixel column of a chart.
+const POINTS_MAX: u64 = 900;
+
+/// Everything of one repeat that is drawn.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Series {
+    /// End of each point in seconds from the start of the run.
+    pub time_s: Vec<f64>,
+    /// Length of one point in seconds, of whole ones.
+    pub point_s: f64,
+    pub window_start_s: f64,
+    pub window_end_s: f64,
+    pub types: BTreeMap<&'static str, TypeSeries>,
+}
+
+/// One transaction type over time.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TypeSeries {
+    pub per_minute: Vec<f64>,
+    pub p50_ms: Vec<Option<f64>>,
+    pub p95_ms: Vec<Option<f64>>,
+    pub p99_ms: Vec<Option<f64>>,
+    pub max_ms: Vec<Option<f64>>,
+}
+
+/// Latency distribution of one transaction type over the window.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Distribution {
+    /// 1 / (1 - p) of each point of the percentile curve, so that a logarithmic axis spreads the tail.
+    pub tail: Vec<f64>,
+    pub tail_ms: Vec<f64>,
+    /// Upper ends of the histogram's bins, [`BINS_PER_DECADE`] to a decade, and the share of transactions in each, in percent.
+    pub bin_ms: Vec<f64>,
+    pub bin_percent: Vec<f64>,
+}
+
+const BINS_PER_DECADE: f64 = 10.0;
+
+/// Collects intervals into points.
+struct Collector {
+    intervals_per_point: u64,
+    series: Series,
+    point: Option<Point>,
+    window: Option<(u64, u64)>,
+    totals: WindowTotals,
+}
+
+struct Point {
+    phase: Phase,
+    start_ns: u64,
+    end_ns: u64,
+    last_start_ns: u64,
+    intervals: u64,
+    types: BTreeMap<&'static str, Totals>,
+}
+
+/// Reads a repeat once: its series for the charts and the totals of its window.
+pub fn read(results: &Results, repeat: RepeatId) -> Result<(Series, WindowTotals), StoreError> {
+    let intervals = results.interval_count(repeat)?;
+    let mut collector = Collector {
+        intervals_per_point: intervals.div_ceil(POINTS_MAX).max(1),
+        series: Series::default(),
+        point: None,
+        window: None,
+        totals: WindowTotals::new(),
+    };
+    results.for_each_interval(repeat, |row| collector.add(&row))?;
+    collector.end_point();
+    if let Some((start_ns, end_ns)) = collector.window {
+        collector.series.window_start_s = seconds(start_ns);
+        collector.series.window_end_s = seconds(end_ns);
+    }
+    Ok((collector.series, collector.totals))
+}
+
+impl Collector {
+    fn add(&mut self, row: &IntervalRow) {
+        if row.phase == Phase::Drain {
+            return;
+        }
+        if row.phase == Phase::Window {
+            self.totals
+                .entry(row.transaction.clone())
+                .or_default()
+                .add(row);
+            let (start, end) = self.window.unwrap_or((row.start_offset_ns, 0));
+            self.window = Some((start.min(row.start_offset_ns), end.max(row.end_offset_ns)));
+        }
+        let full = self.point.as_ref().is_some_and(|point| {
+            row.start_offset_ns != point.last_start_ns
+                && (point.intervals >= self.intervals_per_point || row.phase != point.phase)
+        });
+        if full {
+            self.end_point();
+        }
+        let point = self.point.get_or_insert_with(|| Point {
+            phase: row.phase,
+            start_ns: row.start_offset_ns,
+            end_ns: row.end_offset_ns,
+            last_start_ns: row.start_offset_ns,
+            intervals: 1,
+            types: BTreeMap::new(),
+        });
+        if row.start_offset_ns != point.last_start_ns {
+            point.last_start_ns = row.start_offset_ns;
+            point.intervals += 1;
+        }
+        point.end_ns = point.end_ns.max(row.end_offset_ns);
+        if let Some(name) = TRANSACTIONS.iter().find(|name| **name == row.transaction) {
+            point.types.entry(name).or_default().add(row);
+        }
+    }
+
+    fn end_point(&mut self) {
+        let Some(point) = self.point.take() else {
+            return;
+        };
+        let length_s = seconds(point.end_ns.saturating_sub(point.start_ns));
+        self.series.point_s = self.series.point_s.max(length_s);
+        self.series.time_s.push(rounded(seconds(point.end_ns)));
+        let nothing = Totals::default();
+        for name in TRANSACTIONS {
+            let totals = point.types.get(name).unwrap_or(&nothing);
+            let series = self.series.types.entry(name).or_default();
+            let per_minute = if length_s > 0.0 {
+                totals.completed() as f64 * 60.0 / length_s
+            } else {
+                0.0
+            };
+            let quantile = |q: f64| totals.quantile_ns(q).map(|ns| rounded(ns as f64 / 1e6));
+            series.per_minute.push(rounded(per_minute));
+            series.p50_ms.push(quantile(0.5));
+            series.p95_ms.push(quantile(0.95));
+            series.p99_ms.push(quantile(0.99));
+            series
+                .max_ms
+                .push(totals.max_ns().map(|ns| rounded(ns as f64 / 1e6)));
+        }
+    }
+}
+
+/// The distribution of `totals` over the window; `None` where nothing completed.
+pub fn distribution(totals: &Totals) -> Option<Distribution> {
+    let samples = totals.latency.len() + totals.latency_out_of_bounds;
+    if samples == 0 {
+        return None;
+    }
+    let mut result = Distribution::default();
+    // 1/(1-p) from 1 (minimum) in steps of a tenth of a decade, as far as there are samples.
+    let most = samples as f64;
+    let steps = (most.log10() * 10.0).floor() as u32;
+    for step in 0..=steps {
+        let tail = 10_f64.powf(f64::from(step) / 10.0);
+        let Some(ns) = totals.quantile_ns(1.0 - 1.0 / tail) else {
+            continue;
+        };
+        result.tail.push(rounded(tail));
+        result.tail_ms.push(rounded(ns as f64 / 1e6));
+    }
+    if let Some(max_ns) = totals.max_ns() {
+        result.tail.push(rounded(most * 1.000_1));
+        result.tail_ms.push(rounded(max_ns as f64 / 1e6));
+    }
+    let mut bins: BTreeMap<i64, u64> = BTreeMap::new();
+    for value in totals.latency.iter_recorded() {
+        let ms = (value.value_iterated_to() as f64 / 1e6).max(1e-6);
+        let bin = (ms.log10() * BINS_PER_DECADE).ceil() as i64;
+        *bins.entry(bin).or_default() += value.count_at_value();
+    }
+    let first = bins.keys().next().copied().unwrap_or(0) - 1;
+    let last = bins.keys().next_back().copied().unwrap_or(0) + 1;
+    for bin in first..=last {
+        let count = bins.get(&bin).copied().unwrap_or(0);
+        result
+            .bin_ms
+            .push(rounded(10_f64.powf(bin as f64 / BINS_PER_DECADE)));
+        result
+            .bin_percent
+            .push(rounded(count as f64 * 100.0 / most));
+    }
+    Some(result)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// Five significant digits: more than a chart shows, and half the size of the document.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10_f64.powf(4.0 - value.abs().log10().floor());
+    (value * scale).round() / scale
+}

@@ -1,0 +1,173 @@
+//! The report in a real browser: it opens offline, says nothing on the console, and draws its charts.
+
+mod common;
+
+use common::{ONE_CELL, Shape, build};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use store::Results;
+
+/// What the browser made of a page.
+struct Shown {
+    dom: String,
+    log: String,
+}
+
+/// Opens a page in headless Chromium with a profile of its own.
+fn open(page: &Path, scratch: &Path) -> Shown {
+    let profile = tempfile::tempdir_in(scratch).unwrap();
+    let output = Command::new("chromium")
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+        ])
+        .args([
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+        ])
+        .args([
+            "--enable-logging=stderr",
+            "--window-size=1300,2000",
+            "--virtual-time-budget=4000",
+            "--dump-dom",
+        ])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!(
+            "--log-net-log={}",
+            profile.path().join("net.json").display()
+        ))
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|cause| {
+            panic!("cannot start `chromium` ({cause}); install the package chromium")
+        });
+    assert!(
+        output.status.success(),
+        "chromium failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let network = std::fs::read_to_string(profile.path().join("net.json")).unwrap_or_default();
+    assert!(
+        !network.contains("http://") || !network.contains("\"url\":\"http://"),
+        "the page asked the network"
+    );
+    Shown {
+        dom: String::from_utf8_lossy(&output.stdout).into_owned(),
+        log: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn page_of(shape: &Shape, name: &str) -> (tempfile::TempDir, PathBuf, String) {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (results, lab) = build(&scratch.path().join("mydyno.db"), shape);
+    let html = report::render(&results, lab).unwrap();
+    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
+    std::fs::write(&page, &html).unwrap();
+    (scratch, page, html)
+}
+
+fn console(shown: &Shown) -> Vec<&str> {
+    shown
+        .log
+        .lines()
+        .filter(|line| line.contains("CONSOLE"))
+        .collect()
+}
+
+fn check(shape: &Shape, name: &str, charts: usize) -> (String, Shown) {
+    let (scratch, page, html) = page_of(shape, name);
+    let shown = open(&page, scratch.path());
+    assert_eq!(console(&shown), Vec::<&str>::new());
+    let drawn = format!("data-ready=\"{charts}\"");
+    assert!(
+        shown.dom.contains(&drawn),
+        "{drawn} is not in the page: {:?}",
+        shown.log
+    );
+    assert_eq!(shown.dom.matches("<canvas").count(), charts);
+    assert!(!html.contains("geheim"), "a password is in the report");
+    assert!(!html.to_lowercase().contains("tpmc\""), "tpmC is printed");
+    (html, shown)
+}
+
+#[test]
+fn one_cell() {
+    let (html, shown) = check(&ONE_CELL, "one-cell", 3);
+    assert!(html.contains("one repeat"));
+    assert!(html.contains(report_disclaimer()));
+    assert!(!shown.dom.contains("<script>alert"));
+    for outside in [
+        "src=\"http",
+        "href=\"http",
+        "url(http",
+        "@import",
+        "fetch(",
+        "XMLHttpRequest",
+    ] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+}
+
+fn report_disclaimer() -> &'static str {
+    "derived from TPC-C; results are not comparable with published TPC-C results"
+}
+
+#[test]
+fn five_cells_with_a_failed_one() {
+    let shape = Shape {
+        name: "connections",
+        connections: &[1, 8, 16, 32, 64],
+        repeats: 3,
+        window_s: 30,
+        failing_cell: Some(4),
+        ..ONE_CELL
+    };
+    // Two over connections, three for each cell's shown repeat.
+    let (html, _) = check(&shape, "five-cells", 2 + 5 * 3);
+    assert!(html.contains("server_died"));
+    assert!(html.contains("<b>NA</b>"));
+    assert!(html.contains("95 % confidence"));
+}
+
+#[test]
+fn two_engines() {
+    let shape = Shape {
+        name: "engines",
+        engines: &["mysql-5.7", "mysql-8.0"],
+        connections: &[8, 32, 250],
+        window_s: 20,
+        ..ONE_CELL
+    };
+    let (html, _) = check(&shape, "two-engines", 2 + 6 * 3);
+    assert!(html.contains("mysql-8.0, 250 connections"));
+}
+
+#[test]
+fn three_points_and_two_hours() {
+    let few = Shape {
+        warmup_s: 0,
+        window_s: 3,
+        ..ONE_CELL
+    };
+    check(&few, "three-points", 3);
+    let long = Shape {
+        warmup_s: 600,
+        window_s: 7_200,
+        ..ONE_CELL
+    };
+    let (html, _) = check(&long, "two-hours", 3);
+    assert!(html.len() < 1_000_000, "{} bytes", html.len());
+}
+
+#[test]
+fn same_file_same_page() {
+    let (scratch, _, first) = page_of(&ONE_CELL, "same");
+    let results = Results::open(&scratch.path().join("mydyno.db")).unwrap();
+    let lab = results.labs().unwrap()[0].id;
+    assert!(first == report::render(&results, lab).unwrap());
+}
