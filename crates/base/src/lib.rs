@@ -13,5 +13,7 @@ mod units;
 pub use clock::{DateTime, now_utc_ns};
 pub use exit::Exit;
 pub use random::Random;
-pub use session::{Answer, Cell, Param, Row, RowSource, Session, SessionError, StatementId};
+pub use session::{
+    Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,
+};
 pub use units::{Cents, Warehouses, parse_decimal};

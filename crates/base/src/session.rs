@@ -241,6 +241,22 @@ impl fmt::Display for SessionError {
 
 impl std::error::Error for SessionError {}
 
+/// Opens sessions to one database.
+pub trait Connect {
+    type Session: Session;
+    /// Why there is no session; a phrase for people.
+    type Error: fmt::Display;
+
+    /// Connects and logs in.
+    fn connect(&self) -> impl Future<Output = Result<Self::Session, Self::Error>>;
+
+    /// May the same call succeed later, as while a server restarts?
+    fn may_pass(error: &Self::Error) -> bool;
+
+    /// Ends a session in good order.
+    fn close(session: Self::Session) -> impl Future<Output = ()>;
+}
+
 /// One client connection to a database. Futures of a session stay on the thread that made them.
 pub trait Session {
     /// Runs a prepared statement and reads its whole answer.

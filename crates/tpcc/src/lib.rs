@@ -3,6 +3,8 @@
 //! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
 //! [`base::Session`].
 
+pub mod counters;
+pub mod database;
 pub mod input;
 pub mod population;
 pub mod random;
@@ -13,4 +15,6 @@ pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
 pub use input::{Input, InputSource, Transaction};
-pub use transactions::{Failure, Outcome, Terminal};
+pub use transactions::{Failure, Outcome, PREPARED_STATEMENTS, Terminal};
+pub use counters::{InputCounters, InputShare};
+pub use database::{Contents, Database, InspectError};

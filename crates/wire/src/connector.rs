@@ -10,6 +10,31 @@ use base::{Exit, SessionError, limits};
 use std::sync::Arc;
 use std::time::Instant;
 
+impl base::Connect for Connector {
+    type Session = Connection;
+    type Error = ConnectError;
+
+    /// Connects and logs in, within [`limits::CONNECT_TIMEOUT`].
+    async fn connect(&self) -> Result<Connection, ConnectError> {
+        let at = Instant::now() + limits::CONNECT_TIMEOUT;
+        match reactor::timeout_at(at, self.dial()).await {
+            Ok(result) => result,
+            Err(_) => Err(ConnectError::Unreachable {
+                address: self.address(),
+                why: format!("no answer within {} s", limits::CONNECT_TIMEOUT.as_secs()),
+            }),
+        }
+    }
+
+    fn may_pass(error: &ConnectError) -> bool {
+        error.may_pass()
+    }
+
+    async fn close(session: Connection) {
+        session.close().await;
+    }
+}
+
 /// Why there is no connection.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -48,9 +73,7 @@ impl ConnectError {
         Exit::Environment
     }
 
-    /// Is it worth to try again later, as while a server restarts?
-    #[must_use]
-    pub fn may_pass(&self) -> bool {
+    fn may_pass(&self) -> bool {
         match self {
             ConnectError::Unreachable { .. } => true,
             // Too many connections, shutdown in progress.
@@ -96,21 +119,6 @@ impl Connector {
     #[must_use]
     pub fn options(&self) -> &ConnectOptions {
         &self.options
-    }
-
-    /// Connects and logs in, within [`limits::CONNECT_TIMEOUT`].
-    ///
-    /// # Errors
-    /// Any [`ConnectError`].
-    pub async fn connect(&self) -> Result<Connection, ConnectError> {
-        let at = Instant::now() + limits::CONNECT_TIMEOUT;
-        match reactor::timeout_at(at, self.dial()).await {
-            Ok(result) => result,
-            Err(_) => Err(ConnectError::Unreachable {
-                address: self.address(),
-                why: format!("no answer within {} s", limits::CONNECT_TIMEOUT.as_secs()),
-            }),
-        }
     }
 
     fn address(&self) -> String {

@@ -16,6 +16,9 @@ use base::{Answer, Row, Session, SessionError};
 use statements::Statements;
 use std::fmt;
 
+/// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
+pub const PREPARED_STATEMENTS: u32 = Statements::COUNT;
+
 /// How a transaction ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

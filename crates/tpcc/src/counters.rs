@@ -1,0 +1,275 @@
+//! What was entered: the counters of clauses 5.5.1.5 and 9.2.2.5, by which an interval is valid.
+
+use crate::input::{CustomerKey, Input};
+use crate::transactions::Outcome;
+use base::Warehouses;
+
+/// Standard deviations on each side that hold 99.9 % of what a right generator gives.
+const SPREAD: f64 = 3.29;
+
+/// Counts over the transactions of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputCounters {
+    pub new_orders: u64,
+    pub rolled_back: u64,
+    pub lines: u64,
+    pub remote_lines: u64,
+    pub payments: u64,
+    pub remote_payments: u64,
+    pub payments_by_name: u64,
+    pub order_statuses: u64,
+    pub order_statuses_by_name: u64,
+    pub deliveries: u64,
+    /// Deliveries with at least one district without an open order.
+    pub skipping_deliveries: u64,
+}
+
+/// One counter with what the clause allows and what chance gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InputShare {
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    pub is_average: bool,
+    pub hits: u64,
+    pub trials: u64,
+    /// Bounds of the clause; an open end is infinite.
+    pub allowed: (f64, f64),
+    /// Where a right generator lands with 99.9 % probability, of so many trials.
+    pub chance: (f64, f64),
+}
+
+impl InputShare {
+    /// hits / trials, where there was a trial.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        (self.trials > 0).then(|| self.hits as f64 / self.trials as f64)
+    }
+}
+
+impl InputCounters {
+    /// Counts a transaction that ended well.
+    pub fn add(&mut self, input: &Input, outcome: Outcome) {
+        let by_name = |key: CustomerKey| u64::from(matches!(key, CustomerKey::LastName(_)));
+        match input {
+            Input::NewOrder(order) => {
+                self.new_orders += 1;
+                self.rolled_back += u64::from(order.rolls_back);
+                self.lines += order.lines().len() as u64;
+                self.remote_lines += u64::from(order.remote_lines());
+            }
+            Input::Payment(payment) => {
+                self.payments += 1;
+                let remote = payment.customer_warehouse != payment.warehouse;
+                self.remote_payments += u64::from(remote);
+                self.payments_by_name += by_name(payment.customer);
+            }
+            Input::OrderStatus(status) => {
+                self.order_statuses += 1;
+                self.order_statuses_by_name += by_name(status.customer);
+            }
+            Input::Delivery(_) => {
+                self.deliveries += 1;
+                let skipped = matches!(
+                    outcome,
+                    Outcome::Delivered {
+                        skipped_districts: 1..
+                    }
+                );
+                self.skipping_deliveries += u64::from(skipped);
+            }
+            Input::StockLevel(_) => {}
+        }
+    }
+
+    /// Adds the counts of another connection or interval.
+    pub fn merge(&mut self, other: &InputCounters) {
+        self.new_orders += other.new_orders;
+        self.rolled_back += other.rolled_back;
+        self.lines += other.lines;
+        self.remote_lines += other.remote_lines;
+        self.payments += other.payments;
+        self.remote_payments += other.remote_payments;
+        self.payments_by_name += other.payments_by_name;
+        self.order_statuses += other.order_statuses;
+        self.order_statuses_by_name += other.order_statuses_by_name;
+        self.deliveries += other.deliveries;
+        self.skipping_deliveries += other.skipping_deliveries;
+    }
+
+    /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote, so those are left out.
+    #[must_use]
+    pub fn shares(&self, warehouses: Warehouses) -> Vec<InputShare> {
+        let mut shares = vec![
+            share(
+                "rollback_share",
+                "new orders rolled back",
+                self.rolled_back,
+                self.new_orders,
+                0.01,
+                0.001,
+            ),
+            self.lines_per_order(),
+            share(
+                "payment_by_name_share",
+                "payments by last name",
+                self.payments_by_name,
+                self.payments,
+                0.60,
+                0.03,
+            ),
+            share(
+                "order_status_by_name_share",
+                "order status by last name",
+                self.order_statuses_by_name,
+                self.order_statuses,
+                0.60,
+                0.03,
+            ),
+            self.skipped_deliveries(),
+        ];
+        if warehouses.0 > 1 {
+            shares.push(share(
+                "remote_line_share",
+                "remote order lines",
+                self.remote_lines,
+                self.lines,
+                0.01,
+                0.0005,
+            ));
+            shares.push(share(
+                "remote_payment_share",
+                "remote payments",
+                self.remote_payments,
+                self.payments,
+                0.15,
+                0.01,
+            ));
+        }
+        shares
+    }
+
+    /// Uniform over 5..=15: mean 10, variance 10.
+    fn lines_per_order(&self) -> InputShare {
+        let spread = SPREAD * (10.0 / self.new_orders.max(1) as f64).sqrt();
+        InputShare {
+            name: "lines_per_order",
+            title: "lines per order",
+            is_average: true,
+            hits: self.lines,
+            trials: self.new_orders,
+            allowed: (9.5, 10.5),
+            chance: (10.0 - spread, 10.0 + spread),
+        }
+    }
+
+    /// Clause 5.5.1.6: at most 1 % of the Deliveries, or one. Chance plays no part: the queue of open orders does.
+    fn skipped_deliveries(&self) -> InputShare {
+        let trials = self.deliveries;
+        let most = (1.0 / trials.max(1) as f64).max(0.01);
+        InputShare {
+            name: "skipped_delivery_share",
+            title: "deliveries with skipped districts",
+            is_average: false,
+            hits: self.skipping_deliveries,
+            trials,
+            allowed: (0.0, most),
+            chance: (0.0, most),
+        }
+    }
+}
+
+/// A share that is `expected` by the clause, allowed to be off by `tolerance`.
+fn share(
+    name: &'static str,
+    title: &'static str,
+    hits: u64,
+    trials: u64,
+    expected: f64,
+    tolerance: f64,
+) -> InputShare {
+    let spread = SPREAD * (expected * (1.0 - expected) / trials.max(1) as f64).sqrt();
+    InputShare {
+        name,
+        title,
+        is_average: false,
+        hits,
+        trials,
+        allowed: (expected - tolerance, expected + tolerance),
+        chance: ((expected - spread).max(0.0), (expected + spread).min(1.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::InputSource;
+    use crate::random::RunConstants;
+    use base::Random;
+
+    fn counted(warehouses: u32, transactions: u32) -> InputCounters {
+        let mut counters = InputCounters::default();
+        for connection in 0..4 {
+            let random = Random::new(11, &[connection]);
+            let constants = RunConstants::for_run(Some(7), 11);
+            let mut source = InputSource::new(random, constants, Warehouses(warehouses), None);
+            let mut own = InputCounters::default();
+            for _ in 0..transactions / 4 {
+                own.add(&source.next_input(), Outcome::Committed);
+            }
+            counters.merge(&own);
+        }
+        counters
+    }
+
+    #[test]
+    fn a_long_run_lies_in_every_band() {
+        let counters = counted(10, 2_000_000);
+        for share in counters.shares(Warehouses(10)) {
+            let value = share.value().unwrap();
+            assert!(
+                value >= share.allowed.0 && value <= share.allowed.1,
+                "{share:?}"
+            );
+            assert!(
+                value >= share.chance.0 && value <= share.chance.1,
+                "{share:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn short_runs_lie_in_the_chance_spread() {
+        let shares = counted(10, 2_000).shares(Warehouses(10));
+        assert!(shares.iter().all(|share| {
+            share
+                .value()
+                .is_some_and(|v| v >= share.chance.0 && v <= share.chance.1)
+        }));
+        let rollbacks = shares
+            .iter()
+            .find(|share| share.name == "rollback_share")
+            .unwrap();
+        assert!(
+            rollbacks.chance.1 > rollbacks.allowed.1,
+            "the band is narrower than chance"
+        );
+    }
+
+    #[test]
+    fn one_warehouse_has_no_remote_counters() {
+        let names: Vec<_> = counted(1, 400)
+            .shares(Warehouses(1))
+            .iter()
+            .map(|s| s.name)
+            .collect();
+        assert!(
+            !names.iter().any(|name| name.starts_with("remote")),
+            "{names:?}"
+        );
+        assert_eq!(
+            InputCounters::default().shares(Warehouses(1))[0].value(),
+            None
+        );
+    }
+}

@@ -1,0 +1,346 @@
+//! What a schema holds: our tables `mydyno_meta` and `mydyno_load`, and the question whether this is a database to run on.
+//!
+//! `mydyno_meta` says what was loaded, one row per fact, `mydyno_load` which chunks of it are there: its row is written in
+//! the transaction that holds the chunk, so a load that was killed goes on with what is missing. A database that
+//! tpcc-mysql loaded has neither and is taken as it is.
+
+use crate::population::{ChunkSummary, Population};
+use crate::random::Constants;
+use crate::schema::Table;
+use crate::{Chunk, population};
+use base::{Session, SessionError, Warehouses};
+use std::collections::BTreeMap;
+
+/// Version of schema and population rules. A database of another version is loaded anew.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const META: &str = "mydyno_meta";
+const LOAD: &str = "mydyno_load";
+
+/// DDL of our own tables.
+pub const CREATE_META_SQL: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS mydyno_meta (name VARCHAR(40) NOT NULL PRIMARY KEY, value VARCHAR(200) NOT NULL) \
+     ENGINE=InnoDB DEFAULT CHARSET=latin1",
+    "CREATE TABLE IF NOT EXISTS mydyno_load (table_name VARCHAR(20) NOT NULL, w_id INT NOT NULL, row_count BIGINT NOT \
+     NULL, checksum BIGINT UNSIGNED NOT NULL, PRIMARY KEY (table_name, w_id)) ENGINE=InnoDB DEFAULT CHARSET=latin1",
+];
+
+/// What `mydyno_meta` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta {
+    pub population: Population,
+    pub foreign_keys: bool,
+    /// All chunks are loaded and all indexes built.
+    pub complete: bool,
+}
+
+/// What a schema holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// No table at all.
+    Empty,
+    /// Tables, but not those of TPC-C; `missing` are those that it lacks.
+    Other {
+        tables: Vec<String>,
+        missing: Vec<&'static str>,
+    },
+    /// Loaded by mydyno, wholly or in part.
+    Ours(Meta),
+    /// All nine tables, made by another tool.
+    Foreign { warehouses: Warehouses },
+}
+
+/// A database that transactions can run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Database {
+    pub warehouses: Warehouses,
+    /// The load's constant for last names; unknown where another tool loaded it.
+    pub c_load: Option<u32>,
+    pub foreign_keys: bool,
+}
+
+/// Why a schema is no database to run on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InspectError {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error("no schema is selected; name one in the DSN (mysql://user@host/tpcc) or option file")]
+    NoSchema,
+    #[error("schema {schema:?} is empty; load it with `mydyno load`")]
+    Empty { schema: String },
+    #[error(
+        "schema {schema:?} is not a TPC-C database: it lacks {}; name the right schema, or load one with `mydyno load`",
+        missing.join(", ")
+    )]
+    NotTpcc {
+        schema: String,
+        missing: Vec<&'static str>,
+    },
+    #[error(
+        "schema {schema:?} is half loaded ({chunks} of {wanted} chunks); the same `mydyno load` ({warehouses} \
+         warehouses, seed {seed}) continues it, `mydyno load --force` starts anew"
+    )]
+    HalfLoaded {
+        schema: String,
+        chunks: u64,
+        wanted: u64,
+        warehouses: Warehouses,
+        seed: u64,
+    },
+    #[error(
+        "{table}.mydyno_meta holds no usable {name}; the table was changed by hand: load anew with `mydyno load --force`"
+    )]
+    BadMeta { table: String, name: &'static str },
+    #[error(
+        "schema {schema:?} holds {have} warehouses, but {wanted} were asked for; ask for at most {have}, or load \
+         {wanted}"
+    )]
+    TooFewWarehouses {
+        schema: String,
+        have: Warehouses,
+        wanted: Warehouses,
+    },
+}
+
+/// The name of the schema that the session uses.
+///
+/// # Errors
+/// [`InspectError::NoSchema`], [`InspectError::Session`].
+pub async fn schema_name<S: Session>(session: &mut S) -> Result<String, InspectError> {
+    let answer = session.query("SELECT DATABASE()").await?;
+    match answer.row(0) {
+        Some(row) if !row.is_null(0) => Ok(row.text(0)),
+        _ => Err(InspectError::NoSchema),
+    }
+}
+
+/// What the session's schema holds.
+///
+/// # Errors
+/// [`InspectError::NoSchema`], [`InspectError::BadMeta`], [`InspectError::Session`].
+pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectError> {
+    let schema = schema_name(session).await?;
+    let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
+    let answer = session.query(sql).await?;
+    let tables: Vec<String> = answer.rows().map(|row| row.text(0)).collect();
+    let has = |name: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(name));
+    if has(META) {
+        return read_meta(session, &schema).await.map(Contents::Ours);
+    }
+    let missing: Vec<&'static str> = Table::ALL
+        .iter()
+        .map(|table| table.name())
+        .filter(|name| !has(name))
+        .collect();
+    match (tables.is_empty(), missing.is_empty()) {
+        (true, _) => Ok(Contents::Empty),
+        (false, false) => Ok(Contents::Other { tables, missing }),
+        (false, true) => {
+            // Warehouses are numbered from 1 without gaps, and tpcc_start's -w says how many are used.
+            let answer = session.query("SELECT COUNT(*) FROM warehouse").await?;
+            let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
+            Ok(Contents::Foreign {
+                warehouses: Warehouses(u32::try_from(count).unwrap_or(0)),
+            })
+        }
+    }
+}
+
+/// The database that the session's schema holds, with at least `wanted` warehouses where a number is asked for.
+///
+/// # Errors
+/// Any [`InspectError`], each with what to do.
+pub async fn inspect<S: Session>(
+    session: &mut S,
+    wanted: Option<Warehouses>,
+) -> Result<Database, InspectError> {
+    let schema = schema_name(session).await?;
+    let database = match contents(session).await? {
+        Contents::Empty => return Err(InspectError::Empty { schema }),
+        Contents::Other { missing, .. } => return Err(InspectError::NotTpcc { schema, missing }),
+        Contents::Ours(meta) if !meta.complete => {
+            let chunks = loaded_chunks(session).await?.len() as u64;
+            let Population {
+                warehouses, seed, ..
+            } = meta.population;
+            let wanted = meta.population.chunks().count() as u64;
+            return Err(InspectError::HalfLoaded {
+                schema,
+                chunks,
+                wanted,
+                warehouses,
+                seed,
+            });
+        }
+        Contents::Ours(meta) => Database {
+            warehouses: meta.population.warehouses,
+            c_load: Some(meta.population.constants.c_last),
+            foreign_keys: meta.foreign_keys,
+        },
+        Contents::Foreign {
+            warehouses: Warehouses(0),
+        } => {
+            return Err(InspectError::Empty { schema });
+        }
+        Contents::Foreign { warehouses } => Database {
+            warehouses,
+            c_load: None,
+            foreign_keys: has_foreign_keys(session).await?,
+        },
+    };
+    match wanted {
+        Some(wanted) if wanted > database.warehouses => Err(InspectError::TooFewWarehouses {
+            schema,
+            have: database.warehouses,
+            wanted,
+        }),
+        _ => Ok(database),
+    }
+}
+
+async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
+    let sql = "SELECT COUNT(*) FROM information_schema.referential_constraints \
+               WHERE constraint_schema = DATABASE() AND table_name = 'order_line'";
+    let answer = session.query(sql).await?;
+    Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
+}
+
+async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, InspectError> {
+    let answer = session.query("SELECT name, value FROM mydyno_meta").await?;
+    let facts: BTreeMap<String, String> = answer
+        .rows()
+        .map(|row| (row.text(0), row.text(1)))
+        .collect();
+    let number = |name: &'static str| -> Result<u64, InspectError> {
+        let bad = || InspectError::BadMeta {
+            table: schema.to_owned(),
+            name,
+        };
+        facts
+            .get(name)
+            .and_then(|value| value.parse().ok())
+            .ok_or_else(bad)
+    };
+    let small = |name: &'static str| -> Result<u32, InspectError> {
+        let bad = |_| InspectError::BadMeta {
+            table: schema.to_owned(),
+            name,
+        };
+        number(name).and_then(|value| u32::try_from(value).map_err(bad))
+    };
+    if small("schema_version")? != SCHEMA_VERSION {
+        return Err(InspectError::BadMeta {
+            table: schema.to_owned(),
+            name: "schema_version",
+        });
+    }
+    Ok(Meta {
+        population: Population {
+            seed: number("seed")?,
+            constants: Constants {
+                c_last: small("c_load")?,
+            },
+            warehouses: Warehouses(small("warehouses")?),
+        },
+        foreign_keys: number("foreign_keys")? != 0,
+        complete: number("complete")? != 0,
+    })
+}
+
+/// Writes what is being loaded; not complete yet.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn write_meta<S: Session>(
+    session: &mut S,
+    population: &Population,
+    foreign_keys: bool,
+) -> Result<(), SessionError> {
+    let Population {
+        seed,
+        constants,
+        warehouses,
+    } = population;
+    let sql = format!(
+        "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
+         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('complete', '0'), ('mydyno_version', '{}')",
+        constants.c_last,
+        u8::from(foreign_keys),
+        env!("CARGO_PKG_VERSION"),
+    );
+    session.query(&sql).await.map(drop)
+}
+
+/// Marks the load as complete: rows, indexes and foreign keys are all there.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn mark_complete<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    session
+        .query("UPDATE mydyno_meta SET value = '1' WHERE name = 'complete'")
+        .await
+        .map(drop)
+}
+
+/// Marks a chunk as loaded, in the transaction that loads it.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn mark_chunk<S: Session>(
+    session: &mut S,
+    chunk: Chunk,
+    summary: ChunkSummary,
+) -> Result<(), SessionError> {
+    let sql = format!(
+        "INSERT INTO {LOAD} VALUES ('{}', {}, {}, {})",
+        chunk.table, chunk.warehouse, summary.rows, summary.checksum
+    );
+    session.query(&sql).await.map(drop)
+}
+
+/// Rows and checksum of every chunk that is loaded.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn loaded_chunks<S: Session>(
+    session: &mut S,
+) -> Result<BTreeMap<Chunk, (u64, u64)>, SessionError> {
+    let sql = "SELECT table_name, w_id, row_count, CAST(checksum AS CHAR) FROM mydyno_load";
+    let answer = session.query(sql).await?;
+    let mut chunks = BTreeMap::new();
+    for row in answer.rows() {
+        let Some(table) = Table::from_name(&row.text(0)) else {
+            continue;
+        };
+        let warehouse = u32::try_from(row.int(1)?).unwrap_or(0);
+        let rows = u64::try_from(row.int(2)?).unwrap_or(0);
+        let checksum = row.text(3).parse().unwrap_or(0);
+        chunks.insert(Chunk { table, warehouse }, (rows, checksum));
+    }
+    Ok(chunks)
+}
+
+/// Rows and checksum of each table, as loaded.
+#[must_use]
+pub fn table_sums(chunks: &BTreeMap<Chunk, (u64, u64)>) -> Vec<(Table, u64, u64)> {
+    let of_table = |table| chunks.iter().filter(move |(chunk, _)| chunk.table == table);
+    Table::ALL
+        .into_iter()
+        .map(|table| {
+            let rows = of_table(table).map(|(_, (rows, _))| rows).sum();
+            let checksum = population::combine(of_table(table).map(|(_, (_, checksum))| *checksum));
+            (table, rows, checksum)
+        })
+        .collect()
+}
+
+/// Sum of `d_next_o_id`: its rise over a run is the number of new orders that committed.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn next_order_sum<S: Session>(session: &mut S) -> Result<i64, SessionError> {
+    let answer = session
+        .query("SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district")
+        .await?;
+    answer.row(0).map_or(Ok(0), |row| row.int(0))
+}
