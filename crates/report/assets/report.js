@@ -39,10 +39,10 @@
   const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
   function axis(extra) {
     return Object.assign({ stroke: () => css("--soft"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
-      grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, labelSize: 18, gap: 4 }, extra);
+      grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, labelSize: 20, gap: 4, labelGap: 2 }, extra);
   }
   function timeAxis(point) {
-    return axis({ label: "time from the start of the run", space: 60, incrs: timeSteps.filter((s) => s >= point || s >= 1),
+    return axis({ label: "time from the start of the run", space: 60, size: 26, incrs: timeSteps.filter((s) => s >= point || s >= 1),
       values: (u, splits) => { const span = u.scales.x.max - u.scales.x.min;
         return splits.map((v) => span <= 180 ? clock(v, span) + " s" : clock(v, span)); } });
   }
@@ -143,7 +143,7 @@
       axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog)],
       series: [{}].concat(chart.lines.map((line) => ({
         label: line.name, stroke: () => css(line.color), width: line.width || 1.6, dash: line.dash, show: line.show !== false,
-        spanGaps: true, points: { show: chart.points || few, size: few ? 5 : 4 },
+        spanGaps: true, points: { show: chart.points === undefined ? few : chart.points, size: 5 },
         ...(line.fill ? { fill: () => css(line.color) + "1f" } : {}),
         ...(line.paths ? { paths: line.paths } : {}),
       }))),
@@ -223,9 +223,9 @@
           ...(kind === "tail" ? {} : { paths: uPlot.paths.stepped({ align: -1 }) }) };
       });
       if (kind === "tail") draw(figure, { x, lines, xName: "percentile", unit: "ms", at: percentile, points: false, height: 270, yLabel: "response time (ms)", yLog: true,
-        xScale: { distr: 3 }, xAxis: axis({ label: "share of transactions at or below", space: 52, splits: (u, i, min, max) => logSplits(min, max, 0).filter((v) => v >= 1), filter: (u, s) => s, values: (u, s) => s.map(percentile) }) });
+        xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b * 1.3 : a * 10] }, xAxis: axis({ label: "share of transactions at or below", size: 26, splits: (u, i, min, max) => logSplits(min, max, 0).filter((v) => v >= 1), filter: (u, s) => s, values: (u, s) => s.map(percentile) }) });
       else draw(figure, { x, lines, xName: "response time up to", unit: "%", at: (v) => "up to " + number(v) + " ms", points: false, height: 270, yLabel: "share of transactions (%)", yLog: false,
-        xScale: { distr: 3 }, xAxis: axis({ label: "response time (ms)", space: 40, splits: (u, i, min, max) => logSplits(min, max, 8), filter: (u, s) => s, values: (u, s) => s.map(tick) }) });
+        xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b : a * 10] }, xAxis: axis({ label: "response time (ms)", size: 26, splits: (u, i, min, max) => logSplits(min, max, 8), filter: (u, s) => s, values: (u, s) => s.map(tick) }) });
     },
     connections(figure) {
       const sweep = data.connections, what = figure.dataset.what;
@@ -242,7 +242,7 @@
       draw(figure, { x, lines, points: true, xName: "connections", height: 290, unit: what === "nopm" ? "NOPM" : "ms", yLabel: what === "nopm" ? "new orders per minute (NOPM)" : "new-order response time (ms)",
         yLog: what !== "nopm", at: (v) => v + " connections", plugins: what === "nopm" ? [whiskers(lows, highs)] : [],
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
-        xAxis: axis({ label: wide ? "connections (logarithmic)" : "connections", splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
+        xAxis: axis({ label: wide ? "connections (logarithmic)" : "connections", size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
     },
   };
   function redraw(figure) { if (figure.offsetParent !== null) charts[figure.dataset.chart](figure); }

@@ -125,10 +125,10 @@ fn cost_tile(view: &LabView) -> Markup {
         .sum();
     html! {
         div {
-            div.name { "Cost of the driver" }
+            div.name { "Client CPU" }
             @match Repeated::of(&costs) {
                 Some(cost) => {
-                    div.value { (significant(cost.mean)) " " small { "µs CPU per statement" } }
+                    div.value { (significant(cost.mean)) " " small { "µs per statement" } }
                     div.detail { (significant(cpu_s)) " s in all windows, " (integer(retries)) " retries" }
                 }
                 None => { div.value { (NOT_AVAILABLE) } }
