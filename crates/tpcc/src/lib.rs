@@ -3,18 +3,21 @@
 //! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
 //! [`base::Session`].
 
+pub mod checks;
 pub mod counters;
 pub mod database;
+pub mod faults;
 pub mod input;
 pub mod population;
 pub mod random;
 pub mod schema;
 pub mod transactions;
 
+pub use checks::{CHECKS, Check, CheckResult, run_checks};
+pub use counters::{InputCounters, InputShare};
+pub use database::{Contents, Database, InspectError};
+pub use input::{Input, InputSource, Transaction};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
-pub use input::{Input, InputSource, Transaction};
 pub use transactions::{Failure, Outcome, PREPARED_STATEMENTS, Terminal};
-pub use counters::{InputCounters, InputShare};
-pub use database::{Contents, Database, InspectError};

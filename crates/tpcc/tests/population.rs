@@ -259,7 +259,7 @@ fn last_names_beyond_the_first_thousand_are_nurand_with_c_load() {
             .filter(|row| int(&row["c_id"]) > 1_000)
             .map(|row| {
                 let n = number[row["c_last"].as_bytes()];
-                ((n + 1_000 - c) % 1_000 & 255).count_ones()
+                (((n + 1_000 - c) % 1_000) & 255).count_ones()
             })
             .sum()
     };
