@@ -1,1 +1,22 @@
-//! drive
+//! Driving a database: connections that start together, transactions with their retries, response times per interval;
+//! and filling a database before that.
+//!
+//! The engine (`run`) knows clients that try operations, not databases; it is tested with clients that stall, fail and
+//! get lost. `tpcc` clients over a [`base::Session`] are one kind. A run has one dispatcher, the calling thread, which owns
+//! the schedule and all that is reported, and workers, each a thread that carries a share of the connections and
+//! reports by message.
+
+mod client;
+mod load;
+mod load_state;
+mod recorder;
+mod run;
+mod terminal_client;
+mod worker;
+
+pub use client::{Attempt, Client, Failed, FailureKind, Workload};
+pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
+pub use load_state::{Existing, Prepared, prepare};
+pub use recorder::{FailedTries, Interval, Phase, TransactionStats};
+pub use run::{Control, Event, RunError, RunOptions, RunReport, run};
+pub use terminal_client::TpccWorkload;

@@ -1,0 +1,636 @@
+//! Filling a database: chunks in parallel, each in one transaction with its mark, then indexes, then foreign keys.
+//!
+//! A table is loaded by one stream at a time as long as there are other tables to work on: rows arrive in primary-key
+//! order and streams do not meet in one index. Indexes of a table are built as soon as its rows are complete, while
+//! other tables still load.
+
+use crate::load_state::{Existing, Prepared, create_missing, prepare};
+use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tpcc::database::{self, InspectError, Meta};
+use tpcc::schema::{self, Table};
+use tpcc::{Chunk, ChunkSummary, Population, population};
+
+/// What to load.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    pub warehouses: Warehouses,
+    pub seed: u64,
+    /// Connections that load at the same time.
+    pub threads: u32,
+    pub foreign_keys: bool,
+    /// Drop what mydyno loaded here before; load beside other tables.
+    pub force: bool,
+}
+
+/// How rows reach the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    LocalInfile,
+    /// Multi-row INSERTs, where the server does not allow LOAD DATA LOCAL.
+    Inserts,
+}
+
+/// How far a load has come.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadProgress {
+    /// Bytes of rows generated and sent, those of an earlier, killed load included.
+    pub bytes: u64,
+    pub bytes_total: u64,
+    /// Index builds done and to do, foreign keys counted as one.
+    pub steps: u32,
+    pub steps_total: u32,
+}
+
+/// What a load did.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    pub population: Population,
+    pub method: Method,
+    /// Rows and checksum of each table.
+    pub tables: Vec<(Table, u64, u64)>,
+    /// Bytes of rows sent by this call.
+    pub bytes: u64,
+    /// Chunks that an earlier, killed load had left complete.
+    pub chunks_found: usize,
+    pub duration: Duration,
+    /// CPU time of this process.
+    pub client_cpu_ns: u64,
+}
+
+/// Why a load did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("{0}")]
+    Connect(String),
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+    #[error("{what} failed: {error}; the same `mydyno load` continues where this one ended")]
+    Server { what: String, error: SessionError },
+    #[error("another load is at work on schema {schema:?}; wait for it, or end it")]
+    Locked { schema: String },
+    #[error("schema {schema:?} is not empty: it holds {what}; use another schema, or --force")]
+    NotEmpty { schema: String, what: String },
+    #[error(
+        "schema {schema:?} holds TPC-C tables that mydyno did not make, and mydyno drops only its own; drop them \
+         yourself or use another schema"
+    )]
+    NotOurs { schema: String },
+    #[error(
+        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}); continue it with \
+         these, or use --force to start anew",
+        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }
+    )]
+    OtherLoad { schema: String, meta: Box<Meta> },
+    #[error("the server is read-only: {error}; switch read_only off or name another server")]
+    ReadOnly { error: SessionError },
+    #[error(
+        "{chunk_table} of warehouse {warehouse}: {sent} rows were sent but {stored} stored; the table holds rows that \
+         mydyno did not load: use --force to start anew"
+    )]
+    RowsMissing {
+        chunk_table: Table,
+        warehouse: u32,
+        sent: u64,
+        stored: u64,
+    },
+    #[error("interrupted; the same `mydyno load` continues where this one ended")]
+    Interrupted,
+    #[error("a loading thread failed: {0}")]
+    Thread(std::io::Error),
+}
+
+impl LoadError {
+    /// What the shell is told.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            LoadError::Interrupted => Exit::Interrupted,
+            LoadError::Server {
+                error: SessionError::Lost(_),
+                ..
+            } => Exit::ServerFailed,
+            LoadError::Server { .. } | LoadError::RowsMissing { .. } | LoadError::Thread(_) => {
+                Exit::Failed
+            }
+            _ => Exit::Environment,
+        }
+    }
+}
+
+/// Loads a TPC-C database into the schema that `connect` names, which must exist. `stop` ends it early.
+///
+/// # Errors
+/// Any [`LoadError`]. What was loaded until then stays, and the same call continues it.
+pub fn load<C: Connect + Sync>(
+    connect: &C,
+    options: &LoadOptions,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport, LoadError> {
+    let started = Instant::now();
+    let cpu_before = crate::run::process_cpu_ns();
+    let keeper = block_on(open_prepared(connect, options))?;
+    let (mut keeper, prepared) = keeper;
+    let mut loaded = match &prepared.existing {
+        Existing::Nothing => BTreeMap::new(),
+        Existing::Part(chunks) => chunks.clone(),
+    };
+    let chunks_found = loaded.len();
+    let method = if prepared.local_infile {
+        Method::LocalInfile
+    } else {
+        Method::Inserts
+    };
+    let shared = Shared {
+        plan: Mutex::new(Plan::new(
+            &prepared.population,
+            options.foreign_keys,
+            &loaded,
+        )),
+        changed: Condvar::new(),
+        bytes: AtomicU64::new(0),
+        stop,
+        population: prepared.population,
+        method,
+    };
+    let found_bytes = loaded
+        .keys()
+        .map(|chunk| population::bytes_estimate(chunk.table))
+        .sum();
+    let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
+    loaded.extend(fresh);
+    block_on(finish(&mut keeper, options))?;
+    let bytes = shared.bytes.load(Ordering::Relaxed);
+    block_on(async {
+        C::close(keeper).await;
+        Ok(())
+    })?;
+    Ok(LoadReport {
+        population: prepared.population,
+        method,
+        tables: database::table_sums(&loaded),
+        bytes,
+        chunks_found,
+        duration: started.elapsed(),
+        client_cpu_ns: crate::run::process_cpu_ns().saturating_sub(cpu_before),
+    })
+}
+
+fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
+    reactor::block_on(future).map_err(LoadError::Thread)?
+}
+
+async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
+    connect
+        .connect()
+        .await
+        .map_err(|error| LoadError::Connect(error.to_string()))
+}
+
+/// The session that holds the lock of the load, and what it found.
+async fn open_prepared<C: Connect>(
+    connect: &C,
+    options: &LoadOptions,
+) -> Result<(C::Session, Prepared), LoadError> {
+    let mut session = connect_to(connect).await?;
+    let prepared = prepare(&mut session, options).await?;
+    create_missing(&mut session)
+        .await
+        .map_err(|error| LoadError::Server {
+            what: "creating the tables".to_owned(),
+            error,
+        })?;
+    Ok((session, prepared))
+}
+
+type Loaded = BTreeMap<Chunk, (u64, u64)>;
+
+/// Runs the loading threads; this one reports their progress.
+fn load_all<C: Connect + Sync>(
+    connect: &C,
+    options: &LoadOptions,
+    shared: &Shared<'_>,
+    found_bytes: u64,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<Loaded, LoadError> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.threads.max(1))
+            .map(|_| scope.spawn(|| block_on(work(connect, shared))))
+            .collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            let guard = shared.plan();
+            let (guard, _) = shared
+                .changed
+                .wait_timeout(guard, Duration::from_millis(100))
+                .unwrap_or_else(PoisonError::into_inner);
+            let progress = LoadProgress {
+                bytes: found_bytes + shared.bytes.load(Ordering::Relaxed),
+                bytes_total: shared.population.bytes_estimate(),
+                steps: guard.steps_done,
+                steps_total: guard.steps_total,
+            };
+            drop(guard);
+            on_progress(progress);
+        }
+        let mut loaded = Loaded::new();
+        let mut failure = None;
+        for worker in workers {
+            match worker.join() {
+                Ok(Ok(chunks)) => loaded.extend(chunks),
+                Ok(Err(error)) => failure = Some(first_cause(failure, error)),
+                Err(_) => {
+                    let error = std::io::Error::other("it panicked");
+                    failure = Some(LoadError::Thread(error));
+                }
+            }
+        }
+        failure.map_or(Ok(loaded), Err)
+    })
+}
+
+/// One thread's failure interrupts the others: their interruption is not the cause.
+fn first_cause(known: Option<LoadError>, new: LoadError) -> LoadError {
+    match known {
+        Some(cause) if !matches!(cause, LoadError::Interrupted) => cause,
+        _ => new,
+    }
+}
+
+/// What is left to do.
+struct Plan {
+    chunks: BTreeMap<Table, VecDeque<Chunk>>,
+    /// Chunks under way, by table.
+    active: BTreeMap<Table, u32>,
+    /// Tables whose indexes wait for their rows.
+    indexes: BTreeMap<Table, String>,
+    failed: bool,
+    steps_done: u32,
+    steps_total: u32,
+}
+
+/// What a thread does next.
+enum Task {
+    Chunk(Chunk),
+    Indexes(Table, String),
+}
+
+/// The order in which tables are begun: those whose indexes take longest first, so that they overlap with other rows.
+const ORDER: [Table; 9] = [
+    Table::OrderLine,
+    Table::Stock,
+    Table::Customer,
+    Table::History,
+    Table::Orders,
+    Table::NewOrders,
+    Table::Item,
+    Table::District,
+    Table::Warehouse,
+];
+
+impl Plan {
+    fn new(population: &Population, foreign_keys: bool, loaded: &Loaded) -> Plan {
+        let mut chunks: BTreeMap<Table, VecDeque<Chunk>> = BTreeMap::new();
+        for chunk in population
+            .chunks()
+            .filter(|chunk| !loaded.contains_key(chunk))
+        {
+            chunks.entry(chunk.table).or_default().push_back(chunk);
+        }
+        let indexes: BTreeMap<Table, String> = Table::ALL
+            .into_iter()
+            .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
+            .collect();
+        let steps_total = indexes.len() as u32;
+        Plan {
+            chunks,
+            active: BTreeMap::new(),
+            indexes,
+            failed: false,
+            steps_done: 0,
+            steps_total,
+        }
+    }
+
+    fn is_loaded(&self, table: Table) -> bool {
+        self.chunks.get(&table).is_none_or(VecDeque::is_empty) && self.active_on(table) == 0
+    }
+
+    fn active_on(&self, table: Table) -> u32 {
+        self.active.get(&table).copied().unwrap_or(0)
+    }
+
+    fn next(&mut self) -> Option<Task> {
+        let ready = ORDER
+            .into_iter()
+            .find(|&table| self.indexes.contains_key(&table) && self.is_loaded(table));
+        if let Some((table, sql)) = ready.and_then(|table| self.indexes.remove_entry(&table)) {
+            return Some(Task::Indexes(table, sql));
+        }
+        let table = ORDER
+            .into_iter()
+            .filter(|table| {
+                self.chunks
+                    .get(table)
+                    .is_some_and(|chunks| !chunks.is_empty())
+            })
+            .min_by_key(|&table| self.active_on(table))?;
+        let chunk = self.chunks.get_mut(&table)?.pop_front()?;
+        *self.active.entry(table).or_default() += 1;
+        Some(Task::Chunk(chunk))
+    }
+
+    /// Nothing is left that a waiting thread could get.
+    fn is_over(&self) -> bool {
+        let idle = self.active.values().all(|&count| count == 0);
+        self.failed
+            || (idle && self.indexes.is_empty() && self.chunks.values().all(VecDeque::is_empty))
+    }
+}
+
+struct Shared<'a> {
+    plan: Mutex<Plan>,
+    changed: Condvar,
+    bytes: AtomicU64,
+    stop: &'a AtomicBool,
+    population: Population,
+    method: Method,
+}
+
+impl Shared<'_> {
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        // A plan is changed in steps that cannot fail halfway.
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for something to do; `None` where all is done or the load has failed.
+    fn next_task(&self) -> Option<Task> {
+        let mut plan = self.plan();
+        loop {
+            if plan.failed || self.stopped() {
+                return None;
+            }
+            if let Some(task) = plan.next() {
+                return Some(task);
+            }
+            if plan.is_over() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(plan, Duration::from_millis(200));
+            plan = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Plan)) {
+        change(&mut self.plan());
+        self.changed.notify_all();
+    }
+}
+
+async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
+    let result = do_tasks(connect, shared).await;
+    if result.is_err() {
+        shared.change(|plan| plan.failed = true);
+    }
+    result
+}
+
+async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
+    let mut session = connect_to(connect).await?;
+    let set = "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0";
+    let failed = |what: String| move |error| LoadError::Server { what, error };
+    session
+        .query(set)
+        .await
+        .map_err(failed("preparing a session".to_owned()))?;
+    let mut loaded = Loaded::new();
+    while let Some(task) = shared.next_task() {
+        match task {
+            Task::Chunk(chunk) => {
+                let summary = load_chunk(&mut session, shared, chunk).await?;
+                loaded.insert(chunk, (summary.rows, summary.checksum));
+                shared.change(|plan| *plan.active.entry(chunk.table).or_default() -= 1);
+            }
+            Task::Indexes(table, sql) => {
+                build_indexes(&mut session, table, &sql)
+                    .await
+                    .map_err(failed(format!("building the indexes of {table}")))?;
+                shared.change(|plan| plan.steps_done += 1);
+            }
+        }
+    }
+    C::close(session).await;
+    if shared.stopped() {
+        Err(LoadError::Interrupted)
+    } else {
+        Ok(loaded)
+    }
+}
+
+/// Loads a chunk and its mark in one transaction.
+async fn load_chunk<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<ChunkSummary, LoadError> {
+    let Chunk { table, warehouse } = chunk;
+    let failed = |error| LoadError::Server {
+        what: format!("loading {table} of warehouse {warehouse}"),
+        error,
+    };
+    let (stored, summary) = match shared.method {
+        Method::LocalInfile => load_local(session, shared, chunk).await.map_err(failed)?,
+        Method::Inserts => insert(session, shared, chunk).await.map_err(failed)?,
+    };
+    let Some(summary) = summary else {
+        session.query("ROLLBACK").await.map_err(failed)?;
+        return Err(LoadError::Interrupted);
+    };
+    if stored != summary.rows {
+        session.query("ROLLBACK").await.map_err(failed)?;
+        let sent = summary.rows;
+        return Err(LoadError::RowsMissing {
+            chunk_table: table,
+            warehouse,
+            sent,
+            stored,
+        });
+    }
+    database::mark_chunk(session, chunk, summary)
+        .await
+        .map_err(failed)?;
+    session.query("COMMIT").await.map_err(failed)?;
+    Ok(summary)
+}
+
+/// The rows of a chunk, counted as they go and cut off by a stop.
+struct Counted<'a> {
+    rows: population::Rows,
+    shared: &'a Shared<'a>,
+}
+
+impl RowSource for Counted<'_> {
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
+        let before = buffer.len();
+        let more = !self.shared.stopped() && self.rows.fill(buffer);
+        self.shared
+            .bytes
+            .fetch_add((buffer.len() - before) as u64, Ordering::Relaxed);
+        more
+    }
+}
+
+async fn load_local<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<(u64, Option<ChunkSummary>), SessionError> {
+    let mut source = Counted {
+        rows: shared.population.rows(chunk),
+        shared,
+    };
+    let stored = session
+        .load_local(&schema::load_sql(chunk.table), &mut source)
+        .await?;
+    Ok((stored, source.rows.finished()))
+}
+
+async fn insert<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<(u64, Option<ChunkSummary>), SessionError> {
+    let mut inserts = shared.population.inserts(chunk);
+    let mut stored = 0;
+    let mut counted = 0;
+    while !shared.stopped()
+        && let Some(statement) = inserts.next_statement()
+    {
+        stored += session.query(statement).await?.affected_rows;
+        let bytes = inserts.bytes();
+        shared.bytes.fetch_add(bytes - counted, Ordering::Relaxed);
+        counted = bytes;
+    }
+    Ok((stored, inserts.finished()))
+}
+
+/// Builds the indexes of a table; a killed load may have built them.
+async fn build_indexes<S: Session>(
+    session: &mut S,
+    table: Table,
+    sql: &str,
+) -> Result<(), SessionError> {
+    const DUPLICATE_KEY_NAME: u16 = 1061;
+    match session.query(sql).await {
+        Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => {}
+        other => drop(other?),
+    }
+    // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
+    session
+        .query(&format!("ANALYZE TABLE {table}"))
+        .await
+        .map(drop)
+}
+
+/// After all rows and indexes: foreign keys, and the mark that all is there.
+async fn finish<S: Session>(session: &mut S, options: &LoadOptions) -> Result<(), LoadError> {
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        move |error| LoadError::Server { what, error }
+    };
+    session
+        .query("SET SESSION foreign_key_checks = 0")
+        .await
+        .map_err(failed("preparing a session"))?;
+    if options.foreign_keys {
+        let sql = "SELECT table_name FROM information_schema.referential_constraints \
+                   WHERE constraint_schema = DATABASE()";
+        let answer = session
+            .query(sql)
+            .await
+            .map_err(failed("reading the foreign keys"))?;
+        let present: BTreeSet<String> = answer.rows().map(|row| row.text(0)).collect();
+        for table in Table::ALL {
+            let sql = schema::foreign_keys_sql(table).filter(|_| !present.contains(table.name()));
+            if let Some(sql) = sql {
+                let what = format!("adding the foreign keys of {table}");
+                session.query(&sql).await.map_err(failed(&what))?;
+            }
+        }
+    }
+    database::mark_complete(session)
+        .await
+        .map_err(failed("marking the load complete"))?;
+    session
+        .query("COMMIT")
+        .await
+        .map(drop)
+        .map_err(failed("marking the load complete"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(plan: &mut Plan) -> Vec<String> {
+        let mut seen = Vec::new();
+        while let Some(task) = plan.next() {
+            match task {
+                Task::Chunk(chunk) => {
+                    seen.push(format!("{} {}", chunk.table, chunk.warehouse));
+                    *plan.active.get_mut(&chunk.table).unwrap() -= 1;
+                }
+                Task::Indexes(table, _) => seen.push(format!("index {table}")),
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn indexes_follow_their_rows_and_everything_is_done_once() {
+        let population = Population::new(1, Warehouses(2));
+        let mut plan = Plan::new(&population, true, &Loaded::new());
+        let seen = drain(&mut plan);
+        assert_eq!(
+            seen[..3],
+            ["order_line 1", "order_line 2", "index order_line"]
+        );
+        // 2 x 8 chunks, the items, five tables with indexes.
+        assert_eq!(seen.len(), 22);
+        assert!(plan.is_over());
+    }
+
+    #[test]
+    fn a_second_stream_takes_another_table() {
+        let population = Population::new(1, Warehouses(2));
+        let mut plan = Plan::new(&population, true, &Loaded::new());
+        let tables: Vec<Table> = (0..3)
+            .map(|_| match plan.next() {
+                Some(Task::Chunk(chunk)) => chunk.table,
+                _ => panic!("a chunk comes first"),
+            })
+            .collect();
+        assert_eq!(tables, [Table::OrderLine, Table::Stock, Table::Customer]);
+        assert!(!plan.is_over());
+    }
+
+    #[test]
+    fn a_killed_load_goes_on_with_what_is_missing() {
+        let population = Population::new(1, Warehouses(1));
+        let loaded: Loaded = population
+            .chunks()
+            .filter(|chunk| chunk.table != Table::History)
+            .map(|chunk| (chunk, (0, 0)))
+            .collect();
+        let seen = drain(&mut Plan::new(&population, false, &loaded));
+        assert_eq!(seen, ["index customer", "index orders", "history 1"]);
+    }
+}

@@ -1,0 +1,395 @@
+//! Counts and response times, interval by interval, on the worker that makes them. Nothing is shared until an interval is
+//! over, then it is sent whole.
+
+use crate::client::{Attempt, Failed, FailureKind};
+use crate::run::Schedule;
+use base::limits;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use tpcc::{InputCounters, Transaction};
+
+/// Part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Warmup,
+    Window,
+    /// After the window, until the last transaction has ended.
+    Drain,
+}
+
+/// One transaction type in one interval.
+#[derive(Clone, Debug)]
+pub struct TransactionStats {
+    pub committed: u64,
+    /// Deliberate rollbacks.
+    pub rolled_back: u64,
+    pub deadlocks: u64,
+    pub lock_wait_timeouts: u64,
+    pub other_retries: u64,
+    /// Transactions given up.
+    pub errors: u64,
+    /// Response times in ns of what ended well, from the first try to the end of the last.
+    pub latency: Histogram<u64>,
+    pub latency_sum_ns: u64,
+    pub latency_max_ns: u64,
+    /// Response times that the histogram cannot hold.
+    pub latency_out_of_bounds: u64,
+}
+
+/// Response times from 1 us, below which no server answers, at three digits. Fixed bounds: no resize on the hot path.
+fn latency_histogram() -> Histogram<u64> {
+    const LOWEST_NS: u64 = 1_000;
+    const HIGHEST_NS: u64 = limits::LATENCY_MAX.as_nanos() as u64;
+    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3)
+        .expect("1 us and 1 h are in order and 3 digits are supported")
+}
+
+impl Default for TransactionStats {
+    fn default() -> Self {
+        TransactionStats {
+            committed: 0,
+            rolled_back: 0,
+            deadlocks: 0,
+            lock_wait_timeouts: 0,
+            other_retries: 0,
+            errors: 0,
+            latency: latency_histogram(),
+            latency_sum_ns: 0,
+            latency_max_ns: 0,
+            latency_out_of_bounds: 0,
+        }
+    }
+}
+
+impl TransactionStats {
+    fn record_latency(&mut self, latency_ns: u64) {
+        self.latency_sum_ns += latency_ns;
+        self.latency_max_ns = self.latency_max_ns.max(latency_ns);
+        if self.latency.record(latency_ns).is_err() {
+            self.latency_out_of_bounds += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &TransactionStats) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.deadlocks += other.deadlocks;
+        self.lock_wait_timeouts += other.lock_wait_timeouts;
+        self.other_retries += other.other_retries;
+        self.errors += other.errors;
+        self.latency
+            .add(&other.latency)
+            .expect("both histograms have the bounds of latency_histogram");
+        self.latency_sum_ns += other.latency_sum_ns;
+        self.latency_max_ns = self.latency_max_ns.max(other.latency_max_ns);
+        self.latency_out_of_bounds += other.latency_out_of_bounds;
+    }
+
+    /// What ended well: committed and deliberately rolled back.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.committed + self.rolled_back
+    }
+}
+
+/// What happened between two moments of a run.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    pub phase: Phase,
+    /// From the start of the run.
+    pub start_offset_ns: u64,
+    pub end_offset_ns: u64,
+    /// By [`Transaction::index`].
+    pub transactions: [TransactionStats; 5],
+    pub statements: u64,
+    pub inputs: InputCounters,
+}
+
+impl Interval {
+    fn new(phase: Phase, start_offset_ns: u64, end_offset_ns: u64) -> Interval {
+        Interval {
+            phase,
+            start_offset_ns,
+            end_offset_ns,
+            transactions: std::array::from_fn(|_| TransactionStats::default()),
+            statements: 0,
+            inputs: InputCounters::default(),
+        }
+    }
+
+    /// The interval that begins at `start_ns`.
+    fn beginning(start_ns: u64, schedule: &Schedule) -> Interval {
+        let end_ns = schedule.end_ns();
+        if start_ns >= end_ns {
+            return Interval::new(Phase::Drain, start_ns, u64::MAX);
+        }
+        let (phase, phase_end) = if start_ns < schedule.warmup_ns {
+            (Phase::Warmup, schedule.warmup_ns)
+        } else {
+            (Phase::Window, u64::MAX)
+        };
+        Interval::new(
+            phase,
+            start_ns,
+            (start_ns + schedule.interval_ns).min(phase_end),
+        )
+    }
+
+    /// Adds another worker's share of the same interval.
+    pub(crate) fn merge(&mut self, other: &Interval) {
+        self.end_offset_ns = self.end_offset_ns.max(other.end_offset_ns);
+        for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
+            mine.merge(theirs);
+        }
+        self.statements += other.statements;
+        self.inputs.merge(&other.inputs);
+    }
+}
+
+/// Failed tries of one transaction type with one error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedTries {
+    pub occurrences: u64,
+    pub first_message: String,
+}
+
+/// What a worker counts over the whole run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) committed: [u64; 5],
+    pub(crate) in_doubt: [u64; 5],
+    pub(crate) errors: u64,
+    pub(crate) reconnects: u64,
+    pub(crate) failed_tries: BTreeMap<(Transaction, String), FailedTries>,
+}
+
+impl Totals {
+    pub(crate) fn merge(&mut self, other: Totals) {
+        for index in 0..5 {
+            self.committed[index] += other.committed[index];
+            self.in_doubt[index] += other.in_doubt[index];
+        }
+        self.errors += other.errors;
+        self.reconnects += other.reconnects;
+        for (key, theirs) in other.failed_tries {
+            self.failed_tries
+                .entry(key)
+                .and_modify(|mine| mine.occurrences += theirs.occurrences)
+                .or_insert(theirs);
+        }
+    }
+}
+
+/// The recorder of one worker.
+pub(crate) struct Recorder {
+    current: Interval,
+    finished: Vec<Interval>,
+    pub(crate) totals: Totals,
+}
+
+impl Recorder {
+    pub(crate) fn new(schedule: &Schedule) -> Recorder {
+        let current = Interval::beginning(0, schedule);
+        Recorder {
+            current,
+            finished: Vec::new(),
+            totals: Totals::default(),
+        }
+    }
+
+    /// When the interval under way ends.
+    pub(crate) fn current_end_ns(&self, schedule: &Schedule) -> u64 {
+        match self.current.phase {
+            Phase::Drain => u64::MAX,
+            _ => self.current.end_offset_ns.min(schedule.end_ns()),
+        }
+    }
+
+    /// Closes every interval that is over at `now_ns`.
+    pub(crate) fn advance(&mut self, now_ns: u64, schedule: &Schedule) {
+        while self.current_end_ns(schedule) <= now_ns {
+            let end = self.current_end_ns(schedule);
+            let next = Interval::beginning(end, schedule);
+            let mut over = std::mem::replace(&mut self.current, next);
+            over.end_offset_ns = end;
+            self.finished.push(over);
+        }
+    }
+
+    /// Intervals that are over and not yet taken.
+    pub(crate) fn take_finished(&mut self) -> Vec<Interval> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// Closes the interval under way, which is the drain or, where the run is cut, any other.
+    pub(crate) fn finish(&mut self, now_ns: u64, schedule: &Schedule) -> Vec<Interval> {
+        self.advance(now_ns, schedule);
+        let mut last = std::mem::replace(
+            &mut self.current,
+            Interval::new(Phase::Drain, now_ns, now_ns),
+        );
+        last.end_offset_ns = now_ns.max(last.start_offset_ns);
+        self.finished.push(last);
+        self.take_finished()
+    }
+
+    /// A try that failed, whatever comes of its transaction.
+    pub(crate) fn failed_try(&mut self, transaction: Transaction, failed: &Failed) {
+        let stats = &mut self.current.transactions[transaction.index()];
+        match failed.kind {
+            FailureKind::Deadlock => stats.deadlocks += 1,
+            FailureKind::LockWaitTimeout => stats.lock_wait_timeouts += 1,
+            FailureKind::Conflict => stats.other_retries += 1,
+            FailureKind::Fatal => {}
+            FailureKind::Lost { in_doubt } => {
+                self.totals.in_doubt[transaction.index()] += u64::from(in_doubt);
+            }
+        }
+        self.totals
+            .failed_tries
+            .entry((transaction, failed.code.to_string()))
+            .or_insert_with(|| FailedTries {
+                occurrences: 0,
+                first_message: failed.message.clone(),
+            })
+            .occurrences += 1;
+    }
+
+    /// A transaction that was given up.
+    pub(crate) fn given_up(&mut self, transaction: Transaction) {
+        self.current.transactions[transaction.index()].errors += 1;
+        self.totals.errors += 1;
+    }
+
+    /// A transaction that ended well. It counts for its interval only where it began in the same phase: response times
+    /// are of transactions that lie inside the window as a whole (clause 5.4.2). Returns whether it was in the window.
+    pub(crate) fn ended_well(
+        &mut self,
+        transaction: Transaction,
+        how: &Attempt,
+        times: OperationTimes,
+        schedule: &Schedule,
+    ) -> Option<&mut InputCounters> {
+        let committed = u64::from(*how == Attempt::Committed);
+        self.totals.committed[transaction.index()] += committed;
+        let in_window = self.current.phase == Phase::Window;
+        if in_window && times.begin_ns < schedule.warmup_ns {
+            return None;
+        }
+        let stats = &mut self.current.transactions[transaction.index()];
+        stats.committed += committed;
+        stats.rolled_back += 1 - committed;
+        stats.record_latency(times.end_ns - times.begin_ns);
+        in_window.then_some(&mut self.current.inputs)
+    }
+
+    pub(crate) fn add_statements(&mut self, statements: u64) {
+        self.current.statements += statements;
+    }
+}
+
+/// Begin of the first try and end of the last, from the start of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OperationTimes {
+    pub(crate) begin_ns: u64,
+    pub(crate) end_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn schedule() -> Schedule {
+        Schedule::new(Instant::now(), 1_500, 4_000, 1_000)
+    }
+
+    fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) -> bool {
+        recorder.advance(end_ns, schedule);
+        let times = OperationTimes { begin_ns, end_ns };
+        recorder
+            .ended_well(Transaction::Payment, &Attempt::Committed, times, schedule)
+            .is_some()
+    }
+
+    #[test]
+    fn only_what_lies_inside_the_window_is_measured() {
+        let schedule = schedule();
+        let mut recorder = Recorder::new(&schedule);
+        assert!(!committed(&mut recorder, 0, 900, &schedule), "warm-up");
+        assert!(
+            !committed(&mut recorder, 1_400, 1_600, &schedule),
+            "straddles the start"
+        );
+        assert!(committed(&mut recorder, 1_600, 2_400, &schedule));
+        assert!(committed(&mut recorder, 2_400, 3_999, &schedule));
+        assert!(
+            !committed(&mut recorder, 3_999, 4_100, &schedule),
+            "straddles the end"
+        );
+        let intervals = recorder.finish(5_000, &schedule);
+        let seen: Vec<_> = intervals
+            .iter()
+            .map(|i| {
+                (
+                    i.phase,
+                    i.start_offset_ns,
+                    i.end_offset_ns,
+                    i.transactions[1].committed,
+                )
+            })
+            .collect();
+        use Phase::{Drain, Warmup, Window};
+        assert_eq!(
+            seen,
+            [
+                (Warmup, 0, 1_000, 1),
+                (Warmup, 1_000, 1_500, 0),
+                (Window, 1_500, 2_500, 1),
+                (Window, 2_500, 3_500, 0),
+                (Window, 3_500, 4_000, 1),
+                (Drain, 4_000, 5_000, 1),
+            ]
+        );
+        assert_eq!(recorder.totals.committed[1], 5);
+    }
+
+    #[test]
+    fn an_early_end_cuts_the_interval_under_way() {
+        let schedule = schedule();
+        let mut recorder = Recorder::new(&schedule);
+        recorder.advance(2_000, &schedule);
+        schedule.end_at(2_200);
+        let intervals = recorder.finish(2_300, &schedule);
+        let ends: Vec<_> = intervals
+            .iter()
+            .map(|i| (i.phase, i.end_offset_ns))
+            .collect();
+        use Phase::{Drain, Warmup, Window};
+        assert_eq!(
+            ends,
+            [
+                (Warmup, 1_000),
+                (Warmup, 1_500),
+                (Window, 2_200),
+                (Drain, 2_300)
+            ]
+        );
+    }
+
+    #[test]
+    fn latencies_are_nanoseconds_and_excess_is_counted() {
+        let mut stats = TransactionStats::default();
+        for ms in 1..=100u64 {
+            stats.record_latency(ms * 1_000_000);
+        }
+        let p95_ms = stats.latency.value_at_quantile(0.95) as f64 / 1e6;
+        assert!((p95_ms - 95.0).abs() < 0.2, "{p95_ms}");
+        stats.record_latency(u64::MAX / 4);
+        assert_eq!(stats.latency_out_of_bounds, 1);
+        let mut sum = TransactionStats::default();
+        sum.merge(&stats);
+        sum.merge(&stats);
+        assert_eq!((sum.latency.len(), sum.latency_out_of_bounds), (200, 2));
+    }
+}

@@ -1,0 +1,451 @@
+//! A run: open all connections, start them together, warm up, measure, let the last transactions end.
+
+use crate::client::{Failed, Workload};
+use crate::recorder::{FailedTries, Interval, Phase, Totals};
+use crate::worker::{self, Message};
+use base::{Exit, limits, now_utc_ns};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use tpcc::{InputCounters, Transaction};
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    pub connections: u32,
+    /// Threads that carry the connections; at least 1.
+    pub workers: u32,
+    pub warmup: Duration,
+    pub window: Duration,
+    pub interval: Duration,
+    pub seed: u64,
+}
+
+/// What a run tells while it goes on.
+pub enum Event<'a> {
+    /// All connections are open; the run starts now.
+    Started,
+    /// An interval is over on all workers. They come in order.
+    Interval(&'a Interval),
+    /// Some time has passed; comes at least ten times a second.
+    Tick { elapsed: Duration, total: Duration },
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    Continue,
+    /// End the window now and keep what was measured.
+    Stop,
+    /// End at once: the server is gone.
+    Abort(String),
+}
+
+/// What a run counted. Intervals were reported as they came.
+#[derive(Clone, Debug, Default)]
+pub struct RunReport {
+    pub window_started_utc_ns: i64,
+    pub window_ended_utc_ns: i64,
+    /// Length of the window by the monotonic clock; 0 where the run ended before it.
+    pub window_ns: u64,
+    /// The window was ended early.
+    pub interrupted: bool,
+    /// CPU time of this process over the window.
+    pub client_cpu_ns: u64,
+    /// Statements of the window.
+    pub statements: u64,
+    /// Inputs of the window.
+    pub inputs: InputCounters,
+    /// Committed transactions of the whole run, by [`Transaction::index`].
+    pub committed: [u64; 5],
+    /// Transactions of the whole run whose COMMIT had no answer.
+    pub in_doubt: [u64; 5],
+    /// Transactions of the whole run that were given up.
+    pub errors: u64,
+    pub reconnects: u64,
+    pub failed_tries: BTreeMap<(Transaction, String), FailedTries>,
+    /// Connections whose transaction did not end in time after the window, so that its fate is unknown.
+    pub abandoned: usize,
+    /// Why the run was ended before its time, where it was not the user.
+    pub aborted: Option<String>,
+}
+
+/// Why there was no run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("cannot open {connections} connections: {}", failed.message)]
+    Open { connections: u32, failed: Failed },
+    #[error("a worker thread failed: {0}; check the limits of open files and memory")]
+    Worker(std::io::Error),
+}
+
+impl RunError {
+    /// What the shell is told.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        Exit::Environment
+    }
+}
+
+/// The times of a run, in ns from its start, and the few facts that workers share.
+pub(crate) struct Schedule {
+    start: Instant,
+    pub(crate) warmup_ns: u64,
+    pub(crate) interval_ns: u64,
+    end_ns: AtomicU64,
+    aborted: AtomicBool,
+    connected: AtomicU32,
+}
+
+impl Schedule {
+    pub(crate) fn new(start: Instant, warmup_ns: u64, end_ns: u64, interval_ns: u64) -> Schedule {
+        Schedule {
+            start,
+            warmup_ns,
+            interval_ns: interval_ns.max(1),
+            end_ns: AtomicU64::new(end_ns),
+            aborted: AtomicBool::new(false),
+            connected: AtomicU32::new(0),
+        }
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        // 584 years fit.
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    pub(crate) fn instant(&self, at_ns: u64) -> Instant {
+        self.start + Duration::from_nanos(at_ns)
+    }
+
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.end_ns.load(Ordering::Relaxed)
+    }
+
+    /// Ends the window earlier.
+    pub(crate) fn end_at(&self, at_ns: u64) {
+        self.end_ns.fetch_min(at_ns, Ordering::Relaxed);
+    }
+
+    pub(crate) fn drain_end_ns(&self) -> u64 {
+        self.end_ns() + limits::DRAIN_TIMEOUT.as_nanos() as u64
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.now_ns() >= self.end_ns() || self.aborted()
+    }
+
+    pub(crate) fn abort(&self) {
+        self.aborted.store(true, Ordering::Relaxed);
+        self.end_at(self.now_ns());
+    }
+
+    pub(crate) fn aborted(&self) -> bool {
+        self.aborted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn connected(&self) {
+        self.connected.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn disconnected(&self) {
+        self.connected.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How long all connections together may stay lost before the server counts as gone.
+const ALL_LOST_TIMEOUT: Duration = Duration::from_secs(10);
+/// So many transactions given up and none committed: the run is pointless.
+const USELESS_ERRORS: u64 = 1_000;
+/// Time between two ticks.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs `workload` and reports to `on_event`, on this thread.
+///
+/// # Errors
+/// [`RunError`] where the connections cannot be opened. Whatever happens after the start is in the report.
+pub fn run<W: Workload>(
+    workload: &W,
+    options: &RunOptions,
+    on_event: &mut dyn FnMut(Event<'_>) -> Control,
+) -> Result<RunReport, RunError> {
+    let workers = options.workers.clamp(1, options.connections.max(1));
+    let (sender, messages) = channel();
+    thread::scope(|scope| {
+        let mut starts = Vec::new();
+        for worker in 0..workers {
+            let (start_sender, start) = channel();
+            starts.push(start_sender);
+            let sender = sender.clone();
+            let share = share_of(worker, workers, options.connections);
+            scope.spawn(move || worker::work(workload, share, options.seed, &sender, &start));
+        }
+        drop(sender);
+        wait_until_open(&messages, workers, options.connections)?;
+        Dispatcher::start(options, workers, &starts).dispatch(&messages, on_event)
+    })
+}
+
+fn share_of(worker: u32, workers: u32, connections: u32) -> Range<u32> {
+    let at = |n: u32| (u64::from(n) * u64::from(connections) / u64::from(workers)) as u32;
+    at(worker)..at(worker + 1)
+}
+
+fn wait_until_open(
+    messages: &Receiver<Message>,
+    workers: u32,
+    connections: u32,
+) -> Result<(), RunError> {
+    for _ in 0..workers {
+        match messages.recv() {
+            Ok(Message::OpenFailed(failed)) => {
+                return Err(RunError::Open {
+                    connections,
+                    failed,
+                });
+            }
+            Ok(Message::Broken(error)) => return Err(RunError::Worker(error)),
+            Ok(_) => {}
+            Err(_) => return Err(worker_gone()),
+        }
+    }
+    Ok(())
+}
+
+fn worker_gone() -> RunError {
+    RunError::Worker(std::io::Error::other("it ended without a word"))
+}
+
+/// CPU time of this process so far.
+pub(crate) fn process_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Where the window began and ended, on each clock.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    utc_ns: i64,
+    cpu_ns: u64,
+}
+
+impl Mark {
+    fn now() -> Mark {
+        Mark {
+            utc_ns: now_utc_ns(),
+            cpu_ns: process_cpu_ns(),
+        }
+    }
+}
+
+struct Dispatcher {
+    schedule: Arc<Schedule>,
+    workers: u32,
+    total: Duration,
+    /// Intervals that not all workers have reported, by phase and start, with the count of those that have.
+    open: BTreeMap<(Phase, u64), (u32, Interval)>,
+    report: RunReport,
+    totals: Totals,
+    finished: u32,
+    window_begin: Option<Mark>,
+    window_end: Option<Mark>,
+    last_connected: Instant,
+    completed_seen: u64,
+    errors_seen: u64,
+}
+
+impl Dispatcher {
+    fn start(options: &RunOptions, workers: u32, starts: &[Sender<Arc<Schedule>>]) -> Dispatcher {
+        let total = options.warmup + options.window;
+        let ns = |d: Duration| d.as_nanos() as u64;
+        let schedule = Arc::new(Schedule::new(
+            Instant::now(),
+            ns(options.warmup),
+            ns(total),
+            ns(options.interval),
+        ));
+        for start in starts {
+            // A worker that is gone has said so, or is found missing when its messages end.
+            let _ = start.send(Arc::clone(&schedule));
+        }
+        Dispatcher {
+            schedule,
+            workers,
+            total,
+            open: BTreeMap::new(),
+            report: RunReport::default(),
+            totals: Totals::default(),
+            finished: 0,
+            window_begin: None,
+            window_end: None,
+            last_connected: Instant::now(),
+            completed_seen: 0,
+            errors_seen: 0,
+        }
+    }
+
+    fn dispatch(
+        mut self,
+        messages: &Receiver<Message>,
+        on_event: &mut dyn FnMut(Event<'_>) -> Control,
+    ) -> Result<RunReport, RunError> {
+        self.obey(on_event(Event::Started));
+        let mut last_tick = Instant::now();
+        while self.finished < self.workers {
+            match messages.recv_timeout(self.until_next_mark().min(TICK)) {
+                Ok(message) => self.take(message, on_event)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
+            }
+            self.set_marks();
+            if last_tick.elapsed() >= TICK {
+                last_tick = Instant::now();
+                let elapsed = Duration::from_nanos(self.schedule.now_ns());
+                self.obey(on_event(Event::Tick {
+                    elapsed,
+                    total: self.total,
+                }));
+                self.look_for_hopelessness();
+            }
+        }
+        for (_, interval) in std::mem::take(&mut self.open).into_values() {
+            self.close(&interval, on_event);
+        }
+        Ok(self.into_report())
+    }
+
+    fn until_next_mark(&self) -> Duration {
+        let next = match (&self.window_begin, &self.window_end) {
+            (None, _) => self.schedule.warmup_ns.min(self.schedule.end_ns()),
+            (_, None) => self.schedule.end_ns(),
+            _ => u64::MAX,
+        };
+        Duration::from_nanos(next.saturating_sub(self.schedule.now_ns()))
+    }
+
+    fn set_marks(&mut self) {
+        let now_ns = self.schedule.now_ns();
+        let begins = now_ns >= self.schedule.warmup_ns;
+        if begins && self.window_begin.is_none() {
+            self.window_begin = Some(Mark::now());
+        }
+        if now_ns >= self.schedule.end_ns() && self.window_end.is_none() {
+            self.window_end = Some(Mark::now());
+        }
+    }
+
+    fn obey(&mut self, control: Control) {
+        match control {
+            Control::Continue => {}
+            Control::Stop => {
+                let now_ns = self.schedule.now_ns();
+                if now_ns < self.schedule.end_ns() {
+                    self.report.interrupted = true;
+                    self.schedule.end_at(now_ns);
+                }
+            }
+            Control::Abort(reason) => {
+                self.report.aborted.get_or_insert(reason);
+                self.schedule.abort();
+            }
+        }
+    }
+
+    /// Ends a run that cannot come to anything.
+    fn look_for_hopelessness(&mut self) {
+        if self.schedule.connected.load(Ordering::Relaxed) > 0 || self.schedule.is_over() {
+            self.last_connected = Instant::now();
+        }
+        if self.last_connected.elapsed() > ALL_LOST_TIMEOUT {
+            let seconds = ALL_LOST_TIMEOUT.as_secs();
+            self.obey(Control::Abort(format!(
+                "all connections are lost and none came back within {seconds} s"
+            )));
+        }
+        if self.errors_seen >= USELESS_ERRORS && self.completed_seen == 0 {
+            self.obey(Control::Abort(format!(
+                "every transaction fails ({} of them so far)",
+                self.errors_seen
+            )));
+        }
+    }
+
+    fn take(
+        &mut self,
+        message: Message,
+        on_event: &mut dyn FnMut(Event<'_>) -> Control,
+    ) -> Result<(), RunError> {
+        match message {
+            Message::Interval(interval) => self.collect(*interval, on_event),
+            Message::Finished { totals, abandoned } => {
+                self.totals.merge(totals);
+                self.report.abandoned += abandoned;
+                self.finished += 1;
+            }
+            Message::Broken(error) => {
+                self.schedule.abort();
+                return Err(RunError::Worker(error));
+            }
+            // Both belong to the opening, which is over.
+            Message::Ready | Message::OpenFailed(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Merges an interval with those of the other workers, and reports it once all have come.
+    fn collect(&mut self, interval: Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
+        // An early end may cut the workers' last intervals at slightly different moments: the drain is one for all.
+        let key = match interval.phase {
+            Phase::Drain => (Phase::Drain, 0),
+            phase => (phase, interval.start_offset_ns),
+        };
+        self.open
+            .entry(key)
+            .and_modify(|(count, merged)| {
+                *count += 1;
+                merged.merge(&interval);
+            })
+            .or_insert((1, interval));
+        while let Some(first) = self
+            .open
+            .first_entry()
+            .filter(|first| first.get().0 == self.workers)
+        {
+            let (_, whole) = first.remove();
+            self.close(&whole, on_event);
+        }
+    }
+
+    fn close(&mut self, interval: &Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
+        if interval.phase == Phase::Window {
+            self.report.window_ns += interval.end_offset_ns - interval.start_offset_ns;
+            self.report.statements += interval.statements;
+            self.report.inputs.merge(&interval.inputs);
+        }
+        for stats in &interval.transactions {
+            self.completed_seen += stats.completed();
+            self.errors_seen += stats.errors;
+        }
+        let control = on_event(Event::Interval(interval));
+        self.obey(control);
+    }
+
+    fn into_report(mut self) -> RunReport {
+        let end = self.window_end.unwrap_or_else(Mark::now);
+        let begin = self.window_begin.unwrap_or(end);
+        let totals = self.totals;
+        self.report.window_started_utc_ns = begin.utc_ns;
+        self.report.window_ended_utc_ns = end.utc_ns.max(begin.utc_ns);
+        self.report.client_cpu_ns = end.cpu_ns.saturating_sub(begin.cpu_ns);
+        self.report.committed = totals.committed;
+        self.report.in_doubt = totals.in_doubt;
+        self.report.errors = totals.errors;
+        self.report.reconnects = totals.reconnects;
+        self.report.failed_tries = totals.failed_tries;
+        self.report
+    }
+}

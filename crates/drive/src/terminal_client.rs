@@ -1,0 +1,159 @@
+//! TPC-C terminals as clients of the engine.
+
+use crate::client::{Attempt, Client, Failed, FailureKind, Workload};
+use base::{Connect, Random, SessionError, Warehouses};
+use std::borrow::Cow;
+use tpcc::transactions::{Failure, Outcome, Terminal};
+use tpcc::{Input, InputCounters, InputSource, RunConstants, Transaction};
+
+/// Workload `tpcc` in style `statements` over any kind of session.
+pub struct TpccWorkload<C> {
+    connect: C,
+    constants: RunConstants,
+    warehouses: Warehouses,
+    seed: u64,
+    /// Connections are bound to warehouses, in turn.
+    home: bool,
+}
+
+/// The random stream of inputs; pauses have another.
+const INPUTS: u64 = 1;
+/// ER_CHECKREAD: MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
+const ER_CHECKREAD: u16 = 1020;
+
+impl<C: Connect + Sync> TpccWorkload<C> {
+    /// Terminals on the database that `connect` reaches. `constants` must be legal beside those of its population
+    /// (clause 2.1.6.1).
+    #[must_use]
+    pub fn new(
+        connect: C,
+        constants: RunConstants,
+        warehouses: Warehouses,
+        seed: u64,
+        home: bool,
+    ) -> TpccWorkload<C> {
+        TpccWorkload {
+            connect,
+            constants,
+            warehouses,
+            seed,
+            home,
+        }
+    }
+}
+
+impl<C: Connect + Sync> Workload for TpccWorkload<C> {
+    type Client = TerminalClient<C>;
+
+    async fn open(&self, connection: u32) -> Result<TerminalClient<C>, Failed> {
+        let session = self.connect.connect().await.map_err(|error| Failed {
+            kind: match C::may_pass(&error) {
+                true => FailureKind::Lost { in_doubt: false },
+                false => FailureKind::Fatal,
+            },
+            code: "connect".into(),
+            message: error.to_string(),
+        })?;
+        let terminal = Terminal::open(session)
+            .await
+            .map_err(|error| failed_by(&error))?;
+        let random = Random::new(self.seed, &[INPUTS, u64::from(connection)]);
+        let home = self.home.then(|| connection % self.warehouses.0 + 1);
+        Ok(TerminalClient {
+            terminal,
+            inputs: InputSource::new(random, self.constants, self.warehouses, home),
+            drawn: None,
+            outcome: Outcome::Committed,
+        })
+    }
+}
+
+/// One connection.
+pub struct TerminalClient<C: Connect> {
+    terminal: Terminal<C::Session>,
+    inputs: InputSource,
+    drawn: Option<Input>,
+    /// Of the last try that ended well.
+    outcome: Outcome,
+}
+
+impl<C: Connect> Client for TerminalClient<C> {
+    fn draw(&mut self) -> Transaction {
+        self.drawn.insert(self.inputs.next_input()).transaction()
+    }
+
+    async fn attempt(&mut self) -> Attempt {
+        let input = self.drawn.get_or_insert_with(|| self.inputs.next_input());
+        match self.terminal.run(input).await {
+            Ok(outcome) => {
+                self.outcome = outcome;
+                match outcome {
+                    Outcome::RolledBack => Attempt::RolledBack,
+                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+                }
+            }
+            Err(failure) => Attempt::Failed(classify(&failure)),
+        }
+    }
+
+    fn statements(&self) -> u64 {
+        self.terminal.statements()
+    }
+
+    fn count_inputs(&self, counters: &mut InputCounters) {
+        if let Some(input) = &self.drawn {
+            counters.add(input, self.outcome);
+        }
+    }
+
+    async fn close(self) {
+        C::close(self.terminal.into_session()).await;
+    }
+}
+
+fn classify(failure: &Failure) -> Failed {
+    match failure {
+        Failure::Statement(error) => failed_by(error),
+        Failure::InDoubt(_) => Failed {
+            kind: FailureKind::Lost { in_doubt: true },
+            code: "lost_in_commit".into(),
+            message: failure.to_string(),
+        },
+        Failure::MissingRow(_) => Failed {
+            kind: FailureKind::Fatal,
+            code: "missing_row".into(),
+            message: failure.to_string(),
+        },
+    }
+}
+
+fn failed_by(error: &SessionError) -> Failed {
+    let lost = FailureKind::Lost { in_doubt: false };
+    let (kind, code) = match error {
+        SessionError::Server { .. } if error.is_deadlock() => (FailureKind::Deadlock, None),
+        SessionError::Server { .. } if error.is_lock_wait_timeout() => {
+            (FailureKind::LockWaitTimeout, None)
+        }
+        SessionError::Server {
+            code: ER_CHECKREAD, ..
+        } => (FailureKind::Conflict, None),
+        // The server ends this session: shutdown (1053), killed query or connection (1317, 1927).
+        SessionError::Server {
+            code: 1053 | 1927, ..
+        } => (lost, None),
+        SessionError::Server { .. } => (FailureKind::Fatal, None),
+        SessionError::Lost(_) => (lost, Some("lost")),
+        // The protocol is out of step, so the connection is of no more use.
+        SessionError::Unexpected(_) => (lost, Some("unexpected_answer")),
+    };
+    let code = match (code, error.code()) {
+        (Some(word), _) => Cow::Borrowed(word),
+        (None, Some(number)) => Cow::Owned(number.to_string()),
+        (None, None) => Cow::Borrowed("unknown"),
+    };
+    Failed {
+        kind,
+        code,
+        message: error.to_string(),
+    }
+}
