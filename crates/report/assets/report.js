@@ -23,10 +23,11 @@
     return group(whole) + (rest ? "." + rest : "");
   }
   const pad = (n) => String(n).padStart(2, "0");
+  // The form follows the length of the run: 12 s, 12:30 (m:ss), 1:12 or 1:12:30 (h:mm:ss).
   function clock(seconds, span) {
-    if (span <= 180) return tick(seconds);
+    if (span <= 180) return tick(+seconds.toFixed(3));
     const s = Math.round(seconds), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
-    return h > 0 || span > 7200 ? h + ":" + pad(m) + (s % 60 ? ":" + pad(s % 60) : "") : m + ":" + pad(s % 60);
+    return span > 7200 ? h + ":" + pad(m) + (s % 60 ? ":" + pad(s % 60) : "") : Math.floor(s / 60) + ":" + pad(s % 60);
   }
   function percentile(tail) {
     const p = 100 * (1 - 1 / tail);
@@ -36,15 +37,15 @@
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
   // ---- axes --------------------------------------------------------------------------------------------------------
-  const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+  const timeSteps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
   function axis(extra) {
     return Object.assign({ stroke: () => css("--soft"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
       grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, labelSize: 20, gap: 4, labelGap: 2 }, extra);
   }
-  function timeAxis(point) {
-    return axis({ label: "time from the start of the run", space: 60, size: 26, incrs: timeSteps.filter((s) => s >= point || s >= 1),
-      values: (u, splits) => { const span = u.scales.x.max - u.scales.x.min;
-        return splits.map((v) => span <= 180 ? clock(v, span) + " s" : clock(v, span)); } });
+  function timeAxis(point, span) {
+    const form = span <= 180 ? "seconds" : span > 7200 ? "h:mm" : "m:ss";
+    return axis({ label: "time from the start of the run (" + form + ")", space: 64, size: 26, incrs: timeSteps.filter((s) => s >= Math.min(point, 60)),
+      values: (u, splits) => splits.map((v) => clock(v, span)) });
   }
   // 1, 2, 5 of each decade; only the decades where those would crowd.
   function logSplits(min, max, most) {
@@ -143,7 +144,7 @@
       axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog)],
       series: [{}].concat(chart.lines.map((line) => ({
         label: line.name, stroke: () => css(line.color), width: line.width || 1.6, dash: line.dash, show: line.show !== false,
-        spanGaps: true, points: { show: chart.points === undefined ? few : chart.points, size: 5 },
+        spanGaps: !chart.gaps, points: { show: chart.points === undefined ? few : chart.points, size: 5 },
         ...(line.fill ? { fill: () => css(line.color) + "1f" } : {}),
         ...(line.paths ? { paths: line.paths } : {}),
       }))),
@@ -194,11 +195,10 @@
 
   // ---- the charts --------------------------------------------------------------------------------------------------
   const choice = (figure, name, otherwise) => { const e = figure.querySelector("[data-choice=" + name + "]"); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
-  const second = (x) => { const h = Math.floor(x / 3600); return "at " + (x >= 180 ? (h ? h + ":" : "") + (h ? pad(Math.floor(x / 60) % 60) : Math.floor(x / 60)) + ":" + pad(Math.round(x % 60)) : tick(+x.toFixed(2)) + " s"); };
   function overTime(figure, series, lines, more) {
     const first = Math.max(0, series.time_s[0] - series.point_s), last = series.time_s[series.time_s.length - 1];
-    draw(figure, Object.assign({ x: series.time_s, lines, xAxis: timeAxis(series.point_s), xScale: { range: (u, a, b) => a === b || a == null ? [first, last] : (a === series.time_s[0] && b === last ? [first, last] : [a, b]) },
-      xName: "time", at: second, plugins: [windowMark(series.window_start_s, series.window_end_s)],
+    draw(figure, Object.assign({ x: series.time_s, lines, xAxis: timeAxis(series.point_s, last), xScale: { range: (u, a, b) => a === b || a == null ? [first, last] : (a === series.time_s[0] && b === last ? [first, last] : [a, b]) },
+      xName: "time", at: (x) => "at " + clock(x, last) + (last <= 180 ? " s" : ""), plugins: [windowMark(series.window_start_s, series.window_end_s)],
       note: series.window_start_s > first + 0.001 ? "warm-up, not counted" : "", sync: "r" + figure.dataset.repeat }, more));
   }
   const charts = {
@@ -232,14 +232,16 @@
       const x = sweep.connections, wide = x[x.length - 1] / Math.max(1, x[0]) > 12;
       const colors = ["--c1", "--c2", "--c3", "--c4", "--c5"];
       const lines = [], lows = [], highs = [];
+      // A cell without a result breaks its line; where a group has no cell, the line goes on.
+      const known = (g, values) => values.map((v, i) => g.cells[i] ? v : undefined);
       sweep.groups.forEach((g, n) => {
         const color = colors[n % colors.length], dash = n >= colors.length ? [6, 4] : undefined, only = sweep.groups.length === 1;
-        if (what === "nopm") { lines.push({ name: g.name, y: g.nopm, color, dash, width: 2 }); lows.push(g.low); highs.push(g.high); }
-        else { lines.push({ name: only ? "95th percentile" : g.name + ", p95", y: g.p95_ms, color, width: 2 });
-          lines.push({ name: only ? "maximum" : g.name + ", maximum", y: g.max_ms, color: only ? "--c2" : color, dash: only ? undefined : [5, 4], width: 1.5 }); }
+        if (what === "nopm") { lines.push({ name: g.name, y: known(g, g.nopm), color, dash, width: 2 }); lows.push(g.low); highs.push(g.high); }
+        else { lines.push({ name: only ? "95th percentile" : g.name + ", p95", y: known(g, g.p95_ms), color, width: 2 });
+          lines.push({ name: only ? "maximum" : g.name + ", maximum", y: known(g, g.max_ms), color: only ? "--c2" : color, dash: only ? undefined : [5, 4], width: 1.5 }); }
       });
       const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 26) return null; last = p; return v; }); };
-      draw(figure, { x, lines, points: true, xName: "connections", height: 290, unit: what === "nopm" ? "NOPM" : "ms", yLabel: what === "nopm" ? "new orders per minute (NOPM)" : "new-order response time (ms)",
+      draw(figure, { x, lines, points: true, gaps: true, xName: "connections", height: 290, unit: what === "nopm" ? "NOPM" : "ms", yLabel: what === "nopm" ? "new orders per minute (NOPM)" : "new-order response time (ms)",
         yLog: what !== "nopm", at: (v) => v + " connections", plugins: what === "nopm" ? [whiskers(lows, highs)] : [],
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
         xAxis: axis({ label: wide ? "connections (logarithmic)" : "connections", size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });

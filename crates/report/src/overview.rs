@@ -129,7 +129,7 @@ fn cost_tile(view: &LabView) -> Markup {
             @match Repeated::of(&costs) {
                 Some(cost) => {
                     div.value { (significant(cost.mean)) " " small { "µs per statement" } }
-                    div.detail { (significant(cpu_s)) " s in all windows, " (integer(retries)) " retries" }
+                    div.detail { (significant(cpu_s)) " s in all windows, " (integer(retries)) @if retries == 1 { " retry" } @else { " retries" } }
                 }
                 None => { div.value { (NOT_AVAILABLE) } }
             }
@@ -143,7 +143,7 @@ pub fn results_table(view: &LabView) -> Markup {
     html! {
         section id="results" {
             h2 { "Results" }
-            div.scroll { table {
+            div.scroll { table.cells {
                 caption { "Means over repeats; ± is the 95 % confidence interval of the mean. NA: no result, with the reason." }
                 thead { tr {
                     th scope="col" { "Cell" }
@@ -214,15 +214,32 @@ fn status(cell: &CellView) -> Markup {
                 " " span.tag.warn { "ended early" }
             }
         }
-        @for repeat in cell.repeats.iter().filter(|r| !r.is_done()) {
-            @match repeat.repeat.status {
-                RepeatStatus::Running => span.tag { "running" },
-                RepeatStatus::Skipped => span.tag { "skipped" },
-                _ => span.tag.bad { "failed" },
+        @for (status, code, count) in without_result(cell) {
+            " " span.tag.bad[status == RepeatStatus::Failed] {
+                (status) @if cell.repeats.len() > 1 { " " (count) " of " (cell.repeats.len()) }
             }
-            " " span.small { (repeat.repeat.reason_code.as_deref().unwrap_or("")) }
+            " " span.small { (code) }
         }
     }
+}
+
+/// (status, reason, how many) of the repeats that have no result.
+fn without_result(cell: &CellView) -> Vec<(RepeatStatus, &str, usize)> {
+    let mut kinds: Vec<(RepeatStatus, &str, usize)> = Vec::new();
+    for repeat in cell.repeats.iter().filter(|repeat| !repeat.is_done()) {
+        let (status, code) = (
+            repeat.repeat.status,
+            repeat.repeat.reason_code.as_deref().unwrap_or(""),
+        );
+        match kinds
+            .iter_mut()
+            .find(|kind| (kind.0, kind.1) == (status, code))
+        {
+            Some(kind) => kind.2 += 1,
+            None => kinds.push((status, code, 1)),
+        }
+    }
+    kinds
 }
 
 /// What the charts over connections draw.
@@ -235,6 +252,8 @@ pub struct ConnectionsData {
 #[derive(Serialize)]
 struct GroupData {
     name: String,
+    /// Does the group have a cell there, with or without a result?
+    cells: Vec<bool>,
     nopm: Vec<Option<f64>>,
     low: Vec<Option<f64>>,
     high: Vec<Option<f64>>,
@@ -246,7 +265,7 @@ struct GroupData {
 pub fn connections_data(view: &LabView) -> Option<ConnectionsData> {
     let mut groups: BTreeMap<usize, (String, BTreeMap<u32, &CellView>)> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
-    for cell in view.cells.iter().filter(|cell| cell.nopm().is_some()) {
+    for cell in view.cells.iter().filter(|cell| !cell.repeats.is_empty()) {
         let place = order
             .iter()
             .position(|name| *name == cell.group)
@@ -265,7 +284,7 @@ pub fn connections_data(view: &LabView) -> Option<ConnectionsData> {
         .collect();
     connections.sort_unstable();
     connections.dedup();
-    if connections.len() < 2 {
+    if connections.len() < 2 || view.best().is_none() {
         return None;
     }
     let groups = groups
@@ -283,6 +302,7 @@ pub fn connections_data(view: &LabView) -> Option<ConnectionsData> {
             };
             GroupData {
                 name,
+                cells: connections.iter().map(|n| cells.contains_key(n)).collect(),
                 nopm: each(&|cell| cell.nopm().map(|nopm| nopm.mean)),
                 low: each(&edge(-1.0)),
                 high: each(&edge(1.0)),
@@ -311,7 +331,7 @@ pub fn connection_charts() -> Markup {
     html! {
         section id="connections" {
             h2 { "By connections" }
-            p.soft.small { "Whiskers: 95 % confidence interval over repeats. Cells without a result are left out." }
+            p.soft.small { "Whiskers: 95 % confidence interval over repeats. A cell without a result breaks its line." }
             div.charts {
                 (chart("nopm", "Throughput by connections"))
                 (chart("latency", "New-order response time by connections"))

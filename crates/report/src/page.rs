@@ -52,16 +52,8 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
             .repeats()
             .filter(|repeat| !repeat.series.time_s.is_empty())
             .map(|repeat| {
-                let of_type = |(name, totals): (&'_ String, &'_ _)| {
-                    distribution(totals).map(|d| (name.clone(), d))
-                };
-                let distribution = repeat
-                    .totals
-                    .iter()
-                    .filter_map(|(name, totals)| {
-                        of_type((name, totals)).map(|(_, d)| (name.as_str(), d))
-                    })
-                    .collect();
+                let of_type = |(name, totals)| Some((String::as_str(name), distribution(totals)?));
+                let distribution = repeat.totals.iter().filter_map(of_type).collect();
                 let data = RepeatData {
                     series: &repeat.series,
                     distribution,
@@ -136,7 +128,14 @@ fn header(view: &LabView) -> Markup {
             }
             @if view.lab.status != LabStatus::Done {
                 div.callout {
-                    p { b { "This lab is " (view.lab.status) "." } " " @if let Some(reason) = &view.lab.reason { (reason) "." } }
+                    p {
+                        b { @match view.lab.status {
+                            LabStatus::Running => "This lab is still running",
+                            LabStatus::Failed => "This lab failed",
+                            _ => "This lab was interrupted",
+                        } }
+                        @if let Some(reason) = &view.lab.reason { ": " (reason) } "."
+                    }
                 }
             }
             nav aria-label="Sections" {

@@ -1,0 +1,97 @@
+//! A small lab, the same in every run.
+
+use hdrhistogram::Histogram;
+use std::path::Path;
+use store::{
+    CellId, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase, RepeatId, RepeatResult, Results,
+};
+
+pub const SECOND_NS: u64 = 1_000_000_000;
+
+pub fn lab(results: &Results) -> LabId {
+    let lab = NewLab {
+        name: "test".to_owned(),
+        command_line: "mydyno run --dsn mysql://u:geheim@h/d".to_owned(),
+        mydyno_version: "0.1.0".to_owned(),
+        host_facts: vec![("cpu_cores".to_owned(), "2".to_owned())],
+        ..NewLab::default()
+    };
+    results.begin_lab(&lab).unwrap()
+}
+
+pub fn cell() -> NewCell {
+    NewCell {
+        ordinal: 1,
+        engine: "mysql-5.7".to_owned(),
+        server_version: "5.7.22".to_owned(),
+        flavour: "mysql".to_owned(),
+        transport: "tcp".to_owned(),
+        target: "mysql://u:geheim@h:3306/d".to_owned(),
+        workload: "tpcc".to_owned(),
+        style: "statements".to_owned(),
+        warehouses: 10,
+        connections: 8,
+        foreign_keys: true,
+        warmup_ns: SECOND_NS,
+        window_ns: 2 * SECOND_NS,
+        interval_ns: SECOND_NS,
+        seed: u64::MAX,
+        settings: vec![("preset".to_owned(), "config-3".to_owned())],
+        ..NewCell::default()
+    }
+}
+
+/// A lab with one cell and one repeat that runs.
+pub fn running(path: &Path) -> (Results, LabId, CellId, RepeatId) {
+    let results = Results::create_or_open(path).unwrap();
+    let lab = lab(&results);
+    let cell = results.begin_cell(lab, &cell()).unwrap();
+    let repeat = NewRepeat {
+        cell,
+        ordinal: 1,
+        my_cnf: Some("[client]\npassword = geheim\n".to_owned()),
+    };
+    let repeat = results.begin_repeat(&repeat).unwrap();
+    (results, lab, cell, repeat)
+}
+
+/// One interval of new orders with these response times in us.
+pub fn interval(second: u64, phase: Phase, latencies_us: &[u64]) -> IntervalRow {
+    let mut latency = Histogram::<u64>::new_with_bounds(1, 3_600 * SECOND_NS, 3).unwrap();
+    for us in latencies_us {
+        latency.record(us * 1_000).unwrap();
+    }
+    IntervalRow {
+        phase,
+        start_offset_ns: second * SECOND_NS,
+        end_offset_ns: (second + 1) * SECOND_NS,
+        transaction: "new_order".to_owned(),
+        committed: latencies_us.len() as u64 - 1,
+        rolled_back: 1,
+        deadlocks: 2,
+        lock_wait_timeouts: 1,
+        other_retries: 0,
+        errors: 0,
+        latency_sum_ns: latencies_us.iter().sum::<u64>() * 1_000,
+        latency_max_ns: latencies_us.iter().max().copied().unwrap_or(0) * 1_000,
+        latency_out_of_bounds: 0,
+        latency,
+    }
+}
+
+pub fn result() -> RepeatResult {
+    RepeatResult {
+        window_started_utc_ns: 1_767_225_601_000_000_000,
+        window_ended_utc_ns: 1_767_225_603_000_000_000,
+        measured_window_ns: 2 * SECOND_NS,
+        interrupted: false,
+        client_cpu_ns: 30_000_000,
+        client_peak_rss_bytes: Some(20_000_000),
+        statements: 2_000,
+        committed_new_orders: 300,
+        in_doubt_new_orders: 1,
+        district_next_o_id_sum_before: Some(300_100),
+        district_next_o_id_sum_after: Some(300_401),
+        reconnects: 0,
+    }
+}

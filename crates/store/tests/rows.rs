@@ -1,0 +1,240 @@
+//! What is written is what is read, and the summary is computed from it alone.
+
+mod common;
+
+use common::{cell, interval, result, running};
+use store::{
+    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Load, LoadMethod, LoadTable,
+    Moment, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, RepeatStatus, Results, StoreError,
+    Verdict,
+};
+
+fn measured() -> (tempfile::TempDir, Results, RepeatId) {
+    let directory = tempfile::tempdir().unwrap();
+    let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
+    let rows = [
+        interval(0, Phase::Warmup, &[90_000, 90_000]),
+        interval(
+            1,
+            Phase::Window,
+            &(1..=100).map(|n| n * 100).collect::<Vec<_>>(),
+        ),
+        interval(
+            2,
+            Phase::Window,
+            &(101..=200).map(|n| n * 100).collect::<Vec<_>>(),
+        ),
+        interval(3, Phase::Drain, &[500_000, 500_000]),
+    ];
+    results.append_intervals(repeat, &rows[..2]).unwrap();
+    results.append_intervals(repeat, &rows[2..]).unwrap();
+    (directory, results, repeat)
+}
+
+fn counter() -> InputCounter {
+    let (allowed, chance) = (Band::between(0.009, 0.011), Band::between(0.0, 0.03));
+    InputCounter {
+        name: "rollbacks".to_owned(),
+        title: "New orders rolled back".to_owned(),
+        unit: CounterUnit::Share,
+        hits: 4,
+        trials: 200,
+        value: Some(0.02),
+        allowed,
+        chance,
+        verdict: Verdict::of(Some(0.02), allowed, chance),
+    }
+}
+
+fn check() -> CheckResult {
+    CheckResult {
+        name: "condition_1".to_owned(),
+        title: "w_ytd is the sum of d_ytd".to_owned(),
+        clause: "3.3.2.1".to_owned(),
+        passed: true,
+        offending_rows: 0,
+        examples_json: "[]".to_owned(),
+        duration_ns: 12_000_000,
+    }
+}
+
+#[test]
+fn summary_of_a_finished_repeat() {
+    let (_directory, results, repeat) = measured();
+    results.record_inputs(repeat, &[counter()]).unwrap();
+    results
+        .record_checks(CheckedOn::Repeat(repeat), &[check()])
+        .unwrap();
+    let failure = Failure {
+        transaction: "new_order".to_owned(),
+        error_code: "1213".to_owned(),
+        occurrences: 4,
+        first_message: "Deadlock found".to_owned(),
+    };
+    results.record_failures(repeat, &[failure]).unwrap();
+    results
+        .record_note(NoteOn::Repeat(repeat), "one note")
+        .unwrap();
+    results.finish_repeat(repeat, &result()).unwrap();
+    let mut summary = results.summary(repeat).unwrap();
+    summary.results_file = "mydyno.db".to_owned();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap());
+}
+
+#[test]
+fn a_failed_repeat_has_counts_and_no_result() {
+    let (_directory, results, repeat) = measured();
+    results.finish_repeat(repeat, &result()).unwrap();
+    let why = RepeatFailure {
+        reason_code: "check_failed".to_owned(),
+        reason: "condition 3 found 2 rows".to_owned(),
+        log_tail: None,
+    };
+    results.fail_repeat(repeat, &why).unwrap();
+    let later = RepeatFailure {
+        reason_code: "server_died".to_owned(),
+        ..RepeatFailure::default()
+    };
+    results.fail_repeat(repeat, &later).unwrap();
+    let summary = results.summary(repeat).unwrap();
+    assert_eq!(
+        (summary.status.as_str(), summary.reason_code.as_deref()),
+        ("failed", Some("check_failed"))
+    );
+    assert_eq!(
+        (summary.nopm, summary.tpm_total, summary.client_cpu_s),
+        (None, None, None)
+    );
+    assert_eq!(summary.transactions.new_order.p50_us, None);
+    assert_eq!(summary.transactions.new_order.committed, 198);
+    assert_eq!(summary.notes, ["also server_died: "]);
+    assert!(matches!(
+        results.finish_repeat(repeat, &result()),
+        Err(StoreError::WrongStatus { .. })
+    ));
+}
+
+#[test]
+fn rows_come_back_as_they_were_given() {
+    let (_directory, results, repeat) = measured();
+    let mut phases = Vec::new();
+    results
+        .for_each_interval(repeat, |row| {
+            phases.push((row.phase, row.latency.len(), row.latency.max() / 100_000));
+        })
+        .unwrap();
+    let expected = [
+        (Phase::Warmup, 2, 900),
+        (Phase::Window, 100, 100),
+        (Phase::Window, 100, 200),
+        (Phase::Drain, 2, 5_002),
+    ];
+    assert_eq!(phases[..3], expected[..3]);
+    assert_eq!(results.interval_count(repeat).unwrap(), 4);
+    let variables = [
+        ("b".to_owned(), "1".to_owned()),
+        ("a".to_owned(), String::new()),
+    ];
+    results
+        .record_variables(repeat, Moment::Start, &variables)
+        .unwrap();
+    results
+        .record_variables(repeat, Moment::Start, &variables)
+        .unwrap();
+    let names: Vec<String> = results
+        .variables(repeat, Moment::Start)
+        .unwrap()
+        .into_iter()
+        .map(|v| v.0)
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(results.variables(repeat, Moment::End).unwrap().is_empty());
+    let load = Load {
+        lab: None,
+        target: "mysql://u@h/d".to_owned(),
+        engine: "mysql-5.7".to_owned(),
+        server_version: "5.7.22".to_owned(),
+        warehouses: 10,
+        seed: 1,
+        threads: 2,
+        method: LoadMethod::Inserts,
+        foreign_keys: false,
+        started_utc_ns: 1,
+        finished_utc_ns: 2,
+        duration_ns: 1,
+        total_bytes: 100,
+        client_cpu_ns: 1,
+        client_peak_rss_bytes: None,
+        tables: vec![LoadTable {
+            name: "item".to_owned(),
+            rows: 100_000,
+            checksum: "00ff".to_owned(),
+        }],
+    };
+    let id = results.record_load(&load).unwrap();
+    results
+        .record_checks(CheckedOn::Load(id), &[check()])
+        .unwrap();
+    assert_eq!(results.loads().unwrap(), [(id, load)]);
+    assert_eq!(results.checks(CheckedOn::Load(id)).unwrap(), [check()]);
+    let stored = results.repeat(repeat).unwrap();
+    assert_eq!(stored.my_cnf.as_deref(), Some("[client]\npassword = ***\n"));
+    let stored = results.cell(stored.cell).unwrap();
+    assert_eq!(stored.what.seed, u64::MAX);
+    assert_eq!(stored.what.target, "mysql://u:***@h:3306/d");
+    assert!(matches!(
+        results.repeat(RepeatId(99)),
+        Err(StoreError::NotFound { .. })
+    ));
+}
+
+#[test]
+fn a_resumed_lab_must_be_the_same() {
+    let (_directory, results, repeat) = measured();
+    let stored = results.cell(results.repeat(repeat).unwrap().cell).unwrap();
+    assert_eq!(results.begin_cell(stored.lab, &cell()).unwrap(), stored.id);
+    let other = store::NewCell {
+        connections: 9,
+        ..cell()
+    };
+    let refused = results.begin_cell(stored.lab, &other).unwrap_err();
+    assert_eq!(refused.exit(), base::Exit::PlanInvalid);
+    assert!(
+        refused
+            .to_string()
+            .contains("another number of connections (8, now 9)"),
+        "{refused}"
+    );
+    let skipped = NewRepeat {
+        cell: stored.id,
+        ordinal: 2,
+        my_cnf: None,
+    };
+    let why = RepeatFailure {
+        reason_code: "not_needed".to_owned(),
+        ..RepeatFailure::default()
+    };
+    let skipped = results.skip_repeat(&skipped, &why).unwrap();
+    assert_eq!(
+        results.repeat(skipped).unwrap().status,
+        RepeatStatus::Skipped
+    );
+}
+
+#[test]
+fn quantiles_count_what_was_out_of_bounds() {
+    let mut row = interval(0, Phase::Window, &[1_000; 98]);
+    row.latency_out_of_bounds = 2;
+    row.latency_max_ns = 7_000_000_000_000;
+    row.latency_sum_ns += 14_000_000_000_000;
+    let mut totals = store::Totals::default();
+    assert_eq!(
+        (totals.mean_ns(), totals.quantile_ns(0.5), totals.max_ns()),
+        (None, None, None)
+    );
+    totals.add(&row);
+    assert_eq!(totals.quantile_ns(0.99), Some(7_000_000_000_000));
+    let p95 = totals.quantile_ns(0.95).unwrap();
+    assert!((999_000..=1_001_000).contains(&p95), "{p95}");
+    assert_eq!(totals.mean_ns(), Some((98.0 * 1e6 + 14e12) / 100.0));
+}
