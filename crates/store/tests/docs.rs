@@ -1,0 +1,153 @@
+//! `docs/results-file.md` and `docs/json.md` are interfaces: they name exactly what there is, and their queries run.
+
+mod common;
+
+use common::{interval, result, running};
+use rusqlite::Connection;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use store::{
+    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, Results, Verdict,
+};
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The words in backquotes of a line.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_table_and_column_is_described() {
+    let mut described: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let text = document("results-file.md");
+    let mut table = None;
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("### ") {
+            table = quoted(heading).next().map(str::to_owned);
+        } else if line.starts_with("## ") {
+            table = None;
+        } else if let (Some(table), true) = (&table, line.starts_with("| `")) {
+            let column = quoted(line).next().unwrap().to_owned();
+            described.entry(table.clone()).or_default().push(column);
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    drop(Results::create_or_open(&path).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    let mut columns = connection
+        .prepare(
+            "SELECT t.name, c.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c \
+             WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid",
+        )
+        .unwrap();
+    let mut actual: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let rows = columns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    for row in rows.unwrap() {
+        let (table, column): (String, String) = row.unwrap();
+        actual.entry(table).or_default().push(column);
+    }
+    assert_eq!(described, actual);
+}
+
+#[test]
+fn every_query_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let (results, _, _, repeat) = running(&path);
+    let rows = [interval(0, Phase::Window, &[1_000; 100])];
+    results.append_intervals(repeat, &rows).unwrap();
+    results.finish_repeat(repeat, &result()).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    let text = document("results-file.md");
+    let queries: Vec<&str> = text
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert_eq!(queries.len(), 6);
+    for query in &queries {
+        let mut statement = connection.prepare(query).unwrap();
+        let mut rows = statement.query([]).unwrap();
+        while rows.next().unwrap().is_some() {}
+    }
+    let nopm: f64 = connection
+        .query_row(queries[0], [], |row| row.get("nopm"))
+        .unwrap();
+    assert_eq!(Some(nopm), results.summary(repeat).unwrap().nopm);
+}
+
+/// Keys of all objects in a document.
+fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                into.insert(key.clone());
+                keys(value, into);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_json_key_is_described() {
+    let directory = tempfile::tempdir().unwrap();
+    let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
+    let counter = InputCounter {
+        name: "rollbacks".to_owned(),
+        title: String::new(),
+        unit: CounterUnit::Share,
+        hits: 0,
+        trials: 0,
+        value: None,
+        allowed: Band::default(),
+        chance: Band::default(),
+        verdict: Verdict::NoData,
+    };
+    results.record_inputs(repeat, &[counter]).unwrap();
+    let check = CheckResult::default();
+    let on = CheckedOn::Repeat(repeat);
+    results.record_checks(on, &[check]).unwrap();
+    let failure = Failure {
+        transaction: "payment".to_owned(),
+        error_code: "lost".to_owned(),
+        occurrences: 1,
+        first_message: String::new(),
+    };
+    results.record_failures(repeat, &[failure]).unwrap();
+    let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();
+    let mut actual = BTreeSet::new();
+    keys(&summary, &mut actual);
+    let text = document("json.md");
+    let described: BTreeSet<String> = text.lines().flat_map(quoted).map(str::to_owned).collect();
+    let missing: Vec<_> = actual.difference(&described).collect();
+    assert!(
+        missing.is_empty(),
+        "docs/json.md does not describe {missing:?}"
+    );
+    for required in [
+        "nopm",
+        "tpm_total",
+        "window_s",
+        "connections",
+        "workload",
+        "style",
+        "seed",
+        "client_cpu_s",
+        "statements",
+        "transactions",
+        "new_orders_in_database",
+        "p999_us",
+        "retries",
+    ] {
+        assert!(actual.contains(required), "{required}");
+    }
+}
