@@ -25,6 +25,8 @@ pub(crate) const BINARY_PLACES: [&str; 7] = [
     "libexec/mysqld",
     "usr/sbin/mariadbd",
 ];
+/// How far below an engine's directory its binary lies at most: `usr/sbin/mariadbd`.
+const INSTALL_DEPTH_MAX: usize = 3;
 /// Where servers lie that are not on an ordinary user's PATH.
 const SYSTEM_PLACES: [&str; 4] = [
     "/usr/sbin",
@@ -95,6 +97,12 @@ impl ServerBuild {
             path: path.to_owned(),
             why: error.to_string(),
         })?;
+        // One that `install` completed with libraries of its own does not run without them.
+        for directory in binary.ancestors().skip(1).take(INSTALL_DEPTH_MAX) {
+            if let Some(manifest) = manifest(directory)? {
+                return from_manifest(directory, &manifest);
+            }
+        }
         ServerBuild::ask(&binary, None, binary.display().to_string())
     }
 

@@ -1,0 +1,134 @@
+//! Images: kept once, cloned as often as needed, with the data in them.
+
+use crate::{ENGINES, STOP_TIMEOUT, build, own_home, query, set, small, start};
+use base::Warehouses;
+use server::{
+    Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
+};
+
+fn key(build: &ServerBuild) -> ImageKey {
+    ImageKey {
+        engine: build.engine.clone(),
+        version: build.version.clone(),
+        schema_version: 1,
+        warehouses: Warehouses(1),
+        page_size_bytes: 16384,
+        seed: 1,
+        foreign_keys: true,
+    }
+}
+
+fn publish(home: &Home, build: &ServerBuild, key: &ImageKey, options: InstanceOptions) -> Image {
+    let server = start(home, build, options);
+    let login = server.connect_options();
+    query(&login, "CREATE DATABASE tpcc");
+    query(
+        &login,
+        "CREATE TABLE tpcc.t (a INT PRIMARY KEY, b VARCHAR(20)) ENGINE=InnoDB",
+    );
+    query(&login, "INSERT INTO tpcc.t VALUES (1, 'one'), (2, 'two')");
+    let early = Image::publish(home, key, server.data_directory(), "{}").unwrap_err();
+    assert!(early.to_string().contains("still runs"), "{early}");
+    assert_eq!(server.stop(STOP_TIMEOUT).unwrap(), Ending::Clean);
+    Image::publish(home, key, server.data_directory(), "{\"checksum\":7}").unwrap()
+}
+
+#[test]
+fn clones_start_and_hold_the_data_on_every_engine() {
+    for engine in ENGINES {
+        let build = build(engine);
+        let (_temp, home) = own_home();
+        let image = publish(&home, &build, &key(&build), small());
+        assert_eq!(
+            Image::find(&home, &key(&build)).unwrap().note(),
+            "{\"checksum\":7}"
+        );
+        let clone = || InstanceOptions {
+            data: Data::Clone(image.clone()),
+            ..small()
+        };
+        // Two cells at once, from one image.
+        let servers: Vec<Instance> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..2)
+                .map(|_| scope.spawn(|| start(&home, &build, clone())))
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        let logins: Vec<_> = servers.iter().map(Instance::connect_options).collect();
+        assert_ne!(logins[0].password, logins[1].password);
+        for login in &logins {
+            assert_eq!(
+                query(login, "SELECT a, b FROM tpcc.t ORDER BY a"),
+                ["1|one", "2|two"]
+            );
+        }
+        query(&logins[0], "DELETE FROM tpcc.t");
+        assert_eq!(query(&logins[1], "SELECT COUNT(*) FROM tpcc.t"), ["2"]);
+        if build.flavour == Flavour::Mysql {
+            let uuid = |login| query(login, "SELECT @@server_uuid").concat();
+            assert_ne!(uuid(&logins[0]), uuid(&logins[1]));
+        }
+        drop(servers);
+        // The image is as it was.
+        let again = start(&home, &build, clone());
+        let rows = query(&again.connect_options(), "SELECT COUNT(*) FROM tpcc.t");
+        assert_eq!(rows, ["2"], "{engine}");
+    }
+}
+
+#[test]
+fn a_clone_may_have_other_redo_elsewhere_and_keeps_its_page_size() {
+    for engine in ENGINES {
+        let build = build(engine);
+        let (temp, home) = own_home();
+        let key = ImageKey {
+            page_size_bytes: 4096,
+            ..key(&build)
+        };
+        let mut options = small();
+        options.set.extend(set(&[("innodb_page_size", "4096")]));
+        let image = publish(&home, &build, &key, options);
+
+        let redo = temp.path().join("redo");
+        let server = start(
+            &home,
+            &build,
+            InstanceOptions {
+                data: Data::Clone(image),
+                scratch: vec![redo.clone()],
+                set: set(&[
+                    ("innodb_log_group_home_dir", redo.to_str().unwrap()),
+                    ("innodb_log_file_size", "96M"),
+                    ("innodb_buffer_pool_size", "64M"),
+                ]),
+                ..InstanceOptions::default()
+            },
+        );
+        let login = server.connect_options();
+        assert_eq!(
+            query(&login, "SELECT COUNT(*) FROM tpcc.t"),
+            ["2"],
+            "{engine}"
+        );
+        assert_eq!(query(&login, "SELECT @@innodb_page_size"), ["4096"]);
+        assert_eq!(redo.join("ib_logfile0").metadata().unwrap().len(), 96 << 20);
+    }
+}
+
+#[test]
+fn an_image_of_another_server_is_refused() {
+    let (mysql, maria) = (build("mysql-5.7"), build("mariadb-10.11"));
+    let (_temp, home) = own_home();
+    let image = publish(&home, &mysql, &key(&mysql), small());
+    let options = InstanceOptions {
+        data: Data::Clone(image),
+        ..small()
+    };
+    let error = Instance::start(&home, &maria, options).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("this image is of mysql-5.7 5.7.22"),
+        "{error}"
+    );
+}

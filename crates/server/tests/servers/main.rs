@@ -1,0 +1,126 @@
+//! Real servers of all four engines. Engines are installed once per machine, into MYDYNO_HOME or its default; everything
+//! else of a test lies in a directory of its own.
+
+mod images;
+mod lifetimes;
+mod starting;
+
+use base::{Connect, Session};
+use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError, install};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use wire::{ConnectError, ConnectOptions, Connector};
+
+pub const ENGINES: [&str; 4] = ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"];
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The engine, installed by the real `install` where it is missing.
+pub fn build(engine: &str) -> ServerBuild {
+    let home = Home::from_env().unwrap();
+    install(&home, engine, None, &mut |_| {}).unwrap()
+}
+
+/// A home of the test's own.
+pub fn own_home() -> (TempDir, Home) {
+    let temp = tempfile::Builder::new()
+        .prefix("mydyno-test-")
+        .tempdir()
+        .unwrap();
+    let home = Home::at(temp.path().join("home")).unwrap();
+    (temp, home)
+}
+
+pub fn set(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+/// Small files: these tests measure nothing.
+pub fn small() -> InstanceOptions {
+    InstanceOptions {
+        set: set(&[
+            ("innodb_log_file_size", "48M"),
+            ("innodb-buffer-pool-size", "64M"),
+        ]),
+        ..InstanceOptions::default()
+    }
+}
+
+pub fn start(home: &Home, build: &ServerBuild, options: InstanceOptions) -> Instance {
+    Instance::start(home, build, options)
+        .unwrap_or_else(|error| panic!("{}: {error}", build.engine))
+}
+
+/// Runs one statement on a connection of its own; rows as text, columns joined by `|`.
+pub fn query(options: &ConnectOptions, sql: &str) -> Vec<String> {
+    let connector = Connector::new(options.clone()).unwrap();
+    reactor::block_on(async {
+        let mut connection = connector
+            .connect()
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+        let answer = connection
+            .query(sql)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let width = answer.width;
+        answer
+            .rows()
+            .map(|row| {
+                let columns: Vec<String> = (0..width).map(|column| row.text(column)).collect();
+                columns.join("|")
+            })
+            .collect()
+    })
+    .unwrap()
+}
+
+pub fn variable(options: &ConnectOptions, name: &str) -> String {
+    query(options, &format!("SELECT @@global.{name}")).concat()
+}
+
+/// Why a login is refused; fails where it is not.
+pub fn refused(options: &ConnectOptions) -> ConnectError {
+    let connector = Connector::new(options.clone()).unwrap();
+    let result = reactor::block_on(connector.connect()).unwrap();
+    match result {
+        Ok(_) => panic!("{} may log in as {}", options.user, options.address),
+        Err(error) => error,
+    }
+}
+
+/// What lies in home/run beside its lock.
+pub fn left_in_run(home: &Home) -> Vec<PathBuf> {
+    std::fs::read_dir(home.run())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect()
+}
+
+pub fn alive(pid: u32) -> bool {
+    // A zombie has no command line.
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "waited in vain until {what}"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub fn exit_of(error: &ServerError) -> u8 {
+    error.exit().code()
+}
+
+pub fn exists(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
