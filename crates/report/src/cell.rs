@@ -143,17 +143,18 @@ fn charts(repeat: &RepeatView) -> Markup {
                     option value="new_order" { "new orders" } option value="all" { "all five types" }
                 } }
             }))
-            (figure("latency", "Response time over time", false, html! {
+            (figure("latency", "Response time over time", !repeat.is_done(), html! {
                 label { select data-choice="type" aria-label="Transaction type" {
                     @for name in TRANSACTIONS { option value=(name) { (transaction(name)) } }
                 } }
                 label { input type="checkbox" data-choice="log" checked; " log" }
             }))
-            (figure("distribution", "Response time distribution in the window", false, html! {
+            // Of a failed repeat the course is shown as evidence, and nothing that adds it up.
+            @if repeat.is_done() { (figure("distribution", "Response time distribution in the window", false, html! {
                 label { select data-choice="kind" aria-label="Kind of chart" {
                     option value="tail" { "percentiles" } option value="bins" { "histogram" }
                 } }
-            }))
+            })) }
         }
         p.soft.small.hint {
             "Each point is " (crate::format::duration((merged * 1e9) as u64))

@@ -37,7 +37,7 @@ fn load(view: &LoadView) -> Markup {
             ". " span.soft { "Finished " (instant(load.finished_utc_ns)) "." }
         }
         details { summary { "Rows and checksums" }
-            div.scroll { table {
+            div.scroll { table.narrow {
                 caption { "Equal seeds give equal checksums, whatever the number of threads." }
                 thead { tr { th scope="col" { "Table" } th.num scope="col" { "Rows" } th scope="col" { "Checksum" } } }
                 tbody { @for table in &load.tables {

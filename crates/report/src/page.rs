@@ -53,7 +53,8 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
             .filter(|repeat| !repeat.series.time_s.is_empty())
             .map(|repeat| {
                 let of_type = |(name, totals)| Some((String::as_str(name), distribution(totals)?));
-                let distribution = repeat.totals.iter().filter_map(of_type).collect();
+                let shown = repeat.totals.iter().filter(|_| repeat.is_done());
+                let distribution = shown.filter_map(of_type).collect();
                 let data = RepeatData {
                     series: &repeat.series,
                     distribution,

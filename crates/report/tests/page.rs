@@ -132,8 +132,8 @@ fn five_cells_with_a_failed_one() {
         failing_cell: Some(4),
         ..ONE_CELL
     };
-    // Two over connections, three for each cell's shown repeat.
-    let (html, _) = check(&shape, "five-cells", 2 + 5 * 3);
+    // Two over connections, three for each cell's shown repeat, one less for the cell without a result.
+    let (html, _) = check(&shape, "five-cells", 2 + 5 * 3 - 1);
     assert!(html.contains("server_died"));
     assert!(html.contains("<b>NA</b>"));
     assert!(html.contains("95 % confidence"));
@@ -191,4 +191,76 @@ fn the_browser_tells_of_requests_and_messages() {
         "{}",
         shown.log
     );
+}
+
+#[test]
+fn csv_files_have_units_and_no_number_of_a_failed_cell() {
+    let shape = Shape {
+        name: "export",
+        connections: &[8, 16],
+        window_s: 6,
+        failing_cell: Some(2),
+        ..ONE_CELL
+    };
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (results, lab) = build(&scratch.path().join("mydyno.db"), &shape);
+    let directory = scratch.path().join("csv");
+    let files = report::export_csv(&results, lab, &directory).unwrap();
+    let names: Vec<&str> = files
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "cells.csv",
+            "intervals.csv",
+            "latency.csv",
+            "inputs.csv",
+            "checks.csv",
+            "variables.csv"
+        ]
+    );
+    let cells = table(&files[0]);
+    assert_eq!(
+        (cells[0]["status"].as_str(), cells[1]["status"].as_str()),
+        ("done", "failed")
+    );
+    let summary = results.summary(store::RepeatId(1)).unwrap();
+    assert_eq!(cells[0]["nopm"].parse(), Ok(summary.nopm.unwrap()));
+    assert_eq!(
+        cells[0]["new_order_p95_us"].parse(),
+        Ok(summary.transactions.new_order.p95_us.unwrap())
+    );
+    for number in [
+        "nopm",
+        "tpm_total",
+        "new_order_p95_us",
+        "new_order_max_us",
+        "client_cpu_s",
+        "statements",
+    ] {
+        assert_eq!(cells[1][number], "", "{number}");
+    }
+    let committed: u64 = table(&files[1])
+        .iter()
+        .filter(|row| {
+            row["cell"] == "1" && row["phase"] == "window" && row["transaction"] == "new_order"
+        })
+        .map(|row| row["committed"].parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(committed, summary.transactions.new_order.committed);
+    assert!(table(&files[2]).iter().all(|row| row["cell"] == "1"));
+    for path in &files {
+        assert!(!std::fs::read_to_string(path).unwrap().contains("geheim"));
+    }
+    let file = scratch.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let refused = report::export_csv(&results, lab, &file).unwrap_err();
+    assert_eq!(refused.exit(), base::Exit::Environment);
+}
+
+fn table(path: &Path) -> Vec<std::collections::HashMap<String, String>> {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.deserialize().map(|row| row.unwrap()).collect()
 }
