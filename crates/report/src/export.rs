@@ -82,92 +82,98 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
+const CELLS_HEADER: [&str; 31] = [
+    "cell",
+    "repeat",
+    "label",
+    "engine",
+    "server_version",
+    "transport",
+    "workload",
+    "style",
+    "warehouses",
+    "connections",
+    "home",
+    "foreign_keys",
+    "seed",
+    "warmup_s",
+    "window_s",
+    "status",
+    "reason_code",
+    "interrupted",
+    "nopm",
+    "tpm_total",
+    "new_order_p50_us",
+    "new_order_p95_us",
+    "new_order_p99_us",
+    "new_order_max_us",
+    "client_cpu_s",
+    "statements",
+    "client_cpu_us_per_statement",
+    "reconnects",
+    "new_orders_in_database",
+    "new_orders_committed_by_driver",
+    "new_orders_in_doubt",
+];
+
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "label",
-        "engine",
-        "server_version",
-        "transport",
-        "workload",
-        "style",
-        "warehouses",
-        "connections",
-        "home",
-        "foreign_keys",
-        "seed",
-        "warmup_s",
-        "window_s",
-        "status",
-        "reason_code",
-        "interrupted",
-        "nopm",
-        "tpm_total",
-        "new_order_p50_us",
-        "new_order_p95_us",
-        "new_order_p99_us",
-        "new_order_max_us",
-        "client_cpu_s",
-        "statements",
-        "client_cpu_us_per_statement",
-        "reconnects",
-        "new_orders_in_database",
-        "new_orders_committed_by_driver",
-        "new_orders_in_doubt",
-    ];
-    let mut table = Table::create(directory, "cells.csv", &header)?;
+    let mut table = Table::create(directory, "cells.csv", &CELLS_HEADER)?;
     for (cell, repeat) in each(view) {
-        let what = &cell.cell.what;
-        let result = repeat.repeat.result.as_ref();
-        let new_order = repeat.totals.get("new_order").filter(|_| repeat.is_done());
-        let quantile = |q: f64| {
-            number(
-                new_order
-                    .and_then(|t| t.quantile_ns(q))
-                    .map(|ns| ns as f64 / 1e3),
-            )
-        };
-        let [ordinal, repeat_ordinal] = key(cell, repeat);
-        table.row(&[
-            ordinal,
-            repeat_ordinal,
-            cell.label.clone(),
-            what.engine.clone(),
-            what.server_version.clone(),
-            what.transport.clone(),
-            what.workload.clone(),
-            what.style.clone(),
-            what.warehouses.to_string(),
-            what.connections.to_string(),
-            what.home.to_string(),
-            what.foreign_keys.to_string(),
-            what.seed.to_string(),
-            (what.warmup_ns as f64 / 1e9).to_string(),
-            number(repeat.rates.window_s),
-            repeat.repeat.status.to_string(),
-            repeat.repeat.reason_code.clone().unwrap_or_default(),
-            number(result.map(|r| r.interrupted)),
-            number(repeat.rates.nopm),
-            number(repeat.rates.tpm_total),
-            quantile(0.5),
-            quantile(0.95),
-            quantile(0.99),
-            number(
-                new_order
-                    .and_then(store::Totals::max_ns)
-                    .map(|ns| ns as f64 / 1e3),
-            ),
-            number(repeat.rates.client_cpu_s),
-            number(repeat.rates.statements),
-            number(repeat.rates.client_cpu_us_per_statement),
-            number(result.map(|r| r.reconnects)),
-            number(result.and_then(store::RepeatResult::new_orders_in_database)),
-            number(result.map(|r| r.committed_new_orders)),
-            number(result.map(|r| r.in_doubt_new_orders)),
-        ])?;
+        table.row(&cells_row(cell, repeat))?;
     }
     table.finish()
+}
+
+/// In the order of [`CELLS_HEADER`]; its length is part of both types.
+fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len()] {
+    let what = &cell.cell.what;
+    let result = repeat.repeat.result.as_ref();
+    let new_order = repeat.totals.get("new_order").filter(|_| repeat.is_done());
+    let quantile = |q: f64| {
+        number(
+            new_order
+                .and_then(|t| t.quantile_ns(q))
+                .map(|ns| ns as f64 / 1e3),
+        )
+    };
+    let [ordinal, repeat_ordinal] = key(cell, repeat);
+    [
+        ordinal,
+        repeat_ordinal,
+        cell.label.clone(),
+        what.engine.clone(),
+        what.server_version.clone(),
+        what.transport.clone(),
+        what.workload.clone(),
+        what.style.clone(),
+        what.warehouses.to_string(),
+        what.connections.to_string(),
+        what.home.to_string(),
+        what.foreign_keys.to_string(),
+        what.seed.to_string(),
+        (what.warmup_ns as f64 / 1e9).to_string(),
+        number(repeat.rates.window_s),
+        repeat.repeat.status.to_string(),
+        repeat.repeat.reason_code.clone().unwrap_or_default(),
+        number(result.map(|r| r.interrupted)),
+        number(repeat.rates.nopm),
+        number(repeat.rates.tpm_total),
+        quantile(0.5),
+        quantile(0.95),
+        quantile(0.99),
+        number(
+            new_order
+                .and_then(store::Totals::max_ns)
+                .map(|ns| ns as f64 / 1e3),
+        ),
+        number(repeat.rates.client_cpu_s),
+        number(repeat.rates.statements),
+        number(repeat.rates.client_cpu_us_per_statement),
+        number(result.map(|r| r.reconnects)),
+        number(result.and_then(store::RepeatResult::new_orders_in_database)),
+        number(result.map(|r| r.committed_new_orders)),
+        number(result.map(|r| r.in_doubt_new_orders)),
+    ]
 }
 
 fn intervals(results: &Results, view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {

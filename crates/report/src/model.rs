@@ -236,41 +236,6 @@ fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView
 
 /// (label, group) of each cell: the fields in which the cells of this lab differ.
 fn labels(cells: &[Cell]) -> Vec<(String, String)> {
-    let fields = |cell: &Cell| -> Vec<(String, String)> {
-        let what = &cell.what;
-        let mut fields = vec![
-            ("engine".to_owned(), what.engine.clone()),
-            ("transport".to_owned(), what.transport.clone()),
-            ("workload".to_owned(), what.workload.clone()),
-            ("style".to_owned(), what.style.clone()),
-            (
-                "warehouses".to_owned(),
-                format!("{} warehouses", what.warehouses),
-            ),
-            (
-                "home".to_owned(),
-                if what.home { "home" } else { "any warehouse" }.to_owned(),
-            ),
-            (
-                "foreign_keys".to_owned(),
-                if what.foreign_keys {
-                    "foreign keys"
-                } else {
-                    "no foreign keys"
-                }
-                .to_owned(),
-            ),
-        ];
-        for (name, value) in &what.settings {
-            let text = if name == "preset" || name == "data" {
-                value.clone()
-            } else {
-                format!("{name}={value}")
-            };
-            fields.push((name.clone(), text));
-        }
-        fields
-    };
     let all: Vec<BTreeMap<String, String>> = cells
         .iter()
         .map(|cell| fields(cell).into_iter().collect())
@@ -300,4 +265,41 @@ fn labels(cells: &[Cell]) -> Vec<(String, String)> {
             (label, group)
         })
         .collect()
+}
+
+/// What may tell a cell from another: (field, its value for people).
+fn fields(cell: &Cell) -> Vec<(String, String)> {
+    let what = &cell.what;
+    let mut fields = vec![
+        ("engine".to_owned(), what.engine.clone()),
+        ("transport".to_owned(), what.transport.clone()),
+        ("workload".to_owned(), what.workload.clone()),
+        ("style".to_owned(), what.style.clone()),
+        (
+            "warehouses".to_owned(),
+            format!("{} warehouses", what.warehouses),
+        ),
+        (
+            "home".to_owned(),
+            if what.home { "home" } else { "any warehouse" }.to_owned(),
+        ),
+        (
+            "foreign_keys".to_owned(),
+            if what.foreign_keys {
+                "foreign keys"
+            } else {
+                "no foreign keys"
+            }
+            .to_owned(),
+        ),
+    ];
+    for (name, value) in &what.settings {
+        let text = if name == "preset" || name == "data" {
+            value.clone()
+        } else {
+            format!("{name}={value}")
+        };
+        fields.push((name.clone(), text));
+    }
+    fields
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ONE_CELL, Shape, build};
+use common::{ONE_CELL, Shape, build, checks, new_cell, new_lab};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use store::Results;
@@ -167,6 +167,46 @@ fn three_points_and_two_hours() {
     };
     let (html, _) = check(&long, "two-hours", 3);
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
+}
+
+/// A report may be asked for at any time: of a lab that has just begun, runs, or was interrupted.
+#[test]
+fn labs_that_are_not_finished() {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
+    let named = Shape {
+        name: "<b>Größe & \"Ort\"</b>",
+        ..ONE_CELL
+    };
+    let lab = results.begin_lab(&new_lab(&named)).unwrap();
+    let empty = report::render(&results, lab).unwrap();
+    assert!(empty.contains("&lt;b&gt;Größe &amp; &quot;Ort&quot;&lt;/b&gt;"));
+    assert!(empty.contains("still running"));
+    let running = results
+        .begin_cell(lab, &new_cell(&named, "mysql-5.7", 1, 8))
+        .unwrap();
+    results
+        .begin_cell(lab, &new_cell(&named, "mysql-5.7", 2, 16))
+        .unwrap();
+    let repeat = store::NewRepeat {
+        cell: running,
+        ordinal: 1,
+        my_cnf: None,
+    };
+    let repeat = results.begin_repeat(&repeat).unwrap();
+    results
+        .record_checks(store::CheckedOn::Repeat(repeat), &checks(false))
+        .unwrap();
+    let html = report::render(&results, lab).unwrap();
+    assert!(html.contains("there is no result yet") && html.contains("This cell was not run yet."));
+    assert!(html.contains("2 offending rows"));
+    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unfinished.html");
+    std::fs::write(&page, html).unwrap();
+    let shown = open(&page, scratch.path());
+    assert_eq!(console(&shown), Vec::<&str>::new());
+    assert!(shown.dom.contains("data-ready=\"0\""));
+    let missing = report::render(&results, store::LabId(99)).unwrap_err();
+    assert_eq!(missing.exit(), base::Exit::Usage);
 }
 
 #[test]

@@ -149,6 +149,20 @@ fn rows_come_back_as_they_were_given() {
         .collect();
     assert_eq!(names, ["a", "b"]);
     assert!(results.variables(repeat, Moment::End).unwrap().is_empty());
+    let stored = results.repeat(repeat).unwrap();
+    assert_eq!(stored.my_cnf.as_deref(), Some("[client]\npassword = ***\n"));
+    let stored = results.cell(stored.cell).unwrap();
+    assert_eq!(stored.what.seed, u64::MAX);
+    assert_eq!(stored.what.target, "mysql://u:***@h:3306/d");
+    assert!(matches!(
+        results.repeat(RepeatId(99)),
+        Err(StoreError::NotFound { .. })
+    ));
+}
+
+#[test]
+fn loads_come_back_with_their_tables_and_checks() {
+    let (_directory, results, _) = measured();
     let load = Load {
         lab: None,
         target: "mysql://u@h/d".to_owned(),
@@ -177,15 +191,6 @@ fn rows_come_back_as_they_were_given() {
         .unwrap();
     assert_eq!(results.loads().unwrap(), [(id, load)]);
     assert_eq!(results.checks(CheckedOn::Load(id)).unwrap(), [check()]);
-    let stored = results.repeat(repeat).unwrap();
-    assert_eq!(stored.my_cnf.as_deref(), Some("[client]\npassword = ***\n"));
-    let stored = results.cell(stored.cell).unwrap();
-    assert_eq!(stored.what.seed, u64::MAX);
-    assert_eq!(stored.what.target, "mysql://u:***@h:3306/d");
-    assert!(matches!(
-        results.repeat(RepeatId(99)),
-        Err(StoreError::NotFound { .. })
-    ));
 }
 
 #[test]
@@ -237,4 +242,16 @@ fn quantiles_count_what_was_out_of_bounds() {
     let p95 = totals.quantile_ns(0.95).unwrap();
     assert!((999_000..=1_001_000).contains(&p95), "{p95}");
     assert_eq!(totals.mean_ns(), Some((98.0 * 1e6 + 14e12) / 100.0));
+}
+
+/// The file may be written by another thread than the one that measures.
+#[test]
+fn results_may_move_to_another_thread() {
+    fn sends<T: Send>(value: T) -> T {
+        value
+    }
+    let (_directory, results, repeat) = measured();
+    let results = sends(results);
+    let written = std::thread::spawn(move || results.finish_repeat(repeat, &result()));
+    written.join().unwrap().unwrap();
 }

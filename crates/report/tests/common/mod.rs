@@ -92,7 +92,7 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
     (results, lab)
 }
 
-fn new_lab(shape: &Shape) -> NewLab {
+pub fn new_lab(shape: &Shape) -> NewLab {
     let facts = [
         ("cpu_model", "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz"),
         ("cpu_cores", "2"),
@@ -112,7 +112,7 @@ fn new_lab(shape: &Shape) -> NewLab {
     }
 }
 
-fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> NewCell {
+pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> NewCell {
     NewCell {
         ordinal,
         engine: engine.to_owned(),
@@ -356,78 +356,75 @@ fn variables(io_capacity: &str) -> Vec<(String, String)> {
     all
 }
 
+fn counter(
+    (name, title): (&str, &str),
+    unit: CounterUnit,
+    (hits, trials): (u64, u64),
+    (allowed, spread): (Band, f64),
+) -> InputCounter {
+    let value = Some(hits as f64 / trials as f64);
+    let middle = (allowed.low.unwrap_or(0.0) + allowed.high.unwrap_or(0.0)) / 2.0;
+    let chance = Band::between((middle - spread).max(0.0), middle + spread);
+    InputCounter {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        unit,
+        hits,
+        trials,
+        value,
+        allowed,
+        chance,
+        verdict: Verdict::of(value, allowed, chance),
+    }
+}
+
 fn inputs() -> Vec<InputCounter> {
-    let counter =
-        |name: &str, title: &str, unit, (hits, trials): (u64, u64), allowed: Band, spread: f64| {
-            let value = Some(hits as f64 / trials as f64);
-            let middle = (allowed.low.unwrap_or(0.0) + allowed.high.unwrap_or(0.0)) / 2.0;
-            let chance = Band::between((middle - spread).max(0.0), middle + spread);
-            InputCounter {
-                name: name.to_owned(),
-                title: title.to_owned(),
-                unit,
-                hits,
-                trials,
-                value,
-                allowed,
-                chance,
-                verdict: Verdict::of(value, allowed, chance),
-            }
-        };
     let share = CounterUnit::Share;
-    vec![
-        counter(
-            "rollbacks",
-            "New orders rolled back",
+    let skipped = Band {
+        low: None,
+        high: Some(0.01),
+    };
+    [
+        (
+            ("rollbacks", "New orders rolled back"),
             share,
             (182, 20_410),
-            Band::between(0.009, 0.011),
-            0.0023,
+            (Band::between(0.009, 0.011), 0.0023),
         ),
-        counter(
-            "order_lines",
-            "Lines per order",
+        (
+            ("order_lines", "Lines per order"),
             CounterUnit::Average,
             (204_331, 20_410),
-            Band::between(9.5, 10.5),
-            0.07,
+            (Band::between(9.5, 10.5), 0.07),
         ),
-        counter(
-            "remote_lines",
-            "Lines from a remote warehouse",
+        (
+            ("remote_lines", "Lines from a remote warehouse"),
             share,
             (2_261, 204_331),
-            Band::between(0.0095, 0.0105),
-            0.0007,
+            (Band::between(0.0095, 0.0105), 0.0007),
         ),
-        counter(
-            "remote_payments",
-            "Payments of remote customers",
+        (
+            ("remote_payments", "Payments of remote customers"),
             share,
             (2_961, 19_503),
-            Band::between(0.14, 0.16),
-            0.008,
+            (Band::between(0.14, 0.16), 0.008),
         ),
-        counter(
-            "payments_by_name",
-            "Payments by last name",
+        (
+            ("payments_by_name", "Payments by last name"),
             share,
             (11_688, 19_503),
-            Band::between(0.57, 0.63),
-            0.012,
+            (Band::between(0.57, 0.63), 0.012),
         ),
-        counter(
-            "skipped_deliveries",
-            "Deliveries with a skipped district",
+        (
+            ("skipped_deliveries", "Deliveries with a skipped district"),
             share,
             (0, 1_802),
-            Band {
-                low: None,
-                high: Some(0.01),
-            },
-            0.005,
+            (skipped, 0.005),
         ),
     ]
+    .into_iter()
+    .map(|(names, unit, counts, bands)| counter(names, unit, counts, bands))
+    .collect()
 }
 
 /// The twelve conditions; `passed` false makes the third one fail.
