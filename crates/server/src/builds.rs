@@ -237,8 +237,19 @@ impl Version {
 /// [`ServerError::UnknownEngine`], or [`ServerError::NotInstalled`] which names the command that installs it.
 pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
     let engine = catalogue::engine(engine)?;
-    if let Some(build) = installed(home, engine)? {
-        return Ok(build);
+    match installed(home, engine) {
+        Ok(Some(build)) => return Ok(build),
+        Ok(None) => {}
+        Err(ServerError::NotAServer { path, why }) => {
+            let name = &engine.name;
+            return Err(ServerError::Data {
+                what: format!(
+                    "{name} is installed and does not run ({why}); run `mydyno server install {name}` again"
+                ),
+                path,
+            });
+        }
+        Err(error) => return Err(error),
     }
     on_machine(&machine_builds(), engine).ok_or_else(|| ServerError::NotInstalled {
         engine: engine.name.clone(),

@@ -34,6 +34,16 @@ impl Home {
         private_directory(&path)?;
         // Servers run in directories of their own, so every path handed to them is absolute.
         let root = fs::canonicalize(&path).map_err(io_at("find", &path))?;
+        // Paths go into option files, which are text of lines.
+        let writable = root
+            .to_str()
+            .is_some_and(|text| !text.chars().any(char::is_control));
+        if !writable {
+            return Err(ServerError::Data {
+                what: "the name of this directory is not UTF-8 or holds a control character; set MYDYNO_HOME to another".to_owned(),
+                path: root,
+            });
+        }
         let home = Home { root };
         for directory in [home.engines(), home.instances(), home.images(), home.run()] {
             private_directory(&directory)?;
@@ -182,6 +192,17 @@ pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result
             needed_bytes,
             free_bytes: free,
         });
+    }
+    Ok(())
+}
+
+/// Removes what a killed process left in `directory` under names of this prefix. The caller holds the lock of these names.
+pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), ServerError> {
+    for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
+        let entry = entry.map_err(io_at("read", directory))?;
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            remove_tree_if_there(&entry.path())?;
+        }
     }
     Ok(())
 }

@@ -136,7 +136,8 @@ impl Image {
     }
 
     /// Keeps the data directory of a server that was stopped cleanly, by moving it (by copying it from another file
-    /// system). `note` is the caller's own document. Where another process published the same key first, its image is
+    /// system). Stop it with innodb_fast_shutdown = 0, or every clone purges for the first. `note` is the caller's own
+    /// document. Where another process published the same key first, its image is
     /// returned and `data` stays where it is.
     ///
     /// # Errors
@@ -155,8 +156,10 @@ impl Image {
         }
         require_stopped(data)?;
         let bytes = Tree::read(data)?.bytes();
+        let prefix = format!(".tmp-{name}-");
+        home::remove_left_over(&home.images(), &prefix)?;
         let work = tempfile::Builder::new()
-            .prefix(".tmp-")
+            .prefix(&prefix)
             .tempdir_in(home.images())
             .map_err(io_at("make a directory in", &home.images()))?;
         let staged = work.path().join(&name);

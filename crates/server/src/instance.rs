@@ -10,7 +10,8 @@ use crate::{Home, ServerBuild, ServerError, dsn};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use wire::{Address, ConnectOptions, Password, Tls};
 
 /// What is in the data directory at first.
@@ -175,23 +176,19 @@ impl Instance {
     /// # Errors
     /// [`ServerError::Failed`] where even a killed server does not go away.
     pub fn stop(&self, timeout: Duration) -> Result<Ending, ServerError> {
-        let mut process = self.process();
-        if let Some(status) = process.ended() {
-            return Ok(if status.success() {
-                Ending::Clean
-            } else {
-                Ending::Died(process::describe(status))
-            });
+        self.process().terminate();
+        let start = Instant::now();
+        // Locked for each look only, so that `exited` never waits for a stop.
+        loop {
+            let ended = self.process().ended();
+            match ended {
+                Some(status) if status.success() => return Ok(Ending::Clean),
+                Some(status) => return Ok(Ending::Died(process::describe(status))),
+                None if start.elapsed() >= timeout => break,
+                None => thread::sleep(process::POLL_INTERVAL),
+            }
         }
-        process.terminate();
-        match process.wait(timeout) {
-            Some(status) if status.success() => Ok(Ending::Clean),
-            Some(status) => Ok(Ending::Died(process::describe(status))),
-            None => match process.kill() {
-                Some(_) => Ok(Ending::Killed),
-                None => Err(self.stuck()),
-            },
-        }
+        self.kill().map(|()| Ending::Killed)
     }
 
     /// Kills the server, as a power failure would end it.

@@ -1,5 +1,6 @@
 //! From options to a server that takes connections, step by step; whatever fails on the way leaves nothing behind.
 
+use crate::catalogue::Flavour;
 use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::image;
@@ -43,7 +44,8 @@ pub(crate) fn start(
     options: InstanceOptions,
 ) -> Result<Instance, ServerError> {
     settings::validate(&options.set)?;
-    room::sweep(home)?;
+    require_startable(build)?;
+    let notes = room::sweep(home)?;
     let (mut room, lock, resumed) = open_room(home, build, &options)?;
     let layout = lay_out(&mut room, &options, resumed.as_ref())?;
     let mut launch = Launch {
@@ -55,7 +57,7 @@ pub(crate) fn start(
             Lifetime::Private => Tie::ToThisProcess,
             Lifetime::Named(_) => Tie::None,
         },
-        notes: Vec::new(),
+        notes,
         layout,
     };
     if resumed.is_some() {
@@ -88,6 +90,23 @@ pub(crate) fn start(
     }
     drop(lock);
     Ok(instance)
+}
+
+/// The oldest servers that initialise and create accounts in the way that this room uses.
+fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
+    let oldest = match build.flavour {
+        Flavour::Mysql => (5, 7, 6),
+        Flavour::MariaDb => (10, 1, 3),
+    };
+    if build.at_least(oldest) {
+        return Ok(());
+    }
+    Err(ServerError::WrongVersion {
+        what: build.binary.display().to_string(),
+        wanted: format!("{}.{}.{} or newer", oldest.0, oldest.1, oldest.2),
+        got: build.version.clone(),
+        todo: "start it yourself and name it with --dsn".to_owned(),
+    })
 }
 
 /// The server's directory, its lock where it has a name, and where its data is from an earlier start.

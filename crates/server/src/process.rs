@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Pause between looks at a server that starts or stops.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a killed process may take to be gone: the kernel frees its memory first.
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 

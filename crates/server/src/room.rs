@@ -162,26 +162,33 @@ fn gate(home: &Home) -> Result<Lock, ServerError> {
     Lock::wait(&home.run().join(".lock"), &mut || {})
 }
 
-/// Removes what commands left that ended without cleaning up, and kills their servers.
-pub(crate) fn sweep(home: &Home) -> Result<(), ServerError> {
+/// Removes what commands left that ended without cleaning up, and kills their servers. What cannot be removed (another
+/// user's, on a hanging disk) does not keep a new server from starting; it is told.
+pub(crate) fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
     let _gate = gate(home)?;
     let run = home.run();
+    let mut notes = Vec::new();
     for entry in fs::read_dir(&run).map_err(io_at("read", &run))? {
         let path = entry.map_err(io_at("read", &run))?.path();
         if !path.is_dir() {
             continue;
         }
-        let Some(lock) = Lock::try_now(&path.join(LOCK))? else {
-            continue; // its owner lives
-        };
-        let my_cnf = path.join("my.cnf");
-        for pid in process::servers_with(&my_cnf) {
-            process::end_foreign(pid, &my_cnf, Duration::ZERO)?;
+        if let Err(error) = sweep_one(&path) {
+            notes.push(format!("what an earlier command left stays: {error}"));
         }
-        remove_with_elsewhere(&path, &read_elsewhere(&path))?;
-        drop(lock);
     }
-    Ok(())
+    Ok(notes)
+}
+
+fn sweep_one(path: &Path) -> Result<(), ServerError> {
+    let Some(_lock) = Lock::try_now(&path.join(LOCK))? else {
+        return Ok(()); // its owner lives
+    };
+    let my_cnf = path.join("my.cnf");
+    for pid in process::servers_with(&my_cnf) {
+        process::end_foreign(pid, &my_cnf, Duration::ZERO)?;
+    }
+    remove_with_elsewhere(path, &read_elsewhere(path))
 }
 
 #[cfg(test)]

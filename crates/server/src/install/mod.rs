@@ -46,8 +46,10 @@ pub fn install(
         progress(&format!("{} is installed already", engine.name));
         return Ok(build);
     }
+    let prefix = format!(".tmp-{}-", engine.name);
+    home::remove_left_over(&home.engines(), &prefix)?;
     let work = tempfile::Builder::new()
-        .prefix(".tmp-")
+        .prefix(&prefix)
         .tempdir_in(home.engines())
         .map_err(io_at("make a directory in", &home.engines()))?;
     let unpacked = match (from, from_sha256) {

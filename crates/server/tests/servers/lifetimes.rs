@@ -4,15 +4,15 @@
 use crate::{STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until};
 use server::{
     AfterStop, Data, Ending, Home, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
-    named, start_named, stop_named,
+    install, named, start_named, stop_named,
 };
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-const ORDER: &str = "MYDYNO_TEST_ORDER";
+pub const ORDER: &str = "MYDYNO_TEST_ORDER";
 const BINARY: &str = "MYDYNO_TEST_BINARY";
-const REPORT: &str = "MYDYNO_TEST_REPORT";
+pub const REPORT: &str = "MYDYNO_TEST_REPORT";
 
 /// Not a test by itself: what a child process of the tests below does.
 #[test]
@@ -21,13 +21,20 @@ fn as_a_child() {
         return;
     };
     let home = Home::from_env().unwrap();
-    let build = ServerBuild::from_binary(Path::new(&std::env::var(BINARY).unwrap())).unwrap();
     let report = std::env::var(REPORT).unwrap();
     let tell = |text: String| {
         let new = format!("{report}.new");
         fs::write(&new, text).unwrap();
         fs::rename(&new, &report).unwrap();
     };
+    if let Some(engine) = order.strip_prefix("install ") {
+        let result = install(&home, engine, None, &mut |_| {});
+        return tell(match result {
+            Ok(build) => format!("installed {}", build.version),
+            Err(error) => error.to_string(),
+        });
+    }
+    let build = ServerBuild::from_binary(Path::new(&std::env::var(BINARY).unwrap())).unwrap();
     match order.as_str() {
         "start and wait" => {
             let server = start(&home, &build, small());

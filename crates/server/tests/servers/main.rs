@@ -2,6 +2,7 @@
 //! else of a test lies in a directory of its own.
 
 mod images;
+mod installing;
 mod lifetimes;
 mod starting;
 
