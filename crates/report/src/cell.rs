@@ -82,7 +82,7 @@ fn repeat_panel(repeat: &RepeatView) -> Markup {
 fn no_result(repeat: &RepeatView) -> Markup {
     let row = &repeat.repeat;
     html! {
-        div.callout {
+        div.callout.calm[row.status != RepeatStatus::Failed] {
             p {
                 b {
                     @match row.status {

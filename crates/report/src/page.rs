@@ -128,7 +128,7 @@ fn header(view: &LabView) -> Markup {
                 @if let Some(machine) = machine(view) { " On " (machine) "." }
             }
             @if view.lab.status != LabStatus::Done {
-                div.callout {
+                div.callout.calm[view.lab.status == LabStatus::Running] {
                     p {
                         b { @match view.lab.status {
                             LabStatus::Running => "This lab is still running",

@@ -5,7 +5,7 @@
 use crate::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// "mydy" in the file's header (`PRAGMA application_id`), by which `file` and we know the format.
 pub const APPLICATION_ID: i64 = 0x6d79_6479;
@@ -104,10 +104,12 @@ fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
 
 fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
-    identify(&connection, path)?;
-    connection
-        .pragma_update(None, "journal_mode", "wal")
-        .map_err(sql)?;
+    patiently(|| {
+        identify(&connection, path)?;
+        connection
+            .pragma_update(None, "journal_mode", "wal")
+            .map_err(sql)
+    })?;
     connection
         .pragma_update(None, "synchronous", "normal")
         .map_err(sql)?;
@@ -139,15 +141,31 @@ fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError>
     })
 }
 
+/// Tries until the file is not busy. Changing the journal mode is where SQLite does not wait by itself: two processes that
+/// make a file at once would each wait for the other.
+fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match attempt() {
+            Err(StoreError::Busy { .. }) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
 /// The format of our file, or `None` for an empty database. Reads only.
 fn identify(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
-    let pragma = |name: &str| -> Result<i64, StoreError> {
-        connection
-            .pragma_query_value(None, name, |row| row.get(0))
-            .map_err(|cause| StoreError::from_sqlite(path, cause))
-    };
-    let application = pragma("application_id")?;
-    let version = pragma("user_version")?;
+    // One statement sees one state of the file: another process may be making it at this moment.
+    let (application, version, objects): (i64, i64, i64) = connection
+        .query_row(
+            "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
+             FROM pragma_application_id, pragma_user_version",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .map_err(|cause| StoreError::from_sqlite(path, cause))?;
     if application == APPLICATION_ID {
         if version > FORMAT {
             return Err(StoreError::Newer {
@@ -158,9 +176,6 @@ fn identify(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreEr
         }
         return Ok(Some(version));
     }
-    let objects: i64 = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(|cause| StoreError::from_sqlite(path, cause))?;
     if application == 0 && version == 0 && objects == 0 {
         Ok(None)
     } else {

@@ -65,6 +65,21 @@ fn an_empty_file_is_taken_and_a_missing_one_is_named() {
     assert_eq!(nowhere.exit(), Exit::Environment);
 }
 
+/// Two labs that start at once and name the same new file.
+#[test]
+fn many_may_make_the_file_at_once() {
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mydyno.db");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| lab(&Results::create_or_open(&path).unwrap()));
+            }
+        });
+        assert_eq!(Results::open(&path).unwrap().labs().unwrap().len(), 8);
+    }
+}
+
 #[test]
 fn a_newer_format_is_refused_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
