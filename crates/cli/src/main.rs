@@ -1,1 +1,37 @@
-fn main() {}
+//! The binary: parses arguments, dispatches to one file per subcommand, and turns errors into words and exit codes.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this crate is where the program talks to people"
+)]
+
+mod arguments;
+mod commands;
+mod console;
+mod failure;
+mod words;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Load(arguments) => commands::load::run(&arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Server(arguments) => commands::server::run(&arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
+    };
+    let exit = match result {
+        Ok(exit) => exit,
+        Err(Failure { exit, error }) => {
+            eprintln!("mydyno: {error:#}");
+            exit
+        }
+    };
+    ExitCode::from(exit.code())
+}

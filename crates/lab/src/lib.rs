@@ -1,1 +1,21 @@
-//! lab
+//! Measuring: a server, a database, a run, and everything stored as it comes.
+//!
+//! The order is that of the design: start -> load -> warm up -> drive -> store. Nothing here interprets results or writes
+//! to a terminal; a command hands in a function that is told what goes on.
+
+mod demo;
+mod error;
+mod measure;
+mod populate;
+mod preflight;
+mod private;
+mod progress;
+mod subject;
+
+pub use demo::{DemoReport, DemoSpec, demo};
+pub use error::LabError;
+pub use measure::{Measured, Place, RunSpec, check_subject, measure};
+pub use populate::{LoadSpec, database_bytes, populate, reach, record_load};
+pub use private::{PrivateSpec, build_of, image_for, start_on};
+pub use progress::{OnProgress, Progress, RunProgress};
+pub use subject::{SCHEMA, Subject};

@@ -5,7 +5,7 @@ use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Random, Warehouses};
 
 /// The five transaction types, in the order in which every tool of the field counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Transaction {
     NewOrder,
     Payment,

@@ -1,0 +1,305 @@
+//! The command line.
+
+use base::limits;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
+#[derive(Parser)]
+#[command(name = "mydyno", version, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// The main job on a private server: load, drive at 1, 8 and 32 connections, check, report
+    Demo(DemoArguments),
+    /// Create and populate a TPC-C database
+    Load(LoadArguments),
+    /// Warm up, drive, measure, print a summary
+    Run(RunArguments),
+    /// Prove a database consistent: the twelve conditions of TPC-C and six invariants
+    Check(CheckArguments),
+    /// Server engines: what there is, install, start, stop
+    Server(ServerArguments),
+    /// Write a lab of the results file as one HTML page
+    Report(ReportArguments),
+    /// Write a lab of the results file as CSV files
+    Export(ExportArguments),
+}
+
+/// Where the database is.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Target")]
+pub struct TargetArguments {
+    /// Server and schema: mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH];
+    /// the password may come from MYDYNO_PASSWORD or an option file instead
+    #[arg(long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
+    pub dsn: Option<String>,
+    /// MySQL option file with a [client] section, instead of ~/.my.cnf
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
+    pub defaults_file: Option<PathBuf>,
+    /// A private server of this engine, on a clone of a populated image, ended with this command
+    /// (see `mydyno server list`)
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<String>,
+    /// The private server's binary (mysqld or mariadbd), instead of an installed engine
+    #[arg(long, value_name = "FILE")]
+    pub server_binary: Option<PathBuf>,
+    /// A server variable of the private server; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+pub struct ResultsArguments {
+    /// The results file, a SQLite database
+    #[arg(long, value_name = "FILE", default_value = "mydyno.db")]
+    pub results: PathBuf,
+}
+
+#[derive(Args)]
+pub struct DemoArguments {
+    /// Engine of the private server; installed where it is missing
+    #[arg(long, default_value = "mysql-5.7")]
+    pub engine: String,
+    /// Where the report goes
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct LoadArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    /// Warehouses, the size of the database: each about 115 MB on disk
+    #[arg(short, long, default_value_t = 10, value_parser = warehouses())]
+    pub warehouses: u32,
+    /// Equal seeds give equal databases, byte for byte
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Connections that load at the same time [default: one per core, 2 to 8]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+    /// Leave out the foreign keys and the indexes that only they need
+    #[arg(long)]
+    pub no_foreign_keys: bool,
+    /// Load anew over what mydyno loaded here before, or beside other tables
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    /// Connections, each a closed loop without think time
+    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
+    pub connections: u32,
+    /// Warehouses to use [default: all of the database; 10 with --engine]
+    #[arg(short, long, value_parser = warehouses())]
+    pub warehouses: Option<u32>,
+    /// Time before the window, not measured
+    #[arg(long, default_value = "10s", value_parser = duration)]
+    pub warmup: Duration,
+    /// Measured time
+    #[arg(long, default_value = "60s", value_parser = positive_duration)]
+    pub window: Duration,
+    /// One point of the time series
+    #[arg(long, default_value = "1s", value_parser = positive_duration)]
+    pub interval: Duration,
+    /// Seed of inputs and, with --engine, of the population
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Bind each connection to a warehouse
+    #[arg(long)]
+    pub home: bool,
+    /// Run the checks of `mydyno check` after the run
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct CheckArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    /// Warehouses of the private server's image
+    #[arg(short, long, default_value_t = 10, value_parser = warehouses(), requires = "engine")]
+    pub warehouses: u32,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ServerArguments {
+    #[command(subcommand)]
+    pub command: ServerCommand,
+}
+
+#[derive(Subcommand)]
+pub enum ServerCommand {
+    /// Engines that can be used or installed, and servers that run
+    List {
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install an engine into mydyno's own directory
+    Install {
+        engine: String,
+        /// An official archive (.tar.gz, .tar.xz) that is here already
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
+    /// Start a server that lives until `server stop`
+    Start(ServerStartArguments),
+    /// Stop a server that `server start` started
+    Stop {
+        #[arg(default_value = "default")]
+        name: String,
+        /// Remove its data too; else the next `server start` of that name goes on with it
+        #[arg(long)]
+        remove: bool,
+    },
+}
+
+#[derive(Args)]
+pub struct ServerStartArguments {
+    #[arg(long, required_unless_present = "server_binary")]
+    pub engine: Option<String>,
+    /// The server's binary (mysqld or mariadbd), instead of an installed engine
+    #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+    pub server_binary: Option<PathBuf>,
+    /// A name to stop it by
+    #[arg(long, default_value = "default")]
+    pub name: String,
+    /// The loopback port [default: a free one]
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// Where the data directory goes; must not exist yet
+    #[arg(long, value_name = "DIRECTORY")]
+    pub data: Option<PathBuf>,
+    /// A server variable; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Print one JSON document on stdout, with the password in its `dsn`
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// The lab's number [default: the last one]
+    pub lab: Option<i64>,
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+}
+
+#[derive(Args)]
+pub struct ExportArguments {
+    /// The lab's number [default: the last one]
+    pub lab: Option<i64>,
+    /// Directory for the CSV files
+    #[arg(short, long, value_name = "DIRECTORY", default_value = "mydyno-csv")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+}
+
+fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(limits::WAREHOUSES_MAX))
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("the form is NAME=VALUE")?;
+    if name.trim().is_empty() {
+        return Err("the name is empty; the form is NAME=VALUE".to_owned());
+    }
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// `90s`, `2m`, `500ms`, or a bare number of seconds as sysbench and tpcc-mysql take it.
+fn duration(text: &str) -> Result<Duration, String> {
+    const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+    let parsed = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => humantime::parse_duration(text)
+            .map_err(|error| format!("{error}; write 30s, 5m or a number of seconds"))?,
+    };
+    if parsed > LONGEST {
+        return Err("at most 30 days".to_owned());
+    }
+    Ok(parsed)
+}
+
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("must be longer than 0".to_owned()),
+        positive => Ok(positive),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_as_people_write_them() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert!(duration("-1").is_err());
+        assert!(duration("60d").is_err());
+        assert!(positive_duration("0").is_err());
+    }
+
+    #[test]
+    fn absurd_numbers_are_usage_errors() {
+        for arguments in [
+            &["mydyno", "load", "--warehouses", "0"][..],
+            &["mydyno", "load", "--warehouses", "-3"],
+            &["mydyno", "load", "--warehouses", "99999999999"],
+            &["mydyno", "run", "--connections", "0"],
+            &["mydyno", "run", "--window", "0"],
+            &[
+                "mydyno",
+                "run",
+                "--engine",
+                "mysql-5.7",
+                "--dsn",
+                "mysql://root@localhost/tpcc",
+            ],
+            &["mydyno", "run", "--set", "novalue", "--engine", "mysql-5.7"],
+        ] {
+            let error = Arguments::try_parse_from(arguments).err().unwrap();
+            assert_eq!(error.exit_code(), 2, "{arguments:?}");
+        }
+    }
+}

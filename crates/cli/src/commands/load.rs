@@ -1,0 +1,135 @@
+//! `mydyno load`.
+
+use super::print_json;
+use crate::arguments::LoadArguments;
+use crate::console::{Console, stop_flag};
+use crate::failure::Outcome;
+use ::server::Home;
+use base::{Exit, Warehouses};
+use lab::{LoadSpec, Progress, build_of, image_for, populate, record_load};
+use serde::Serialize;
+use store::{Load, Results};
+
+/// The JSON document of the command.
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    target: String,
+    engine: String,
+    server_version: String,
+    warehouses: u32,
+    seed: u64,
+    threads: u32,
+    method: &'static str,
+    foreign_keys: bool,
+    duration_s: f64,
+    rows: u64,
+    row_bytes: u64,
+    client_cpu_s: f64,
+    client_peak_rss_bytes: Option<u64>,
+    tables: Vec<Table>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    name: String,
+    rows: u64,
+    checksum: String,
+}
+
+impl Document {
+    fn of(load: &Load) -> Document {
+        Document {
+            schema_version: 1,
+            target: load.target.clone(),
+            engine: load.engine.clone(),
+            server_version: load.server_version.clone(),
+            warehouses: load.warehouses,
+            seed: load.seed,
+            threads: load.threads,
+            method: load.method.as_str(),
+            foreign_keys: load.foreign_keys,
+            duration_s: load.duration_ns as f64 / 1e9,
+            rows: load.total_rows(),
+            row_bytes: load.total_bytes,
+            client_cpu_s: load.client_cpu_ns as f64 / 1e9,
+            client_peak_rss_bytes: load.client_peak_rss_bytes,
+            tables: load
+                .tables
+                .iter()
+                .map(|table| Table {
+                    name: table.name.clone(),
+                    rows: table.rows,
+                    checksum: table.checksum.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &LoadArguments) -> Outcome {
+    let stop = stop_flag();
+    let home = Home::from_env()?;
+    let results = Results::create_or_open(&arguments.results.results)?;
+    let mut console = Console::new();
+    let foreign_keys = !arguments.no_foreign_keys;
+    let private = arguments
+        .target
+        .private(arguments.warehouses, arguments.seed, foreign_keys);
+    let load = match private {
+        Some(spec) => {
+            let build = build_of(&home, &spec)?;
+            let (image, load) = image_for(&home, &build, &spec, &stop, &mut |p| console.show(p))?;
+            let place = image.directory().display().to_string();
+            console.show(Progress::Step(&format!("image: {place}")));
+            match load {
+                Some(load) => load,
+                None => {
+                    console.done();
+                    println!("the image is there already");
+                    return Ok(Exit::Ok);
+                }
+            }
+        }
+        None => {
+            let subject = arguments.target.external(&home, &mut console)?;
+            let spec = LoadSpec {
+                warehouses: Warehouses(arguments.warehouses),
+                seed: arguments.seed,
+                threads: arguments.threads,
+                foreign_keys,
+                force: arguments.force,
+            };
+            populate(&subject, &spec, &stop, &mut |p| console.show(p))?
+        }
+    };
+    console.done();
+    record_load(&results, None, &load)?;
+    if arguments.json {
+        print_json(&Document::of(&load))?;
+    } else {
+        print_words(&load);
+    }
+    Ok(Exit::Ok)
+}
+
+fn print_words(load: &Load) {
+    println!(
+        "{} warehouses on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s",
+        load.warehouses,
+        load.engine,
+        load.server_version,
+        load.duration_ns as f64 / 1e9,
+        load.total_rows(),
+        load.total_bytes as f64 / 1e6,
+        load.client_cpu_ns as f64 / 1e9
+    );
+    println!(
+        "{:<12}{:>12}  checksum (equal for equal seeds)",
+        "table", "rows"
+    );
+    for table in &load.tables {
+        println!("{:<12}{:>12}  {}", table.name, table.rows, table.checksum);
+    }
+}

@@ -1,0 +1,111 @@
+//! One file per subcommand.
+
+pub mod check;
+pub mod demo;
+pub mod export;
+pub mod load;
+pub mod report;
+pub mod run;
+pub mod server;
+
+use crate::arguments::TargetArguments;
+use crate::console::Console;
+use crate::failure::Failure;
+use ::server::{Home, Target, TargetRequest};
+use base::{Exit, Warehouses};
+use lab::{PrivateSpec, Subject};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use store::{LabId, NewLab, Results};
+
+/// The engine of a private server where only a binary is named.
+const BINARY: &str = "server-binary";
+
+/// Prints a value as one JSON document.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+impl TargetArguments {
+    /// The private server that is asked for, if one is.
+    fn private(&self, warehouses: u32, seed: u64, foreign_keys: bool) -> Option<PrivateSpec> {
+        let engine = match (&self.engine, &self.server_binary) {
+            (Some(engine), _) => engine.clone(),
+            (None, Some(_)) => BINARY.to_owned(),
+            (None, None) => return None,
+        };
+        Some(PrivateSpec {
+            engine,
+            binary: self.server_binary.clone(),
+            set: self.set.clone(),
+            warehouses: Warehouses(warehouses),
+            seed,
+            foreign_keys,
+        })
+    }
+
+    /// The server that DSN or option files name.
+    fn external(&self, home: &Home, console: &mut Console) -> Result<Subject, Failure> {
+        if !self.set.is_empty() {
+            return Err(Failure::new(
+                Exit::Usage,
+                "--set is for private servers; add --engine, or set the variable on the server",
+            ));
+        }
+        let request = TargetRequest::from_env(self.dsn.as_deref(), self.defaults_file.as_deref());
+        let target = Target::resolve(&request)?;
+        for note in &target.notes {
+            console.show(lab::Progress::Note(note));
+        }
+        Ok(Subject::of_target(home, &target)?)
+    }
+}
+
+/// A private server on a clone of the image that it needs; the image is made where there is none.
+fn start_private(
+    home: &Home,
+    spec: &PrivateSpec,
+    stop: &AtomicBool,
+    console: &mut Console,
+) -> Result<(Subject, Option<store::Load>), Failure> {
+    let build = lab::build_of(home, spec)?;
+    let (image, load) = lab::image_for(home, &build, spec, stop, &mut |p| console.show(p))?;
+    console.show(lab::Progress::Step(&format!(
+        "starting {} {} on a clone",
+        build.engine, build.version
+    )));
+    let subject = lab::start_on(home, &build, image, &spec.set)?;
+    Ok((subject, load))
+}
+
+/// Begins a lab for one command.
+fn begin_lab(results: &Results, name: &str, data: Option<&Path>) -> Result<LabId, Failure> {
+    let command_line: Vec<String> = std::env::args().collect();
+    Ok(results.begin_lab(&NewLab {
+        name: name.to_owned(),
+        plan: None,
+        command_line: command_line.join(" "),
+        mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host_facts: observe::host_facts(data),
+    })?)
+}
+
+/// The lab of that number, or the last one of the file.
+fn lab_or_last(results: &Results, number: Option<i64>) -> Result<LabId, Failure> {
+    let labs = results.labs()?;
+    let found = match number {
+        Some(number) => labs.iter().find(|lab| lab.id.0 == number),
+        None => labs.last(),
+    };
+    found.map(|lab| lab.id).ok_or_else(|| {
+        let file = results.path().display();
+        let words = match (number, labs.last()) {
+            (Some(number), Some(last)) => {
+                format!("{file} has no lab {number}; its last one is {}", last.id)
+            }
+            _ => format!("{file} holds no lab yet; measure with `mydyno run` or `mydyno demo`"),
+        };
+        Failure::new(Exit::Usage, words)
+    })
+}

@@ -1,0 +1,206 @@
+//! `mydyno server`.
+
+use super::print_json;
+use crate::arguments::{ServerArguments, ServerCommand, ServerStartArguments};
+use crate::failure::{Failure, Outcome};
+use ::server::{
+    AfterStop, Availability, Ending, Home, InstanceOptions, Lifetime, Secret, ServerBuild, find,
+    install, list, named, render_dsn, start_named, stop_named,
+};
+use base::Exit;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// Time for a clean shutdown.
+const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Runs the command.
+pub fn run(arguments: &ServerArguments) -> Outcome {
+    let home = Home::from_env()?;
+    match &arguments.command {
+        ServerCommand::List { json } => list_all(&home, *json),
+        ServerCommand::Install { engine, from } => install_one(&home, engine, from.as_deref()),
+        ServerCommand::Start(start) => start_one(&home, start),
+        ServerCommand::Stop { name, remove } => stop_one(&home, name, *remove),
+    }
+}
+
+#[derive(Serialize)]
+struct ListDocument {
+    schema_version: u32,
+    engines: Vec<EngineDocument>,
+    servers: Vec<ServerDocument>,
+}
+
+#[derive(Serialize)]
+struct EngineDocument {
+    name: String,
+    about: String,
+    availability: &'static str,
+    version: String,
+    binary: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ServerDocument {
+    name: String,
+    engine: String,
+    version: String,
+    running: bool,
+    pid: u32,
+    port: u16,
+    socket: String,
+    dsn: String,
+}
+
+fn list_all(home: &Home, json: bool) -> Outcome {
+    let engines: Vec<EngineDocument> = list(home)?
+        .into_iter()
+        .map(|engine| EngineDocument {
+            name: engine.name,
+            about: engine.about,
+            availability: match engine.availability {
+                Availability::Installed => "installed",
+                Availability::OnMachine => "on_machine",
+                Availability::NotInstalled => "not_installed",
+            },
+            version: engine.version,
+            binary: engine.build.map(|build| build.binary.display().to_string()),
+        })
+        .collect();
+    let servers: Vec<ServerDocument> = named(home)?
+        .into_iter()
+        .map(|server| ServerDocument {
+            dsn: server.dsn(),
+            name: server.name,
+            engine: server.engine,
+            version: server.version,
+            running: server.running,
+            pid: server.pid,
+            port: server.port,
+            socket: server.socket.display().to_string(),
+        })
+        .collect();
+    if json {
+        print_json(&ListDocument {
+            schema_version: 1,
+            engines,
+            servers,
+        })?;
+        return Ok(Exit::Ok);
+    }
+    println!(
+        "{:<16}{:<15}{:<12}about",
+        "engine", "availability", "version"
+    );
+    for engine in &engines {
+        println!(
+            "{:<16}{:<15}{:<12}{}",
+            engine.name, engine.availability, engine.version, engine.about
+        );
+    }
+    for server in &servers {
+        let state = if server.running { "running" } else { "stopped" };
+        println!(
+            "\nserver {:?} ({} {}): {state}, {}",
+            server.name, server.engine, server.version, server.dsn
+        );
+    }
+    Ok(Exit::Ok)
+}
+
+fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
+    let build = install(home, engine, from, &mut |what| eprintln!("{what}"))?;
+    println!(
+        "{} {}: {}",
+        build.engine,
+        build.version,
+        build.binary.display()
+    );
+    Ok(Exit::Ok)
+}
+
+#[derive(Serialize)]
+struct StartDocument {
+    schema_version: u32,
+    name: String,
+    engine: String,
+    version: String,
+    pid: u32,
+    port: u16,
+    socket: String,
+    /// With the password: this document is for programs.
+    dsn: String,
+    notes: Vec<String>,
+}
+
+fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
+    let build = match (&arguments.server_binary, &arguments.engine) {
+        (Some(binary), _) => ServerBuild::from_binary(binary)?,
+        (None, Some(engine)) => find(home, engine)?,
+        (None, None) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                "name an --engine or --server-binary",
+            ));
+        }
+    };
+    let options = InstanceOptions {
+        lifetime: Lifetime::Named(arguments.name.clone()),
+        set: arguments.set.clone(),
+        data_directory: arguments.data.clone(),
+        port: arguments.port,
+        ..InstanceOptions::default()
+    };
+    let instance = start_named(home, &build, &arguments.name, options)?;
+    let connect = wire::ConnectOptions {
+        schema: Some(lab::SCHEMA.to_owned()),
+        ..instance.connect_options()
+    };
+    if arguments.json {
+        print_json(&StartDocument {
+            schema_version: 1,
+            name: arguments.name.clone(),
+            engine: build.engine.clone(),
+            version: build.version.clone(),
+            pid: instance.pid(),
+            port: instance.port(),
+            socket: instance.socket().display().to_string(),
+            dsn: render_dsn(&connect, Secret::Shown),
+            notes: instance.notes.clone(),
+        })?;
+        return Ok(Exit::Ok);
+    }
+    for note in &instance.notes {
+        eprintln!("note: {note}");
+    }
+    println!(
+        "server {:?}: {} {}, process {}",
+        arguments.name,
+        build.engine,
+        build.version,
+        instance.pid()
+    );
+    println!("  {}", render_dsn(&connect, Secret::Hidden));
+    println!("  socket {}", instance.socket().display());
+    println!(
+        "`mydyno server start --json` prints the DSN with its password; `mydyno server stop {}` ends it",
+        arguments.name
+    );
+    Ok(Exit::Ok)
+}
+
+fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
+    let after = if remove {
+        AfterStop::RemoveData
+    } else {
+        AfterStop::KeepData
+    };
+    match stop_named(home, name, STOP_TIMEOUT, after)? {
+        Ending::Clean => println!("server {name:?} has stopped"),
+        Ending::Killed => println!("server {name:?} did not stop in time and was killed"),
+        Ending::Died(how) => println!("server {name:?} had ended before: {how}"),
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,146 @@
+//! Results as words for people.
+
+use std::fmt::Write;
+use store::{Summary, TransactionSummary};
+
+fn optional(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+fn ms(us: Option<f64>) -> String {
+    optional(us.map(|us| us / 1e3), 2)
+}
+
+/// The summary of a run.
+pub fn summary(summary: &Summary) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "{} {} ({}), {} warehouses, {} connections, workload {}, style {}, seed {}",
+        summary.engine,
+        summary.server_version,
+        summary.transport,
+        summary.warehouses,
+        summary.connections,
+        summary.workload,
+        summary.style,
+        summary.seed
+    );
+    if summary.status != "done" {
+        let reason = summary.reason.as_deref().unwrap_or("no reason was stored");
+        let code = summary.reason_code.as_deref().unwrap_or("failed");
+        let _ = writeln!(out, "NA ({code}): {reason}");
+        return out;
+    }
+    let _ = writeln!(
+        out,
+        "{} NOPM, {} transactions/min over {} s{} (one repeat: no statement about its spread)",
+        optional(summary.nopm.map(f64::trunc), 0),
+        optional(summary.tpm_total, 0),
+        optional(summary.window_s, 1),
+        if summary.interrupted {
+            ", interrupted"
+        } else {
+            ""
+        }
+    );
+    let _ = writeln!(
+        out,
+        "\n{:<13}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "transaction",
+        "committed",
+        "rollback",
+        "retries",
+        "errors",
+        "mean ms",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "max"
+    );
+    let all = &summary.transactions;
+    for (name, of) in [
+        ("new_order", &all.new_order),
+        ("payment", &all.payment),
+        ("order_status", &all.order_status),
+        ("delivery", &all.delivery),
+        ("stock_level", &all.stock_level),
+    ] {
+        transaction_line(&mut out, name, of);
+    }
+    inputs(&mut out, summary);
+    let _ = writeln!(
+        out,
+        "\nclient CPU {} s, {} us per statement, {} statements per new order",
+        optional(summary.client_cpu_s, 2),
+        optional(summary.client_cpu_us_per_statement, 1),
+        optional(summary.statements_per_new_order, 1)
+    );
+    let count = |value: Option<u64>| value.map_or_else(|| "NA".to_owned(), |n| n.to_string());
+    let _ = writeln!(
+        out,
+        "new orders over the whole run: {} committed by the driver, {} in doubt, {} more in the database; {} reconnects",
+        count(summary.new_orders_committed_by_driver),
+        count(summary.new_orders_in_doubt),
+        summary
+            .new_orders_in_database
+            .map_or_else(|| "NA".to_owned(), |n| n.to_string()),
+        count(summary.reconnects)
+    );
+    if !summary.checks.is_empty() {
+        let passed = summary.checks.iter().filter(|check| check.passed).count();
+        let _ = writeln!(out, "checks: {passed} of {} passed", summary.checks.len());
+    }
+    for error in &summary.errors {
+        let _ = writeln!(
+            out,
+            "failed tries: {} x {} in {}: {}",
+            error.count, error.code, error.transaction, error.first_message
+        );
+    }
+    out
+}
+
+fn transaction_line(out: &mut String, name: &str, of: &TransactionSummary) {
+    let _ = writeln!(
+        out,
+        "{name:<13}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        of.committed,
+        of.rolled_back,
+        of.retries,
+        of.errors,
+        ms(of.mean_us),
+        ms(of.p50_us),
+        ms(of.p90_us),
+        ms(of.p95_us),
+        ms(of.p99_us),
+        ms(of.max_us)
+    );
+}
+
+fn inputs(out: &mut String, summary: &Summary) {
+    let _ = writeln!(
+        out,
+        "\ninputs (clause 5.5.1.5)              value   allowed            by chance          verdict"
+    );
+    for input in &summary.inputs {
+        let share = input.unit == "share";
+        let show = |value: Option<f64>| match value {
+            Some(value) if share => format!("{:.2} %", value * 100.0),
+            Some(value) => format!("{value:.2}"),
+            None => "-".to_owned(),
+        };
+        let band = |low, high| format!("{} .. {}", show(low), show(high));
+        let _ = writeln!(
+            out,
+            "{:<34}{:>8}   {:<19}{:<19}{}",
+            input.title,
+            show(input.value),
+            band(input.allowed_low, input.allowed_high),
+            band(input.chance_low, input.chance_high),
+            input.verdict
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! Everything that can stop a command, with the exit code that the shell is told.
+
+use base::{Exit, SessionError};
+use drive::{LoadError, RunError};
+use server::ServerError;
+use store::StoreError;
+use tpcc::InspectError;
+use wire::ConnectError;
+
+/// Why a command did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+    #[error("{doing} failed: {error}")]
+    Session {
+        doing: &'static str,
+        error: SessionError,
+    },
+    /// The target is not fit for the request.
+    #[error("{0}")]
+    Unfit(String),
+    #[error("the server is gone: {reason}{}", tail(log_tail))]
+    ServerDied {
+        reason: String,
+        log_tail: Option<String>,
+    },
+    #[error("this thread's reactor failed: {0}; check the limit of open files (ulimit -n)")]
+    Reactor(std::io::Error),
+}
+
+fn tail(log: &Option<String>) -> String {
+    match log {
+        Some(log) if !log.is_empty() => format!("; the end of its log:\n{log}"),
+        _ => String::new(),
+    }
+}
+
+impl LabError {
+    /// What the shell is told.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            LabError::Server(error) => error.exit(),
+            LabError::Connect(error) => error.exit(),
+            LabError::Load(error) => error.exit(),
+            LabError::Run(error) => error.exit(),
+            LabError::Store(error) => error.exit(),
+            LabError::Inspect(InspectError::Session(SessionError::Lost(_)))
+            | LabError::Session {
+                error: SessionError::Lost(_),
+                ..
+            }
+            | LabError::ServerDied { .. } => Exit::ServerFailed,
+            LabError::Session { .. } => Exit::Failed,
+            LabError::Inspect(_) | LabError::Unfit(_) | LabError::Reactor(_) => Exit::Environment,
+        }
+    }
+}

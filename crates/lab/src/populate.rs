@@ -1,0 +1,245 @@
+//! Loading a database, with everything around it: the schema, the disk, the record in the results file.
+
+use crate::error::LabError;
+use crate::progress::{OnProgress, Progress};
+use crate::subject::{Subject, block_on, with_session};
+use base::{Connect, Session, Warehouses, now_utc_ns};
+use drive::{LoadOptions, LoadReport, Method};
+use observe::{free_bytes, peak_rss_bytes};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use store::{Load, LoadId, LoadMethod, LoadTable, Results};
+use tpcc::Population;
+use wire::{Address, ConnectOptions, Connector, ServerInfo};
+
+/// What to load.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadSpec {
+    pub warehouses: Warehouses,
+    pub seed: u64,
+    /// Connections; by default as many as the machine has cores, 2 to 8.
+    pub threads: Option<u32>,
+    pub foreign_keys: bool,
+    pub force: bool,
+}
+
+impl LoadSpec {
+    fn options(&self) -> LoadOptions {
+        LoadOptions {
+            warehouses: self.warehouses,
+            seed: self.seed,
+            threads: self.threads.unwrap_or_else(default_threads),
+            foreign_keys: self.foreign_keys,
+            force: self.force,
+        }
+    }
+}
+
+fn default_threads() -> u32 {
+    // Each stream keeps one server thread busy; this process needs a tenth of a core beside it.
+    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8) as u32)
+}
+
+/// Bytes on disk for each byte of row text, indexes and foreign keys included (measured: 1.6), and what a server needs
+/// beside them.
+const DISK_FACTOR: f64 = 1.7;
+const DISK_EXTRA_BYTES: u64 = 256 << 20;
+
+/// Bytes that a database of so many warehouses takes on disk.
+#[must_use]
+pub fn database_bytes(warehouses: Warehouses) -> u64 {
+    let rows = Population::new(0, warehouses).bytes_estimate();
+    (rows as f64 * DISK_FACTOR) as u64 + DISK_EXTRA_BYTES
+}
+
+/// Refuses a load for which `directory` has no room.
+pub(crate) fn check_disk(directory: &Path, warehouses: Warehouses) -> Result<(), LabError> {
+    let needed = database_bytes(warehouses);
+    match free_bytes(directory) {
+        Some(free) if free < needed => Err(LabError::Unfit(format!(
+            "{warehouses} warehouses take about {:.1} GB, but {} has {:.1} GB free; load fewer warehouses or free space",
+            needed as f64 / 1e9,
+            directory.display(),
+            free as f64 / 1e9
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Loads a database into the subject's schema, which is created where it does not exist.
+///
+/// # Errors
+/// Any [`LabError`]; what was loaded stays, and the same call continues it.
+pub fn populate(
+    subject: &Subject,
+    spec: &LoadSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Load, LabError> {
+    let result = populate_target(subject, spec, stop, on_progress);
+    result.map_err(|error| subject.explain(error))
+}
+
+fn populate_target(
+    subject: &Subject,
+    spec: &LoadSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Load, LabError> {
+    let server = create_schema(subject, spec.warehouses)?;
+    let connector = subject.connector()?;
+    let options = spec.options();
+    let started_utc_ns = now_utc_ns();
+    let report = drive::load(&connector, &options, stop, &mut |progress| {
+        on_progress(Progress::Load(progress));
+    })?;
+    if report.method == Method::Inserts {
+        on_progress(Progress::Note(
+            "local_infile is off on the server: rows went by multi-row INSERT, which is slower; SET GLOBAL local_infile = 1 \
+             allows LOAD DATA LOCAL",
+        ));
+    }
+    Ok(record_of(
+        subject,
+        &server,
+        &options,
+        &report,
+        started_utc_ns,
+    ))
+}
+
+/// Connects without a schema, sees to the disk where it is this machine's, and creates the schema.
+fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo, LabError> {
+    let Some(schema) = subject.connect.schema.clone() else {
+        return Err(LabError::Unfit(
+            "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),
+        ));
+    };
+    let without = Connector::new(ConnectOptions {
+        schema: None,
+        ..subject.connect.clone()
+    })?;
+    let failed = |error| LabError::Session {
+        doing: "creating the schema",
+        error,
+    };
+    with_session(&without, async |session| {
+        let sql = format!(
+            "SELECT 1 FROM information_schema.schemata WHERE schema_name = {}",
+            quoted(&schema)
+        );
+        if session.query(&sql).await.map_err(failed)?.is_empty() {
+            let name = schema.replace('`', "``");
+            session
+                .query(&format!("CREATE DATABASE `{name}`"))
+                .await
+                .map_err(failed)?;
+        }
+        let answer = session
+            .query("SELECT @@global.datadir")
+            .await
+            .map_err(failed)?;
+        let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
+        if is_local(&subject.connect.address) && Path::new(&directory).is_dir() {
+            check_disk(Path::new(&directory), warehouses)?;
+        }
+        Ok(session.server().clone())
+    })
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+fn is_local(address: &Address) -> bool {
+    match address {
+        Address::Unix(_) => true,
+        Address::Tcp { host, .. } => {
+            host == "localhost" || host == "::1" || host.starts_with("127.")
+        }
+    }
+}
+
+fn record_of(
+    subject: &Subject,
+    server: &ServerInfo,
+    options: &LoadOptions,
+    report: &LoadReport,
+    started_utc_ns: i64,
+) -> Load {
+    Load {
+        lab: None,
+        target: subject.dsn(),
+        engine: engine_name(subject, server),
+        server_version: server.version.clone(),
+        warehouses: options.warehouses.0,
+        seed: options.seed,
+        threads: options.threads,
+        method: match report.method {
+            Method::LocalInfile => LoadMethod::LocalInfile,
+            Method::Inserts => LoadMethod::Inserts,
+        },
+        foreign_keys: options.foreign_keys,
+        started_utc_ns,
+        finished_utc_ns: now_utc_ns(),
+        duration_ns: report.duration.as_nanos() as u64,
+        total_bytes: report.bytes,
+        client_cpu_ns: report.client_cpu_ns,
+        client_peak_rss_bytes: peak_rss_bytes(),
+        tables: report
+            .tables
+            .iter()
+            .map(|(table, rows, checksum)| LoadTable {
+                name: table.name().to_owned(),
+                rows: *rows,
+                checksum: format!("{checksum:016x}"),
+            })
+            .collect(),
+    }
+}
+
+/// The engine's name: the catalogue's where mydyno started it, else family and series of the version.
+pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
+    if let Some(name) = subject.engine() {
+        return name.to_owned();
+    }
+    let family = if server.is_mariadb {
+        "mariadb"
+    } else {
+        "mysql"
+    };
+    let mut parts = server.version.split(['.', '-']);
+    match (parts.next(), parts.next()) {
+        (Some(major), Some(minor)) => format!("{family}-{major}.{minor}"),
+        _ => family.to_owned(),
+    }
+}
+
+/// Stores a load.
+///
+/// # Errors
+/// Where the results file cannot be written.
+pub fn record_load(
+    results: &Results,
+    lab: Option<store::LabId>,
+    load: &Load,
+) -> Result<LoadId, LabError> {
+    Ok(results.record_load(&Load {
+        lab,
+        ..load.clone()
+    })?)
+}
+
+/// Does the server take connections with the subject's login? For a first word before anything is measured.
+///
+/// # Errors
+/// Why not.
+pub fn reach(subject: &Subject) -> Result<ServerInfo, LabError> {
+    let connector = subject.connector()?;
+    block_on(async {
+        let session = connector.connect().await?;
+        let server = session.server().clone();
+        Connector::close(session).await;
+        Ok(server)
+    })
+}

@@ -1,0 +1,175 @@
+//! Private servers: a clone of the image of a populated database, made first where there is none.
+
+use crate::error::LabError;
+use crate::populate::{LoadSpec, check_disk, database_bytes, populate};
+use crate::progress::{OnProgress, Progress};
+use crate::subject::Subject;
+use base::Warehouses;
+use server::{
+    Data, Ending, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
+};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use store::Load;
+use tpcc::database::SCHEMA_VERSION;
+
+/// A server to start for one command.
+#[derive(Clone, Debug)]
+pub struct PrivateSpec {
+    pub engine: String,
+    /// A server binary to use instead of the catalogue's.
+    pub binary: Option<PathBuf>,
+    /// Server variables.
+    pub set: Vec<(String, String)>,
+    pub warehouses: Warehouses,
+    /// Of the population.
+    pub seed: u64,
+    pub foreign_keys: bool,
+}
+
+/// How long a server may take to shut down before it is killed: a full pool of dirty pages takes its time.
+const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+/// InnoDB's own default.
+const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
+
+/// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the data directory.
+/// A slow shutdown, else every clone would repeat the purge and the merge of the change buffer.
+const LOADING_SETTINGS: [(&str, &str); 4] = [
+    ("innodb_flush_log_at_trx_commit", "0"),
+    ("innodb_doublewrite", "0"),
+    ("innodb_fast_shutdown", "0"),
+    ("innodb_buffer_pool_size", "1G"),
+];
+
+/// The build that the spec asks for.
+///
+/// # Errors
+/// Where it is unknown or not installed.
+pub fn build_of(home: &Home, spec: &PrivateSpec) -> Result<ServerBuild, LabError> {
+    Ok(match &spec.binary {
+        Some(binary) => ServerBuild::from_binary(binary)?,
+        None => server::find(home, &spec.engine)?,
+    })
+}
+
+/// The image that the spec needs and, where it had to be made, the record of its load.
+///
+/// # Errors
+/// Where server or load fail, or the disk is too small.
+pub fn image_for(
+    home: &Home,
+    build: &ServerBuild,
+    spec: &PrivateSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<(Image, Option<Load>), LabError> {
+    let key = ImageKey {
+        engine: build.engine.clone(),
+        version: build.version.clone(),
+        schema_version: SCHEMA_VERSION,
+        warehouses: spec.warehouses,
+        page_size_bytes: page_size(&spec.set)?,
+        seed: spec.seed,
+        foreign_keys: spec.foreign_keys,
+    };
+    if let Some(image) = Image::find(home, &key) {
+        return Ok((image, None));
+    }
+    check_disk(home.root(), spec.warehouses)?;
+    on_progress(Progress::Step(&format!(
+        "populating {} warehouses on {} (once; about {:.1} GB)",
+        spec.warehouses,
+        build.engine,
+        database_bytes(spec.warehouses) as f64 / 1e9
+    )));
+    let mut set: Vec<(String, String)> = LOADING_SETTINGS
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    set.push((
+        "innodb_page_size".to_owned(),
+        key.page_size_bytes.to_string(),
+    ));
+    let options = InstanceOptions {
+        set,
+        ..InstanceOptions::default()
+    };
+    let subject = Subject::private(Instance::start(home, build, options)?);
+    let load_spec = LoadSpec {
+        warehouses: spec.warehouses,
+        seed: spec.seed,
+        threads: None,
+        foreign_keys: spec.foreign_keys,
+        force: false,
+    };
+    let load = populate(&subject, &load_spec, stop, on_progress)?;
+    let image = publish(home, &key, subject, &load)?;
+    Ok((image, Some(load)))
+}
+
+fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
+    let value = set
+        .iter()
+        .find(|(name, _)| name.replace('-', "_") == "innodb_page_size");
+    let Some((_, text)) = value else {
+        return Ok(PAGE_BYTES_DEFAULT);
+    };
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => (text.as_str(), 1),
+    };
+    digits
+        .parse::<u32>()
+        .ok()
+        .and_then(|n| n.checked_mul(factor))
+        .ok_or_else(|| {
+            LabError::Unfit(format!(
+                "innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"
+            ))
+        })
+}
+
+/// Stops the server that loaded, and keeps its data directory.
+fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result<Image, LabError> {
+    let log_tail = subject.log_tail();
+    let Some(instance) = subject.into_instance() else {
+        return Err(LabError::Unfit(
+            "only a private server's data can become an image".to_owned(),
+        ));
+    };
+    match instance.stop(STOP_TIMEOUT)? {
+        Ending::Clean => {}
+        ending => {
+            let reason = format!("it did not shut down in good order after the load: {ending:?}");
+            return Err(LabError::ServerDied { reason, log_tail });
+        }
+    }
+    let checksums: Vec<String> = load
+        .tables
+        .iter()
+        .map(|table| format!("{} {}", table.name, table.checksum))
+        .collect();
+    let data = instance.data_directory().to_owned();
+    let image = Image::publish(home, key, &data, &checksums.join(", "))?;
+    drop(instance);
+    Ok(image)
+}
+
+/// Starts a private server on a clone of `image`.
+///
+/// # Errors
+/// Where it does not start; [`ServerError`] carries its log.
+pub fn start_on(
+    home: &Home,
+    build: &ServerBuild,
+    image: Image,
+    set: &[(String, String)],
+) -> Result<Subject, ServerError> {
+    let options = InstanceOptions {
+        data: Data::Clone(image),
+        set: set.to_vec(),
+        ..InstanceOptions::default()
+    };
+    Ok(Subject::private(Instance::start(home, build, options)?))
+}

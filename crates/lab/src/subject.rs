@@ -1,0 +1,172 @@
+//! The server under test: one that mydyno starts for the command, or one that is there.
+
+use crate::error::LabError;
+use base::Connect;
+use server::{Home, Instance, NamedInstance, Target, render_dsn};
+use std::path::Path;
+use wire::{Address, ConnectOptions, Connection, Connector};
+
+/// A server under test.
+pub struct Subject {
+    /// Login, with the schema.
+    pub connect: ConnectOptions,
+    origin: Origin,
+}
+
+enum Origin {
+    /// Started for this command; ends with it.
+    Private(Box<Instance>),
+    /// Started by `mydyno server start`: its log and process can be looked at.
+    Named(Box<NamedInstance>),
+    External,
+}
+
+/// The schema of a private server's database.
+pub const SCHEMA: &str = "tpcc";
+
+impl Subject {
+    /// A server that mydyno started for this command.
+    #[must_use]
+    pub fn private(instance: Instance) -> Subject {
+        let connect = ConnectOptions {
+            schema: Some(SCHEMA.to_owned()),
+            ..instance.connect_options()
+        };
+        Subject {
+            connect,
+            origin: Origin::Private(Box::new(instance)),
+        }
+    }
+
+    /// The server that a DSN or option file names. Where it is one of `mydyno server start`, it is known as such.
+    ///
+    /// # Errors
+    /// Where the list of named servers cannot be read.
+    pub fn of_target(home: &Home, target: &Target) -> Result<Subject, LabError> {
+        let found = server::named(home)?
+            .into_iter()
+            .find(|named| match &target.connect.address {
+                Address::Tcp { host, port } => {
+                    named.port == *port && (host == "localhost" || host == "127.0.0.1")
+                }
+                Address::Unix(path) => named.socket == *path,
+            });
+        let origin = match found {
+            Some(named) if named.running => Origin::Named(Box::new(named)),
+            _ => Origin::External,
+        };
+        Ok(Subject {
+            connect: target.connect.clone(),
+            origin,
+        })
+    }
+
+    /// The address for people and the store; no password.
+    #[must_use]
+    pub fn dsn(&self) -> String {
+        render_dsn(&self.connect, server::Secret::Hidden)
+    }
+
+    /// A connector to the schema.
+    ///
+    /// # Errors
+    /// Where host or CA file are unusable.
+    pub fn connector(&self) -> Result<Connector, LabError> {
+        Ok(Connector::new(self.connect.clone())?)
+    }
+
+    /// How the server ended, where it did and can be looked at.
+    #[must_use]
+    pub fn ended(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Private(instance) => instance.exited(),
+            Origin::Named(named) => {
+                // A dead process that nobody has reaped is still there, but has no command line.
+                let command_line = format!("/proc/{}/cmdline", named.pid);
+                let alive = std::fs::read(command_line).is_ok_and(|text| !text.is_empty());
+                (!alive)
+                    .then(|| format!("server {:?} (process {}) has ended", named.name, named.pid))
+            }
+            Origin::External => None,
+        }
+    }
+
+    /// The end of the server's error log, where it can be read.
+    #[must_use]
+    pub fn log_tail(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Private(instance) => Some(instance.log_tail()),
+            Origin::Named(named) => Some(named.log_tail()),
+            Origin::External => None,
+        }
+    }
+
+    /// The server's option file, where it is ours.
+    #[must_use]
+    pub fn my_cnf(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Private(instance) => Some(instance.my_cnf()),
+            _ => None,
+        }
+    }
+
+    /// The catalogue's name of the engine, where mydyno started it.
+    #[must_use]
+    pub fn engine(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Private(instance) => Some(&instance.build().engine),
+            Origin::Named(named) => Some(&named.engine),
+            Origin::External => None,
+        }
+    }
+
+    /// Where its files lie, where that is known.
+    #[must_use]
+    pub fn data_directory(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Private(instance) => Some(instance.data_directory()),
+            _ => None,
+        }
+    }
+
+    /// The private instance, to end it in good order.
+    #[must_use]
+    pub fn into_instance(self) -> Option<Instance> {
+        match self.origin {
+            Origin::Private(instance) => Some(*instance),
+            _ => None,
+        }
+    }
+
+    /// A loss of the connection, told as the server's death where that is what happened.
+    #[must_use]
+    pub fn explain(&self, error: LabError) -> LabError {
+        match self.ended() {
+            Some(reason) => LabError::ServerDied {
+                reason,
+                log_tail: self.log_tail(),
+            },
+            None => error,
+        }
+    }
+}
+
+/// Runs `future` to its end on this thread.
+pub(crate) fn block_on<T>(
+    future: impl Future<Output = Result<T, LabError>>,
+) -> Result<T, LabError> {
+    reactor::block_on(future).map_err(LabError::Reactor)?
+}
+
+/// Connects, uses the session and closes it.
+pub(crate) fn with_session<T>(
+    connector: &Connector,
+    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    block_on(async {
+        let mut session = connector.connect().await?;
+        let result = use_it(&mut session).await;
+        Connector::close(session).await;
+        result
+    })
+}
