@@ -4,6 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, in nanoseconds since 1970-01-01 UTC. Times in the results file are of this form.
 #[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the wall clock"
+)]
 pub fn now_utc_ns() -> i64 {
     // A clock before 1970 or after 2262 is a broken machine; 0 marks it without a panic.
     SystemTime::now()

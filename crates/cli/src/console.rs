@@ -92,6 +92,7 @@ impl Console {
         }
         self.done();
         self.kind = kind;
+        self.last_plain = Instant::now();
         self.bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -71,6 +71,11 @@ pub fn summary(summary: &Summary) -> String {
         transaction_line(&mut out, name, of);
     }
     inputs(&mut out, summary);
+    totals(&mut out, summary);
+    out
+}
+
+fn totals(out: &mut String, summary: &Summary) {
     let _ = writeln!(
         out,
         "\nclient CPU {} s, {} us per statement, {} statements per new order",
@@ -100,7 +105,6 @@ pub fn summary(summary: &Summary) -> String {
             error.count, error.code, error.transaction, error.first_message
         );
     }
-    out
 }
 
 fn transaction_line(out: &mut String, name: &str, of: &TransactionSummary) {

@@ -9,7 +9,7 @@ use base::{Exit, Warehouses};
 use server::{Home, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use store::{CheckedOn, LabId, NoteOn, RepeatId, Results};
+use store::{LabId, RepeatId, Results};
 
 /// The demo's size.
 #[derive(Clone, Debug)]
@@ -109,13 +109,6 @@ pub fn demo(
             ordinal: index as u32 + 1,
         };
         let measured = measure(place, &subject, &run, stop, on_progress)?;
-        let checks = results.checks(CheckedOn::Repeat(measured.repeat))?;
-        let passed = checks.iter().filter(|check| check.passed).count();
-        let note = format!(
-            "{passed} of {} checks passed at {connections} connections",
-            checks.len()
-        );
-        results.record_note(NoteOn::Repeat(measured.repeat), &note)?;
         report.repeats.push(measured.repeat);
         if measured.exit != Exit::Ok {
             report.exit = measured.exit;

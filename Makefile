@@ -1,0 +1,39 @@
+# Two commands for everybody: `make demo` and `make test`. Both install what is missing, by package name, and ask nothing.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+ENGINES := mysql-5.7 mysql-8.0 mariadb-10.11 xtradb-5.6
+
+# What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the servers' archives,
+# libssl-dev and pkg-config the TLS library; chromium opens the report in the tests.
+PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
+PACKAGES_TEST := $(PACKAGES_DEMO) chromium
+
+.PHONY: demo test lint bench build engines packages-demo packages-test clean
+
+demo: packages-demo
+	$(CARGO) build --release --locked -p cli
+	target/release/mydyno demo
+
+test: packages-test engines
+	$(CARGO) test --locked --workspace
+
+lint: packages-demo
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+bench: packages-demo
+	$(CARGO) bench --locked -p tpcc --bench population
+
+build:
+	$(CARGO) build --release --locked -p cli
+
+engines: packages-test
+	$(CARGO) build --locked -p cli
+	for engine in $(ENGINES); do target/debug/mydyno server install $$engine || exit; done
+
+packages-demo packages-test:
+	@.ci/packages $(if $(filter packages-test,$@),$(PACKAGES_TEST),$(PACKAGES_DEMO))
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,187 @@
+//! House rules that a machine can check and clippy cannot: the floors of the design, the length of files, the reasons for
+//! dependencies, words that must not be in the tree.
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const LINES_MAX: usize = 600;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Files that git tracks or would track.
+fn files() -> Vec<String> {
+    let listed = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(listed.status.success(), "git ls-files failed");
+    let names = String::from_utf8(listed.stdout).unwrap();
+    let exists = |name: &&str| root().join(name).is_file();
+    names.lines().filter(exists).map(str::to_owned).collect()
+}
+
+/// `| floor | crate | ...` of ARCHITECTURE.md. The shim stands beside the floors, on top of `device`.
+fn floors() -> BTreeMap<String, i32> {
+    let text = read("ARCHITECTURE.md");
+    let rows = text.lines().filter_map(|line| {
+        let mut cells = line.trim().strip_prefix('|')?.split('|').map(str::trim);
+        let (floor, names) = (cells.next()?, cells.next()?);
+        let floor = if floor == "-" {
+            Some(1)
+        } else {
+            floor.parse().ok()
+        };
+        Some((
+            floor?,
+            names.strip_prefix('`')?.split('`').next()?.to_owned(),
+        ))
+    });
+    rows.map(|(floor, name)| (name, floor)).collect()
+}
+
+#[test]
+fn crates_import_from_floors_below_only() {
+    let floors = floors();
+    let metadata = MetadataCommand::new()
+        .no_deps()
+        .current_dir(root())
+        .exec()
+        .unwrap();
+    let mut seen = 0;
+    for package in metadata.workspace_packages() {
+        let name = package.name.to_string();
+        let own = *floors
+            .get(&name)
+            .unwrap_or_else(|| panic!("{name} has no floor in ARCHITECTURE.md"));
+        seen += 1;
+        let used = package.dependencies.iter().filter(|dependency| {
+            dependency.path.is_some() && dependency.kind != DependencyKind::Development
+        });
+        for dependency in used {
+            let below = floors[&dependency.name];
+            assert!(
+                below < own,
+                "{name} (floor {own}) imports {} (floor {below})",
+                dependency.name
+            );
+            assert!(
+                name != "shim" || dependency.name == "device",
+                "the shim uses device only"
+            );
+        }
+    }
+    assert_eq!(
+        seen,
+        floors.len(),
+        "ARCHITECTURE.md lists crates that do not exist"
+    );
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let long: Vec<String> = files()
+        .iter()
+        .filter(|name| name.ends_with(".rs"))
+        .map(|name| (name, read(name).lines().count()))
+        .filter(|(_, lines)| *lines > LINES_MAX)
+        .map(|(name, lines)| format!("{name}: {lines}"))
+        .collect();
+    assert!(long.is_empty(), "split by meaning: {long:?}");
+}
+
+/// The part of a source file that is not tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod ").next().unwrap()
+}
+
+#[test]
+fn invariants_come_with_their_proof() {
+    let product = |name: &&String| name.starts_with("crates/") && name.contains("/src/");
+    let mut bare = Vec::new();
+    for name in files()
+        .iter()
+        .filter(product)
+        .filter(|name| name.ends_with(".rs"))
+    {
+        let text = read(name);
+        let source = without_tests(&text);
+        let expects = source.split(".expect(").skip(1);
+        // The message is the proof; a word or two prove nothing.
+        let unproven = expects.filter(|rest| {
+            let message = rest
+                .trim_start()
+                .strip_prefix('"')
+                .and_then(|rest| rest.split('"').next());
+            message.is_none_or(|message| message.split(' ').count() < 4)
+        });
+        if source.contains(".unwrap()") || unproven.count() > 0 {
+            bare.push(name.clone());
+        }
+    }
+    assert!(
+        bare.is_empty(),
+        "unwrap or expect without a proof: {bare:?}"
+    );
+}
+
+#[test]
+fn every_dependency_says_why() {
+    let text = read("Cargo.toml");
+    let section = text.split("[workspace.dependencies]").nth(1).unwrap();
+    let section = section.split("\n[").next().unwrap();
+    let silent: Vec<&str> = section
+        .lines()
+        .filter(|line| !line.starts_with('#') && line.contains('=') && !line.contains("path = "))
+        .filter(|line| !line.contains("# "))
+        .collect();
+    assert!(
+        silent.is_empty(),
+        "dependencies without a reason: {silent:?}"
+    );
+}
+
+#[test]
+fn every_crate_inherits_the_lints() {
+    for name in files().iter().filter(|name| name.ends_with("/Cargo.toml")) {
+        assert!(
+            read(name).contains("[lints]\nworkspace = true"),
+            "{name} does not"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    // Written apart, so that this file does not find itself.
+    let words = [
+        "TO DO",
+        "FIX ME",
+        "XX X",
+        "unimple mented!",
+        "#[ign ore",
+        "#[all ow(",
+    ]
+    .map(|word| word.replace(' ', ""));
+    let sources = [".rs", ".sh", ".toml", ".md", "Makefile", ".ci/run"];
+    for name in files()
+        .iter()
+        .filter(|name| sources.iter().any(|end| name.ends_with(end)))
+    {
+        let text = read(name);
+        for word in &words {
+            assert!(!text.contains(word.as_str()), "{name} contains {word}");
+        }
+    }
+}

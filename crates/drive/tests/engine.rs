@@ -1,0 +1,338 @@
+//! The engine with clients that no database stands behind: instant, stalling, failing, conflicting, lost, stuck.
+
+use drive::{
+    Attempt, Client, Control, Event, Failed, FailureKind, Interval, Phase, RunError, RunOptions,
+    RunReport, Workload, run,
+};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tpcc::{InputCounters, Transaction};
+
+/// What one try of a fake client does: nothing for `busy`, then ends like `script` says for this operation and try.
+struct Fake<F> {
+    busy: Duration,
+    script: F,
+    opened: AtomicU32,
+    opens_max: u32,
+}
+
+impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Fake<F> {
+    fn new(busy: Duration, script: F) -> Fake<F> {
+        Fake {
+            busy,
+            script,
+            opened: AtomicU32::new(0),
+            opens_max: u32::MAX,
+        }
+    }
+}
+
+struct FakeClient<F> {
+    busy: Duration,
+    script: F,
+    operation: u64,
+    tries: u32,
+    statements: Cell<u64>,
+}
+
+impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
+    type Client = FakeClient<F>;
+
+    async fn open(&self, _connection: u32) -> Result<FakeClient<F>, Failed> {
+        if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
+            return Err(failed(FailureKind::Lost { in_doubt: false }, "connect"));
+        }
+        Ok(FakeClient {
+            busy: self.busy,
+            script: self.script.clone(),
+            operation: 0,
+            tries: 0,
+            statements: Cell::new(0),
+        })
+    }
+}
+
+impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
+    fn draw(&mut self) -> Transaction {
+        self.operation += 1;
+        self.tries = 0;
+        Transaction::NewOrder
+    }
+
+    async fn attempt(&mut self) -> Attempt {
+        self.tries += 1;
+        self.statements.set(self.statements.get() + 2);
+        let end = (self.script)(self.operation, self.tries);
+        let busy = if end == stall() {
+            Duration::from_millis(300)
+        } else {
+            self.busy
+        };
+        reactor::sleep_until(Instant::now() + busy).await;
+        if end == stall() {
+            Attempt::Committed
+        } else {
+            end
+        }
+    }
+
+    fn statements(&self) -> u64 {
+        self.statements.get()
+    }
+
+    fn count_inputs(&self, counters: &mut InputCounters) {
+        counters.new_orders += 1;
+    }
+
+    async fn close(self) {}
+}
+
+fn failed(kind: FailureKind, code: &'static str) -> Failed {
+    Failed {
+        kind,
+        code: code.into(),
+        message: format!("made up: {code}"),
+    }
+}
+
+/// A script's word for a try that takes 300 ms and commits.
+fn stall() -> Attempt {
+    Attempt::Failed(failed(FailureKind::Fatal, "stall"))
+}
+
+fn options(connections: u32, window: Duration) -> RunOptions {
+    RunOptions {
+        connections,
+        workers: 2,
+        warmup: Duration::from_millis(100),
+        window,
+        interval: Duration::from_millis(100),
+        seed: 1,
+    }
+}
+
+fn drive<W: Workload>(workload: &W, options: &RunOptions) -> (RunReport, Vec<Interval>) {
+    drive_until(workload, options, |_| Control::Continue)
+}
+
+fn drive_until<W: Workload>(
+    workload: &W,
+    options: &RunOptions,
+    mut on_tick: impl FnMut(Duration) -> Control,
+) -> (RunReport, Vec<Interval>) {
+    let mut intervals = Vec::new();
+    let report = run(workload, options, &mut |event| match event {
+        Event::Interval(interval) => {
+            intervals.push(interval.clone());
+            Control::Continue
+        }
+        Event::Tick { elapsed, .. } => on_tick(elapsed),
+        Event::Started => Control::Continue,
+    })
+    .unwrap();
+    (report, intervals)
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn intervals_join_and_add_up() {
+    let (report, intervals) = drive(
+        &Fake::new(MS, |_, _| Attempt::Committed),
+        &options(3, 500 * MS),
+    );
+    assert!(
+        intervals
+            .windows(2)
+            .all(|pair| pair[0].end_offset_ns == pair[1].start_offset_ns)
+    );
+    let window: Vec<&Interval> = intervals
+        .iter()
+        .filter(|i| i.phase == Phase::Window)
+        .collect();
+    assert_eq!(window.len(), 5);
+    assert_eq!(report.window_ns, 500_000_000);
+    let counted: u64 = window.iter().map(|i| i.transactions[0].committed).sum();
+    // Three connections at 1 ms and a little each: below 1,500, and far above what one would do alone.
+    assert!((500..=1_500).contains(&counted), "{counted}");
+    assert_eq!(report.inputs.new_orders, counted);
+    assert!(
+        report.committed[0] > counted,
+        "warm-up is in the whole run only"
+    );
+    assert!(report.statements >= 2 * counted - 6 && report.statements <= 2 * counted + 12);
+    assert!(!report.interrupted && report.aborted.is_none() && report.abandoned == 0);
+    let fastest = window
+        .iter()
+        .map(|i| i.transactions[0].latency.min())
+        .min()
+        .unwrap();
+    assert!(
+        fastest >= 999_000,
+        "{fastest} ns is shorter than the operation"
+    );
+}
+
+#[test]
+fn a_stall_is_seen_in_full() {
+    let script = |operation, _| {
+        if operation == 200 {
+            stall()
+        } else {
+            Attempt::Committed
+        }
+    };
+    let (_, intervals) = drive(&Fake::new(MS, script), &options(1, 900 * MS));
+    let worst = intervals
+        .iter()
+        .map(|i| i.transactions[0].latency_max_ns)
+        .max()
+        .unwrap();
+    assert!(worst >= 300_000_000, "{worst}");
+    let empty = intervals
+        .iter()
+        .filter(|i| i.transactions[0].committed == 0)
+        .count();
+    assert!(empty >= 2, "intervals inside the stall are there and empty");
+}
+
+#[test]
+fn conflicts_are_tried_again_and_counted_by_cause() {
+    let script = |operation, tries| match (operation % 3, tries) {
+        (1, 1) => Attempt::Failed(failed(FailureKind::Deadlock, "1213")),
+        (2, 1 | 2) => Attempt::Failed(failed(FailureKind::LockWaitTimeout, "1205")),
+        (0, 1) => Attempt::Failed(failed(FailureKind::Conflict, "1020")),
+        _ => Attempt::RolledBack,
+    };
+    let (report, intervals) = drive(&Fake::new(MS, script), &options(2, 600 * MS));
+    let sum = |of: fn(&drive::TransactionStats) -> u64| -> u64 {
+        intervals.iter().map(|i| of(&i.transactions[0])).sum()
+    };
+    assert_eq!(
+        (report.errors, sum(|s| s.errors), report.committed[0]),
+        (0, 0, 0)
+    );
+    assert!(sum(|s| s.rolled_back) > 10);
+    let occurrences =
+        |code: &str| report.failed_tries[&(Transaction::NewOrder, code.to_owned())].occurrences;
+    assert_eq!(sum(|s| s.deadlocks), occurrences("1213"));
+    assert_eq!(sum(|s| s.lock_wait_timeouts), occurrences("1205"));
+    assert_eq!(sum(|s| s.other_retries), occurrences("1020"));
+    // Retries lie inside the response time: three tries of 1 ms.
+    let slowest = intervals
+        .iter()
+        .map(|i| i.transactions[0].latency_max_ns)
+        .max()
+        .unwrap();
+    assert!(slowest >= 3_000_000, "{slowest}");
+}
+
+#[test]
+fn lost_connections_are_opened_again_and_commits_in_doubt_are_counted_apart() {
+    let lost = |in_doubt| Attempt::Failed(failed(FailureKind::Lost { in_doubt }, "lost"));
+    let script = move |operation, _| match operation {
+        5 => lost(false),
+        9 => lost(true),
+        _ => Attempt::Committed,
+    };
+    let fake = Fake::new(MS, script);
+    let (report, _) = drive(&fake, &options(2, 800 * MS));
+    // A fresh client counts its operations anew, so each is lost at its fifth.
+    assert!(report.reconnects >= 2);
+    assert!(report.errors >= report.reconnects);
+    assert_eq!(report.in_doubt[0], 0);
+    assert_eq!(u64::from(fake.opened.into_inner()), 2 + report.reconnects);
+
+    let only_commits = move |operation, _| {
+        if operation == 9 {
+            lost(true)
+        } else {
+            Attempt::Committed
+        }
+    };
+    let (report, _) = drive(&Fake::new(MS, only_commits), &options(1, 500 * MS));
+    assert!(report.in_doubt[0] >= 1);
+}
+
+#[test]
+fn a_run_in_which_everything_fails_ends_early() {
+    let script = |_, _| Attempt::Failed(failed(FailureKind::Fatal, "1146"));
+    let start = Instant::now();
+    let (report, _) = drive(
+        &Fake::new(MS / 10, script),
+        &options(8, Duration::from_secs(60)),
+    );
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(
+        report
+            .aborted
+            .is_some_and(|why| why.contains("every transaction fails"))
+    );
+    assert!(report.errors >= 1_000);
+}
+
+#[test]
+fn connections_that_stay_lost_end_the_run() {
+    let script = |operation, _| match operation {
+        20 => Attempt::Failed(failed(FailureKind::Lost { in_doubt: false }, "lost")),
+        _ => Attempt::Committed,
+    };
+    let fake = Fake {
+        opens_max: 2,
+        ..Fake::new(MS, script)
+    };
+    let start = Instant::now();
+    let (report, _) = drive(&fake, &options(2, Duration::from_secs(60)));
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(
+        report
+            .aborted
+            .is_some_and(|why| why.contains("all connections are lost"))
+    );
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let on_tick = |elapsed| {
+        if elapsed > 350 * MS {
+            Control::Stop
+        } else {
+            Control::Continue
+        }
+    };
+    let fake = Fake::new(MS, |_, _| Attempt::Committed);
+    let (report, intervals) = drive_until(&fake, &options(2, Duration::from_secs(60)), on_tick);
+    assert!(report.interrupted);
+    assert!(
+        (200_000_000..2_000_000_000).contains(&report.window_ns),
+        "{}",
+        report.window_ns
+    );
+    let measured = intervals.iter().filter(|i| i.phase == Phase::Window);
+    let ns: u64 = measured.map(|i| i.end_offset_ns - i.start_offset_ns).sum();
+    assert_eq!(ns, report.window_ns);
+}
+
+#[test]
+fn an_abort_leaves_stuck_operations_behind() {
+    let fake = Fake::new(Duration::from_secs(3600), |_, _| Attempt::Committed);
+    let on_tick = |_| Control::Abort("the server has ended".to_owned());
+    let (report, _) = drive_until(&fake, &options(3, Duration::from_secs(60)), on_tick);
+    assert_eq!(report.abandoned, 3);
+    assert_eq!(report.aborted.as_deref(), Some("the server has ended"));
+}
+
+#[test]
+fn no_run_without_all_connections() {
+    let fake = Fake {
+        opens_max: 3,
+        ..Fake::new(MS, |_, _| Attempt::Committed)
+    };
+    let error = run(&fake, &options(8, MS), &mut |_| Control::Continue).unwrap_err();
+    assert!(
+        matches!(error, RunError::Open { connections: 8, .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("made up: connect"));
+}
