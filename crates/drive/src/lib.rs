@@ -8,6 +8,7 @@
 
 mod client;
 mod load;
+mod load_plan;
 mod load_state;
 mod recorder;
 mod run;

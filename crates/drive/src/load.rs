@@ -4,14 +4,15 @@
 //! order and streams do not meet in one index. Indexes of a table are built as soon as its rows are complete, while
 //! other tables still load.
 
+use crate::load_plan::{Plan, Task};
 use crate::load_state::{Existing, Prepared, create_missing, prepare};
 use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tpcc::database::{self, InspectError, Meta};
+use tpcc::database::{self, InspectError, LoadedChunks, Meta, TableSums};
 use tpcc::schema::{self, Table};
 use tpcc::{Chunk, ChunkSummary, Population, population};
 
@@ -136,11 +137,10 @@ pub fn load<C: Connect + Sync>(
     let cpu_before = crate::run::process_cpu_ns();
     let keeper = block_on(open_prepared(connect, options))?;
     let (mut keeper, prepared) = keeper;
-    let mut loaded = match &prepared.existing {
-        Existing::Nothing => BTreeMap::new(),
-        Existing::Part(chunks) => chunks.clone(),
+    let found = match &prepared.existing {
+        Existing::Nothing => LoadedChunks::default(),
+        Existing::Part(found) => found.clone(),
     };
-    let chunks_found = loaded.len();
     let method = if prepared.local_infile {
         Method::LocalInfile
     } else {
@@ -150,7 +150,7 @@ pub fn load<C: Connect + Sync>(
         plan: Mutex::new(Plan::new(
             &prepared.population,
             options.foreign_keys,
-            &loaded,
+            &found.chunks,
         )),
         changed: Condvar::new(),
         bytes: AtomicU64::new(0),
@@ -158,12 +158,14 @@ pub fn load<C: Connect + Sync>(
         population: prepared.population,
         method,
     };
-    let found_bytes = loaded
-        .keys()
+    let found_bytes = found
+        .chunks
+        .iter()
         .map(|chunk| population::bytes_estimate(chunk.table))
         .sum();
     let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
-    loaded.extend(fresh);
+    let mut sums = found.sums;
+    sums.merge(&fresh);
     block_on(finish(&mut keeper, options))?;
     let bytes = shared.bytes.load(Ordering::Relaxed);
     block_on(async {
@@ -173,9 +175,9 @@ pub fn load<C: Connect + Sync>(
     Ok(LoadReport {
         population: prepared.population,
         method,
-        tables: database::table_sums(&loaded),
+        tables: sums.iter().collect(),
         bytes,
-        chunks_found,
+        chunks_found: found.chunks.len(),
         duration: started.elapsed(),
         client_cpu_ns: crate::run::process_cpu_ns().saturating_sub(cpu_before),
     })
@@ -208,8 +210,6 @@ async fn open_prepared<C: Connect>(
     Ok((session, prepared))
 }
 
-type Loaded = BTreeMap<Chunk, (u64, u64)>;
-
 /// Runs the loading threads; this one reports their progress.
 fn load_all<C: Connect + Sync>(
     connect: &C,
@@ -217,7 +217,7 @@ fn load_all<C: Connect + Sync>(
     shared: &Shared<'_>,
     found_bytes: u64,
     on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<Loaded, LoadError> {
+) -> Result<TableSums, LoadError> {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..options.threads.max(1))
             .map(|_| scope.spawn(|| block_on(work(connect, shared))))
@@ -237,11 +237,11 @@ fn load_all<C: Connect + Sync>(
             drop(guard);
             on_progress(progress);
         }
-        let mut loaded = Loaded::new();
+        let mut sums = TableSums::default();
         let mut failure = None;
         for worker in workers {
             match worker.join() {
-                Ok(Ok(chunks)) => loaded.extend(chunks),
+                Ok(Ok(loaded)) => sums.merge(&loaded),
                 Ok(Err(error)) => failure = Some(first_cause(failure, error)),
                 Err(_) => {
                     let error = std::io::Error::other("it panicked");
@@ -249,7 +249,7 @@ fn load_all<C: Connect + Sync>(
                 }
             }
         }
-        failure.map_or(Ok(loaded), Err)
+        failure.map_or(Ok(sums), Err)
     })
 }
 
@@ -258,97 +258,6 @@ fn first_cause(known: Option<LoadError>, new: LoadError) -> LoadError {
     match known {
         Some(cause) if !matches!(cause, LoadError::Interrupted) => cause,
         _ => new,
-    }
-}
-
-/// What is left to do.
-struct Plan {
-    chunks: BTreeMap<Table, VecDeque<Chunk>>,
-    /// Chunks under way, by table.
-    active: BTreeMap<Table, u32>,
-    /// Tables whose indexes wait for their rows.
-    indexes: BTreeMap<Table, String>,
-    failed: bool,
-    steps_done: u32,
-    steps_total: u32,
-}
-
-/// What a thread does next.
-enum Task {
-    Chunk(Chunk),
-    Indexes(Table, String),
-}
-
-/// The order in which tables are begun: those whose indexes take longest first, so that they overlap with other rows.
-const ORDER: [Table; 9] = [
-    Table::OrderLine,
-    Table::Stock,
-    Table::Customer,
-    Table::History,
-    Table::Orders,
-    Table::NewOrders,
-    Table::Item,
-    Table::District,
-    Table::Warehouse,
-];
-
-impl Plan {
-    fn new(population: &Population, foreign_keys: bool, loaded: &Loaded) -> Plan {
-        let mut chunks: BTreeMap<Table, VecDeque<Chunk>> = BTreeMap::new();
-        for chunk in population
-            .chunks()
-            .filter(|chunk| !loaded.contains_key(chunk))
-        {
-            chunks.entry(chunk.table).or_default().push_back(chunk);
-        }
-        let indexes: BTreeMap<Table, String> = Table::ALL
-            .into_iter()
-            .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
-            .collect();
-        let steps_total = indexes.len() as u32;
-        Plan {
-            chunks,
-            active: BTreeMap::new(),
-            indexes,
-            failed: false,
-            steps_done: 0,
-            steps_total,
-        }
-    }
-
-    fn is_loaded(&self, table: Table) -> bool {
-        self.chunks.get(&table).is_none_or(VecDeque::is_empty) && self.active_on(table) == 0
-    }
-
-    fn active_on(&self, table: Table) -> u32 {
-        self.active.get(&table).copied().unwrap_or(0)
-    }
-
-    fn next(&mut self) -> Option<Task> {
-        let ready = ORDER
-            .into_iter()
-            .find(|&table| self.indexes.contains_key(&table) && self.is_loaded(table));
-        if let Some((table, sql)) = ready.and_then(|table| self.indexes.remove_entry(&table)) {
-            return Some(Task::Indexes(table, sql));
-        }
-        let table = ORDER
-            .into_iter()
-            .filter(|table| {
-                self.chunks
-                    .get(table)
-                    .is_some_and(|chunks| !chunks.is_empty())
-            })
-            .min_by_key(|&table| self.active_on(table))?;
-        let chunk = self.chunks.get_mut(&table)?.pop_front()?;
-        *self.active.entry(table).or_default() += 1;
-        Some(Task::Chunk(chunk))
-    }
-
-    /// Nothing is left that a waiting thread could get.
-    fn is_over(&self) -> bool {
-        let idle = self.active.values().all(|&count| count == 0);
-        self.failed
-            || (idle && self.indexes.is_empty() && self.chunks.values().all(VecDeque::is_empty))
     }
 }
 
@@ -395,7 +304,7 @@ impl Shared<'_> {
     }
 }
 
-async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
+async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
     let result = do_tasks(connect, shared).await;
     if result.is_err() {
         shared.change(|plan| plan.failed = true);
@@ -403,21 +312,23 @@ async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, Lo
     result
 }
 
-async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
+async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
     let mut session = connect_to(connect).await?;
-    let set = "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0";
+    // sql_mode: the escapes of LOAD DATA must mean what they say.
+    let set =
+        "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0, sql_mode = ''";
     let failed = |what: String| move |error| LoadError::Server { what, error };
     session
         .query(set)
         .await
         .map_err(failed("preparing a session".to_owned()))?;
-    let mut loaded = Loaded::new();
+    let mut sums = TableSums::default();
     while let Some(task) = shared.next_task() {
         match task {
             Task::Chunk(chunk) => {
                 let summary = load_chunk(&mut session, shared, chunk).await?;
-                loaded.insert(chunk, (summary.rows, summary.checksum));
-                shared.change(|plan| *plan.active.entry(chunk.table).or_default() -= 1);
+                sums.add(chunk.table, summary.rows, summary.checksum);
+                shared.change(|plan| plan.chunk_done(chunk));
             }
             Task::Indexes(table, sql) => {
                 build_indexes(&mut session, table, &sql)
@@ -431,7 +342,7 @@ async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded
     if shared.stopped() {
         Err(LoadError::Interrupted)
     } else {
-        Ok(loaded)
+        Ok(sums)
     }
 }
 
@@ -574,63 +485,4 @@ async fn finish<S: Session>(session: &mut S, options: &LoadOptions) -> Result<()
         .await
         .map(drop)
         .map_err(failed("marking the load complete"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn drain(plan: &mut Plan) -> Vec<String> {
-        let mut seen = Vec::new();
-        while let Some(task) = plan.next() {
-            match task {
-                Task::Chunk(chunk) => {
-                    seen.push(format!("{} {}", chunk.table, chunk.warehouse));
-                    *plan.active.get_mut(&chunk.table).unwrap() -= 1;
-                }
-                Task::Indexes(table, _) => seen.push(format!("index {table}")),
-            }
-        }
-        seen
-    }
-
-    #[test]
-    fn indexes_follow_their_rows_and_everything_is_done_once() {
-        let population = Population::new(1, Warehouses(2));
-        let mut plan = Plan::new(&population, true, &Loaded::new());
-        let seen = drain(&mut plan);
-        assert_eq!(
-            seen[..3],
-            ["order_line 1", "order_line 2", "index order_line"]
-        );
-        // 2 x 8 chunks, the items, five tables with indexes.
-        assert_eq!(seen.len(), 22);
-        assert!(plan.is_over());
-    }
-
-    #[test]
-    fn a_second_stream_takes_another_table() {
-        let population = Population::new(1, Warehouses(2));
-        let mut plan = Plan::new(&population, true, &Loaded::new());
-        let tables: Vec<Table> = (0..3)
-            .map(|_| match plan.next() {
-                Some(Task::Chunk(chunk)) => chunk.table,
-                _ => panic!("a chunk comes first"),
-            })
-            .collect();
-        assert_eq!(tables, [Table::OrderLine, Table::Stock, Table::Customer]);
-        assert!(!plan.is_over());
-    }
-
-    #[test]
-    fn a_killed_load_goes_on_with_what_is_missing() {
-        let population = Population::new(1, Warehouses(1));
-        let loaded: Loaded = population
-            .chunks()
-            .filter(|chunk| chunk.table != Table::History)
-            .map(|chunk| (chunk, (0, 0)))
-            .collect();
-        let seen = drain(&mut Plan::new(&population, false, &loaded));
-        assert_eq!(seen, ["index customer", "index orders", "history 1"]);
-    }
 }

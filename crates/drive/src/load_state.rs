@@ -2,10 +2,9 @@
 
 use crate::load::{LoadError, LoadOptions};
 use base::{Session, SessionError};
-use std::collections::BTreeMap;
-use tpcc::database::{self, CREATE_META_SQL, Contents, Meta};
+use tpcc::Population;
+use tpcc::database::{self, CREATE_META_SQL, Contents, LoadedChunks, Meta};
 use tpcc::schema::{self, Table};
-use tpcc::{Chunk, Population};
 
 /// What a schema holds, seen by a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +12,7 @@ pub enum Existing {
     /// Nothing that is in the way.
     Nothing,
     /// The first part of the same load.
-    Part(BTreeMap<Chunk, (u64, u64)>),
+    Part(LoadedChunks),
 }
 
 /// A schema that is ready for rows.

@@ -147,8 +147,10 @@ fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo
     })
 }
 
+/// A literal that means the same in every sql_mode.
 fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+    let hex: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
+    format!("X'{hex}'")
 }
 
 fn is_local(address: &Address) -> bool {

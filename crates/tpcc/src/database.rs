@@ -9,7 +9,7 @@ use crate::random::Constants;
 use crate::schema::Table;
 use crate::{Chunk, population};
 use base::{Session, SessionError, Warehouses};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of schema and population rules. A database of another version is loaded anew.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -159,7 +159,7 @@ pub async fn inspect<S: Session>(
         Contents::Empty => return Err(InspectError::Empty { schema }),
         Contents::Other { missing, .. } => return Err(InspectError::NotTpcc { schema, missing }),
         Contents::Ours(meta) if !meta.complete => {
-            let chunks = loaded_chunks(session).await?.len() as u64;
+            let chunks = loaded_chunks(session).await?.chunks.len() as u64;
             let Population {
                 warehouses, seed, ..
             } = meta.population;
@@ -298,40 +298,60 @@ pub async fn mark_chunk<S: Session>(
     session.query(&sql).await.map(drop)
 }
 
-/// Rows and checksum of every chunk that is loaded.
+/// Rows and checksums of tables, added up chunk by chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableSums(BTreeMap<Table, (u64, u64)>);
+
+impl TableSums {
+    /// Adds a chunk.
+    pub fn add(&mut self, table: Table, rows: u64, checksum: u64) {
+        let sum = self.0.entry(table).or_default();
+        sum.0 += rows;
+        sum.1 = population::combine([sum.1, checksum]);
+    }
+
+    /// Adds what another thread has loaded.
+    pub fn merge(&mut self, other: &TableSums) {
+        for (table, rows, checksum) in other.iter() {
+            self.add(table, rows, checksum);
+        }
+    }
+
+    /// Each table with its rows and checksum.
+    pub fn iter(&self) -> impl Iterator<Item = (Table, u64, u64)> + '_ {
+        self.0
+            .iter()
+            .map(|(table, (rows, checksum))| (*table, *rows, *checksum))
+    }
+}
+
+/// The chunks that are loaded, and their sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadedChunks {
+    pub chunks: BTreeSet<Chunk>,
+    pub sums: TableSums,
+}
+
+/// What `mydyno_load` says is loaded.
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn loaded_chunks<S: Session>(
-    session: &mut S,
-) -> Result<BTreeMap<Chunk, (u64, u64)>, SessionError> {
-    let sql = "SELECT table_name, w_id, row_count, CAST(checksum AS CHAR) FROM mydyno_load";
-    let answer = session.query(sql).await?;
-    let mut chunks = BTreeMap::new();
-    for row in answer.rows() {
-        let Some(table) = Table::from_name(&row.text(0)) else {
-            continue;
-        };
-        let warehouse = u32::try_from(row.int(1)?).unwrap_or(0);
-        let rows = u64::try_from(row.int(2)?).unwrap_or(0);
-        let checksum = row.text(3).parse().unwrap_or(0);
-        chunks.insert(Chunk { table, warehouse }, (rows, checksum));
+pub async fn loaded_chunks<S: Session>(session: &mut S) -> Result<LoadedChunks, SessionError> {
+    let mut loaded = LoadedChunks::default();
+    for table in Table::ALL {
+        let sql = format!(
+            "SELECT w_id, row_count, CAST(checksum AS CHAR) FROM {LOAD} WHERE table_name = '{table}'"
+        );
+        let answer = session.query(&sql).await?;
+        for row in answer.rows() {
+            let warehouse = u32::try_from(row.int(0)?).unwrap_or(0);
+            let rows = u64::try_from(row.int(1)?).unwrap_or(0);
+            let checksum = row.text(2).parse().unwrap_or(0);
+            loaded.chunks.insert(Chunk { table, warehouse });
+            loaded.sums.add(table, rows, checksum);
+        }
     }
-    Ok(chunks)
-}
-
-/// Rows and checksum of each table, as loaded.
-#[must_use]
-pub fn table_sums(chunks: &BTreeMap<Chunk, (u64, u64)>) -> Vec<(Table, u64, u64)> {
-    let of_table = |table| chunks.iter().filter(move |(chunk, _)| chunk.table == table);
-    Table::ALL
-        .into_iter()
-        .map(|table| {
-            let rows = of_table(table).map(|(_, (rows, _))| rows).sum();
-            let checksum = population::combine(of_table(table).map(|(_, (_, checksum))| *checksum));
-            (table, rows, checksum)
-        })
-        .collect()
+    Ok(loaded)
 }
 
 /// Sum of `d_next_o_id`: its rise over a run is the number of new orders that committed.

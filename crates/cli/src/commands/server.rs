@@ -91,12 +91,12 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         return Ok(Exit::Ok);
     }
     println!(
-        "{:<16}{:<15}{:<12}about",
+        "{:<16}{:<15}{:<26}about",
         "engine", "availability", "version"
     );
     for engine in &engines {
         println!(
-            "{:<16}{:<15}{:<12}{}",
+            "{:<16}{:<15}{:<26}{}",
             engine.name, engine.availability, engine.version, engine.about
         );
     }
