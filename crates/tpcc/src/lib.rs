@@ -9,6 +9,7 @@ pub mod database;
 pub mod faults;
 pub mod input;
 pub mod population;
+pub mod probe;
 pub mod random;
 pub mod schema;
 pub mod transactions;

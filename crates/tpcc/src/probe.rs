@@ -1,0 +1,100 @@
+//! Is a database whole that another tool loaded? It has no `mydyno_load` to ask, and to count all rows would take as
+//! long as a check. So the last row that each loader writes for a warehouse is looked up by its key, warehouse by
+//! warehouse in one statement: tools load in the order of keys, and a load that was killed lacks these rows.
+
+use crate::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
+use base::{Session, SessionError, Warehouses};
+use std::collections::BTreeSet;
+
+/// Columns that a schema with all nine tables lacks, as `orders.o_all_local`.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn missing_columns<S: Session>(session: &mut S) -> Result<Vec<String>, SessionError> {
+    let sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE()";
+    let answer = session.query(sql).await?;
+    let name = |table: &str, column: &str| format!("{table}.{column}").to_ascii_lowercase();
+    let found: BTreeSet<_> = answer
+        .rows()
+        .map(|row| name(&row.text(0), &row.text(1)))
+        .collect();
+    let wanted = Table::ALL.into_iter().flat_map(|table| {
+        table
+            .columns()
+            .iter()
+            .map(move |column| name(table.name(), column.name))
+    });
+    Ok(wanted.filter(|column| !found.contains(column)).collect())
+}
+
+/// How many warehouses have the last row of `table` that a loader writes for a warehouse.
+fn last_rows_sql(table: Table) -> Option<String> {
+    let key = match table {
+        Table::District => format!("d_w_id = w_id AND d_id = {DISTRICTS}"),
+        Table::Stock => format!("s_w_id = w_id AND s_i_id = {ITEMS}"),
+        Table::Customer => {
+            format!("c_w_id = w_id AND c_d_id = {DISTRICTS} AND c_id = {CUSTOMERS}")
+        }
+        Table::Orders => format!("o_w_id = w_id AND o_d_id = {DISTRICTS} AND o_id = {CUSTOMERS}"),
+        Table::OrderLine => format!(
+            "ol_w_id = w_id AND ol_d_id = {DISTRICTS} AND ol_o_id = {CUSTOMERS} AND ol_number = 1"
+        ),
+        // History has no key, and the open orders of the load may all be delivered.
+        Table::Item | Table::Warehouse | Table::History | Table::NewOrders => return None,
+    };
+    Some(format!(
+        "SELECT COUNT(*) FROM warehouse JOIN {table} ON {key}"
+    ))
+}
+
+/// What a database of `warehouses` lacks of a whole one, in words; nothing where it is whole.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn gaps<S: Session>(
+    session: &mut S,
+    warehouses: Warehouses,
+) -> Result<Vec<String>, SessionError> {
+    let mut gaps = Vec::new();
+    if count(session, "SELECT COALESCE(MAX(w_id), 0) FROM warehouse").await? != warehouses.0.into()
+    {
+        gaps.push(format!("its warehouses are not numbered 1 to {warehouses}"));
+    }
+    let items = count(
+        session,
+        &format!("SELECT COUNT(*) FROM item WHERE i_id <= {ITEMS}"),
+    )
+    .await?;
+    if items != ITEMS.into() {
+        gaps.push(format!("item has {items} of {ITEMS} rows"));
+    }
+    for table in Table::ALL {
+        let Some(sql) = last_rows_sql(table) else {
+            continue;
+        };
+        let whole = count(session, &sql).await?;
+        if whole != warehouses.0.into() {
+            gaps.push(format!(
+                "{table} is whole in {whole} of {warehouses} warehouses"
+            ));
+        }
+    }
+    if count(
+        session,
+        "SELECT COUNT(*) FROM (SELECT h_w_id FROM history LIMIT 1) AS h",
+    )
+    .await?
+        == 0
+    {
+        gaps.push("history is empty".to_owned());
+    }
+    Ok(gaps)
+}
+
+async fn count<S: Session>(session: &mut S, sql: &str) -> Result<i64, SessionError> {
+    session
+        .query(sql)
+        .await?
+        .row(0)
+        .map_or(Ok(0), |row| row.int(0))
+}
