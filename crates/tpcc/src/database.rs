@@ -7,7 +7,7 @@
 use crate::population::{ChunkSummary, Population};
 use crate::random::Constants;
 use crate::schema::Table;
-use crate::{Chunk, population};
+use crate::{Chunk, population, probe};
 use base::{Session, SessionError, Warehouses};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,6 +76,21 @@ pub enum InspectError {
         schema: String,
         missing: Vec<&'static str>,
     },
+    #[error(
+        "schema {schema:?} has tables of TPC-C's names without the columns {}; name the right schema, or load one with \
+         `mydyno load`",
+        missing.join(", ")
+    )]
+    OtherColumns {
+        schema: String,
+        missing: Vec<String>,
+    },
+    #[error(
+        "schema {schema:?} was not loaded by mydyno and is not whole: {}; load it again with the tool that made it, or an \
+         empty schema with `mydyno load`",
+        gaps.join("; ")
+    )]
+    NotWhole { schema: String, gaps: Vec<String> },
     #[error(
         "schema {schema:?} is half loaded ({chunks} of {wanted} chunks); the same `mydyno load` ({warehouses} \
          warehouses, seed {seed}) continues it, `mydyno load --force` starts anew"
@@ -182,11 +197,7 @@ pub async fn inspect<S: Session>(
         } => {
             return Err(InspectError::Empty { schema });
         }
-        Contents::Foreign { warehouses } => Database {
-            warehouses,
-            c_load: None,
-            foreign_keys: has_foreign_keys(session).await?,
-        },
+        Contents::Foreign { warehouses } => foreign(session, schema.clone(), warehouses).await?,
     };
     match wanted {
         Some(wanted) if wanted > database.warehouses => Err(InspectError::TooFewWarehouses {
@@ -196,6 +207,27 @@ pub async fn inspect<S: Session>(
         }),
         _ => Ok(database),
     }
+}
+
+/// A database of another tool, if it has what transactions need.
+async fn foreign<S: Session>(
+    session: &mut S,
+    schema: String,
+    warehouses: Warehouses,
+) -> Result<Database, InspectError> {
+    let missing = probe::missing_columns(session).await?;
+    if !missing.is_empty() {
+        return Err(InspectError::OtherColumns { schema, missing });
+    }
+    let gaps = probe::gaps(session, warehouses).await?;
+    if !gaps.is_empty() {
+        return Err(InspectError::NotWhole { schema, gaps });
+    }
+    Ok(Database {
+        warehouses,
+        c_load: None,
+        foreign_keys: has_foreign_keys(session).await?,
+    })
 }
 
 async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
