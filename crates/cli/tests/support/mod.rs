@@ -1,0 +1,132 @@
+//! What the tests of the real binary share: a home for its servers, the binary with a time limit, servers that never
+//! outlive the test process, SQL, and the results file.
+//!
+//! Engines are installed once, by the real `server install`, into the user's own home; everything else of these tests lies
+//! in a home of their own under cargo's directory for tests, where images of populated servers are kept for the next run.
+
+mod process;
+mod server;
+mod sql;
+
+pub use process::{Mydyno, Ran, Running, mydyno};
+pub use server::{QUICK, Server, alive, children_of, servers_under};
+pub use sql::{Held, connect_options, execute, query, query_as, value};
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub const ENGINES: [&str; 4] = ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"];
+pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
+/// Longest time for anything that these tests wait for.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The home of these tests' servers and images.
+pub fn home() -> &'static Path {
+    static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-home");
+        std::fs::create_dir_all(&home).unwrap();
+        let engines = user_home().join("engines");
+        std::fs::create_dir_all(&engines).unwrap();
+        // Two test processes may come here at once: the link is renamed into place.
+        let made = home.join(format!(".engines-{}", std::process::id()));
+        std::os::unix::fs::symlink(engines, &made).unwrap();
+        std::fs::rename(&made, home.join("engines")).unwrap();
+        home
+    });
+    &HOME
+}
+
+fn user_home() -> PathBuf {
+    ::server::Home::from_env().unwrap().root().to_owned()
+}
+
+/// Installs the engine where it is missing.
+pub fn install(engine: &str) {
+    static INSTALLED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if installed.iter().any(|known| known == engine) {
+        return;
+    }
+    // With the environment as it is: the user's own home.
+    let output = Command::new(BINARY)
+        .args(["server", "install", engine])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "installing {engine}: {said}");
+    installed.push(engine.to_owned());
+}
+
+/// A working directory of a test.
+pub fn directory() -> TempDir {
+    tempfile::Builder::new()
+        .prefix("mydyno-cli-")
+        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .unwrap()
+}
+
+/// Polls until the condition holds.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Rows of the results file; columns as text, NULL as `NULL`.
+pub fn results(file: &Path, sql: &str) -> Vec<Vec<String>> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = rusqlite::Connection::open_with_flags(file, flags).unwrap();
+    let mut statement = connection.prepare(sql).unwrap();
+    let width = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        (0..width)
+            .map(|column| {
+                Ok(match row.get::<_, rusqlite::types::Value>(column)? {
+                    rusqlite::types::Value::Null => "NULL".to_owned(),
+                    rusqlite::types::Value::Integer(number) => number.to_string(),
+                    rusqlite::types::Value::Real(number) => number.to_string(),
+                    rusqlite::types::Value::Text(text) => text,
+                    rusqlite::types::Value::Blob(bytes) => format!("{} bytes", bytes.len()),
+                })
+            })
+            .collect()
+    });
+    rows.unwrap().map(|row| row.unwrap()).collect()
+}
+
+/// One value of the results file.
+pub fn result(file: &Path, sql: &str) -> String {
+    let rows = results(file, sql);
+    assert_eq!(rows.len(), 1, "{sql}: {rows:?}");
+    rows[0][0].clone()
+}
+
+/// An unsigned number of a JSON document, by its JSON pointer.
+pub fn number(document: &Value, pointer: &str) -> u64 {
+    document
+        .pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("{pointer} is no count in {document:#}"))
+}
+
+/// A number of a JSON document, by its JSON pointer.
+pub fn float(document: &Value, pointer: &str) -> f64 {
+    document
+        .pointer(pointer)
+        .and_then(Value::as_f64)
+        .unwrap_or_else(|| panic!("{pointer} is no number in {document:#}"))
+}
+
+/// A text of a JSON document, by its JSON pointer.
+pub fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    document
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_else(|| panic!("{pointer} is no text in {document:#}"))
+}

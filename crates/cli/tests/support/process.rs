@@ -1,0 +1,209 @@
+//! The binary under test, with a time limit.
+
+use super::{BINARY, PATIENCE, home};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A command to run.
+pub struct Mydyno {
+    command: Command,
+    arguments: Vec<OsString>,
+}
+
+/// How a command ended.
+pub struct Ran {
+    /// `None` where a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    line: String,
+}
+
+/// A command that runs; killed where it is dropped.
+pub struct Running {
+    child: Child,
+    output: TempDir,
+    line: String,
+}
+
+/// `mydyno` with these arguments, in the tests' home, with nothing of the user's.
+pub fn mydyno<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Mydyno {
+    let arguments: Vec<OsString> = arguments
+        .into_iter()
+        .map(|argument| argument.as_ref().to_owned())
+        .collect();
+    let mut command = Command::new(BINARY);
+    command
+        .args(&arguments)
+        .env("MYDYNO_HOME", home())
+        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env_remove("MYDYNO_PASSWORD")
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null());
+    Mydyno { command, arguments }
+}
+
+impl Mydyno {
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Mydyno {
+        self.command.env(name, value);
+        self
+    }
+
+    /// More arguments.
+    pub fn and_args<A: AsRef<OsStr>>(mut self, more: impl IntoIterator<Item = A>) -> Mydyno {
+        for argument in more {
+            self.command.arg(argument.as_ref());
+            self.arguments.push(argument.as_ref().to_owned());
+        }
+        self
+    }
+
+    /// The working directory, where the results file goes too.
+    pub fn in_directory(mut self, path: &Path) -> Mydyno {
+        self.command.current_dir(path);
+        self
+    }
+
+    /// Largest file that the process may write (RLIMIT_FSIZE), in KiB.
+    pub fn files_of_at_most_kib(self, kib: u64) -> Mydyno {
+        let mut command = Command::new("bash");
+        // Ignored, so that writing fails instead of killing the process, as on a full disk.
+        let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
+        command
+            .arg("-c")
+            .arg(script)
+            .arg(BINARY)
+            .args(&self.arguments);
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = self.command.get_current_dir() {
+            command.current_dir(directory);
+        }
+        command.stdin(Stdio::null());
+        Mydyno {
+            command,
+            arguments: self.arguments,
+        }
+    }
+
+    /// Starts it.
+    pub fn spawn(mut self) -> Running {
+        let output = super::directory();
+        let file = |name: &str| File::create(output.path().join(name)).unwrap();
+        self.command.stdout(file("stdout")).stderr(file("stderr"));
+        let words: Vec<_> = self.arguments.iter().map(|a| a.to_string_lossy()).collect();
+        Running {
+            line: words.join(" "),
+            child: self.command.spawn().unwrap(),
+            output,
+        }
+    }
+
+    /// Runs it to its end.
+    pub fn run(self) -> Ran {
+        self.spawn().wait(PATIENCE)
+    }
+}
+
+impl Running {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written to stderr.
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(self.output.path().join("stderr")).unwrap()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for its end; fails where that takes longer than `limit`.
+    pub fn wait(mut self, limit: Duration) -> Ran {
+        let start = Instant::now();
+        let status: ExitStatus = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                start.elapsed() < limit,
+                "`mydyno {}` took longer than {limit:?}: {}",
+                self.line,
+                self.stderr()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let read = |name: &str| {
+            let bytes = std::fs::read(self.output.path().join(name)).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        Ran {
+            code: status.code(),
+            stdout: read("stdout"),
+            stderr: read("stderr"),
+            line: self.line.clone(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail where it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ran {
+    /// Fails unless it ended with this exit code.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Ran {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "`mydyno {}`\nstdout: {}\nstderr: {}",
+            self.line,
+            self.stdout,
+            self.stderr
+        );
+        // Whatever happens, it is told in words.
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// Fails unless stderr holds all of these.
+    #[track_caller]
+    pub fn says(self, words: &[&str]) -> Ran {
+        for word in words {
+            assert!(
+                self.stderr.contains(word),
+                "`mydyno {}` does not say {word:?}: {}",
+                self.line,
+                self.stderr
+            );
+        }
+        self
+    }
+
+    /// The JSON document, which is all of stdout.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("`mydyno {}`: {error}: {}", self.line, self.stdout))
+    }
+}

@@ -1,0 +1,157 @@
+//! Servers of `mydyno server start` that end with their test, or with the test process, however it ends.
+
+use super::{BINARY, home, install, mydyno, number, text};
+use serde_json::Value;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Settings for tests that do not measure: little to initialise, little to flush.
+pub const QUICK: [&str; 5] = [
+    "innodb_buffer_pool_size=256M",
+    "innodb_log_file_size=64M",
+    "innodb_flush_log_at_trx_commit=0",
+    "innodb_doublewrite=0",
+    "innodb_fast_shutdown=2",
+];
+
+/// A named server.
+pub struct Server {
+    pub name: String,
+    /// With the password.
+    pub dsn: String,
+    pub pid: u32,
+    pub port: u16,
+    pub socket: PathBuf,
+    pub started: Value,
+    watchdog: Child,
+}
+
+impl Server {
+    /// Starts one with a name of its own.
+    pub fn start(engine: &str, settings: &[&str]) -> Server {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        install(engine);
+        let ordinal = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("test-{}-{ordinal}", std::process::id());
+        let watchdog = watchdog(&name);
+        let mut arguments = vec![
+            "server", "start", "--engine", engine, "--name", &name, "--json",
+        ];
+        for setting in settings {
+            arguments.extend(["--set", setting]);
+        }
+        let started = mydyno(&arguments).run().exits(0).json();
+        Server {
+            dsn: text(&started, "/dsn").to_owned(),
+            pid: u32::try_from(number(&started, "/pid")).unwrap(),
+            port: u16::try_from(number(&started, "/port")).unwrap(),
+            socket: PathBuf::from(text(&started, "/socket")),
+            name,
+            started,
+            watchdog,
+        }
+    }
+
+    /// A quick server with one warehouse.
+    pub fn loaded(engine: &str, settings: &[&str]) -> Server {
+        let all: Vec<&str> = QUICK.iter().chain(settings).copied().collect();
+        let server = Server::start(engine, &all);
+        let work = super::directory();
+        mydyno(["load", "--dsn", &server.dsn, "-w", "1"])
+            .in_directory(work.path())
+            .run()
+            .exits(0);
+        server
+    }
+
+    /// The DSN with another schema.
+    pub fn schema(&self, schema: &str) -> String {
+        let (server, _) = self.dsn.rsplit_once('/').unwrap();
+        format!("{server}/{schema}")
+    }
+
+    /// The password in the DSN.
+    pub fn password(&self) -> &str {
+        let (_, rest) = self.dsn.split_once("mydyno:").unwrap();
+        rest.split_once('@').unwrap().0
+    }
+
+    /// Stops it and removes its data.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.watchdog.kill();
+        let _ = self.watchdog.wait();
+        if home().join("instances").join(&self.name).exists() {
+            mydyno(["server", "stop", &self.name, "--remove"])
+                .run()
+                .exits(0);
+        }
+        assert!(!alive(self.pid), "server {} survives", self.name);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A second panic would hide the first; the watchdog does it then.
+        if !std::thread::panicking() {
+            self.end();
+        }
+    }
+}
+
+/// A shell that stops the server as soon as this process is gone: its stdin is a pipe from here.
+fn watchdog(name: &str) -> Child {
+    Command::new("sh")
+        .args([
+            "-c",
+            "read _; exec \"$0\" server stop \"$1\" --remove",
+            BINARY,
+            name,
+        ])
+        .env("MYDYNO_HOME", home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // Ctrl-C at the terminal is for the tests, whose end is the signal.
+        .process_group(0)
+        .spawn()
+        .unwrap()
+}
+
+/// Does this process run? A dead one that nobody has reaped has no command line.
+pub fn alive(pid: u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+/// Processes whose parent is `pid`.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let parent = format!("PPid:\t{pid}");
+    processes()
+        .filter(|child| {
+            std::fs::read_to_string(format!("/proc/{child}/status"))
+                .is_ok_and(|status| status.lines().any(|line| line == parent))
+        })
+        .collect()
+}
+
+/// Servers of private instances: those whose option file lies in the tests' home under `run`, for the process `owner`.
+pub fn servers_under(owner: u32) -> Vec<u32> {
+    let prefix = format!("--defaults-file={}/{owner}-", home().join("run").display());
+    processes()
+        .filter(|pid| {
+            std::fs::read(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(&prefix))
+        })
+        .collect()
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
