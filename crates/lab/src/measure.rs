@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{
     Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId, Moment,
-    NewCell, NewRepeat, RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
+    NewCell, NewRepeat, NoteOn, RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
 };
 use tpcc::{Database, InputCounters, RunConstants, Transaction};
 use wire::{Connection, Connector};
@@ -78,6 +78,10 @@ pub fn measure(
         my_cnf: subject.my_cnf(),
     };
     let repeat = place.results.begin_repeat(&new)?;
+    if let Some(tls) = &begun.tls {
+        let note = format!("connections were encrypted: {tls}");
+        place.results.record_note(NoteOn::Repeat(repeat), &note)?;
+    }
     let measurement = Measurement {
         results: place.results,
         repeat,
@@ -105,7 +109,10 @@ struct Begun {
     version: String,
     is_mariadb: bool,
     engine_server: wire::ServerInfo,
+    /// `tcp`, `tcp+tls` or `unix`, as the results file has it.
     transport: String,
+    /// TLS version and cipher.
+    tls: Option<String>,
     next_order_sum: i64,
     variables: Vec<(String, String)>,
 }
@@ -115,16 +122,26 @@ async fn before(session: &mut Connection, spec: &RunSpec) -> Result<Begun, LabEr
     preflight::check_server(session, spec.connections).await?;
     let variables = preflight::variables(session).await?;
     let next_order_sum = sum(session).await?;
+    let (transport, tls) = split_transport(&session.transport());
     Ok(Begun {
         database,
         warehouses: spec.warehouses.unwrap_or(database.warehouses),
         version: session.server().version.clone(),
         is_mariadb: session.server().is_mariadb,
         engine_server: session.server().clone(),
-        transport: session.transport(),
+        transport,
+        tls,
         next_order_sum,
         variables,
     })
+}
+
+/// `tcp, TLSv1.2 CIPHER` as the word for programs and the rest for people.
+fn split_transport(transport: &str) -> (String, Option<String>) {
+    match transport.split_once(", ") {
+        Some((base, tls)) => (format!("{base}+tls"), Some(tls.to_owned())),
+        None => (transport.to_owned(), None),
+    }
 }
 
 async fn sum(session: &mut Connection) -> Result<i64, LabError> {

@@ -3,8 +3,8 @@
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
 use crate::subject::{Subject, block_on, with_session};
-use base::{Connect, Session, Warehouses, now_utc_ns};
-use drive::{LoadOptions, LoadReport, Method};
+use base::{Connect, Session, SessionError, Warehouses, now_utc_ns};
+use drive::{LoadError, LoadOptions, LoadReport, Method};
 use observe::{free_bytes, peak_rss_bytes};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -108,7 +108,8 @@ fn populate_target(
     ))
 }
 
-/// Connects without a schema, sees to the disk where it is this machine's, and creates the schema.
+/// Connects without a schema, sees to the disk where it is this machine's, and then creates the schema: a load for which
+/// there is no room leaves nothing behind.
 fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo, LabError> {
     let Some(schema) = subject.connect.schema.clone() else {
         return Err(LabError::Unfit(
@@ -119,11 +120,16 @@ fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo
         schema: None,
         ..subject.connect.clone()
     })?;
-    let failed = |error| LabError::Session {
-        doing: "creating the schema",
-        error,
-    };
+    let failed = |error| creation_failed(error, &schema, &subject.connect.user);
     with_session(&without, async |session| {
+        let answer = session
+            .query("SELECT @@global.datadir")
+            .await
+            .map_err(failed)?;
+        let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
+        if is_local(&subject.connect.address) && Path::new(&directory).is_dir() {
+            check_disk(Path::new(&directory), warehouses)?;
+        }
         let sql = format!(
             "SELECT 1 FROM information_schema.schemata WHERE schema_name = {}",
             quoted(&schema)
@@ -135,19 +141,27 @@ fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo
                 .await
                 .map_err(failed)?;
         }
-        let answer = session
-            .query("SELECT @@global.datadir")
-            .await
-            .map_err(failed)?;
-        let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
-        if is_local(&subject.connect.address) && Path::new(&directory).is_dir() {
-            check_disk(Path::new(&directory), warehouses)?;
-        }
         Ok(session.server().clone())
     })
 }
 
-/// A literal that means the same in every sql_mode.
+/// Why there is no schema, where that is for the server's owner to change.
+fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
+    /// --read-only, --super-read-only, innodb_read_only.
+    const READ_ONLY: [u16; 3] = [1290, 1792, 1836];
+    const ACCESS_DENIED: u16 = 1044;
+    match error.code() {
+        Some(code) if READ_ONLY.contains(&code) => LoadError::ReadOnly { error }.into(),
+        Some(ACCESS_DENIED) => LabError::Unfit(format!(
+            "user {user:?} may not create schema {schema:?} ({error}); create it as another user, and GRANT ALL on it"
+        )),
+        _ => LabError::Session {
+            doing: "creating the schema",
+            error,
+        },
+    }
+}
+
 fn quoted(text: &str) -> String {
     let hex: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
     format!("X'{hex}'")

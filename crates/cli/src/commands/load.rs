@@ -87,8 +87,7 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
                 Some(load) => load,
                 None => {
                     console.done();
-                    println!("the image is there already");
-                    return Ok(Exit::Ok);
+                    return image_is_there(place, arguments.json);
                 }
             }
         }
@@ -110,6 +109,27 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         print_json(&Document::of(&load))?;
     } else {
         print_words(&load);
+    }
+    Ok(Exit::Ok)
+}
+
+/// The JSON document where nothing had to be loaded.
+#[derive(Serialize)]
+struct ImageDocument {
+    schema_version: u32,
+    image: String,
+    already_there: bool,
+}
+
+fn image_is_there(image: String, json: bool) -> Outcome {
+    if json {
+        print_json(&ImageDocument {
+            schema_version: 1,
+            image,
+            already_there: true,
+        })?;
+    } else {
+        println!("the image is there already");
     }
     Ok(Exit::Ok)
 }
