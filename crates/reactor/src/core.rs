@@ -21,6 +21,8 @@ const EVENTS: usize = 256;
 #[derive(Clone, Copy, Default)]
 struct Slot {
     readable: bool,
+    /// The peer has closed or the socket failed: reading never waits again. There is no second edge for that.
+    closed: bool,
     writable: bool,
     waiting: Option<TaskIndex>,
 }
@@ -111,8 +113,8 @@ impl Core {
                 continue;
             };
             let broken = flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP);
-            let gone = flags.contains(epoll::EventFlags::RDHUP);
-            slot.readable |= broken || gone || flags.contains(epoll::EventFlags::IN);
+            slot.closed |= broken || flags.contains(epoll::EventFlags::RDHUP);
+            slot.readable |= slot.closed || flags.contains(epoll::EventFlags::IN);
             slot.writable |= broken || flags.contains(epoll::EventFlags::OUT);
             if let Some(task) = slot.waiting.take() {
                 ready.push_back(task);
@@ -137,6 +139,7 @@ impl Source {
         let core = Core::of_this_thread()?;
         let fresh = Slot {
             readable: true,
+            closed: false,
             writable: true,
             waiting: None,
         };
@@ -162,9 +165,10 @@ impl Source {
         poll_fn(|_| self.poll(|slot| slot.readable)).await;
     }
 
-    /// A read found nothing: wait for the next event.
+    /// A read found nothing, or took all there was: wait for the next event. A peer that has closed is no event to come.
     pub fn clear_readable(&self) {
-        self.core.slots.borrow_mut()[self.slot].readable = false;
+        let slot = &mut self.core.slots.borrow_mut()[self.slot];
+        slot.readable = slot.closed;
     }
 
     /// Waits until the socket, on which a write would have blocked, takes bytes again.

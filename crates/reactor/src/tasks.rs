@@ -141,6 +141,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_close_that_came_with_the_last_bytes_is_seen() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let source = Source::register(ours.as_fd()).unwrap();
+        let seen = block_on(timeout_at(Instant::now() + Duration::from_secs(5), async {
+            let mut buffer = [0u8; 64];
+            source.clear_readable();
+            theirs.write_all(b"half").unwrap();
+            drop(theirs);
+            let mut reads = Vec::new();
+            while reads.last() != Some(&0) {
+                source.readable().await;
+                reads.push((&ours).read(&mut buffer).unwrap());
+                source.clear_readable();
+            }
+            reads
+        }));
+        assert_eq!(seen.unwrap(), Ok(vec![4, 0]));
+    }
+
     async fn echo_all(stream: &UnixStream, source: &Source, bytes: usize) -> usize {
         let mut buffer = [0u8; 4096];
         let mut seen = 0;

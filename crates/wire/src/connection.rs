@@ -405,7 +405,8 @@ impl Session for Connection {
             self.busy = false;
             return Err(packet::server_error(&payload[1..]));
         }
-        let mut reader = Reader::new(&payload[1..]);
+        let mut reader = Reader::new(payload);
+        reader.take(1)?;
         let id = reader.u32()?;
         let columns = reader.u16()?;
         let params = reader.u16()?;

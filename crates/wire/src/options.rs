@@ -48,7 +48,7 @@ pub enum Tls {
     VerifyIdentity(PathBuf),
 }
 
-/// A password that shows itself to nobody: `Debug` and `Display` print stars.
+/// A password that shows itself to nobody: `Debug` prints stars, and there is no `Display`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Password(String);
 

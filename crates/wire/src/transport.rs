@@ -1,14 +1,17 @@
 //! Bytes to and from the server: TCP or unix socket, plain or TLS, never blocking the thread.
 
 use crate::options::Address;
+use base::limits;
 use openssl::ssl::{ErrorCode, Ssl, SslStream};
 use reactor::Source;
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 enum Socket {
     Tcp(TcpStream),
@@ -68,6 +71,19 @@ impl Write for &Socket {
     }
 }
 
+/// Pause between two tries while a unix socket's backlog is full.
+const BACKLOG_PAUSE: Duration = Duration::from_millis(10);
+
+/// A host that vanishes without a word is noticed after about half a minute, however long a statement may take.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    sockopt::set_tcp_user_timeout(stream, 30_000)?;
+    Ok(())
+}
+
 /// Where to dial, with names resolved.
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
@@ -106,23 +122,36 @@ impl Transport {
     /// Connects to the first address that answers.
     pub(crate) async fn connect(endpoint: &Endpoint) -> io::Result<Transport> {
         match endpoint {
-            Endpoint::Unix(path) => {
-                // Connecting to a unix socket waits only while the server's backlog is full.
-                let stream = UnixStream::connect(path)?;
-                stream.set_nonblocking(true)?;
-                Transport::new(Socket::Unix(stream))
-            }
+            Endpoint::Unix(path) => Transport::connect_unix(path).await,
             Endpoint::Tcp(addresses) => {
                 let mut last = io::Error::new(ErrorKind::NotFound, "no address");
+                // An address that swallows packets must leave time for the next one.
+                let share = limits::CONNECT_TIMEOUT / (addresses.len() as u32 + 1);
                 for address in addresses {
-                    match Transport::connect_tcp(*address).await {
-                        Ok(transport) => return Ok(transport),
-                        Err(error) => last = error,
+                    let until = Instant::now() + share;
+                    match reactor::timeout_at(until, Transport::connect_tcp(*address)).await {
+                        Ok(Ok(transport)) => return Ok(transport),
+                        Ok(Err(error)) => last = error,
+                        Err(_) => last = ErrorKind::TimedOut.into(),
                     }
                 }
                 Err(last)
             }
         }
+    }
+
+    async fn connect_unix(path: &Path) -> io::Result<Transport> {
+        let address = SocketAddrUnix::new(path)?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        // The server's backlog is full: there is no event for its end.
+        while let Err(error) = net::connect(&socket, &address) {
+            if error != rustix::io::Errno::AGAIN {
+                return Err(error.into());
+            }
+            reactor::sleep_until(Instant::now() + BACKLOG_PAUSE).await;
+        }
+        Transport::new(Socket::Unix(UnixStream::from(socket)))
     }
 
     async fn connect_tcp(address: SocketAddr) -> io::Result<Transport> {
@@ -136,12 +165,13 @@ impl Transport {
         let started = net::connect(&socket, &address);
         let stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;
+        keep_alive(&stream)?;
         let transport = Transport::new(Socket::Tcp(stream))?;
         match started {
             Ok(()) => {}
             Err(rustix::io::Errno::INPROGRESS) => {
                 transport.source.writable(transport.socket.as_fd()).await?;
-                net::sockopt::socket_error(&*transport.socket)??;
+                sockopt::socket_error(&*transport.socket)??;
             }
             Err(error) => return Err(error.into()),
         }
