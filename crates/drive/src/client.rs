@@ -8,11 +8,20 @@ use tpcc::{InputCounters, Transaction};
 pub trait Workload: Sync {
     type Client: Client;
 
-    /// Opens what connection `connection` (from 0) runs on, ready to start. Called again after a loss.
+    /// Opens what a connection runs on, ready to start. Called again after a loss.
     ///
     /// # Errors
     /// Why it cannot be opened; [`FailureKind::Lost`] where a later call may succeed.
-    fn open(&self, connection: u32) -> impl Future<Output = Result<Self::Client, Failed>>;
+    fn open(&self, which: Opening) -> impl Future<Output = Result<Self::Client, Failed>>;
+}
+
+/// Which connection is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// From 0.
+    pub connection: u32,
+    /// How often it was lost before: inputs go on and are not repeated (clause 2.4.1.4).
+    pub losses: u32,
 }
 
 /// One connection's worth of work.

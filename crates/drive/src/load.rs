@@ -5,14 +5,14 @@
 //! other tables still load.
 
 use crate::load_plan::{Plan, Task};
-use crate::load_state::{Existing, Prepared, create_missing, prepare};
+use crate::load_state::{Existing, Prepared, prepare, still_locked};
 use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tpcc::database::{self, InspectError, LoadedChunks, Meta, TableSums};
+use tpcc::database::{self, InspectError, LoadState, LoadedChunks, Meta, TableSums};
 use tpcc::schema::{self, Table};
 use tpcc::{Chunk, ChunkSummary, Population, population};
 
@@ -87,13 +87,25 @@ pub enum LoadError {
         meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }
     )]
     OtherLoad { schema: String, meta: Box<Meta> },
+    #[error(
+        "an earlier `mydyno load --force` on schema {schema:?} was interrupted while it dropped the old tables; use \
+         --force again"
+    )]
+    HalfDropped { schema: String },
+    #[error(
+        "the server demands a primary key of every table, and HISTORY has none by design (clause 1.3.1); give the user \
+         the right to SET SESSION sql_require_primary_key = 0, or switch it off on the server"
+    )]
+    PrimaryKeyRequired,
     #[error("the server is read-only: {error}; switch read_only off or name another server")]
     ReadOnly { error: SessionError },
     #[error(
         "{chunk_table} of warehouse {warehouse}: {sent} rows were sent but {stored} stored; the table holds rows that \
-         mydyno did not load: use --force to start anew"
+         mydyno did not load, or the server bends values ({warning}): use --force to start anew"
     )]
     RowsMissing {
+        /// The server's first warning.
+        warning: String,
         chunk_table: Table,
         warehouse: u32,
         sent: u64,
@@ -114,7 +126,10 @@ impl LoadError {
             LoadError::Server {
                 error: SessionError::Lost(_),
                 ..
-            } => Exit::ServerFailed,
+            }
+            | LoadError::Inspect(InspectError::Session(SessionError::Lost(_))) => {
+                Exit::ServerFailed
+            }
             LoadError::Server { .. } | LoadError::RowsMissing { .. } | LoadError::Thread(_) => {
                 Exit::Failed
             }
@@ -201,12 +216,6 @@ async fn open_prepared<C: Connect>(
 ) -> Result<(C::Session, Prepared), LoadError> {
     let mut session = connect_to(connect).await?;
     let prepared = prepare(&mut session, options).await?;
-    create_missing(&mut session)
-        .await
-        .map_err(|error| LoadError::Server {
-            what: "creating the tables".to_owned(),
-            error,
-        })?;
     Ok((session, prepared))
 }
 
@@ -305,11 +314,27 @@ impl Shared<'_> {
 }
 
 async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
+    // Dropped on any way out but success, a panic included: the others must not wait for this thread's chunk.
+    let mut guard = FailureGuard {
+        shared,
+        failed: true,
+    };
     let result = do_tasks(connect, shared).await;
-    if result.is_err() {
-        shared.change(|plan| plan.failed = true);
-    }
+    guard.failed = result.is_err();
     result
+}
+
+struct FailureGuard<'a> {
+    shared: &'a Shared<'a>,
+    failed: bool,
+}
+
+impl Drop for FailureGuard<'_> {
+    fn drop(&mut self) {
+        if self.failed {
+            self.shared.change(|plan| plan.failed = true);
+        }
+    }
 }
 
 async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
@@ -331,7 +356,7 @@ async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableS
                 shared.change(|plan| plan.chunk_done(chunk));
             }
             Task::Indexes(table, sql) => {
-                build_indexes(&mut session, table, &sql)
+                build_indexes(&mut session, &sql)
                     .await
                     .map_err(failed(format!("building the indexes of {table}")))?;
                 shared.change(|plan| plan.steps_done += 1);
@@ -346,39 +371,76 @@ async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableS
     }
 }
 
+/// Tries of a chunk that meets locks: those of a killed load's transaction that the server still rolls back.
+const CHUNK_TRIES: u32 = 3;
+
 /// Loads a chunk and its mark in one transaction.
 async fn load_chunk<S: Session>(
     session: &mut S,
     shared: &Shared<'_>,
     chunk: Chunk,
 ) -> Result<ChunkSummary, LoadError> {
-    let Chunk { table, warehouse } = chunk;
-    let failed = |error| LoadError::Server {
-        what: format!("loading {table} of warehouse {warehouse}"),
-        error,
-    };
+    let mut tries = 1;
+    loop {
+        match try_chunk(session, shared, chunk).await {
+            Err(ChunkError::Server(error))
+                if tries < CHUNK_TRIES
+                    && (error.is_deadlock() || error.is_lock_wait_timeout())
+                    && session.query("ROLLBACK").await.is_ok() =>
+            {
+                tries += 1;
+            }
+            Err(ChunkError::Server(error)) => {
+                let Chunk { table, warehouse } = chunk;
+                let what = format!("loading {table} of warehouse {warehouse}");
+                return Err(LoadError::Server { what, error });
+            }
+            Err(ChunkError::Load(error)) => return Err(error),
+            Ok(summary) => return Ok(summary),
+        }
+    }
+}
+
+enum ChunkError {
+    Server(SessionError),
+    Load(LoadError),
+}
+
+impl From<SessionError> for ChunkError {
+    fn from(error: SessionError) -> ChunkError {
+        ChunkError::Server(error)
+    }
+}
+
+async fn try_chunk<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<ChunkSummary, ChunkError> {
     let (stored, summary) = match shared.method {
-        Method::LocalInfile => load_local(session, shared, chunk).await.map_err(failed)?,
-        Method::Inserts => insert(session, shared, chunk).await.map_err(failed)?,
+        Method::LocalInfile => load_local(session, shared, chunk).await?,
+        Method::Inserts => insert(session, shared, chunk).await?,
     };
     let Some(summary) = summary else {
-        session.query("ROLLBACK").await.map_err(failed)?;
-        return Err(LoadError::Interrupted);
+        session.query("ROLLBACK").await?;
+        return Err(ChunkError::Load(LoadError::Interrupted));
     };
     if stored != summary.rows {
-        session.query("ROLLBACK").await.map_err(failed)?;
-        let sent = summary.rows;
-        return Err(LoadError::RowsMissing {
-            chunk_table: table,
-            warehouse,
-            sent,
+        let answer = session.query("SHOW WARNINGS LIMIT 1").await?;
+        let warning = answer
+            .row(0)
+            .map_or_else(|| "no warning".to_owned(), |row| row.text(2));
+        session.query("ROLLBACK").await?;
+        return Err(ChunkError::Load(LoadError::RowsMissing {
+            warning,
+            chunk_table: chunk.table,
+            warehouse: chunk.warehouse,
+            sent: summary.rows,
             stored,
-        });
+        }));
     }
-    database::mark_chunk(session, chunk, summary)
-        .await
-        .map_err(failed)?;
-    session.query("COMMIT").await.map_err(failed)?;
+    database::mark_chunk(session, chunk, summary).await?;
+    session.query("COMMIT").await?;
     Ok(summary)
 }
 
@@ -434,55 +496,52 @@ async fn insert<S: Session>(
 }
 
 /// Builds the indexes of a table; a killed load may have built them.
-async fn build_indexes<S: Session>(
-    session: &mut S,
-    table: Table,
-    sql: &str,
-) -> Result<(), SessionError> {
+async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> Result<(), SessionError> {
     const DUPLICATE_KEY_NAME: u16 = 1061;
     match session.query(sql).await {
-        Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => {}
-        other => drop(other?),
+        Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => Ok(()),
+        other => other.map(drop),
     }
-    // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
-    session
-        .query(&format!("ANALYZE TABLE {table}"))
-        .await
-        .map(drop)
 }
 
-/// After all rows and indexes: foreign keys, and the mark that all is there.
+/// After all rows and indexes: foreign keys, statistics, and the mark that all is there.
 async fn finish<S: Session>(session: &mut S, options: &LoadOptions) -> Result<(), LoadError> {
+    if !still_locked(session).await? {
+        let schema = database::schema_name(session).await?;
+        return Err(LoadError::Locked { schema });
+    }
     let failed = |what: &str| {
         let what = what.to_owned();
         move |error| LoadError::Server { what, error }
     };
-    session
-        .query("SET SESSION foreign_key_checks = 0")
-        .await
-        .map_err(failed("preparing a session"))?;
     if options.foreign_keys {
-        let sql = "SELECT table_name FROM information_schema.referential_constraints \
-                   WHERE constraint_schema = DATABASE()";
-        let answer = session
-            .query(sql)
+        add_foreign_keys(session)
             .await
-            .map_err(failed("reading the foreign keys"))?;
-        let present: BTreeSet<String> = answer.rows().map(|row| row.text(0)).collect();
-        for table in Table::ALL {
-            let sql = schema::foreign_keys_sql(table).filter(|_| !present.contains(table.name()));
-            if let Some(sql) = sql {
-                let what = format!("adding the foreign keys of {table}");
-                session.query(&sql).await.map_err(failed(&what))?;
-            }
+            .map_err(failed("adding the foreign keys"))?;
+    }
+    // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
+    let tables = Table::ALL.map(Table::name).join(", ");
+    session
+        .query(&format!("ANALYZE TABLE {tables}"))
+        .await
+        .map_err(failed("analysing the tables"))?;
+    database::set_state(session, LoadState::Complete)
+        .await
+        .map_err(failed("marking the load complete"))
+}
+
+/// Adds the foreign keys that an earlier, killed load has not added.
+async fn add_foreign_keys<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    session.query("SET SESSION foreign_key_checks = 0").await?;
+    let sql = "SELECT table_name FROM information_schema.referential_constraints \
+               WHERE constraint_schema = DATABASE()";
+    let answer = session.query(sql).await?;
+    let present: BTreeSet<String> = answer.rows().map(|row| row.text(0)).collect();
+    for table in Table::ALL {
+        let sql = schema::foreign_keys_sql(table).filter(|_| !present.contains(table.name()));
+        if let Some(sql) = sql {
+            session.query(&sql).await?;
         }
     }
-    database::mark_complete(session)
-        .await
-        .map_err(failed("marking the load complete"))?;
-    session
-        .query("COMMIT")
-        .await
-        .map(drop)
-        .map_err(failed("marking the load complete"))
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::load::{LoadError, LoadOptions};
 use base::{Session, SessionError};
 use tpcc::Population;
-use tpcc::database::{self, CREATE_META_SQL, Contents, LoadedChunks, Meta};
+use tpcc::database::{self, CREATE_META_SQL, Contents, LoadState, LoadedChunks, Meta};
 use tpcc::schema::{self, Table};
 
 /// What a schema holds, seen by a load.
@@ -35,35 +35,58 @@ pub async fn prepare<S: Session>(
     options: &LoadOptions,
 ) -> Result<Prepared, LoadError> {
     let schema = database::schema_name(session).await?;
+    set_up(session).await?;
     let lock = "SELECT GET_LOCK(CONCAT('mydyno:', MD5(DATABASE())), 0)";
     if integer(session, lock).await? != 1 {
         return Err(LoadError::Locked { schema });
     }
     let population = Population::new(options.seed, options.warehouses);
-    let contents = database::contents(session).await;
-    let existing = match contents {
-        // What a broken mydyno_meta describes is ours, and may be dropped where that is asked for.
+    let existing = match database::contents(session).await {
+        // mydyno_meta is ours, whatever it says, and so is what stands beside it.
         Err(database::InspectError::BadMeta { .. }) if options.force => Existing::Nothing,
         contents => decide(session, contents?, &schema, &population, options).await?,
     };
-    if existing == Existing::Nothing {
-        create(session, &population, options)
-            .await
-            .map_err(|error| match error.code() {
-                // --read-only, --super-read-only, innodb_read_only.
-                Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
-                _ => LoadError::Server {
-                    what: "creating the tables".to_owned(),
-                    error,
-                },
-            })?;
-    }
+    prepare_tables(session, &existing, &population, options)
+        .await
+        .map_err(|error| match error.code() {
+            // --read-only, --super-read-only, innodb_read_only.
+            Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
+            Some(3750) => LoadError::PrimaryKeyRequired,
+            _ => LoadError::Server {
+                what: "creating the tables".to_owned(),
+                error,
+            },
+        })?;
     let local_infile = integer(session, "SELECT @@global.local_infile").await? == 1;
     Ok(Prepared {
         population,
         existing,
         local_infile,
     })
+}
+
+/// Settings of the session that waits while others load.
+async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
+    let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
+    session
+        .query(set)
+        .await
+        .map_err(database::InspectError::from)?;
+    // HISTORY has no primary key by design (clause 1.3.1). A server that does not know this variable needs no leave, and
+    // one that denies it says so when the table is created.
+    match session
+        .query("SET SESSION sql_require_primary_key = 0")
+        .await
+    {
+        Ok(_) | Err(SessionError::Server { .. }) => Ok(()),
+        Err(error) => Err(database::InspectError::from(error).into()),
+    }
+}
+
+/// Does the session still hold the lock that [`prepare`] took? A server may end a session that idles.
+pub(crate) async fn still_locked<S: Session>(session: &mut S) -> Result<bool, LoadError> {
+    let sql = "SELECT IS_USED_LOCK(CONCAT('mydyno:', MD5(DATABASE()))) = CONNECTION_ID()";
+    Ok(integer(session, sql).await? == 1)
 }
 
 async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {
@@ -85,26 +108,19 @@ async fn decide<S: Session>(
     let schema = schema.to_owned();
     match contents {
         Contents::Empty => Ok(Existing::Nothing),
-        Contents::Ours(meta) if options.force => {
-            drop_ours(session)
-                .await
-                .map_err(|error| LoadError::Server {
-                    what: format!(
-                        "dropping the {} warehouses loaded before",
-                        meta.population.warehouses
-                    ),
-                    error,
-                })?;
-            Ok(Existing::Nothing)
-        }
+        Contents::Ours(_) if options.force => Ok(Existing::Nothing),
         Contents::Ours(Meta {
-            complete: true,
+            state: LoadState::Complete,
             population: old,
             ..
         }) => Err(LoadError::NotEmpty {
             schema,
             what: format!("{} warehouses", old.warehouses),
         }),
+        Contents::Ours(Meta {
+            state: LoadState::Dropping,
+            ..
+        }) => Err(LoadError::HalfDropped { schema }),
         Contents::Ours(meta) => {
             if meta.population != *population || meta.foreign_keys != options.foreign_keys {
                 return Err(LoadError::OtherLoad {
@@ -113,9 +129,9 @@ async fn decide<S: Session>(
                 });
             }
             let loaded = database::loaded_chunks(session).await;
-            loaded
-                .map(Existing::Part)
-                .map_err(|error| LoadError::from(database::InspectError::from(error)))
+            Ok(Existing::Part(
+                loaded.map_err(database::InspectError::from)?,
+            ))
         }
         Contents::Foreign { .. } => Err(LoadError::NotOurs { schema }),
         Contents::Other { missing, .. } if missing.len() < Table::ALL.len() => {
@@ -123,48 +139,60 @@ async fn decide<S: Session>(
         }
         Contents::Other { tables, .. } if !options.force => Err(LoadError::NotEmpty {
             schema,
-            what: format!("{} other tables", tables.len()),
+            what: format!("other tables ({})", some_of(&tables)),
         }),
         Contents::Other { .. } => Ok(Existing::Nothing),
     }
 }
 
-/// Drops what a load of ours has made, children before parents.
+/// The first names of a list that may be long.
+fn some_of(tables: &[String]) -> String {
+    const SHOWN: usize = 3;
+    match tables.get(SHOWN..) {
+        Some(more) if !more.is_empty() => {
+            format!("{} and {} more", tables[..SHOWN].join(", "), more.len())
+        }
+        _ => tables.join(", "),
+    }
+}
+
+/// Makes every table be there: all anew, or those that a load, killed while it created them, still lacks.
+async fn prepare_tables<S: Session>(
+    session: &mut S,
+    existing: &Existing,
+    population: &Population,
+    options: &LoadOptions,
+) -> Result<(), SessionError> {
+    if *existing == Existing::Nothing {
+        drop_ours(session).await?;
+        for sql in CREATE_META_SQL {
+            session.query(sql).await?;
+        }
+        database::write_meta(session, population, options.foreign_keys).await?;
+    }
+    for table in Table::ALL {
+        let sql = schema::create_sql(table);
+        let sql = sql.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1);
+        session.query(&sql).await?;
+    }
+    Ok(())
+}
+
+/// Drops what a load of ours has made, children before parents. The word that it is being dropped comes first and goes
+/// last: no interruption leaves marks of chunks that are gone.
 async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    const NO_SUCH_TABLE: u16 = 1146;
+    match database::set_state(session, LoadState::Dropping).await {
+        Err(error) if error.code() == Some(NO_SUCH_TABLE) => {}
+        other => other?,
+    }
     session.query("SET SESSION foreign_key_checks = 0").await?;
-    // The mark of what is ours goes last, so that an interrupted drop can be repeated.
     let tables = Table::ALL.iter().rev().map(|table| table.name());
     for table in tables.chain(["mydyno_load", "mydyno_meta"]) {
         session
             .query(&format!("DROP TABLE IF EXISTS {table}"))
             .await?;
     }
-    Ok(())
-}
-
-async fn create<S: Session>(
-    session: &mut S,
-    population: &Population,
-    options: &LoadOptions,
-) -> Result<(), SessionError> {
-    drop_ours(session).await?;
-    for sql in CREATE_META_SQL {
-        session.query(sql).await?;
-    }
-    database::write_meta(session, population, options.foreign_keys).await?;
-    session.query("COMMIT").await?;
-    for table in Table::ALL {
-        session.query(&schema::create_sql(table)).await?;
-    }
-    Ok(())
-}
-
-/// Creates the tables that a load, killed while it created them, still lacks.
-pub(crate) async fn create_missing<S: Session>(session: &mut S) -> Result<(), SessionError> {
-    for table in Table::ALL {
-        let sql =
-            schema::create_sql(table).replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1);
-        session.query(&sql).await?;
-    }
+    session.query("SET SESSION foreign_key_checks = 1").await?;
     Ok(())
 }

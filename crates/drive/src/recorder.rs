@@ -18,7 +18,7 @@ pub enum Phase {
 }
 
 /// One transaction type in one interval.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TransactionStats {
     pub committed: u64,
     /// Deliberate rollbacks.
@@ -28,8 +28,9 @@ pub struct TransactionStats {
     pub other_retries: u64,
     /// Transactions given up.
     pub errors: u64,
-    /// Response times in ns of what ended well, from the first try to the end of the last.
-    pub latency: Histogram<u64>,
+    /// Response times in ns of what ended well, from the first try to the end of the last; none until there is one, so
+    /// that an empty interval costs nothing.
+    pub latency: Option<Box<Histogram<u64>>>,
     pub latency_sum_ns: u64,
     pub latency_max_ns: u64,
     /// Response times that the histogram cannot hold.
@@ -37,35 +38,19 @@ pub struct TransactionStats {
 }
 
 /// Response times from 1 us, below which no server answers, at three digits. Fixed bounds: no resize on the hot path.
-fn latency_histogram() -> Histogram<u64> {
+fn latency_histogram() -> Box<Histogram<u64>> {
     const LOWEST_NS: u64 = 1_000;
     const HIGHEST_NS: u64 = limits::LATENCY_MAX.as_nanos() as u64;
-    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3)
-        .expect("1 us and 1 h are in order and 3 digits are supported")
-}
-
-impl Default for TransactionStats {
-    fn default() -> Self {
-        TransactionStats {
-            committed: 0,
-            rolled_back: 0,
-            deadlocks: 0,
-            lock_wait_timeouts: 0,
-            other_retries: 0,
-            errors: 0,
-            latency: latency_histogram(),
-            latency_sum_ns: 0,
-            latency_max_ns: 0,
-            latency_out_of_bounds: 0,
-        }
-    }
+    let histogram = Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3);
+    Box::new(histogram.expect("1 us and 1 h are in order and 3 digits are supported"))
 }
 
 impl TransactionStats {
     fn record_latency(&mut self, latency_ns: u64) {
         self.latency_sum_ns += latency_ns;
         self.latency_max_ns = self.latency_max_ns.max(latency_ns);
-        if self.latency.record(latency_ns).is_err() {
+        let latency = self.latency.get_or_insert_with(latency_histogram);
+        if latency.record(latency_ns).is_err() {
             self.latency_out_of_bounds += 1;
         }
     }
@@ -77,12 +62,22 @@ impl TransactionStats {
         self.lock_wait_timeouts += other.lock_wait_timeouts;
         self.other_retries += other.other_retries;
         self.errors += other.errors;
-        self.latency
-            .add(&other.latency)
-            .expect("both histograms have the bounds of latency_histogram");
+        if let Some(theirs) = &other.latency {
+            let latency = self.latency.get_or_insert_with(latency_histogram);
+            latency
+                .add(theirs.as_ref())
+                .expect("both histograms have the bounds of latency_histogram");
+        }
         self.latency_sum_ns += other.latency_sum_ns;
         self.latency_max_ns = self.latency_max_ns.max(other.latency_max_ns);
         self.latency_out_of_bounds += other.latency_out_of_bounds;
+    }
+
+    /// The response time in ns below which this share of what ended well lies; 0 where nothing did.
+    #[must_use]
+    pub fn latency_at_quantile_ns(&self, quantile: f64) -> u64 {
+        let latency = self.latency.as_ref();
+        latency.map_or(0, |latency| latency.value_at_quantile(quantile))
     }
 
     /// What ended well: committed and deliberately rolled back.
@@ -160,7 +155,7 @@ pub(crate) struct Totals {
     pub(crate) in_doubt: [u64; 5],
     pub(crate) errors: u64,
     pub(crate) reconnects: u64,
-    pub(crate) failed_tries: BTreeMap<(Transaction, String), FailedTries>,
+    pub(crate) failed_tries: BTreeMap<(&'static str, String), FailedTries>,
 }
 
 impl Totals {
@@ -201,7 +196,12 @@ impl Recorder {
     pub(crate) fn current_end_ns(&self, schedule: &Schedule) -> u64 {
         match self.current.phase {
             Phase::Drain => u64::MAX,
-            _ => self.current.end_offset_ns.min(schedule.end_ns()),
+            // An early end may lie before an interval that another thread's reading of the clock has just begun.
+            _ => self
+                .current
+                .end_offset_ns
+                .min(schedule.end_ns())
+                .max(self.current.start_offset_ns),
         }
     }
 
@@ -245,14 +245,28 @@ impl Recorder {
                 self.totals.in_doubt[transaction.index()] += u64::from(in_doubt);
             }
         }
+        self.count_failed(transaction.name(), failed);
+    }
+
+    /// A connection that could not be opened again.
+    pub(crate) fn failed_reconnect(&mut self, failed: &Failed) {
+        self.count_failed("reconnect", failed);
+    }
+
+    fn count_failed(&mut self, what: &'static str, failed: &Failed) {
         self.totals
             .failed_tries
-            .entry((transaction, failed.code.to_string()))
+            .entry((what, failed.code.to_string()))
             .or_insert_with(|| FailedTries {
                 occurrences: 0,
                 first_message: failed.message.clone(),
             })
             .occurrences += 1;
+    }
+
+    /// A transaction that was still under way when the run was cut: whether it commits nobody will say.
+    pub(crate) fn abandoned(&mut self, transaction: Transaction) {
+        self.totals.in_doubt[transaction.index()] += 1;
     }
 
     /// A transaction that was given up.
@@ -383,13 +397,16 @@ mod tests {
         for ms in 1..=100u64 {
             stats.record_latency(ms * 1_000_000);
         }
-        let p95_ms = stats.latency.value_at_quantile(0.95) as f64 / 1e6;
+        let p95_ms = stats.latency_at_quantile_ns(0.95) as f64 / 1e6;
         assert!((p95_ms - 95.0).abs() < 0.2, "{p95_ms}");
         stats.record_latency(u64::MAX / 4);
         assert_eq!(stats.latency_out_of_bounds, 1);
         let mut sum = TransactionStats::default();
         sum.merge(&stats);
         sum.merge(&stats);
-        assert_eq!((sum.latency.len(), sum.latency_out_of_bounds), (200, 2));
+        assert_eq!(
+            (sum.latency.map(|l| l.len()), sum.latency_out_of_bounds),
+            (Some(200), 2)
+        );
     }
 }

@@ -2,16 +2,17 @@
 
 use crate::client::{Failed, Workload};
 use crate::recorder::{FailedTries, Interval, Phase, Totals};
-use crate::worker::{self, Message};
+use crate::worker::{self, Message, Start};
 use base::{Exit, limits, now_utc_ns};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use tpcc::{InputCounters, Transaction};
+use tpcc::InputCounters;
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct RunOptions {
 
 /// What a run tells while it goes on.
 pub enum Event<'a> {
+    /// Connections are being opened; comes ten times a second.
+    Opening,
     /// All connections are open; the run starts now.
     Started,
     /// An interval is over on all workers. They come in order.
@@ -35,14 +38,30 @@ pub enum Event<'a> {
     Tick { elapsed: Duration, total: Duration },
 }
 
+/// Why a run is ended before its time, where it was not the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abort {
+    pub cause: AbortCause,
+    /// For people.
+    pub reason: String,
+}
+
+/// The kinds of [`Abort`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortCause {
+    ServerGone,
+    /// Every transaction fails.
+    Useless,
+}
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     Continue,
     /// End the window now and keep what was measured.
     Stop,
-    /// End at once: the server is gone.
-    Abort(String),
+    /// End at once.
+    Abort(Abort),
 }
 
 /// What a run counted. Intervals were reported as they came.
@@ -60,18 +79,18 @@ pub struct RunReport {
     pub statements: u64,
     /// Inputs of the window.
     pub inputs: InputCounters,
-    /// Committed transactions of the whole run, by [`Transaction::index`].
+    /// Committed transactions of the whole run, by [`tpcc::Transaction::index`].
     pub committed: [u64; 5],
     /// Transactions of the whole run whose COMMIT had no answer.
     pub in_doubt: [u64; 5],
     /// Transactions of the whole run that were given up.
     pub errors: u64,
     pub reconnects: u64,
-    pub failed_tries: BTreeMap<(Transaction, String), FailedTries>,
-    /// Connections whose transaction did not end in time after the window, so that its fate is unknown.
+    /// By transaction, or `reconnect`, and error code.
+    pub failed_tries: BTreeMap<(&'static str, String), FailedTries>,
+    /// Transactions that did not end in time after the window; they are among those in doubt.
     pub abandoned: usize,
-    /// Why the run was ended before its time, where it was not the user.
-    pub aborted: Option<String>,
+    pub aborted: Option<Abort>,
 }
 
 /// Why there was no run.
@@ -79,6 +98,10 @@ pub struct RunReport {
 pub enum RunError {
     #[error("cannot open {connections} connections: {}", failed.message)]
     Open { connections: u32, failed: Failed },
+    #[error("interrupted before all connections were open")]
+    Interrupted,
+    #[error("{0}")]
+    Aborted(String),
     #[error("a worker thread failed: {0}; check the limits of open files and memory")]
     Worker(std::io::Error),
 }
@@ -87,7 +110,11 @@ impl RunError {
     /// What the shell is told.
     #[must_use]
     pub fn exit(&self) -> Exit {
-        Exit::Environment
+        match self {
+            RunError::Interrupted => Exit::Interrupted,
+            RunError::Aborted(_) => Exit::ServerFailed,
+            RunError::Open { .. } | RunError::Worker(_) => Exit::Environment,
+        }
     }
 }
 
@@ -175,18 +202,40 @@ pub fn run<W: Workload>(
 ) -> Result<RunReport, RunError> {
     let workers = options.workers.clamp(1, options.connections.max(1));
     let (sender, messages) = channel();
+    let cancelled = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
         let mut starts = Vec::new();
         for worker in 0..workers {
-            let (start_sender, start) = channel();
+            let (start_sender, schedule) = channel();
             starts.push(start_sender);
             let sender = sender.clone();
             let share = share_of(worker, workers, options.connections);
-            scope.spawn(move || worker::work(workload, share, options.seed, &sender, &start));
+            let cancelled = Arc::clone(&cancelled);
+            let start = Start {
+                schedule,
+                cancelled,
+            };
+            scope.spawn(move || {
+                let work = || worker::work(workload, share, options.seed, &sender, &start);
+                // A worker that panics says so, and the run ends as failed instead of waiting for it.
+                if catch_unwind(AssertUnwindSafe(work)).is_err() {
+                    let error = std::io::Error::other("it panicked");
+                    let _ = sender.send(Message::Broken(error));
+                }
+            });
         }
         drop(sender);
-        wait_until_open(&messages, workers, options.connections)?;
-        Dispatcher::start(options, workers, &starts).dispatch(&messages, on_event)
+        let opened = wait_until_open(&messages, workers, options.connections, on_event);
+        cancelled.store(opened.is_err(), Ordering::Relaxed);
+        opened?;
+        let dispatcher = Dispatcher::start(options, workers, &starts);
+        let schedule = Arc::clone(&dispatcher.schedule);
+        let result = dispatcher.dispatch(&messages, on_event);
+        if result.is_err() {
+            // The other workers must not go on to the end of the window.
+            schedule.abort();
+        }
+        result
     })
 }
 
@@ -199,9 +248,11 @@ fn wait_until_open(
     messages: &Receiver<Message>,
     workers: u32,
     connections: u32,
+    on_event: &mut dyn FnMut(Event<'_>) -> Control,
 ) -> Result<(), RunError> {
-    for _ in 0..workers {
-        match messages.recv() {
+    let mut ready = 0;
+    while ready < workers {
+        match messages.recv_timeout(TICK) {
             Ok(Message::OpenFailed(failed)) => {
                 return Err(RunError::Open {
                     connections,
@@ -209,8 +260,13 @@ fn wait_until_open(
                 });
             }
             Ok(Message::Broken(error)) => return Err(RunError::Worker(error)),
-            Ok(_) => {}
-            Err(_) => return Err(worker_gone()),
+            Ok(_) => ready += 1,
+            Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
+            Err(RecvTimeoutError::Timeout) => match on_event(Event::Opening) {
+                Control::Continue => {}
+                Control::Stop => return Err(RunError::Interrupted),
+                Control::Abort(abort) => return Err(RunError::Aborted(abort.reason)),
+            },
         }
     }
     Ok(())
@@ -320,20 +376,21 @@ impl Dispatcher {
 
     fn until_next_mark(&self) -> Duration {
         let next = match (&self.window_begin, &self.window_end) {
-            (None, _) => self.schedule.warmup_ns.min(self.schedule.end_ns()),
-            (_, None) => self.schedule.end_ns(),
-            _ => u64::MAX,
+            (_, Some(_)) => u64::MAX,
+            (None, None) => self.schedule.warmup_ns.min(self.schedule.end_ns()),
+            (Some(_), None) => self.schedule.end_ns(),
         };
         Duration::from_nanos(next.saturating_sub(self.schedule.now_ns()))
     }
 
     fn set_marks(&mut self) {
         let now_ns = self.schedule.now_ns();
-        let begins = now_ns >= self.schedule.warmup_ns;
-        if begins && self.window_begin.is_none() {
+        let end_ns = self.schedule.end_ns();
+        let has_window = end_ns > self.schedule.warmup_ns;
+        if has_window && now_ns >= self.schedule.warmup_ns && self.window_begin.is_none() {
             self.window_begin = Some(Mark::now());
         }
-        if now_ns >= self.schedule.end_ns() && self.window_end.is_none() {
+        if now_ns >= end_ns && self.window_end.is_none() {
             self.window_end = Some(Mark::now());
         }
     }
@@ -348,8 +405,8 @@ impl Dispatcher {
                     self.schedule.end_at(now_ns);
                 }
             }
-            Control::Abort(reason) => {
-                self.report.aborted.get_or_insert(reason);
+            Control::Abort(abort) => {
+                self.report.aborted.get_or_insert(abort);
                 self.schedule.abort();
             }
         }
@@ -362,15 +419,19 @@ impl Dispatcher {
         }
         if self.last_connected.elapsed() > ALL_LOST_TIMEOUT {
             let seconds = ALL_LOST_TIMEOUT.as_secs();
-            self.obey(Control::Abort(format!(
-                "all connections are lost and none came back within {seconds} s"
-            )));
+            self.obey(Control::Abort(Abort {
+                cause: AbortCause::ServerGone,
+                reason: format!("all connections are lost and none came back within {seconds} s"),
+            }));
         }
         if self.errors_seen >= USELESS_ERRORS && self.completed_seen == 0 {
-            self.obey(Control::Abort(format!(
-                "every transaction fails ({} of them so far)",
-                self.errors_seen
-            )));
+            self.obey(Control::Abort(Abort {
+                cause: AbortCause::Useless,
+                reason: format!(
+                    "every transaction fails ({} of them so far)",
+                    self.errors_seen
+                ),
+            }));
         }
     }
 

@@ -1,6 +1,6 @@
 //! TPC-C terminals as clients of the engine.
 
-use crate::client::{Attempt, Client, Failed, FailureKind, Workload};
+use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
 use tpcc::transactions::{Failure, Outcome, Terminal};
@@ -45,7 +45,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
 impl<C: Connect + Sync> Workload for TpccWorkload<C> {
     type Client = TerminalClient<C>;
 
-    async fn open(&self, connection: u32) -> Result<TerminalClient<C>, Failed> {
+    async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let session = self.connect.connect().await.map_err(|error| Failed {
             kind: match C::may_pass(&error) {
                 true => FailureKind::Lost { in_doubt: false },
@@ -57,8 +57,11 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         let terminal = Terminal::open(session)
             .await
             .map_err(|error| failed_by(&error))?;
-        let random = Random::new(self.seed, &[INPUTS, u64::from(connection)]);
-        let home = self.home.then(|| connection % self.warehouses.0 + 1);
+        let random = Random::new(
+            self.seed,
+            &[INPUTS, u64::from(which.connection), u64::from(which.losses)],
+        );
+        let home = self.home.then(|| which.connection % self.warehouses.0 + 1);
         Ok(TerminalClient {
             terminal,
             inputs: InputSource::new(random, self.constants, self.warehouses, home),

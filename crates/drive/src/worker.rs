@@ -1,6 +1,6 @@
 //! A worker: one thread that carries a share of the connections.
 
-use crate::client::{Attempt, Client, Failed, FailureKind, Workload};
+use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
 use crate::recorder::{Interval, OperationTimes, Recorder, Totals};
 use crate::run::Schedule;
 use base::{Random, limits};
@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 use tpcc::Transaction;
@@ -17,6 +18,13 @@ use tpcc::Transaction;
 const OPENING_AT_ONCE: usize = 16;
 /// Longest pause between two tries of a transaction or of a login.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// What a worker waits for before it drives.
+pub(crate) struct Start {
+    pub(crate) schedule: Receiver<Arc<Schedule>>,
+    /// Nobody waits for the connections any more.
+    pub(crate) cancelled: Arc<AtomicBool>,
+}
 
 /// What a worker tells the dispatcher.
 pub(crate) enum Message {
@@ -40,20 +48,22 @@ pub(crate) fn work<W: Workload>(
     connections: Range<u32>,
     seed: u64,
     messages: &Sender<Message>,
-    start: &Receiver<Arc<Schedule>>,
+    start: &Start,
 ) {
     // The dispatcher hears nothing only where it is gone, and then nobody is left to tell.
     let tell = |message| {
         let _ = messages.send(message);
     };
-    let clients = match open_all(workload, connections) {
+    let clients = match open_all(workload, connections, &start.cancelled) {
         Ok(Ok(clients)) => clients,
         Ok(Err(failed)) => return tell(Message::OpenFailed(failed)),
         Err(error) => return tell(Message::Broken(error)),
     };
     tell(Message::Ready);
-    // Without a start, another worker could not open its connections.
-    let Ok(schedule) = start.recv() else { return };
+    // Without a start, the opening was cancelled or another worker could not open its connections.
+    let Ok(schedule) = start.schedule.recv() else {
+        return;
+    };
     let recorder = RefCell::new(Recorder::new(&schedule));
     let driven = drive(workload, clients, seed, &schedule, &recorder, messages);
     let mut recorder = recorder.into_inner();
@@ -76,6 +86,7 @@ type Opened<C> = Vec<(u32, C)>;
 fn open_all<W: Workload>(
     workload: &W,
     connections: Range<u32>,
+    cancelled: &AtomicBool,
 ) -> io::Result<Result<Opened<W::Client>, Failed>> {
     let next = Cell::new(connections.start);
     let end = connections.end;
@@ -85,7 +96,12 @@ fn open_all<W: Workload>(
         tasks.spawn(async {
             while next.get() < end && opened.borrow().is_ok() {
                 let connection = next.replace(next.get() + 1);
-                let client = workload.open(connection).await;
+                let client = workload
+                    .open(Opening {
+                        connection,
+                        losses: 0,
+                    })
+                    .await;
                 let mut opened = opened.borrow_mut();
                 match (client, &mut *opened) {
                     (Ok(client), Ok(clients)) => clients.push((connection, client)),
@@ -95,12 +111,14 @@ fn open_all<W: Workload>(
             }
         });
     }
-    tasks.run_until(None)?;
+    let look = || Instant::now() + Duration::from_nanos(LOOK_EVERY_NS);
+    while tasks.run_until(Some(look()))? > 0 && !cancelled.load(Ordering::Relaxed) {}
     drop(tasks);
     Ok(opened.into_inner())
 }
 
-/// Runs all connections to the end of the schedule; returns how many transactions were still under way then.
+/// Runs all connections to the end of the schedule; returns how many transactions were still under way then, which are
+/// in doubt.
 fn drive<W: Workload>(
     workload: &W,
     clients: Opened<W::Client>,
@@ -109,13 +127,18 @@ fn drive<W: Workload>(
     recorder: &RefCell<Recorder>,
     messages: &Sender<Message>,
 ) -> io::Result<usize> {
+    let under_way: Vec<_> = clients.iter().map(|_| Cell::new(None)).collect();
     let mut tasks = Tasks::new()?;
-    for (connection, client) in clients {
+    for (index, (connection, client)) in clients.into_iter().enumerate() {
         schedule.connected();
         let random = Random::new(seed, &[PAUSES, u64::from(connection)]);
         let task = Connection {
             workload,
-            connection,
+            which: Opening {
+                connection,
+                losses: 0,
+            },
+            under_way: &under_way[index],
             schedule,
             recorder,
             random,
@@ -137,7 +160,11 @@ fn drive<W: Workload>(
             let _ = messages.send(Message::Interval(Box::new(interval)));
         }
         if alive == 0 || schedule.aborted() || now_ns >= schedule.drain_end_ns() {
-            return Ok(alive);
+            let abandoned: Vec<_> = under_way.iter().filter_map(Cell::get).collect();
+            abandoned
+                .iter()
+                .for_each(|transaction| recorder.abandoned(*transaction));
+            return Ok(abandoned.len());
         }
     }
 }
@@ -157,9 +184,11 @@ enum Next {
 
 struct Connection<'a, W> {
     workload: &'a W,
-    connection: u32,
+    which: Opening,
     schedule: &'a Schedule,
     recorder: &'a RefCell<Recorder>,
+    /// The transaction that this connection is in.
+    under_way: &'a Cell<Option<Transaction>>,
     random: Random,
 }
 
@@ -184,6 +213,7 @@ impl<W: Workload> Connection<'_, W> {
     /// One transaction with its retries; false where the connection was lost.
     async fn transaction(&mut self, client: &mut W::Client) -> bool {
         let transaction = client.draw();
+        self.under_way.set(Some(transaction));
         let begin_ns = self.schedule.now_ns();
         let statements_before = client.statements();
         let mut tries = 1;
@@ -198,6 +228,7 @@ impl<W: Workload> Connection<'_, W> {
             }
             tries += 1;
         };
+        self.under_way.set(None);
         let statements = client.statements() - statements_before;
         self.recorder.borrow_mut().add_statements(statements);
         alive
@@ -242,27 +273,23 @@ impl<W: Workload> Connection<'_, W> {
         reactor::sleep_until(Instant::now() + pause).await;
     }
 
-    /// Connects again until it works or the run is over.
+    /// Connects again until it works, cannot work any more, or the run is over.
     async fn reopen(&mut self) -> Option<W::Client> {
+        self.which.losses += 1;
         let mut tries = 3;
         while !self.schedule.is_over() {
             self.pause(tries).await;
-            match self.workload.open(self.connection).await {
+            match self.workload.open(self.which).await {
                 Ok(client) => {
                     self.schedule.connected();
                     self.recorder.borrow_mut().totals.reconnects += 1;
                     return Some(client);
                 }
                 Err(failed) => {
-                    // New-Order stands for the connection, which has no transaction of its own.
-                    self.recorder.borrow_mut().failed_try(
-                        Transaction::NewOrder,
-                        &Failed {
-                            kind: FailureKind::Fatal,
-                            code: "reconnect".into(),
-                            ..failed
-                        },
-                    );
+                    self.recorder.borrow_mut().failed_reconnect(&failed);
+                    if failed.kind == FailureKind::Fatal {
+                        return None;
+                    }
                 }
             }
             tries += 1;

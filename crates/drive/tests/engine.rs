@@ -1,8 +1,8 @@
 //! The engine with clients that no database stands behind: instant, stalling, failing, conflicting, lost, stuck.
 
 use drive::{
-    Attempt, Client, Control, Event, Failed, FailureKind, Interval, Phase, RunError, RunOptions,
-    RunReport, Workload, run,
+    Abort, AbortCause, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening,
+    Phase, RunError, RunOptions, RunReport, Workload, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,7 @@ struct FakeClient<F> {
 impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
     type Client = FakeClient<F>;
 
-    async fn open(&self, _connection: u32) -> Result<FakeClient<F>, Failed> {
+    async fn open(&self, _which: Opening) -> Result<FakeClient<F>, Failed> {
         if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
             return Err(failed(FailureKind::Lost { in_doubt: false }, "connect"));
         }
@@ -128,10 +128,17 @@ fn drive_until<W: Workload>(
             Control::Continue
         }
         Event::Tick { elapsed, .. } => on_tick(elapsed),
-        Event::Started => Control::Continue,
+        Event::Opening | Event::Started => Control::Continue,
     })
     .unwrap();
     (report, intervals)
+}
+
+fn gone() -> Abort {
+    Abort {
+        cause: AbortCause::ServerGone,
+        reason: "the server has ended".to_owned(),
+    }
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -165,7 +172,7 @@ fn intervals_join_and_add_up() {
     assert!(!report.interrupted && report.aborted.is_none() && report.abandoned == 0);
     let fastest = window
         .iter()
-        .map(|i| i.transactions[0].latency.min())
+        .map(|i| i.transactions[0].latency.as_ref().unwrap().min())
         .min()
         .unwrap();
     assert!(
@@ -214,8 +221,9 @@ fn conflicts_are_tried_again_and_counted_by_cause() {
         (0, 0, 0)
     );
     assert!(sum(|s| s.rolled_back) > 10);
-    let occurrences =
-        |code: &str| report.failed_tries[&(Transaction::NewOrder, code.to_owned())].occurrences;
+    let occurrences = |code: &str| {
+        report.failed_tries[&(Transaction::NewOrder.name(), code.to_owned())].occurrences
+    };
     assert_eq!(sum(|s| s.deadlocks), occurrences("1213"));
     assert_eq!(sum(|s| s.lock_wait_timeouts), occurrences("1205"));
     assert_eq!(sum(|s| s.other_retries), occurrences("1020"));
@@ -267,7 +275,7 @@ fn a_run_in_which_everything_fails_ends_early() {
     assert!(
         report
             .aborted
-            .is_some_and(|why| why.contains("every transaction fails"))
+            .is_some_and(|why| why.reason.contains("every transaction fails"))
     );
     assert!(report.errors >= 1_000);
 }
@@ -288,7 +296,7 @@ fn connections_that_stay_lost_end_the_run() {
     assert!(
         report
             .aborted
-            .is_some_and(|why| why.contains("all connections are lost"))
+            .is_some_and(|why| why.reason.contains("all connections are lost"))
     );
 }
 
@@ -317,10 +325,10 @@ fn a_stop_keeps_what_was_measured() {
 #[test]
 fn an_abort_leaves_stuck_operations_behind() {
     let fake = Fake::new(Duration::from_secs(3600), |_, _| Attempt::Committed);
-    let on_tick = |_| Control::Abort("the server has ended".to_owned());
+    let on_tick = |_| Control::Abort(gone());
     let (report, _) = drive_until(&fake, &options(3, Duration::from_secs(60)), on_tick);
-    assert_eq!(report.abandoned, 3);
-    assert_eq!(report.aborted.as_deref(), Some("the server has ended"));
+    assert_eq!((report.abandoned, report.in_doubt[0]), (3, 3));
+    assert_eq!(report.aborted, Some(gone()));
 }
 
 #[test]

@@ -17,6 +17,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 const META: &str = "mydyno_meta";
 const LOAD: &str = "mydyno_load";
 
+/// ER_NO_SUCH_TABLE.
+const NO_SUCH_TABLE: u16 = 1146;
+
 /// DDL of our own tables.
 pub const CREATE_META_SQL: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS mydyno_meta (name VARCHAR(40) NOT NULL PRIMARY KEY, value VARCHAR(200) NOT NULL) \
@@ -30,8 +33,17 @@ pub const CREATE_META_SQL: [&str; 2] = [
 pub struct Meta {
     pub population: Population,
     pub foreign_keys: bool,
+    pub state: LoadState,
+}
+
+/// How far the database is that `mydyno_meta` describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadState {
+    Loading = 0,
     /// All chunks are loaded and all indexes built.
-    pub complete: bool,
+    Complete = 1,
+    /// It is being dropped to be loaded anew: no mark of a chunk means anything.
+    Dropping = 2,
 }
 
 /// What a schema holds.
@@ -139,7 +151,11 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
     let answer = session.query(sql).await?;
     let tables: Vec<String> = answer.rows().map(|row| row.text(0)).collect();
     let has = |name: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(name));
-    if has(META) {
+    let has_meta = has(META);
+    // A load that was killed right at its start leaves an empty one.
+    if has_meta
+        && !(is_untouched(&tables) && session.query("SELECT 1 FROM mydyno_meta").await?.is_empty())
+    {
         return read_meta(session, &schema).await.map(Contents::Ours);
     }
     let missing: Vec<&'static str> = Table::ALL
@@ -147,7 +163,7 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
         .map(|table| table.name())
         .filter(|name| !has(name))
         .collect();
-    match (tables.is_empty(), missing.is_empty()) {
+    match (tables.is_empty() || has_meta, missing.is_empty()) {
         (true, _) => Ok(Contents::Empty),
         (false, false) => Ok(Contents::Other { tables, missing }),
         (false, true) => {
@@ -173,8 +189,12 @@ pub async fn inspect<S: Session>(
     let database = match contents(session).await? {
         Contents::Empty => return Err(InspectError::Empty { schema }),
         Contents::Other { missing, .. } => return Err(InspectError::NotTpcc { schema, missing }),
-        Contents::Ours(meta) if !meta.complete => {
-            let chunks = loaded_chunks(session).await?.chunks.len() as u64;
+        Contents::Ours(meta) if meta.state != LoadState::Complete => {
+            let chunks = match loaded_chunks(session).await {
+                Ok(loaded) => loaded.chunks.len() as u64,
+                Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
+                Err(error) => return Err(error.into()),
+            };
             let Population {
                 warehouses, seed, ..
             } = meta.population;
@@ -237,6 +257,11 @@ async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionEr
     Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
 }
 
+/// Is there no table besides our own two?
+fn is_untouched(tables: &[String]) -> bool {
+    tables.iter().all(|table| table == META || table == LOAD)
+}
+
 async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, InspectError> {
     let answer = session.query("SELECT name, value FROM mydyno_meta").await?;
     let facts: BTreeMap<String, String> = answer
@@ -275,7 +300,11 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
             warehouses: Warehouses(small("warehouses")?),
         },
         foreign_keys: number("foreign_keys")? != 0,
-        complete: number("complete")? != 0,
+        state: match number("state")? {
+            0 => LoadState::Loading,
+            1 => LoadState::Complete,
+            _ => LoadState::Dropping,
+        },
     })
 }
 
@@ -295,7 +324,7 @@ pub async fn write_meta<S: Session>(
     } = population;
     let sql = format!(
         "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
-         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('complete', '0'), ('mydyno_version', '{}')",
+         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('state', '0'), ('mydyno_version', '{}')",
         constants.c_last,
         u8::from(foreign_keys),
         env!("CARGO_PKG_VERSION"),
@@ -303,15 +332,16 @@ pub async fn write_meta<S: Session>(
     session.query(&sql).await.map(drop)
 }
 
-/// Marks the load as complete: rows, indexes and foreign keys are all there.
+/// Writes how far the database is.
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn mark_complete<S: Session>(session: &mut S) -> Result<(), SessionError> {
-    session
-        .query("UPDATE mydyno_meta SET value = '1' WHERE name = 'complete'")
-        .await
-        .map(drop)
+pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> Result<(), SessionError> {
+    let sql = format!(
+        "UPDATE mydyno_meta SET value = '{}' WHERE name = 'state'",
+        state as u8
+    );
+    session.query(&sql).await.map(drop)
 }
 
 /// Marks a chunk as loaded, in the transaction that loads it.

@@ -80,7 +80,10 @@ impl<S: Session> Terminal<S> {
         session
             .query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             .await?;
-        session.query("SET SESSION autocommit = 0").await?;
+        // Strict: a value that does not fit is an error and not another value. The time-out is the server's largest.
+        let set =
+            "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
+        session.query(set).await?;
         let statements = Statements::prepare(&mut session).await?;
         Ok(Terminal {
             session,
@@ -128,8 +131,11 @@ impl<S: Session> Terminal<S> {
     async fn commit(&mut self) -> Result<(), Failure> {
         match self.session.query("COMMIT").await {
             Ok(_) => Ok(()),
-            Err(error @ SessionError::Server { .. }) => Err(Failure::Statement(error)),
-            Err(error) => Err(Failure::InDoubt(error)),
+            // A kill or shutdown may have hit between the commit and its answer.
+            Err(error) if matches!(error.code(), None | Some(1053 | 1317 | 1927)) => {
+                Err(Failure::InDoubt(error))
+            }
+            Err(error) => Err(Failure::Statement(error)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! New-Order (clause 2.4).
 
 use super::{Failure, Outcome, Terminal, one_row, only_row};
-use crate::input::{Line, NewOrder};
+use crate::input::{Line, NewOrder, UNUSED_ITEM};
 use base::{Cents, Param, Session};
 use std::hint::black_box;
 
@@ -119,8 +119,10 @@ impl<S: Session> Terminal<S> {
     ) -> Result<Option<Cents>, Failure> {
         let item = Param::from(line.item);
         let answer = self.session.execute(self.statements.item, &[item]).await?;
-        let Some(row) = answer.row(0) else {
-            return Ok(None);
+        let row = match answer.row(0) {
+            Some(row) => row,
+            None if line.item == UNUSED_ITEM => return Ok(None),
+            None => return Err(Failure::MissingRow("an item of the order")),
         };
         let price = row.cents(0)?;
         black_box(row.bytes(1)?);
