@@ -31,26 +31,28 @@ pub enum Command {
     Export(ExportArguments),
 }
 
+const TARGET: &str = "Target";
+
 /// Where the database is.
+// Each with its heading: `next_help_heading` would go on to the arguments of the command that has these.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Target")]
 pub struct TargetArguments {
     /// Server and schema: mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH];
     /// the password may come from MYDYNO_PASSWORD or an option file instead
-    #[arg(long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
+    #[arg(help_heading = TARGET, long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
     pub dsn: Option<String>,
     /// MySQL option file with a [client] section, instead of ~/.my.cnf
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
+    #[arg(help_heading = TARGET, long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
     pub defaults_file: Option<PathBuf>,
     /// A private server of this engine, on a clone of a populated image, ended with this command
     /// (see `mydyno server list`)
-    #[arg(long, value_name = "ENGINE")]
+    #[arg(help_heading = TARGET, long, value_name = "ENGINE")]
     pub engine: Option<String>,
     /// The private server's binary (mysqld or mariadbd), instead of an installed engine
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub server_binary: Option<PathBuf>,
     /// A server variable of the private server; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    #[arg(help_heading = TARGET, long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
 }
 
@@ -142,7 +144,7 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub target: TargetArguments,
     /// Warehouses of the private server's image
-    #[arg(short, long, default_value_t = 10, value_parser = warehouses(), requires = "engine")]
+    #[arg(short, long, default_value_t = 10, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
     pub warehouses: u32,
     /// Print one JSON document on stdout
     #[arg(long)]
