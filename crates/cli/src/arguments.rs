@@ -89,13 +89,13 @@ pub struct LoadArguments {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Connections that load at the same time [default: one per core, 2 to 8]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: Option<u32>,
     /// Leave out the foreign keys and the indexes that only they need
     #[arg(long)]
     pub no_foreign_keys: bool,
     /// Load anew over what mydyno loaded here before, or beside other tables
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub force: bool,
     #[command(flatten)]
     pub results: ResultsArguments,
@@ -121,7 +121,7 @@ pub struct RunArguments {
     #[arg(long, default_value = "60s", value_parser = positive_duration)]
     pub window: Duration,
     /// One point of the time series
-    #[arg(long, default_value = "1s", value_parser = positive_duration)]
+    #[arg(long, default_value = "1s", value_parser = interval)]
     pub interval: Duration,
     /// Seed of inputs and, with --engine, of the population
     #[arg(long, default_value_t = 1)]
@@ -262,6 +262,15 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn interval(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        short if short < limits::INTERVAL_MIN => {
+            Err(format!("at least {} ms", limits::INTERVAL_MIN.as_millis()))
+        }
+        long => Ok(long),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,6 +289,7 @@ mod tests {
         assert!(duration("-1").is_err());
         assert!(duration("60d").is_err());
         assert!(positive_duration("0").is_err());
+        assert!(interval("1ms").is_err() && interval("100ms").is_ok());
     }
 
     #[test]

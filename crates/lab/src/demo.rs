@@ -40,7 +40,7 @@ impl Default for DemoSpec {
 #[derive(Clone, Debug)]
 pub struct DemoReport {
     pub repeats: Vec<RepeatId>,
-    /// The worst of the cells.
+    /// The first that is not Ok.
     pub exit: Exit,
 }
 
@@ -84,7 +84,9 @@ pub fn demo(
     };
     for (index, &connections) in spec.connections.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
-            report.exit = Exit::Interrupted;
+            if report.exit == Exit::Ok {
+                report.exit = Exit::Interrupted;
+            }
             break;
         }
         on_progress(Progress::Step(&format!(
@@ -110,7 +112,8 @@ pub fn demo(
         };
         let measured = measure(place, &subject, &run, stop, on_progress)?;
         report.repeats.push(measured.repeat);
-        if measured.exit != Exit::Ok {
+        // The first failure is the cause.
+        if report.exit == Exit::Ok {
             report.exit = measured.exit;
         }
     }

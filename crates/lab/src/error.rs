@@ -35,6 +35,8 @@ pub enum LabError {
         reason: String,
         log_tail: Option<String>,
     },
+    #[error("interrupted")]
+    Interrupted,
     #[error("this thread's reactor failed: {0}; check the limit of open files (ulimit -n)")]
     Reactor(std::io::Error),
 }
@@ -63,6 +65,7 @@ impl LabError {
             }
             | LabError::ServerDied { .. } => Exit::ServerFailed,
             LabError::Session { .. } => Exit::Failed,
+            LabError::Interrupted => Exit::Interrupted,
             LabError::Inspect(_) | LabError::Unfit(_) | LabError::Reactor(_) => Exit::Environment,
         }
     }

@@ -3,6 +3,7 @@
 //! The order is that of the design: start -> load -> warm up -> drive -> store. Nothing here interprets results or writes
 //! to a terminal; a command hands in a function that is told what goes on.
 
+mod check;
 mod demo;
 mod error;
 mod measure;
@@ -10,11 +11,13 @@ mod populate;
 mod preflight;
 mod private;
 mod progress;
+mod records;
 mod subject;
 
+pub use check::check_subject;
 pub use demo::{DemoReport, DemoSpec, demo};
 pub use error::LabError;
-pub use measure::{Measured, Place, RunSpec, check_subject, measure};
+pub use measure::{Measured, Place, RunSpec, measure};
 pub use populate::{LoadSpec, database_bytes, populate, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};

@@ -1,21 +1,19 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
+use crate::check::check;
 use crate::error::LabError;
 use crate::populate::engine_name;
 use crate::preflight;
-use crate::progress::{OnProgress, Progress, RunProgress};
+use crate::progress::{OnProgress, Progress};
+use crate::records::{Last, counters_of, failures_of, result_of, rows_of};
 use crate::subject::{Subject, with_session};
 use base::{Exit, Warehouses};
-use drive::{Control, Event, Interval, Phase, RunOptions, RunReport, TpccWorkload};
-use observe::peak_rss_bytes;
+use drive::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, TpccWorkload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId, Moment,
-    NewCell, NewRepeat, NoteOn, RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
-};
-use tpcc::{Database, InputCounters, RunConstants, Transaction};
-use wire::{Connection, Connector};
+use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
+use tpcc::{Database, RunConstants, Transaction};
+use wire::{ConnectError, Connection, Connector};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -78,9 +76,8 @@ pub fn measure(
         my_cnf: subject.my_cnf(),
     };
     let repeat = place.results.begin_repeat(&new)?;
-    if let Some(tls) = &begun.tls {
-        let note = format!("connections were encrypted: {tls}");
-        place.results.record_note(NoteOn::Repeat(repeat), &note)?;
+    for note in begun.notes() {
+        on_progress(Progress::Note(&note));
     }
     let measurement = Measurement {
         results: place.results,
@@ -95,7 +92,7 @@ pub fn measure(
         Err(error @ LabError::Store(_)) => return Err(error),
         Err(error) => {
             let error = subject.explain(error);
-            measurement.fail("not_started", &error.to_string())?;
+            measurement.fail(error.exit(), "failed", &error.to_string())?;
             return Err(error);
         }
     };
@@ -115,6 +112,25 @@ struct Begun {
     tls: Option<String>,
     next_order_sum: i64,
     variables: Vec<(String, String)>,
+}
+
+impl Begun {
+    /// What of the target a reader of the numbers should know.
+    fn notes(&self) -> Vec<String> {
+        let tls = self.tls.as_ref();
+        let mut notes: Vec<String> = tls
+            .map(|tls| format!("connections were encrypted: {tls}"))
+            .into_iter()
+            .collect();
+        if self.database.c_load.is_none() {
+            notes.push(
+                "the database was not loaded by mydyno: its constant for last names is unknown, so the distance that \
+                 clause 2.1.6.1 asks for between load and run cannot be kept"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
 }
 
 async fn before(session: &mut Connection, spec: &RunSpec) -> Result<Begun, LabError> {
@@ -204,40 +220,50 @@ impl Measurement<'_> {
     ) -> Result<Exit, LabError> {
         self.results
             .record_variables(self.repeat, Moment::Start, &begun.variables)?;
-        let report = self.drive(connector, begun, on_progress)?;
-        self.record_counts(&report, begun.warehouses)?;
-        if let Some(reason) = &report.aborted {
-            return self.aborted(reason);
+        let report = match self.drive(connector, begun, on_progress) {
+            Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
+                return self.failed(error.into());
+            }
+            other => other?,
+        };
+        self.results
+            .record_failures(self.repeat, &failures_of(&report.failed_tries))?;
+        let counters = counters_of(&report.inputs, begun.warehouses);
+        self.results.record_inputs(self.repeat, &counters)?;
+        if let Some(abort) = &report.aborted {
+            return self.aborted(abort);
         }
         let after = with_session(connector, async |session| {
             Ok((sum(session).await?, preflight::variables(session).await?))
         });
         let (next_order_sum, variables) = match after {
             Ok(after) => after,
-            Err(error) => return self.aborted(&error.to_string()),
+            Err(error) => return self.failed(error),
         };
         self.results
             .record_variables(self.repeat, Moment::End, &variables)?;
         if report.window_ns == 0 {
-            self.fail(
-                "interrupted",
-                "the run was interrupted before its window began",
-            )?;
+            let reason = "the run was interrupted before its window began";
+            return self.fail(Exit::Interrupted, "interrupted", reason);
+        }
+        let sums = (begun.next_order_sum, next_order_sum);
+        self.results
+            .finish_repeat(self.repeat, &result_of(&report, sums))?;
+        // From here on the measurement is kept, whatever becomes of its proof.
+        if let Some(reason) = mismatch(&report, sums) {
+            return self.fail(Exit::CheckFailed, "check_failed", &reason);
+        }
+        if report.inputs.new_orders == 0 && report.errors > 0 {
+            let reason = format!(
+                "no new order ended well, and {} transactions failed",
+                report.errors
+            );
+            return self.fail(Exit::Failed, "transactions_fail", &reason);
+        }
+        if report.interrupted {
             return Ok(Exit::Interrupted);
         }
-        let verdict = self.verify(connector, begun, &report, next_order_sum, on_progress);
-        let result = result_of(&report, begun, next_order_sum);
-        self.results.finish_repeat(self.repeat, &result)?;
-        match verdict {
-            Ok(None) if report.interrupted => Ok(Exit::Interrupted),
-            Ok(None) => Ok(Exit::Ok),
-            Ok(Some(reason)) => {
-                self.fail("check_failed", &reason)?;
-                Ok(Exit::CheckFailed)
-            }
-            Err(error @ LabError::Store(_)) => Err(error),
-            Err(error) => self.aborted(&self.subject.explain(error).to_string()),
-        }
+        self.check(connector, begun, on_progress)
     }
 
     /// Runs the workload; intervals go to the store as they come.
@@ -267,6 +293,7 @@ impl Measurement<'_> {
         let mut store_error = None;
         let report = drive::run(&workload, &options, &mut |event| match event {
             Event::Started => Control::Continue,
+            Event::Opening => self.control(),
             Event::Interval(interval) => {
                 last.take(interval);
                 let stored = self
@@ -297,7 +324,10 @@ impl Measurement<'_> {
 
     fn control(&self) -> Control {
         if let Some(reason) = self.subject.ended() {
-            return Control::Abort(reason);
+            return Control::Abort(Abort {
+                cause: AbortCause::ServerGone,
+                reason,
+            });
         }
         if self.stop.load(Ordering::Relaxed) {
             Control::Stop
@@ -306,49 +336,58 @@ impl Measurement<'_> {
         }
     }
 
-    fn record_counts(&self, report: &RunReport, warehouses: Warehouses) -> Result<(), LabError> {
-        let failures: Vec<Failure> = report
-            .failed_tries
-            .iter()
-            .map(|((transaction, code), tries)| Failure {
-                transaction: transaction.name().to_owned(),
-                error_code: code.clone(),
-                occurrences: tries.occurrences,
-                first_message: tries.first_message.clone(),
-            })
-            .collect();
-        self.results.record_failures(self.repeat, &failures)?;
-        self.results
-            .record_inputs(self.repeat, &counters_of(&report.inputs, warehouses))?;
-        Ok(())
-    }
-
-    fn fail(&self, reason_code: &str, reason: &str) -> Result<(), LabError> {
+    /// Stores the repeat as failed.
+    fn fail(&self, exit: Exit, reason_code: &str, reason: &str) -> Result<Exit, LabError> {
         let failure = RepeatFailure {
             reason_code: reason_code.to_owned(),
             reason: reason.to_owned(),
             log_tail: self.subject.log_tail(),
         };
-        Ok(self.results.fail_repeat(self.repeat, &failure)?)
+        self.results.fail_repeat(self.repeat, &failure)?;
+        Ok(exit)
     }
 
-    fn aborted(&self, reason: &str) -> Result<Exit, LabError> {
-        self.fail("server_died", reason)?;
-        Ok(Exit::ServerFailed)
+    fn aborted(&self, abort: &Abort) -> Result<Exit, LabError> {
+        match abort.cause {
+            AbortCause::ServerGone => self.fail(Exit::ServerFailed, "server_died", &abort.reason),
+            AbortCause::Useless => self.fail(Exit::Failed, "transactions_fail", &abort.reason),
+        }
     }
 
-    /// The database against the driver's count, then the eighteen checks where they are asked for. Returns what is wrong.
-    fn verify(
+    /// Stores what stopped a run that had begun.
+    fn failed(&self, error: LabError) -> Result<Exit, LabError> {
+        let error = self.subject.explain(error);
+        // A server that answered before and cannot be reached now is gone.
+        let unreachable = matches!(error, LabError::Connect(ConnectError::Unreachable { .. }));
+        let (exit, code) = match error.exit() {
+            _ if unreachable => (Exit::ServerFailed, "server_died"),
+            Exit::ServerFailed => (Exit::ServerFailed, "server_died"),
+            Exit::Interrupted => (Exit::Interrupted, "interrupted"),
+            exit => (exit, "failed"),
+        };
+        self.fail(exit, code, &error.to_string())
+    }
+
+    /// The eighteen checks, where they are asked for.
+    fn check(
         &self,
         connector: &Connector,
         begun: &Begun,
-        report: &RunReport,
-        next_order_sum: i64,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<Option<String>, LabError> {
-        let checks = match self.spec.checks {
-            true => check(connector, begun.database.warehouses, on_progress)?,
-            false => Vec::new(),
+    ) -> Result<Exit, LabError> {
+        if !self.spec.checks {
+            return Ok(Exit::Ok);
+        }
+        let checked = check(connector, begun.database.warehouses, self.stop, on_progress);
+        let checks = match checked {
+            Ok(checks) => checks,
+            Err(LabError::Interrupted) => {
+                on_progress(Progress::Note(
+                    "the checks were interrupted: run `mydyno check`",
+                ));
+                return Ok(Exit::Interrupted);
+            }
+            Err(error) => return self.failed(error),
         };
         self.results
             .record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
@@ -357,172 +396,23 @@ impl Measurement<'_> {
             .filter(|check| !check.passed)
             .map(|check| check.name.as_str())
             .collect();
-        let rise = next_order_sum - begun.next_order_sum;
-        let committed = report.committed[Transaction::NewOrder.index()] as i64;
-        // Each connection given up may have committed one transaction more, as may each COMMIT without an answer.
-        let in_doubt =
-            report.in_doubt[Transaction::NewOrder.index()] as i64 + report.abandoned as i64;
-        if !(committed..=committed + in_doubt).contains(&rise) {
-            return Ok(Some(format!(
-                "the driver committed {committed} new orders ({in_doubt} in doubt), but the database has {rise} more; \
-                 does somebody else use it?"
-            )));
+        if failed.is_empty() {
+            return Ok(Exit::Ok);
         }
-        Ok((!failed.is_empty()).then(|| format!("checks failed: {}", failed.join(", "))))
+        let reason = format!("checks failed: {}", failed.join(", "));
+        self.fail(Exit::CheckFailed, "check_failed", &reason)
     }
 }
 
-/// Runs the twelve conditions and six invariants.
-///
-/// # Errors
-/// Where the server refuses or is gone.
-fn check(
-    connector: &Connector,
-    warehouses: Warehouses,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<Vec<CheckResult>, LabError> {
-    let found = with_session(connector, async |session| {
-        tpcc::checks::run_checks(session, warehouses.0, &mut |done, total| {
-            on_progress(Progress::Checks { done, total });
-        })
-        .await
-        .map_err(|error| LabError::Session {
-            doing: "checking the database",
-            error,
-        })
-    })?;
-    Ok(found
-        .into_iter()
-        .map(|check| CheckResult {
-            name: check.name.to_owned(),
-            title: check.title.to_owned(),
-            clause: check.clause.to_owned(),
-            passed: check.passed,
-            offending_rows: check.offending_rows,
-            examples_json: serde_json::Value::from(check.examples).to_string(),
-            duration_ns: check.duration_ns,
-        })
-        .collect())
-}
-
-/// Checks the database of a subject, of whatever size it is.
-///
-/// # Errors
-/// As [`check`], and where the schema holds no database.
-pub fn check_subject(
-    subject: &Subject,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<(Warehouses, Vec<CheckResult>), LabError> {
-    let connector = subject.connector()?;
-    let found = with_session(&connector, async |session| {
-        Ok(tpcc::database::inspect(session, None).await?.warehouses)
-    });
-    let result =
-        found.and_then(|warehouses| Ok((warehouses, check(&connector, warehouses, on_progress)?)));
-    result.map_err(|error| subject.explain(error))
-}
-
-fn result_of(report: &RunReport, begun: &Begun, next_order_sum: i64) -> RepeatResult {
-    RepeatResult {
-        window_started_utc_ns: report.window_started_utc_ns,
-        window_ended_utc_ns: report.window_ended_utc_ns,
-        measured_window_ns: report.window_ns,
-        interrupted: report.interrupted,
-        client_cpu_ns: report.client_cpu_ns,
-        client_peak_rss_bytes: peak_rss_bytes(),
-        statements: report.statements,
-        committed_new_orders: report.committed[Transaction::NewOrder.index()],
-        in_doubt_new_orders: report.in_doubt[Transaction::NewOrder.index()],
-        district_next_o_id_sum_before: Some(begun.next_order_sum),
-        district_next_o_id_sum_after: Some(next_order_sum),
-        reconnects: report.reconnects,
-    }
-}
-
-fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
-    let phase = match interval.phase {
-        Phase::Warmup => store::Phase::Warmup,
-        Phase::Window => store::Phase::Window,
-        Phase::Drain => store::Phase::Drain,
-    };
-    Transaction::ALL
-        .iter()
-        .zip(&interval.transactions)
-        .map(|(transaction, stats)| IntervalRow {
-            phase,
-            start_offset_ns: interval.start_offset_ns,
-            end_offset_ns: interval.end_offset_ns,
-            transaction: transaction.name().to_owned(),
-            committed: stats.committed,
-            rolled_back: stats.rolled_back,
-            deadlocks: stats.deadlocks,
-            lock_wait_timeouts: stats.lock_wait_timeouts,
-            other_retries: stats.other_retries,
-            errors: stats.errors,
-            latency: stats.latency.clone(),
-            latency_sum_ns: stats.latency_sum_ns,
-            latency_max_ns: stats.latency_max_ns,
-            latency_out_of_bounds: stats.latency_out_of_bounds,
-        })
-        .collect()
-}
-
-fn counters_of(inputs: &InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
-    let band = |(low, high): (f64, f64)| Band::between(low, high);
-    inputs
-        .shares(warehouses)
-        .into_iter()
-        .map(|share| {
-            let (value, allowed, chance) = (share.value(), band(share.allowed), band(share.chance));
-            InputCounter {
-                name: share.name.to_owned(),
-                title: share.title.to_owned(),
-                unit: if share.is_average {
-                    CounterUnit::Average
-                } else {
-                    CounterUnit::Share
-                },
-                hits: share.hits,
-                trials: share.trials,
-                value,
-                allowed,
-                chance,
-                verdict: Verdict::of(value, allowed, chance),
-            }
-        })
-        .collect()
-}
-
-/// What the last interval showed, for the person who waits.
-#[derive(Default)]
-struct Last {
-    nopm: f64,
-    new_order_p95_us: f64,
-    errors: u64,
-    retries: u64,
-}
-
-impl Last {
-    fn take(&mut self, interval: &Interval) {
-        let new_order = &interval.transactions[Transaction::NewOrder.index()];
-        let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
-        self.nopm = new_order.completed() as f64 * 60e9 / ns as f64;
-        self.new_order_p95_us = new_order.latency.value_at_quantile(0.95) as f64 / 1e3;
-        for stats in &interval.transactions {
-            self.errors += stats.errors;
-            self.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;
-        }
-    }
-
-    fn progress(&self, elapsed: Duration, total: Duration, warmup: Duration) -> RunProgress {
-        RunProgress {
-            elapsed,
-            total,
-            in_warmup: elapsed < warmup,
-            nopm: self.nopm,
-            new_order_p95_us: self.new_order_p95_us,
-            errors: self.errors,
-            retries: self.retries,
-        }
-    }
+/// What is wrong where the database does not have the new orders that the driver committed.
+fn mismatch(report: &RunReport, (before, after): (i64, i64)) -> Option<String> {
+    let rise = after - before;
+    let committed = report.committed[Transaction::NewOrder.index()] as i64;
+    let in_doubt = report.in_doubt[Transaction::NewOrder.index()] as i64;
+    (!(committed..=committed + in_doubt).contains(&rise)).then(|| {
+        format!(
+            "the driver committed {committed} new orders ({in_doubt} in doubt), but the database has {rise} more; does \
+             somebody else use it?"
+        )
+    })
 }

@@ -54,11 +54,8 @@ pub(crate) async fn check_server(
              statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed}"
         )));
     }
-    if number(session, "SELECT @@global.read_only", 0)
-        .await
-        .map_err(failed)?
-        == 1
-    {
+    let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";
+    if number(session, sql, 0).await.map_err(failed)? == 1 {
         return Err(LabError::Unfit(
             "the server is read-only; run SET GLOBAL read_only = 0, or name the primary".to_owned(),
         ));

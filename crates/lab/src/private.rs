@@ -5,6 +5,7 @@ use crate::populate::{LoadSpec, check_disk, database_bytes, populate};
 use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
 use base::Warehouses;
+use drive::LoadError;
 use server::{
     Data, Ending, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
 };
@@ -103,7 +104,11 @@ pub fn image_for(
         foreign_keys: spec.foreign_keys,
         force: false,
     };
-    let load = populate(&subject, &load_spec, stop, on_progress)?;
+    // What a private server has loaded goes with it: there is nothing to continue.
+    let load = populate(&subject, &load_spec, stop, on_progress).map_err(|error| match error {
+        LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
+        other => other,
+    })?;
     let image = publish(home, &key, subject, &load)?;
     Ok((image, Some(load)))
 }

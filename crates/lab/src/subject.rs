@@ -2,8 +2,11 @@
 
 use crate::error::LabError;
 use base::Connect;
+use reactor::Tasks;
 use server::{Home, Instance, NamedInstance, Target, render_dsn};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use wire::{Address, ConnectOptions, Connection, Connector};
 
 /// A server under test.
@@ -170,3 +173,31 @@ pub(crate) fn with_session<T>(
         result
     })
 }
+
+/// As [`with_session`], given up when `stop` is set.
+pub(crate) fn with_session_until<T>(
+    connector: &Connector,
+    stop: &AtomicBool,
+    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    let mut result = Err(LabError::Interrupted);
+    let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
+    tasks.spawn(async {
+        result = async {
+            let mut session = connector.connect().await?;
+            let result = use_it(&mut session).await;
+            Connector::close(session).await;
+            result
+        }
+        .await;
+    });
+    let look = || Instant::now() + LOOK_EVERY;
+    while tasks.run_until(Some(look())).map_err(LabError::Reactor)? > 0
+        && !stop.load(Ordering::Relaxed)
+    {}
+    drop(tasks);
+    result
+}
+
+/// How often a stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -7,7 +7,8 @@ pub fn redact(text: &str) -> String {
     text.split_inclusive('\n').map(redact_line).collect()
 }
 
-const HIDDEN: &str = "***";
+/// What stands for a password.
+pub(crate) const HIDDEN: &str = "***";
 
 fn redact_line(line: &str) -> String {
     let trimmed = line.trim_start();

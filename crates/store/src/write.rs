@@ -149,6 +149,9 @@ impl Results {
                 "INSERT OR REPLACE INTO server_variable (repeat_id, phase, name, value) VALUES (?1, ?2, ?3, ?4)",
             )?;
             for (name, value) in variables {
+                // What a replica tells its source, in plain text.
+                let secret = name == "report_password" && !value.is_empty();
+                let value = if secret { HIDDEN } else { value };
                 insert.execute(params![repeat.0, moment.as_str(), name, value])?;
             }
             Ok(())

@@ -39,7 +39,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         Some(spec) => start_private(&home, &spec, &stop, &mut console)?.0,
         None => arguments.target.external(&home, &mut console)?,
     };
-    let (warehouses, checks) = lab::check_subject(&subject, &mut |p| console.show(p))?;
+    let (warehouses, checks) = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
     console.done();
     let passed = checks.iter().all(|check| check.passed);
     if arguments.json {

@@ -36,6 +36,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         Ok(report) if report.exit == Exit::Ok => (LabStatus::Done, None),
         Ok(report) if report.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
         Ok(_) => (LabStatus::Failed, Some("a cell has no result".to_owned())),
+        Err(error) if error.exit() == Exit::Interrupted => (LabStatus::Interrupted, None),
         Err(error) => (LabStatus::Failed, Some(error.to_string())),
     };
     results.finish_lab(lab, status, reason.as_deref())?;

@@ -1,0 +1,143 @@
+//! From what the driver reports to what the store keeps.
+
+use crate::progress::RunProgress;
+use base::Warehouses;
+use drive::{FailedTries, Interval, Phase, RunReport};
+use observe::peak_rss_bytes;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::{
+    Band, CounterUnit, Failure, InputCounter, IntervalRow, RepeatResult, Verdict, empty_histogram,
+};
+use tpcc::{InputCounters, Transaction};
+
+/// What a finished run counted; `next_order_sums` are those of d_next_o_id before and after.
+pub(crate) fn result_of(report: &RunReport, next_order_sums: (i64, i64)) -> RepeatResult {
+    RepeatResult {
+        window_started_utc_ns: report.window_started_utc_ns,
+        window_ended_utc_ns: report.window_ended_utc_ns,
+        measured_window_ns: report.window_ns,
+        interrupted: report.interrupted,
+        client_cpu_ns: report.client_cpu_ns,
+        client_peak_rss_bytes: peak_rss_bytes(),
+        statements: report.statements,
+        committed_new_orders: report.committed[Transaction::NewOrder.index()],
+        in_doubt_new_orders: report.in_doubt[Transaction::NewOrder.index()],
+        district_next_o_id_sum_before: Some(next_order_sums.0),
+        district_next_o_id_sum_after: Some(next_order_sums.1),
+        reconnects: report.reconnects,
+    }
+}
+
+/// One row for each transaction type.
+pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
+    let phase = match interval.phase {
+        Phase::Warmup => store::Phase::Warmup,
+        Phase::Window => store::Phase::Window,
+        Phase::Drain => store::Phase::Drain,
+    };
+    Transaction::ALL
+        .iter()
+        .zip(&interval.transactions)
+        .map(|(transaction, stats)| IntervalRow {
+            phase,
+            start_offset_ns: interval.start_offset_ns,
+            end_offset_ns: interval.end_offset_ns,
+            transaction: transaction.name().to_owned(),
+            committed: stats.committed,
+            rolled_back: stats.rolled_back,
+            deadlocks: stats.deadlocks,
+            lock_wait_timeouts: stats.lock_wait_timeouts,
+            other_retries: stats.other_retries,
+            errors: stats.errors,
+            latency: stats
+                .latency
+                .as_ref()
+                .map_or_else(empty_histogram, |latency| latency.as_ref().clone()),
+            latency_sum_ns: stats.latency_sum_ns,
+            latency_max_ns: stats.latency_max_ns,
+            latency_out_of_bounds: stats.latency_out_of_bounds,
+        })
+        .collect()
+}
+
+/// The clause-5 counters with their verdicts.
+pub(crate) fn counters_of(inputs: &InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
+    let band = |(low, high): (f64, f64)| Band::between(low, high);
+    inputs
+        .shares(warehouses)
+        .into_iter()
+        .map(|share| {
+            let (value, allowed, chance) = (share.value(), band(share.allowed), band(share.chance));
+            InputCounter {
+                name: share.name.to_owned(),
+                title: share.title.to_owned(),
+                unit: if share.is_average {
+                    CounterUnit::Average
+                } else {
+                    CounterUnit::Share
+                },
+                hits: share.hits,
+                trials: share.trials,
+                value,
+                allowed,
+                chance,
+                verdict: Verdict::of(value, allowed, chance),
+            }
+        })
+        .collect()
+}
+
+/// What the last interval showed, for the person who waits.
+#[derive(Default)]
+pub(crate) struct Last {
+    nopm: f64,
+    new_order_p95_us: f64,
+    errors: u64,
+    retries: u64,
+}
+
+impl Last {
+    pub(crate) fn take(&mut self, interval: &Interval) {
+        let new_order = &interval.transactions[Transaction::NewOrder.index()];
+        let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
+        self.nopm = new_order.completed() as f64 * 60e9 / ns as f64;
+        self.new_order_p95_us = new_order.latency_at_quantile_ns(0.95) as f64 / 1e3;
+        for stats in &interval.transactions {
+            self.errors += stats.errors;
+            self.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;
+        }
+    }
+
+    pub(crate) fn progress(
+        &self,
+        elapsed: Duration,
+        total: Duration,
+        warmup: Duration,
+    ) -> RunProgress {
+        RunProgress {
+            elapsed,
+            total,
+            in_warmup: elapsed < warmup,
+            nopm: self.nopm,
+            new_order_p95_us: self.new_order_p95_us,
+            errors: self.errors,
+            retries: self.retries,
+        }
+    }
+}
+
+/// Failed tries by transaction and error.
+pub(crate) fn failures_of(
+    failed_tries: &BTreeMap<(&'static str, String), FailedTries>,
+) -> Vec<Failure> {
+    failed_tries
+        .iter()
+        .map(|((transaction, code), tries)| Failure {
+            transaction: (*transaction).to_owned(),
+            error_code: code.clone(),
+            occurrences: tries.occurrences,
+            first_message: tries.first_message.clone(),
+        })
+        .collect()
+}
