@@ -6,6 +6,7 @@ use crate::types::{
     LoadId, Moment, NewCell, NewLab, NewRepeat, NoteOn, RepeatFailure, RepeatId, RepeatResult,
     RepeatStatus,
 };
+use crate::redact::HIDDEN;
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
