@@ -18,7 +18,7 @@ pub use check::check_subject;
 pub use demo::{DemoReport, DemoSpec, demo};
 pub use error::LabError;
 pub use measure::{Measured, Place, RunSpec, measure};
-pub use populate::{LoadSpec, database_bytes, populate, reach, record_load};
+pub use populate::{LoadSpec, populate, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
 pub use subject::{SCHEMA, Subject};

@@ -9,7 +9,7 @@ use observe::{free_bytes, peak_rss_bytes};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{Load, LoadId, LoadMethod, LoadTable, Results};
-use tpcc::Population;
+use tpcc::population::database_bytes_estimate;
 use wire::{Address, ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
@@ -40,24 +40,22 @@ fn default_threads() -> u32 {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8) as u32)
 }
 
-/// Bytes on disk for each byte of row text, indexes and foreign keys included (measured: 1.6), and what a server needs
-/// beside them.
-const DISK_FACTOR: f64 = 1.7;
+/// What a server needs beside the tables while it loads: undo, sort files, binary log of a chunk.
 const DISK_EXTRA_BYTES: u64 = 256 << 20;
 
-/// Bytes that a database of so many warehouses takes on disk.
-#[must_use]
-pub fn database_bytes(warehouses: Warehouses) -> u64 {
-    let rows = Population::new(0, warehouses).bytes_estimate();
-    (rows as f64 * DISK_FACTOR) as u64 + DISK_EXTRA_BYTES
-}
-
-/// Refuses a load for which `directory` has no room.
-pub(crate) fn check_disk(directory: &Path, warehouses: Warehouses) -> Result<(), LabError> {
-    let needed = database_bytes(warehouses);
+/// Refuses a load for which `directory` has no room, of which `there_bytes` are loaded already.
+pub(crate) fn check_disk(
+    directory: &Path,
+    warehouses: Warehouses,
+    foreign_keys: bool,
+    there_bytes: u64,
+) -> Result<(), LabError> {
+    let whole = database_bytes_estimate(warehouses, foreign_keys) + DISK_EXTRA_BYTES;
+    let needed = whole.saturating_sub(there_bytes);
     match free_bytes(directory) {
         Some(free) if free < needed => Err(LabError::Unfit(format!(
-            "{warehouses} warehouses take about {:.1} GB, but {} has {:.1} GB free; load fewer warehouses or free space",
+            "{warehouses} warehouses take about {:.1} GB more, but {} has {:.1} GB free; load fewer warehouses or free \
+             space",
             needed as f64 / 1e9,
             directory.display(),
             free as f64 / 1e9
@@ -86,7 +84,7 @@ fn populate_target(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Load, LabError> {
-    let server = create_schema(subject, spec.warehouses)?;
+    let server = create_schema(subject, spec)?;
     let connector = subject.connector()?;
     let options = spec.options();
     let started_utc_ns = now_utc_ns();
@@ -110,7 +108,7 @@ fn populate_target(
 
 /// Connects without a schema, sees to the disk where it is this machine's, and then creates the schema: a load for which
 /// there is no room leaves nothing behind.
-fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo, LabError> {
+fn create_schema(subject: &Subject, spec: &LoadSpec) -> Result<ServerInfo, LabError> {
     let Some(schema) = subject.connect.schema.clone() else {
         return Err(LabError::Unfit(
             "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),
@@ -128,7 +126,20 @@ fn create_schema(subject: &Subject, warehouses: Warehouses) -> Result<ServerInfo
             .map_err(failed)?;
         let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
         if is_local(&subject.connect.address) && Path::new(&directory).is_dir() {
-            check_disk(Path::new(&directory), warehouses)?;
+            let sql = format!(
+                "SELECT CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables \
+                 WHERE table_schema = {}",
+                quoted(&schema)
+            );
+            let answer = session.query(&sql).await.map_err(failed)?;
+            let there = answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0);
+            let there = u64::try_from(there).unwrap_or(0);
+            check_disk(
+                Path::new(&directory),
+                spec.warehouses,
+                spec.foreign_keys,
+                there,
+            )?;
         }
         let sql = format!(
             "SELECT 1 FROM information_schema.schemata WHERE schema_name = {}",

@@ -1,7 +1,7 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
 use crate::error::LabError;
-use crate::populate::{LoadSpec, check_disk, database_bytes, populate};
+use crate::populate::{LoadSpec, check_disk, populate};
 use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
 use base::Warehouses;
@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
+use tpcc::population::database_bytes_estimate;
 
 /// A server to start for one command.
 #[derive(Clone, Debug)]
@@ -77,12 +78,12 @@ pub fn image_for(
     if let Some(image) = Image::find(home, &key) {
         return Ok((image, None));
     }
-    check_disk(home.root(), spec.warehouses)?;
+    check_disk(home.root(), spec.warehouses, spec.foreign_keys, 0)?;
     on_progress(Progress::Step(&format!(
         "populating {} warehouses on {} (once; about {:.1} GB)",
         spec.warehouses,
         build.engine,
-        database_bytes(spec.warehouses) as f64 / 1e9
+        database_bytes_estimate(spec.warehouses, spec.foreign_keys) as f64 / 1e9
     )));
     let mut set: Vec<(String, String)> = LOADING_SETTINGS
         .iter()
