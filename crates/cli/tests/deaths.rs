@@ -265,6 +265,46 @@ fn ctrl_c_before_the_window_leaves_no_number() {
     ran.says(&["before its window began"]);
 }
 
+/// A lock keeps the last transactions from ending, so the first Ctrl-C has to wait for them.
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    let work = directory();
+    let server = shared();
+    let mut other = Held::open(&server.dsn);
+    let mut watcher = Held::open(&server.dsn);
+    let mut running = run_against(
+        &server.dsn,
+        work.path(),
+        &["-c", "4", "--warmup", "0", "--window", "100s"],
+    );
+    until_measuring(&mut running, work.path());
+    other.query("START TRANSACTION");
+    other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
+    let waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'tpcc' AND command = 'Execute' AND time >= 2";
+    until("all connections wait", || watcher.query(waiting)[0] == "4");
+    running.signal(Signal::INT);
+    until("it has heard the first", || {
+        running.stderr().contains("once more ends at once")
+    });
+    assert!(!running.has_ended());
+    running.signal(Signal::INT);
+    running.wait(Duration::from_secs(5)).exits(130);
+    other.query("ROLLBACK");
+    until("the server has noticed", || {
+        watcher.query("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'tpcc'")[0]
+            == "2"
+    });
+    let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--check"];
+    run_against(&server.dsn, work.path(), &arguments)
+        .wait(PATIENCE)
+        .exits(0);
+    let first = "SELECT status || ' ' || reason_code FROM repeat WHERE id = 1";
+    assert_eq!(
+        result(&file(work.path()), first),
+        "failed interrupted_process"
+    );
+}
+
 #[test]
 fn killed_connections_come_back_and_are_counted() {
     let work = directory();

@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::sync::LazyLock;
 use std::time::Duration;
 use support::{
-    Held, Mydyno, PATIENCE, QUICK, Running, Server, directory, execute, mydyno, number, query,
-    text, until, value,
+    Held, Mydyno, PATIENCE, QUICK, Running, Server, directory, execute, home, install, mydyno,
+    number, query, servers_under, text, until, value,
 };
 use tempfile::TempDir;
 
@@ -195,10 +195,11 @@ fn a_table_beside_ours_needs_force_and_stays() {
             "INSERT INTO beside.invoices VALUES (7)",
         ],
     );
-    load(&dsn, &["-w", "1"])
-        .run()
-        .exits(4)
-        .says(&["not empty", "1 other table", "--force"]);
+    load(&dsn, &["-w", "1"]).run().exits(4).says(&[
+        "not empty",
+        "other tables (invoices)",
+        "--force",
+    ]);
     assert_eq!(query(&dsn, "SHOW TABLES"), ["invoices"]);
     let loaded = load(&dsn, &["-w", "1", "--force"]).run().exits(0).json();
     assert_eq!(text(&loaded, "/method"), "local_infile");
@@ -229,4 +230,73 @@ fn a_changed_mydyno_meta_is_no_reason_to_drop_what_is_not_asked_for() {
         .exits(0);
     run(&dsn).run().exits(0);
     execute(&SERVER.dsn, ["DROP DATABASE changed"]);
+}
+
+#[test]
+fn a_server_that_dies_during_a_load_goes_on_with_it() {
+    let server = Server::start("mysql-5.7", &QUICK);
+    let mut running = load(&server.dsn, &["-w", "2"]).spawn();
+    let mut session = Held::open(&server.schema("information_schema"));
+    until("chunks are loaded", || {
+        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
+        session
+            .try_query("SELECT COUNT(*) FROM tpcc.mydyno_load")
+            .is_ok_and(|rows| rows[0].parse::<u64>().unwrap() >= 4)
+    });
+    let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    running.wait(Duration::from_secs(20)).exits(5).says(&[
+        "the server is gone",
+        "the end of its log",
+        "ready for connections",
+    ]);
+    let mut again = mydyno(["server", "start", "--engine", "mysql-5.7", "--json"])
+        .and_args(["--name", &server.name]);
+    for setting in QUICK {
+        again = again.and_args(["--set", setting]);
+    }
+    let again = again.run().exits(0).json();
+    let dsn = text(&again, "/dsn");
+    load(dsn, &["-w", "2"]).run().exits(0);
+    mydyno(["check", "--dsn", dsn]).run().exits(0);
+}
+
+#[test]
+fn ctrl_c_while_an_image_is_made_leaves_nothing() {
+    install("mysql-5.7");
+    let arguments = [
+        "run",
+        "--engine",
+        "mysql-5.7",
+        "-w",
+        "2",
+        "--seed",
+        "987654321",
+    ];
+    let mut running = mydyno(arguments).in_directory(WORK.path()).spawn();
+    let owner = running.pid();
+    until("its server is there", || {
+        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
+        !servers_under(owner).is_empty()
+    });
+    running.signal(Signal::INT);
+    running
+        .wait(Duration::from_secs(60))
+        .exits(130)
+        .says(&["populating 2 warehouses", "interrupted"]);
+    assert_eq!(servers_under(owner), Vec::<u32>::new());
+    let mut left = Vec::new();
+    for (place, mark) in [
+        ("run", format!("{owner}-")),
+        ("images", "seed987654321".to_owned()),
+    ] {
+        for entry in std::fs::read_dir(home().join(place)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name.contains(&mark) {
+                left.push(path);
+            }
+        }
+    }
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -2,7 +2,7 @@
 //! outlive the test process, SQL, and the results file.
 //!
 //! Engines are installed once, by the real `server install`, into the user's own home; everything else of these tests lies
-//! in a home of their own under cargo's directory for tests, where images of populated servers are kept for the next run.
+//! in a home of the test process under cargo's directory for tests, which goes away with it.
 
 mod process;
 mod server;
@@ -13,8 +13,9 @@ pub use server::{QUICK, Server, alive, children_of, servers_under};
 pub use sql::{Held, connect_options, execute, query, query_as, value};
 
 use serde_json::Value;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -22,22 +23,34 @@ use tempfile::TempDir;
 pub const ENGINES: [&str; 4] = ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"];
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
 /// Longest time for anything that these tests wait for.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The home of these tests' servers and images.
+/// The home of this process's servers and images. A shell removes it as soon as this process is gone, however it ends:
+/// the shell's stdin is a pipe from here.
 pub fn home() -> &'static Path {
-    static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-home");
+    static HOME: LazyLock<(PathBuf, Child)> = LazyLock::new(|| {
+        let name = format!("cli-home-{}", std::process::id());
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&home).unwrap();
         let engines = user_home().join("engines");
         std::fs::create_dir_all(&engines).unwrap();
-        // Two test processes may come here at once: the link is renamed into place.
-        let made = home.join(format!(".engines-{}", std::process::id()));
-        std::os::unix::fs::symlink(engines, &made).unwrap();
-        std::fs::rename(&made, home.join("engines")).unwrap();
-        home
+        std::os::unix::fs::symlink(engines, home.join("engines")).unwrap();
+        let clean_up = "read _; cd \"$MYDYNO_HOME/instances\" && \
+                        for name in *; do [ -d \"$name\" ] && \"$0\" server stop \"$name\" --remove; done; \
+                        rm -rf \"$MYDYNO_HOME\"";
+        let shell = Command::new("sh")
+            .args(["-c", clean_up, BINARY])
+            .env("MYDYNO_HOME", &home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C at the terminal is for the tests, whose end is the signal.
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        (home, shell)
     });
-    &HOME
+    &HOME.0
 }
 
 fn user_home() -> PathBuf {

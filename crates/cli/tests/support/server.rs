@@ -1,10 +1,8 @@
-//! Servers of `mydyno server start` that end with their test, or with the test process, however it ends.
+//! Servers of `mydyno server start` that end with their test; those that are left end with the home, see `home`.
 
-use super::{BINARY, home, install, mydyno, number, text};
+use super::{home, install, mydyno, number, text};
 use serde_json::Value;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Settings for tests that do not measure: little to initialise, little to flush.
@@ -25,7 +23,6 @@ pub struct Server {
     pub port: u16,
     pub socket: PathBuf,
     pub started: Value,
-    watchdog: Child,
 }
 
 impl Server {
@@ -35,7 +32,6 @@ impl Server {
         install(engine);
         let ordinal = STARTED.fetch_add(1, Ordering::Relaxed);
         let name = format!("test-{}-{ordinal}", std::process::id());
-        let watchdog = watchdog(&name);
         let mut arguments = vec![
             "server", "start", "--engine", engine, "--name", &name, "--json",
         ];
@@ -50,7 +46,6 @@ impl Server {
             socket: PathBuf::from(text(&started, "/socket")),
             name,
             started,
-            watchdog,
         }
     }
 
@@ -79,13 +74,11 @@ impl Server {
     }
 
     /// Stops it and removes its data.
-    pub fn stop(mut self) {
-        self.end();
+    pub fn stop(self) {
+        drop(self);
     }
 
-    fn end(&mut self) {
-        let _ = self.watchdog.kill();
-        let _ = self.watchdog.wait();
+    fn end(&self) {
         if home().join("instances").join(&self.name).exists() {
             mydyno(["server", "stop", &self.name, "--remove"])
                 .run()
@@ -97,30 +90,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A second panic would hide the first; the watchdog does it then.
+        // A second panic would hide the first; it ends with the home then.
         if !std::thread::panicking() {
             self.end();
         }
     }
-}
-
-/// A shell that stops the server as soon as this process is gone: its stdin is a pipe from here.
-fn watchdog(name: &str) -> Child {
-    Command::new("sh")
-        .args([
-            "-c",
-            "read _; exec \"$0\" server stop \"$1\" --remove",
-            BINARY,
-            name,
-        ])
-        .env("MYDYNO_HOME", home())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // Ctrl-C at the terminal is for the tests, whose end is the signal.
-        .process_group(0)
-        .spawn()
-        .unwrap()
 }
 
 /// Does this process run? A dead one that nobody has reaped has no command line.
