@@ -12,7 +12,7 @@ use base::{Session, SessionError, Warehouses};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of schema and population rules. A database of another version is loaded anew.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 const META: &str = "mydyno_meta";
 const LOAD: &str = "mydyno_load";
