@@ -54,6 +54,7 @@ fn numbers_that_make_no_sense_are_usage_errors() {
         &["run", "--window", "-3s"],
         &["run", "--window", "soon"],
         &["run", "--interval", "0s"],
+        &["run", "--interval", "20ms"],
         &["run", "--warmup", "1000d"],
         &["run", "--engine", "mysql-5.7"],
         &["check", "-w", "2"],
@@ -398,7 +399,7 @@ fn a_full_disk_while_storing() {
             "5s",
             &server.dsn,
             work.path(),
-            &["-c", "4", "--interval", "20ms"],
+            &["-c", "4", "--interval", "100ms"],
         )
         .files_of_at_most_kib(kib + more)
         .run();
@@ -472,18 +473,7 @@ fn passwords_are_nowhere() {
     }
     execute(&server.dsn, ["DROP DATABASE another"]);
     assert!(!said.contains(&secret), "{said}");
-    let mut files = 0;
-    for directory in [work.path().to_owned(), work.path().join("mydyno-csv")] {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_file() {
-                files += 1;
-                let bytes = std::fs::read(&path).unwrap();
-                assert!(!contains(&bytes, &secret), "{}", path.display());
-            }
-        }
-    }
-    assert!(files >= 8, "results, report and CSV files");
+    files_are_without(&secret, work.path());
     for entry in ["cmdline", "environ"] {
         let bytes = std::fs::read(format!("/proc/{}/{entry}", server.pid)).unwrap();
         assert!(!contains(&bytes, &secret), "{entry} of the server");
@@ -499,6 +489,22 @@ fn passwords_are_nowhere() {
     )
     .unwrap();
     assert!(!contains(&log, &secret));
+}
+
+/// Results file, report and CSV files.
+fn files_are_without(secret: &str, work: &Path) {
+    let mut files = 0;
+    for directory in [work.to_owned(), work.join("mydyno-csv")] {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                files += 1;
+                let bytes = std::fs::read(&path).unwrap();
+                assert!(!contains(&bytes, secret), "{}", path.display());
+            }
+        }
+    }
+    assert!(files >= 8, "results, report and CSV files");
 }
 
 #[test]

@@ -50,11 +50,10 @@ fn file(work: &Path) -> PathBuf {
 fn until_measuring(running: &mut Running, work: &Path) {
     until("intervals of the window are stored", || {
         assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        let begun = file(work).exists()
+        file(work).exists()
             && rusqlite::Connection::open(file(work))
                 .and_then(|db| db.query_row(WINDOW_INTERVALS, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 10);
-        begun
+                .is_ok_and(|count| count >= 10)
     });
 }
 

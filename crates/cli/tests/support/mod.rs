@@ -9,8 +9,8 @@ mod server;
 mod sql;
 
 pub use process::{Mydyno, Ran, Running, mydyno};
-pub use server::{QUICK, Server, alive, children_of, servers_under};
-pub use sql::{Held, connect_options, execute, query, query_as, value};
+pub use server::{QUICK, Server, alive, servers_under};
+pub use sql::{Held, connect_options, execute, query, value};
 
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
@@ -77,8 +77,8 @@ pub fn install(engine: &str) {
 /// A working directory of a test.
 pub fn directory() -> TempDir {
     tempfile::Builder::new()
-        .prefix("mydyno-cli-")
-        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .prefix("work-")
+        .tempdir_in(home())
         .unwrap()
 }
 

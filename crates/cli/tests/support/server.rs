@@ -102,17 +102,6 @@ pub fn alive(pid: u32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-/// Processes whose parent is `pid`.
-pub fn children_of(pid: u32) -> Vec<u32> {
-    let parent = format!("PPid:\t{pid}");
-    processes()
-        .filter(|child| {
-            std::fs::read_to_string(format!("/proc/{child}/status"))
-                .is_ok_and(|status| status.lines().any(|line| line == parent))
-        })
-        .collect()
-}
-
 /// Servers of private instances: those whose option file lies in the tests' home under `run`, for the process `owner`.
 pub fn servers_under(owner: u32) -> Vec<u32> {
     let prefix = format!("--defaults-file={}/{owner}-", home().join("run").display());

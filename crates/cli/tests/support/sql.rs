@@ -65,12 +65,6 @@ pub fn query(dsn: &str, sql: &str) -> Vec<String> {
     Held::open(dsn).query(sql)
 }
 
-/// Runs one statement as that login.
-#[track_caller]
-pub fn query_as(options: ConnectOptions, sql: &str) -> Vec<String> {
-    Held::open_as(options).query(sql)
-}
-
 /// The single value that a statement gives.
 #[track_caller]
 pub fn value(dsn: &str, sql: &str) -> String {
