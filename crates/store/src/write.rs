@@ -1,12 +1,12 @@
 //! Writing: begin, append, finish.
 
+use crate::redact::HIDDEN;
 use crate::results::Durable;
 use crate::types::{
     CellId, CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, LabId, LabStatus, Load,
     LoadId, Moment, NewCell, NewLab, NewRepeat, NoteOn, RepeatFailure, RepeatId, RepeatResult,
     RepeatStatus,
 };
-use crate::redact::HIDDEN;
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
