@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
 use tpcc::{Database, RunConstants, Transaction};
-use wire::{ConnectError, Connection, Connector};
+use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -103,11 +103,8 @@ pub fn measure(
 struct Begun {
     database: Database,
     warehouses: Warehouses,
-    version: String,
-    is_mariadb: bool,
-    engine_server: wire::ServerInfo,
-    /// `tcp`, `tcp+tls` or `unix`, as the results file has it.
-    transport: String,
+    server: ServerInfo,
+    transport: &'static str,
     /// TLS version and cipher.
     tls: Option<String>,
     next_order_sum: i64,
@@ -138,26 +135,15 @@ async fn before(session: &mut Connection, spec: &RunSpec) -> Result<Begun, LabEr
     preflight::check_server(session, spec.connections).await?;
     let variables = preflight::variables(session).await?;
     let next_order_sum = sum(session).await?;
-    let (transport, tls) = split_transport(&session.transport());
     Ok(Begun {
         database,
         warehouses: spec.warehouses.unwrap_or(database.warehouses),
-        version: session.server().version.clone(),
-        is_mariadb: session.server().is_mariadb,
-        engine_server: session.server().clone(),
-        transport,
-        tls,
+        server: session.server().clone(),
+        transport: session.transport(),
+        tls: session.tls(),
         next_order_sum,
         variables,
     })
-}
-
-/// `tcp, TLSv1.2 CIPHER` as the word for programs and the rest for people.
-fn split_transport(transport: &str) -> (String, Option<String>) {
-    match transport.split_once(", ") {
-        Some((base, tls)) => (format!("{base}+tls"), Some(tls.to_owned())),
-        None => (transport.to_owned(), None),
-    }
 }
 
 async fn sum(session: &mut Connection) -> Result<i64, LabError> {
@@ -173,10 +159,15 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
     let ns = |duration: Duration| duration.as_nanos() as u64;
     NewCell {
         ordinal: place.ordinal,
-        engine: engine_name(subject, &begun.engine_server),
-        server_version: begun.version.clone(),
-        flavour: if begun.is_mariadb { "mariadb" } else { "mysql" }.to_owned(),
-        transport: begun.transport.clone(),
+        engine: engine_name(subject, &begun.server),
+        server_version: begun.server.version.clone(),
+        flavour: if begun.server.is_mariadb {
+            "mariadb"
+        } else {
+            "mysql"
+        }
+        .to_owned(),
+        transport: begun.transport.to_owned(),
         target: subject.dsn(),
         workload: WORKLOAD.to_owned(),
         style: STYLE.to_owned(),

@@ -71,7 +71,12 @@ impl ClientOptions {
             {
                 return Ok(());
             }
-            Err(error) => return Err(refuse(None, error.to_string())),
+            Err(error) => {
+                return Err(refuse(
+                    None,
+                    format!("{error}; name a file that can be read"),
+                ));
+            }
         };
         if metadata.permissions().mode() & 0o002 != 0 && metadata.is_file() {
             self.notes.push(format!(

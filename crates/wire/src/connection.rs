@@ -94,7 +94,7 @@ impl Connection {
 
     /// May a password travel as it is: encrypted, or inside this machine's kernel?
     pub(crate) fn is_private(&self) -> bool {
-        self.transport.is_unix() || self.transport.tls_description().is_some()
+        self.transport.is_unix() || self.tls().is_some()
     }
 
     pub(crate) async fn start_tls(&mut self, session: Ssl) -> io::Result<()> {
@@ -107,18 +107,21 @@ impl Connection {
         &self.info
     }
 
-    /// How the bytes travel, for the record: `tcp`, `unix`, and the TLS version and cipher where there is one.
+    /// How the bytes travel, for the record: `tcp`, `tcp+tls`, `unix` or `unix+tls`.
     #[must_use]
-    pub fn transport(&self) -> String {
-        let base = if self.transport.is_unix() {
-            "unix"
-        } else {
-            "tcp"
-        };
-        match self.transport.tls_description() {
-            Some(tls) => format!("{base}, {tls}"),
-            None => base.to_owned(),
+    pub fn transport(&self) -> &'static str {
+        match (self.transport.is_unix(), self.tls().is_some()) {
+            (false, false) => "tcp",
+            (false, true) => "tcp+tls",
+            (true, false) => "unix",
+            (true, true) => "unix+tls",
         }
+    }
+
+    /// TLS version and cipher, where the line is encrypted.
+    #[must_use]
+    pub fn tls(&self) -> Option<String> {
+        self.transport.tls_description()
     }
 
     /// Says good-bye, so that the server does not count an aborted client.
