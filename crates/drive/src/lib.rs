@@ -17,7 +17,6 @@ mod worker;
 
 pub use client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
-pub use load_state::{Existing, Prepared, prepare};
 pub use recorder::{FailedTries, Interval, Phase, TransactionStats};
 pub use run::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, run};
 pub use terminal_client::TpccWorkload;

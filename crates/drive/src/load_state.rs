@@ -8,7 +8,7 @@ use tpcc::schema::{self, Table};
 
 /// What a schema holds, seen by a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub(crate) enum Existing {
     /// Nothing that is in the way.
     Nothing,
     /// The first part of the same load.
@@ -17,11 +17,11 @@ pub enum Existing {
 
 /// A schema that is ready for rows.
 #[derive(Clone, Debug)]
-pub struct Prepared {
-    pub population: Population,
-    pub existing: Existing,
+pub(crate) struct Prepared {
+    pub(crate) population: Population,
+    pub(crate) existing: Existing,
     /// LOAD DATA LOCAL is allowed.
-    pub local_infile: bool,
+    pub(crate) local_infile: bool,
 }
 
 /// Takes the lock of the schema's load, decides whether loading is allowed, and creates what is missing of the tables.
@@ -30,7 +30,7 @@ pub struct Prepared {
 /// # Errors
 /// [`LoadError::Locked`], [`LoadError::NotEmpty`], [`LoadError::NotOurs`], [`LoadError::OtherLoad`],
 /// [`LoadError::ReadOnly`], and whatever the server refuses.
-pub async fn prepare<S: Session>(
+pub(crate) async fn prepare<S: Session>(
     session: &mut S,
     options: &LoadOptions,
 ) -> Result<Prepared, LoadError> {

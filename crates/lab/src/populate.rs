@@ -91,6 +91,12 @@ fn populate_target(
     let report = drive::load(&connector, &options, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;
+    if report.chunks_found > 0 {
+        let found = report.chunks_found;
+        on_progress(Progress::Note(&format!(
+            "continued an earlier load, of which {found} chunks were there"
+        )));
+    }
     if report.method == Method::Inserts {
         on_progress(Progress::Note(
             "local_infile is off on the server: rows went by multi-row INSERT, which is slower; SET GLOBAL local_infile = 1 \

@@ -115,12 +115,6 @@ impl Connector {
         })
     }
 
-    /// The options that this connector dials with.
-    #[must_use]
-    pub fn options(&self) -> &ConnectOptions {
-        &self.options
-    }
-
     fn address(&self) -> String {
         self.options.address.to_string()
     }

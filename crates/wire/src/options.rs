@@ -1,7 +1,6 @@
 //! Where a server is and how to log in to it.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// How to reach the server.
@@ -21,15 +20,6 @@ impl fmt::Display for Address {
             Address::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             Address::Tcp { host, port } => write!(f, "{host}:{port}"),
             Address::Unix(path) => write!(f, "{}", path.display()),
-        }
-    }
-}
-
-impl From<SocketAddr> for Address {
-    fn from(address: SocketAddr) -> Address {
-        Address::Tcp {
-            host: address.ip().to_string(),
-            port: address.port(),
         }
     }
 }
