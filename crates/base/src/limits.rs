@@ -13,6 +13,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has 2,000 with no pause.
 pub const TRIES_MAX: u32 = 100;
+/// Most bytes of commands that wait together to be sent. Below what the sockets of both sides buffer, so that client and
+/// server never wait for each other to read.
+pub const PIPELINE_BYTES_MAX: usize = 32 << 10;
 /// Largest answer that a session buffers, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Offending rows that a check keeps as examples.

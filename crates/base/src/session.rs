@@ -54,6 +54,8 @@ pub struct Answer<'a> {
     pub cells: &'a [Cell],
     /// What [`Cell::Bytes`] points into.
     pub bytes: &'a [u8],
+    /// The command has another answer after this one (CALL).
+    pub more: bool,
 }
 
 impl<'a> Answer<'a> {
@@ -258,16 +260,87 @@ pub trait Connect {
 }
 
 /// One client connection to a database. Futures of a session stay on the thread that made them.
+///
+/// Commands are queued and then answered in order. How many of them travel together is the session's mode, see
+/// [`Session::set_pipelined`]; what a transaction does is the same in both.
 pub trait Session {
+    /// Queues a prepared statement. Nothing leaves before an answer is asked for.
+    ///
+    /// # Errors
+    /// [`SessionError::Unexpected`] where the statement has other parameters or too much is queued.
+    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError>;
+
+    /// Queues SQL text as it stands: COMMIT, set-up, checks, and what cannot be prepared.
+    ///
+    /// # Errors
+    /// As [`Session::queue`].
+    fn queue_query(&mut self, sql: &str) -> Result<(), SessionError>;
+
+    /// The whole answer to the oldest command that has none yet; sends first what has to be sent for it. A command with
+    /// several result sets (CALL) has an answer for each, see [`Answer::more`].
+    ///
+    /// # Errors
+    /// Any [`SessionError`]; only after [`SessionError::Server`] may the session be used again. The commands after a
+    /// refused one are still to be answered or discarded.
+    fn answer(&mut self) -> impl Future<Output = Result<Answer<'_>, SessionError>>;
+
+    /// Forgets the commands that were not sent, and reads and forgets the answers of those that were.
+    ///
+    /// # Errors
+    /// Where the connection is lost; refusals by the server are forgotten too.
+    fn discard(&mut self) -> impl Future<Output = Result<(), SessionError>>;
+
+    /// Commands queued whose answers were not read yet.
+    fn unanswered(&self) -> usize;
+
+    /// Pipelined: everything that is queued is sent together, without waiting for answers in between. Else, as from the
+    /// beginning: a command is sent when the answer to the one before it has been read.
+    fn set_pipelined(&mut self, pipelined: bool);
+
     /// Runs a prepared statement and reads its whole answer.
     ///
     /// # Errors
-    /// Any [`SessionError`]; only after [`SessionError::Server`] may the session be used again.
+    /// As [`Session::answer`]; [`SessionError::Unexpected`] where earlier commands have no answer yet.
     fn execute(
         &mut self,
         statement: StatementId,
         params: &[Param<'_>],
-    ) -> impl Future<Output = Result<Answer<'_>, SessionError>>;
+    ) -> impl Future<Output = Result<Answer<'_>, SessionError>> {
+        let queued = self
+            .nothing_unanswered()
+            .and_then(|()| self.queue(statement, params));
+        async move {
+            queued?;
+            self.answer().await
+        }
+    }
+
+    /// Runs SQL text as it stands.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer<'_>, SessionError>> {
+        let queued = self
+            .nothing_unanswered()
+            .and_then(|()| self.queue_query(sql));
+        async move {
+            queued?;
+            self.answer().await
+        }
+    }
+
+    /// Is the next answer that of the next command?
+    ///
+    /// # Errors
+    /// [`SessionError::Unexpected`] where it is not.
+    fn nothing_unanswered(&self) -> Result<(), SessionError> {
+        match self.unanswered() {
+            0 => Ok(()),
+            n => Err(SessionError::Unexpected(format!(
+                "{n} commands before this one have no answer yet"
+            ))),
+        }
+    }
 
     /// Prepares a statement.
     ///
@@ -275,14 +348,14 @@ pub trait Session {
     /// As [`Session::execute`].
     fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
 
-    /// Commands sent over this session so far: each is one round trip in style `statements`.
-    fn statements(&self) -> u64;
-
-    /// Runs SQL text as it stands: set-up, checks, and what cannot be prepared.
+    /// All statements are prepared: where the protocol allows it, the server need not describe columns any more.
     ///
     /// # Errors
     /// As [`Session::execute`].
-    fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer<'_>, SessionError>>;
+    fn all_prepared(&mut self) -> impl Future<Output = Result<(), SessionError>>;
+
+    /// Commands sent over this session so far: each is one round trip where the session is not pipelined.
+    fn statements(&self) -> u64;
 
     /// Runs a LOAD DATA LOCAL INFILE statement and answers the server's request for the file with `rows`. Returns the
     /// rows stored.

@@ -1,9 +1,12 @@
 //! The command line.
 
 use base::limits;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use lab::Workload;
 use std::path::PathBuf;
 use std::time::Duration;
+use tpcc::transactions::Style;
 
 /// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
 #[derive(Parser)]
@@ -108,6 +111,14 @@ pub struct LoadArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
+    /// tpcc-mysql (the statements of that tool, with its deviations)
+    #[arg(long, default_value = "tpcc", value_parser = named(Workload::ALL, Workload::name))]
+    pub workload: Workload,
+    /// How statements travel: statements (one per round trip, as applications send them), pipelined (the same, sent
+    /// together), batched (set-based, the fewest that do) or procedures (stored procedures)
+    #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
+    pub style: Style,
     /// Connections, each a closed loop without think time
     #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
     pub connections: u32,
@@ -227,6 +238,17 @@ pub struct ExportArguments {
     pub output: PathBuf,
     #[command(flatten)]
     pub results: ResultsArguments,
+}
+
+/// One of a few names.
+fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name)).map(move |given| {
+        let found = all.into_iter().find(|one| name(*one) == given);
+        found.expect("clap lets only the names of `all` pass")
+    })
 }
 
 fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {

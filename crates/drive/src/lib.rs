@@ -19,4 +19,4 @@ pub use client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
 pub use recorder::{FailedTries, Interval, Phase, TransactionStats};
 pub use run::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, run};
-pub use terminal_client::TpccWorkload;
+pub use terminal_client::{TpccOptions, TpccWorkload};

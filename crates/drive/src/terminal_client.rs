@@ -3,17 +3,25 @@
 use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
-use tpcc::transactions::{Failure, Outcome, Terminal};
+use tpcc::transactions::{Failure, Outcome, Style, Terminal};
 use tpcc::{Input, InputCounters, InputSource, RunConstants, Transaction};
 
-/// Workload `tpcc` in style `statements` over any kind of session.
+/// What the terminals of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct TpccOptions {
+    pub style: Style,
+    /// Must be legal beside those of the population (clause 2.1.6.1).
+    pub constants: RunConstants,
+    pub warehouses: Warehouses,
+    pub seed: u64,
+    /// Connections are bound to warehouses, in turn.
+    pub home: bool,
+}
+
+/// Transactions of clause 2 over any kind of session.
 pub struct TpccWorkload<C> {
     connect: C,
-    constants: RunConstants,
-    warehouses: Warehouses,
-    seed: u64,
-    /// Connections are bound to warehouses, in turn.
-    home: bool,
+    options: TpccOptions,
 }
 
 /// The random stream of inputs; pauses have another.
@@ -22,23 +30,10 @@ const INPUTS: u64 = 1;
 const ER_CHECKREAD: u16 = 1020;
 
 impl<C: Connect + Sync> TpccWorkload<C> {
-    /// Terminals on the database that `connect` reaches. `constants` must be legal beside those of its population
-    /// (clause 2.1.6.1).
+    /// Terminals on the database that `connect` reaches.
     #[must_use]
-    pub fn new(
-        connect: C,
-        constants: RunConstants,
-        warehouses: Warehouses,
-        seed: u64,
-        home: bool,
-    ) -> TpccWorkload<C> {
-        TpccWorkload {
-            connect,
-            constants,
-            warehouses,
-            seed,
-            home,
-        }
+    pub fn new(connect: C, options: TpccOptions) -> TpccWorkload<C> {
+        TpccWorkload { connect, options }
     }
 }
 
@@ -54,17 +49,20 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
             code: "connect".into(),
             message: error.to_string(),
         })?;
-        let terminal = Terminal::open(session)
+        let options = &self.options;
+        let terminal = Terminal::open(session, options.style)
             .await
             .map_err(|error| failed_by(&error))?;
         let random = Random::new(
-            self.seed,
+            options.seed,
             &[INPUTS, u64::from(which.connection), u64::from(which.losses)],
         );
-        let home = self.home.then(|| which.connection % self.warehouses.0 + 1);
+        let home = options
+            .home
+            .then(|| which.connection % options.warehouses.0 + 1);
         Ok(TerminalClient {
             terminal,
-            inputs: InputSource::new(random, self.constants, self.warehouses, home),
+            inputs: InputSource::new(random, options.constants, options.warehouses, home),
             drawn: None,
             outcome: Outcome::Committed,
         })

@@ -1,15 +1,17 @@
 //! `mydyno demo`: the main job on a private server, small enough to wait for.
 
 use crate::error::LabError;
-use crate::measure::{Place, RunSpec, measure};
+use crate::measure::{Place, measure};
 use crate::populate::record_load;
 use crate::private::{PrivateSpec, build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
+use crate::spec::{RunSpec, Workload};
 use base::{Exit, Warehouses};
 use server::{Home, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{LabId, RepeatId, Results};
+use tpcc::transactions::Style;
 
 /// The demo's size.
 #[derive(Clone, Debug)]
@@ -95,6 +97,8 @@ pub fn demo(
         )));
         let subject = start_on(home, &build, image.clone(), &[])?;
         let run = RunSpec {
+            workload: Workload::Tpcc,
+            style: Style::Statements,
             connections,
             warmup: spec.warmup,
             window: spec.window,

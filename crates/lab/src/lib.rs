@@ -12,13 +12,15 @@ mod preflight;
 mod private;
 mod progress;
 mod records;
+mod spec;
 mod subject;
 
 pub use check::check_subject;
 pub use demo::{DemoReport, DemoSpec, demo};
 pub use error::LabError;
-pub use measure::{Measured, Place, RunSpec, measure};
+pub use measure::{Measured, Place, measure};
 pub use populate::{LoadSpec, populate, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
+pub use spec::{RunSpec, Workload};
 pub use subject::{SCHEMA, Subject};

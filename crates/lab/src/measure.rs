@@ -6,31 +6,17 @@ use crate::populate::engine_name;
 use crate::preflight;
 use crate::progress::{OnProgress, Progress};
 use crate::records::{Last, counters_of, failures_of, result_of, rows_of};
+use crate::spec::RunSpec;
 use crate::subject::{Subject, with_session};
 use base::{Exit, Warehouses};
-use drive::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, TpccWorkload};
+use drive::{
+    Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, TpccOptions, TpccWorkload,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
 use tpcc::{Database, RunConstants, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
-
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct RunSpec {
-    pub connections: u32,
-    pub warmup: Duration,
-    pub window: Duration,
-    pub interval: Duration,
-    pub seed: u64,
-    /// Warehouses to use; all that the database has where none are named.
-    pub warehouses: Option<Warehouses>,
-    pub home: bool,
-    /// Run the eighteen checks after the run.
-    pub checks: bool,
-    /// What else names this cell: server variables that were set.
-    pub settings: Vec<(String, String)>,
-}
 
 /// Where a cell belongs.
 #[derive(Clone, Copy)]
@@ -48,9 +34,6 @@ pub struct Measured {
     /// Ok, Interrupted, ServerFailed, CheckFailed or Failed.
     pub exit: Exit,
 }
-
-const WORKLOAD: &str = "tpcc";
-const STYLE: &str = "statements";
 
 /// Measures one cell. A run that fails is stored as failed, and its place in the store returned.
 ///
@@ -169,8 +152,8 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         .to_owned(),
         transport: begun.transport.to_owned(),
         target: subject.dsn(),
-        workload: WORKLOAD.to_owned(),
-        style: STYLE.to_owned(),
+        workload: spec.workload.name().to_owned(),
+        style: spec.style.name().to_owned(),
         warehouses: begun.warehouses.0,
         connections: spec.connections,
         home: spec.home,
@@ -267,10 +250,13 @@ impl Measurement<'_> {
         let constants = RunConstants::for_run(begun.database.c_load, self.spec.seed);
         let workload = TpccWorkload::new(
             connector.clone(),
-            constants,
-            begun.warehouses,
-            self.spec.seed,
-            self.spec.home,
+            TpccOptions {
+                style: self.spec.style,
+                constants,
+                warehouses: begun.warehouses,
+                seed: self.spec.seed,
+                home: self.spec.home,
+            },
         );
         let options = RunOptions {
             connections: self.spec.connections,

@@ -1,11 +1,11 @@
 //! A connection: commands out, answers in, through buffers that are reused.
 
 use crate::answer::{self, Column};
-use crate::connector::capability;
 use crate::packet::{self, Reader, malformed, param_type, put_param};
 use crate::transport::Transport;
 use base::{Answer, Cell, Param, RowSource, Session, SessionError, StatementId, limits};
 use openssl::ssl::Ssl;
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
@@ -21,6 +21,40 @@ struct Prepared {
     params: usize,
     /// Types that the server has bound, so that they are sent only when they change.
     bound: Vec<u8>,
+    /// As the server described them last: it need not repeat them, see [`Metadata`].
+    columns: Vec<Column>,
+}
+
+/// A command without a whole answer.
+struct Pending {
+    /// The prepared statement; none for text.
+    statement: Option<StatementId>,
+    /// Where it ends in `output`.
+    end: usize,
+}
+
+/// How often the server describes the columns of an answer's rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metadata {
+    /// With each answer: all that MySQL 5.7 can do.
+    #[default]
+    Always,
+    /// When it changes: MariaDB from 10.6 on.
+    Cached,
+    /// Never, once the statements are prepared: MySQL 8.0.
+    Omitted,
+}
+
+impl Metadata {
+    /// The word of the results file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Metadata::Always => "always",
+            Metadata::Cached => "cached",
+            Metadata::Omitted => "omitted",
+        }
+    }
 }
 
 /// Who answered.
@@ -37,26 +71,35 @@ pub struct ServerInfo {
 pub struct Connection {
     transport: Transport,
     info: ServerInfo,
-    deprecate_eof: bool,
+    protocol: Protocol,
+    metadata: Metadata,
+    pipelined: bool,
+    /// Commands queued, of which the first `sent` bytes have left.
     output: Vec<u8>,
+    sent: usize,
+    pending: VecDeque<Pending>,
+    /// So many of `pending` have been sent.
+    in_flight: usize,
     input: Vec<u8>,
     /// `input[parsed..filled]` is received and not yet looked at.
     parsed: usize,
     filled: usize,
     sequence: u8,
     statements_sent: u64,
-    /// A command is under way: true where its future was dropped, after which the protocol is out of step.
+    /// Bytes are on their way: true where a future was dropped meanwhile, after which the protocol is out of step.
     busy: bool,
     prepared: Vec<Prepared>,
-    columns: Vec<Column>,
     cells: Vec<Cell>,
 }
 
-/// How rows are encoded.
-#[derive(Clone, Copy, PartialEq)]
-enum Encoding {
-    Text,
-    Binary,
+/// What was agreed on at login.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Protocol {
+    pub(crate) deprecate_eof: bool,
+    /// MySQL 8.0: a result says whether columns are described, and a session variable switches it off.
+    pub(crate) optional_metadata: bool,
+    /// MariaDB: a result says whether columns are described.
+    pub(crate) cached_metadata: bool,
 }
 
 impl Connection {
@@ -64,8 +107,13 @@ impl Connection {
         Connection {
             transport,
             info: ServerInfo::default(),
-            deprecate_eof: false,
+            protocol: Protocol::default(),
+            metadata: Metadata::Always,
+            pipelined: false,
             output: Vec::with_capacity(1 << 10),
+            sent: 0,
+            pending: VecDeque::new(),
+            in_flight: 0,
             input: vec![0; INPUT_BYTES],
             parsed: 0,
             filled: 0,
@@ -73,7 +121,6 @@ impl Connection {
             statements_sent: 0,
             busy: false,
             prepared: Vec::new(),
-            columns: Vec::new(),
             cells: Vec::new(),
         }
     }
@@ -88,8 +135,17 @@ impl Connection {
         };
     }
 
-    pub(crate) fn set_capabilities(&mut self, capabilities: u32) {
-        self.deprecate_eof = capabilities & capability::DEPRECATE_EOF != 0;
+    pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        if protocol.cached_metadata {
+            self.metadata = Metadata::Cached;
+        }
+    }
+
+    /// How often the server describes the columns of an answer, for the record.
+    #[must_use]
+    pub fn metadata(&self) -> Metadata {
+        self.metadata
     }
 
     /// May a password travel as it is: encrypted, or inside this machine's kernel?
@@ -127,9 +183,11 @@ impl Connection {
     /// Says good-bye, so that the server does not count an aborted client.
     pub async fn close(mut self) {
         const COM_QUIT: u8 = 0x01;
-        self.begin(COM_QUIT);
+        let start = self.begin(COM_QUIT);
         // The server answers by closing; if it is gone already, nobody misses the word.
-        let _ = self.send_command().await;
+        if self.enqueue(start, None).is_ok() {
+            let _ = self.send().await;
+        }
     }
 
     /// Sends a packet of the login.
@@ -153,31 +211,85 @@ impl Connection {
         }
     }
 
-    /// Starts a command packet in `output`.
-    fn begin(&mut self, command: u8) {
-        self.output.clear();
+    /// Starts a command packet at the end of `output`; returns where.
+    fn begin(&mut self, command: u8) -> usize {
+        if self.sent == self.output.len() {
+            self.output.clear();
+            self.sent = 0;
+        }
+        let start = self.output.len();
         self.output.extend_from_slice(&[0, 0, 0, 0, command]);
+        start
     }
 
-    /// Sends the command in `output`; every answer of the command before has been read.
-    async fn send_command(&mut self) -> Result<(), SessionError> {
-        let len = self.output.len() - 4;
-        if len > PACKET_MAX {
-            return Err(SessionError::Unexpected(format!(
-                "a statement of {len} bytes is above the protocol's {PACKET_MAX}"
-            )));
+    /// Ends the command packet that begins at `start`.
+    fn enqueue(
+        &mut self,
+        start: usize,
+        statement: Option<StatementId>,
+    ) -> Result<(), SessionError> {
+        let end = self.output.len();
+        let len = end - start - 4;
+        let why = if len > PACKET_MAX {
+            format!("a statement of {len} bytes is above the protocol's {PACKET_MAX}")
+        } else if start - self.sent > limits::PIPELINE_BYTES_MAX {
+            format!("{} bytes of statements wait to be sent", start - self.sent)
+        } else {
+            self.output[start..start + 3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
+            self.pending.push_back(Pending { statement, end });
+            return Ok(());
+        };
+        self.output.truncate(start);
+        Err(SessionError::Unexpected(why))
+    }
+
+    /// Sends what has to be sent before the next answer can come.
+    #[inline]
+    async fn send(&mut self) -> Result<(), SessionError> {
+        let count = match (self.pipelined, self.in_flight) {
+            (true, _) => self.pending.len(),
+            (false, 0) => 1,
+            (false, in_flight) => in_flight,
+        };
+        if count == self.in_flight {
+            return Ok(());
         }
+        let Some(last) = self.pending.get(count - 1) else {
+            return Err(SessionError::Unexpected(
+                "an answer was asked for, and no command queued".to_owned(),
+            ));
+        };
+        let range = self.sent..last.end;
+        self.sent = last.end;
+        self.statements_sent += (count - self.in_flight) as u64;
+        self.in_flight = count;
+        self.transport.send(&self.output[range]).await.map_err(lost)
+    }
+
+    /// From here on a dropped future leaves the connection useless; and `busy`.
+    fn enter(&mut self) -> Result<(), SessionError> {
         if self.busy {
             return Err(SessionError::Lost(
                 "an earlier statement was given up".to_owned(),
             ));
         }
-        self.output[..3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
         self.busy = true;
-        self.parsed = 0;
-        self.filled = 0;
-        self.statements_sent += 1;
-        self.transport.send(&self.output).await.map_err(lost)
+        // Cells point into `input`, which may move only between two answers.
+        if self.parsed == self.filled {
+            self.parsed = 0;
+            self.filled = 0;
+        } else if self.parsed > self.input.len() / 2 {
+            self.input.copy_within(self.parsed..self.filled, 0);
+            self.filled -= self.parsed;
+            self.parsed = 0;
+        }
+        Ok(())
+    }
+
+    /// The oldest command has its last answer.
+    fn answered(&mut self) {
+        self.pending.pop_front();
+        self.in_flight -= 1;
     }
 
     /// The next packet's payload as a range of `input`.
@@ -231,66 +343,74 @@ impl Connection {
         }
     }
 
-    /// Reads the whole answer of the command just sent.
-    async fn answer(&mut self, encoding: Encoding) -> Result<Answer<'_>, SessionError> {
+    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and whether there is more.
+    async fn read_answer(&mut self) -> Result<Status, SessionError> {
         self.cells.clear();
         let range = self.packet().await?;
         let payload = &self.input[range];
-        match payload.first() {
-            Some(0x00) => {
-                let affected_rows = Reader::new(&payload[1..]).lenenc()?;
-                self.busy = false;
-                Ok(Answer {
-                    affected_rows,
-                    width: 0,
-                    cells: &[],
-                    bytes: &[],
-                })
-            }
-            Some(0xff) => {
-                self.busy = false;
-                Err(packet::server_error(&payload[1..]))
-            }
-            Some(0xfb) => Err(malformed("the server asks for a file")),
+        let width = match payload.first() {
+            // Without metadata, the head of a result begins as an OK packet does, but is shorter.
+            Some(0x00) if payload.len() >= OK_BYTES_MIN => return Status::of_ok(&payload[1..]),
+            Some(0xff) => return Err(packet::server_error(&payload[1..])),
+            Some(0xfb) => return Err(malformed("the server asks for a file")),
             _ => {
-                let width = Reader::new(payload).lenenc()? as usize;
-                self.rows(width, encoding).await?;
-                self.busy = false;
-                Ok(Answer {
-                    affected_rows: 0,
-                    width,
-                    cells: &self.cells,
-                    bytes: &self.input,
-                })
+                let (width, described) = self.protocol.result_head(payload)?;
+                if described {
+                    self.read_columns(width).await?;
+                }
+                width
             }
-        }
+        };
+        let more = self.read_rows(width).await?;
+        Ok(Status {
+            affected_rows: 0,
+            width,
+            more,
+        })
     }
 
-    /// Reads column definitions and rows.
-    async fn rows(&mut self, width: usize, encoding: Encoding) -> Result<(), SessionError> {
-        self.columns.clear();
-        for _ in 0..width {
+    /// Reads column definitions and keeps them with the statement.
+    async fn read_columns(&mut self, width: usize) -> Result<(), SessionError> {
+        let statement = self.pending.front().and_then(|pending| pending.statement);
+        for index in 0..width {
             let range = self.packet().await?;
+            let Some(statement) = statement else { continue };
             let column = answer::column(&self.input[range])?;
-            self.columns.push(column);
+            let columns = &mut self.prepared[statement.0 as usize].columns;
+            match columns.get_mut(index) {
+                Some(known) => *known = column,
+                None => columns.push(column),
+            }
         }
-        if !self.deprecate_eof {
+        if !self.protocol.deprecate_eof {
             self.packet().await?;
         }
+        Ok(())
+    }
+
+    /// Reads rows to their end; true where another answer follows.
+    async fn read_rows(&mut self, width: usize) -> Result<bool, SessionError> {
+        let statement = self.pending.front().and_then(|pending| pending.statement);
         loop {
             let range = self.packet().await?;
             let start = range.start;
             let payload = &self.input[range];
             match payload.first() {
-                Some(0xfe) if payload.len() < PACKET_MAX => return Ok(()),
-                Some(0xff) => {
-                    self.busy = false;
-                    return Err(packet::server_error(&payload[1..]));
+                Some(0xfe) if payload.len() < PACKET_MAX => {
+                    return self.protocol.more_after_rows(&payload[1..]);
                 }
-                _ if encoding == Encoding::Text => {
-                    answer::text_row(payload, start, width, &mut self.cells)?;
+                Some(0xff) => return Err(packet::server_error(&payload[1..])),
+                _ => {}
+            }
+            match statement {
+                None => answer::text_row(payload, start, width, &mut self.cells)?,
+                Some(statement) => {
+                    // A CALL describes each of its results anew, and an earlier one may have been wider.
+                    let columns = self.prepared[statement.0 as usize].columns.get(..width);
+                    let columns =
+                        columns.ok_or_else(|| malformed("columns without description"))?;
+                    answer::binary_row(payload, start, columns, &mut self.cells)?;
                 }
-                _ => answer::binary_row(payload, start, &self.columns, &mut self.cells)?,
             }
         }
     }
@@ -301,24 +421,25 @@ impl Connection {
         params: &[Param<'_>],
     ) -> Result<(), SessionError> {
         const COM_STMT_EXECUTE: u8 = 0x17;
-        self.begin(COM_STMT_EXECUTE);
+        let start = self.begin(COM_STMT_EXECUTE);
         let prepared = self
             .prepared
             .get_mut(statement.0 as usize)
-            .filter(|prepared| prepared.params == params.len())
-            .ok_or_else(|| {
-                SessionError::Unexpected(format!(
-                    "statement {} was not prepared with {} parameters here",
-                    statement.0,
-                    params.len()
-                ))
-            })?;
+            .filter(|prepared| prepared.params == params.len());
+        let Some(prepared) = prepared else {
+            self.output.truncate(start);
+            return Err(SessionError::Unexpected(format!(
+                "statement {} was not prepared with {} parameters here",
+                statement.0,
+                params.len()
+            )));
+        };
         let out = &mut self.output;
         out.extend_from_slice(&prepared.id.to_le_bytes());
         // No cursor, one iteration.
         out.extend_from_slice(&[0, 1, 0, 0, 0]);
         if params.is_empty() {
-            return Ok(());
+            return self.enqueue(start, Some(statement));
         }
         let nulls_at = out.len();
         out.resize(nulls_at + params.len().div_ceil(8), 0);
@@ -340,19 +461,37 @@ impl Connection {
             }
             put_param(out, param);
         }
-        Ok(())
+        self.enqueue(start, Some(statement))
     }
 
-    fn put_query(&mut self, sql: &str) {
-        const COM_QUERY: u8 = 0x03;
-        self.begin(COM_QUERY);
+    fn put_text(&mut self, command: u8, sql: &str) -> Result<(), SessionError> {
+        let start = self.begin(command);
         self.output.extend_from_slice(sql.as_bytes());
+        self.enqueue(start, None)
+    }
+
+    /// Sends what is queued and reads the first packet of the oldest answer; a refusal is an error.
+    async fn first_packet(&mut self) -> Result<Range<usize>, SessionError> {
+        self.enter()?;
+        self.send().await?;
+        let range = self.packet().await?;
+        match self.input[range.clone()].first() {
+            Some(0xff) => {
+                self.answered();
+                self.busy = false;
+                Err(packet::server_error(
+                    &self.input[range.start + 1..range.end],
+                ))
+            }
+            _ => Ok(range),
+        }
     }
 
     /// Streams a file that the server asked for. The server reads to the end even after an error of its own.
     async fn send_file(&mut self, rows: &mut dyn RowSource) -> Result<(), SessionError> {
         loop {
             self.output.clear();
+            self.sent = 0;
             self.output.extend_from_slice(&[0; 4]);
             let mut more = true;
             while more && self.output.len() < FILE_PACKET_BYTES {
@@ -378,6 +517,7 @@ impl Connection {
         self.output[..3].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
         self.output[3] = self.sequence;
         self.sequence = self.sequence.wrapping_add(1);
+        self.sent = self.output.len();
         self.transport.send(&self.output).await.map_err(lost)
     }
 }
@@ -386,56 +526,153 @@ fn lost(error: io::Error) -> SessionError {
     SessionError::Lost(error.to_string())
 }
 
+/// What an answer's last packet says.
+struct Status {
+    affected_rows: u64,
+    width: usize,
+    more: bool,
+}
+
+/// Header, affected rows, last inserted id, status 2, warnings 2.
+const OK_BYTES_MIN: usize = 7;
+
+impl Status {
+    /// Reads an OK packet behind its first byte.
+    fn of_ok(payload: &[u8]) -> Result<Status, SessionError> {
+        const MORE_RESULTS: u16 = 0x0008;
+        let mut reader = Reader::new(payload);
+        let affected_rows = reader.lenenc()?;
+        reader.lenenc()?;
+        let more = reader.u16()? & MORE_RESULTS != 0;
+        Ok(Status {
+            affected_rows,
+            width: 0,
+            more,
+        })
+    }
+}
+
+impl Protocol {
+    /// Reads the head of a result: the number of columns, and whether their description follows.
+    fn result_head(self, payload: &[u8]) -> Result<(usize, bool), SessionError> {
+        let mut reader = Reader::new(payload);
+        if self.optional_metadata {
+            let described = reader.u8()? != 0;
+            return Ok((reader.lenenc()? as usize, described));
+        }
+        let width = reader.lenenc()? as usize;
+        let described = !self.cached_metadata || reader.u8()? != 0;
+        Ok((width, described))
+    }
+
+    /// Reads the packet behind the last row, without its first byte: does another answer follow?
+    fn more_after_rows(self, payload: &[u8]) -> Result<bool, SessionError> {
+        if self.deprecate_eof {
+            return Ok(Status::of_ok(payload)?.more);
+        }
+        // The old form: warnings 2, status 2.
+        let status = payload
+            .get(2)
+            .ok_or_else(|| malformed("rows without an end"))?;
+        Ok(status & 0x08 != 0)
+    }
+}
+
 impl Session for Connection {
-    async fn execute(
-        &mut self,
-        statement: StatementId,
-        params: &[Param<'_>],
-    ) -> Result<Answer<'_>, SessionError> {
-        self.put_execute(statement, params)?;
-        self.send_command().await?;
-        self.answer(Encoding::Binary).await
+    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
+        self.put_execute(statement, params)
+    }
+
+    fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
+        const COM_QUERY: u8 = 0x03;
+        self.put_text(COM_QUERY, sql)
+    }
+
+    async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+        self.enter()?;
+        self.send().await?;
+        let status = self.read_answer().await;
+        let last = match &status {
+            Ok(status) => !status.more,
+            Err(SessionError::Server { .. }) => true,
+            Err(_) => false,
+        };
+        // After any other error the protocol is out of step, and the connection stays busy for ever.
+        self.busy = matches!(&status, Err(error) if error.code().is_none());
+        if last {
+            self.answered();
+        }
+        let status = status?;
+        Ok(Answer {
+            affected_rows: status.affected_rows,
+            width: status.width,
+            cells: &self.cells,
+            bytes: &self.input,
+            more: status.more,
+        })
+    }
+
+    async fn discard(&mut self) -> Result<(), SessionError> {
+        self.pending.truncate(self.in_flight);
+        self.output.truncate(self.sent);
+        while !self.pending.is_empty() {
+            match self.answer().await {
+                Ok(_) | Err(SessionError::Server { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn unanswered(&self) -> usize {
+        self.pending.len()
+    }
+
+    fn set_pipelined(&mut self, pipelined: bool) {
+        self.pipelined = pipelined;
     }
 
     async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
         const COM_STMT_PREPARE: u8 = 0x16;
-        self.begin(COM_STMT_PREPARE);
-        self.output.extend_from_slice(sql.as_bytes());
-        self.send_command().await?;
-        let range = self.packet().await?;
-        let payload = &self.input[range];
-        if payload.first() == Some(&0xff) {
-            self.busy = false;
-            return Err(packet::server_error(&payload[1..]));
-        }
-        let mut reader = Reader::new(payload);
+        self.nothing_unanswered()?;
+        self.put_text(COM_STMT_PREPARE, sql)?;
+        let range = self.first_packet().await?;
+        let mut reader = Reader::new(&self.input[range]);
         reader.take(1)?;
         let id = reader.u32()?;
-        let columns = reader.u16()?;
-        let params = reader.u16()?;
-        for count in [params, columns] {
-            let end = u16::from(count > 0 && !self.deprecate_eof);
-            for _ in 0..count + end {
-                self.packet().await?;
-            }
-        }
-        self.busy = false;
+        let width = usize::from(reader.u16()?);
+        let params = usize::from(reader.u16()?);
+        let statement = StatementId(self.prepared.len() as u32);
         self.prepared.push(Prepared {
             id,
-            params: usize::from(params),
+            params,
             bound: Vec::new(),
+            columns: Vec::new(),
         });
-        Ok(StatementId(self.prepared.len() as u32 - 1))
+        if params > 0 {
+            self.read_columns(params).await?;
+        }
+        if let Some(pending) = self.pending.front_mut() {
+            pending.statement = Some(statement);
+        }
+        if width > 0 {
+            self.read_columns(width).await?;
+        }
+        self.answered();
+        self.busy = false;
+        Ok(statement)
+    }
+
+    async fn all_prepared(&mut self) -> Result<(), SessionError> {
+        if self.protocol.optional_metadata {
+            self.query("SET SESSION resultset_metadata = NONE").await?;
+            self.metadata = Metadata::Omitted;
+        }
+        Ok(())
     }
 
     fn statements(&self) -> u64 {
         self.statements_sent
-    }
-
-    async fn query(&mut self, sql: &str) -> Result<Answer<'_>, SessionError> {
-        self.put_query(sql);
-        self.send_command().await?;
-        self.answer(Encoding::Text).await
     }
 
     async fn load_local(
@@ -443,22 +680,14 @@ impl Session for Connection {
         sql: &str,
         rows: &mut dyn RowSource,
     ) -> Result<u64, SessionError> {
-        self.put_query(sql);
-        self.send_command().await?;
-        let range = self.packet().await?;
-        match self.input[range.clone()].first() {
-            Some(0xfb) => {}
-            Some(0xff) => {
-                self.busy = false;
-                return Err(packet::server_error(
-                    &self.input[range.start + 1..range.end],
-                ));
-            }
-            _ => return Err(malformed("LOAD DATA LOCAL without a request for the file")),
+        self.nothing_unanswered()?;
+        self.queue_query(sql)?;
+        let range = self.first_packet().await?;
+        if self.input[range].first() != Some(&0xfb) {
+            return Err(malformed("LOAD DATA LOCAL without a request for the file"));
         }
         self.send_file(rows).await?;
-        self.answer(Encoding::Text)
-            .await
-            .map(|answer| answer.affected_rows)
+        self.busy = false;
+        self.answer().await.map(|answer| answer.affected_rows)
     }
 }

@@ -1,7 +1,7 @@
 //! Dialling and logging in.
 
 use crate::auth::{self, Method};
-use crate::connection::Connection;
+use crate::connection::{Connection, Protocol};
 use crate::options::{Address, ConnectOptions};
 use crate::packet::{Reader, malformed, put_lenenc_bytes};
 use crate::tls::TlsSetup;
@@ -137,16 +137,18 @@ impl Connector {
             .await
             .map_err(|e| self.classify(e))?;
         let greeting = Greeting::parse(&greeting).map_err(|e| self.classify(e))?;
-        let capabilities = greeting.capabilities & self.wanted();
+        let agreed = Agreed {
+            capabilities: greeting.capabilities & self.wanted(),
+            mariadb: greeting.mariadb_capabilities & capability::MARIADB_CACHE_METADATA,
+        };
         connection.set_server(&greeting.version, greeting.connection_id);
         if let Some(setup) = &self.tls {
-            self.start_tls(connection, &greeting, capabilities, setup)
-                .await?;
+            self.start_tls(connection, &greeting, agreed, setup).await?;
         }
         let login = self
-            .login_packet(&greeting, capabilities)
+            .login_packet(&greeting, agreed)
             .map_err(|e| self.classify(e))?;
-        connection.set_capabilities(capabilities);
+        connection.set_protocol(agreed.protocol());
         connection
             .send_packet(&login)
             .await
@@ -159,7 +161,7 @@ impl Connector {
         &self,
         connection: &mut Connection,
         greeting: &Greeting,
-        capabilities: u32,
+        agreed: Agreed,
         setup: &TlsSetup,
     ) -> Result<(), ConnectError> {
         let failed = |why: String| ConnectError::Tls {
@@ -173,7 +175,7 @@ impl Connector {
                     .to_owned(),
             ));
         }
-        let request = fixed_part(capabilities);
+        let request = agreed.fixed_part();
         connection
             .send_packet(&request)
             .await
@@ -202,18 +204,14 @@ impl Connector {
         wanted
     }
 
-    fn login_packet(
-        &self,
-        greeting: &Greeting,
-        capabilities: u32,
-    ) -> Result<Vec<u8>, SessionError> {
-        let mut out = fixed_part(capabilities);
+    fn login_packet(&self, greeting: &Greeting, agreed: Agreed) -> Result<Vec<u8>, SessionError> {
+        let mut out = agreed.fixed_part();
         let method = greeting.method.unwrap_or(Method::Native);
         let password = self.options.password.reveal().as_bytes();
         out.extend_from_slice(self.options.user.as_bytes());
         out.push(0);
         let response = respond(method, password, &greeting.scramble)?;
-        if capabilities & capability::LENENC_AUTH != 0 {
+        if agreed.capabilities & capability::LENENC_AUTH != 0 {
             put_lenenc_bytes(&mut out, &response);
         } else {
             out.push(response.len() as u8);
@@ -225,7 +223,7 @@ impl Connector {
         }
         out.extend_from_slice(method.name().as_bytes());
         out.push(0);
-        if capabilities & capability::CONNECT_ATTRIBUTES != 0 {
+        if agreed.capabilities & capability::CONNECT_ATTRIBUTES != 0 {
             let mut attributes = Vec::new();
             put_lenenc_bytes(&mut attributes, b"program_name");
             put_lenenc_bytes(&mut attributes, b"mydyno");
@@ -337,36 +335,67 @@ pub(crate) mod capability {
     pub(crate) const CONNECT_ATTRIBUTES: u32 = 1 << 20;
     pub(crate) const LENENC_AUTH: u32 = 1 << 21;
     pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
-    /// Long password, found rows, long flag, local files, protocol 4.1, transactions, secure connection, login plugins.
-    pub(crate) const BASE: u32 = 1
+    /// MySQL 8.0: a session may ask for results without description of their columns.
+    pub(crate) const OPTIONAL_METADATA: u32 = 1 << 25;
+    /// Not set by MariaDB, which then has capabilities of its own.
+    pub(crate) const MYSQL: u32 = 1;
+    /// Of MariaDB's own: columns are described again only when they change.
+    pub(crate) const MARIADB_CACHE_METADATA: u32 = 1 << 4;
+    /// MySQL, found rows, long flag, local files, protocol 4.1, transactions, secure connection, several results of text
+    /// and of prepared statements, login plugins.
+    pub(crate) const BASE: u32 = MYSQL
         | 1 << 1
         | 1 << 2
         | 1 << 7
         | 1 << 9
         | 1 << 13
         | 1 << 15
+        | 1 << 17
+        | 1 << 18
         | 1 << 19
         | CONNECT_ATTRIBUTES
         | LENENC_AUTH
-        | DEPRECATE_EOF;
+        | DEPRECATE_EOF
+        | OPTIONAL_METADATA;
 }
 
 /// latin1: the character set of the schema, so that neither side converts.
 const CHARSET_LATIN1: u8 = 8;
 
-fn fixed_part(capabilities: u32) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    out.extend_from_slice(&capabilities.to_le_bytes());
-    out.extend_from_slice(&(1u32 << 30).to_le_bytes());
-    out.push(CHARSET_LATIN1);
-    out.extend_from_slice(&[0; 23]);
-    out
+/// Capabilities that both sides have.
+#[derive(Clone, Copy)]
+struct Agreed {
+    capabilities: u32,
+    /// MariaDB's own.
+    mariadb: u32,
+}
+
+impl Agreed {
+    fn protocol(self) -> Protocol {
+        Protocol {
+            deprecate_eof: self.capabilities & capability::DEPRECATE_EOF != 0,
+            optional_metadata: self.capabilities & capability::OPTIONAL_METADATA != 0,
+            cached_metadata: self.mariadb & capability::MARIADB_CACHE_METADATA != 0,
+        }
+    }
+
+    /// The part that a login has in common with a request for TLS.
+    fn fixed_part(self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(&self.capabilities.to_le_bytes());
+        out.extend_from_slice(&(1u32 << 30).to_le_bytes());
+        out.push(CHARSET_LATIN1);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&self.mariadb.to_le_bytes());
+        out
+    }
 }
 
 struct Greeting {
     version: String,
     connection_id: u32,
     capabilities: u32,
+    mariadb_capabilities: u32,
     scramble: Vec<u8>,
     method: Option<Method>,
 }
@@ -385,7 +414,11 @@ impl Greeting {
         reader.take(3)?;
         let capabilities = low | u32::from(reader.u16()?) << 16;
         let scramble_len = usize::from(reader.u8()?);
-        reader.take(10)?;
+        reader.take(6)?;
+        let mariadb_capabilities = match capabilities & capability::MYSQL {
+            0 => reader.u32()?,
+            _ => reader.u32().map(|_| 0)?,
+        };
         let second = reader.take(scramble_len.saturating_sub(8).max(13))?;
         scramble.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         let method = reader.zero_terminated().unwrap_or_default();
@@ -394,6 +427,7 @@ impl Greeting {
             version,
             connection_id,
             capabilities,
+            mariadb_capabilities,
             scramble,
             method,
         })

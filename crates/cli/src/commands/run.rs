@@ -80,6 +80,8 @@ fn measure_in(
     console: &mut Console,
 ) -> Result<Measured, Failure> {
     let spec = RunSpec {
+        workload: arguments.workload,
+        style: arguments.style,
         connections: arguments.connections,
         warmup: arguments.warmup,
         window: arguments.window,

@@ -63,6 +63,39 @@ impl fmt::Display for Failure {
     }
 }
 
+/// How the statements of a transaction travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// One prepared statement per round trip, as applications do.
+    Statements,
+    /// The same statements; those whose inputs are known travel together.
+    Pipelined,
+    /// As few statements as clause 2 needs, each on a set of rows; they travel together too.
+    Batched,
+    /// A stored procedure for each transaction.
+    Procedures,
+}
+
+impl Style {
+    pub const ALL: [Style; 4] = [
+        Style::Statements,
+        Style::Pipelined,
+        Style::Batched,
+        Style::Procedures,
+    ];
+
+    /// The name on the command line and in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Style::Statements => "statements",
+            Style::Pipelined => "pipelined",
+            Style::Batched => "batched",
+            Style::Procedures => "procedures",
+        }
+    }
+}
+
 /// A session that is ready for transactions.
 pub struct Terminal<S> {
     session: S,
@@ -76,7 +109,7 @@ impl<S: Session> Terminal<S> {
     ///
     /// # Errors
     /// Where the server refuses a statement; a missing table is error 1146.
-    pub async fn open(mut session: S) -> Result<Terminal<S>, SessionError> {
+    pub async fn open(mut session: S, style: Style) -> Result<Terminal<S>, SessionError> {
         session
             .query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             .await?;
@@ -85,6 +118,8 @@ impl<S: Session> Terminal<S> {
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
         session.query(set).await?;
         let statements = Statements::prepare(&mut session).await?;
+        session.all_prepared().await?;
+        session.set_pipelined(style != Style::Statements);
         Ok(Terminal {
             session,
             statements,
@@ -177,6 +212,7 @@ mod tests {
                 width: 1,
                 cells: &cells,
                 bytes: &[],
+                more: false,
             };
             assert_eq!(
                 middle_row(&answer).unwrap().int(0).unwrap(),
@@ -189,6 +225,7 @@ mod tests {
             width: 1,
             cells: &[],
             bytes: &[],
+            more: false,
         };
         assert!(middle_row(&none).is_err());
     }
