@@ -1,0 +1,49 @@
+//! What a measurement is asked to be.
+
+use base::Warehouses;
+use std::time::Duration;
+use tpcc::transactions::Style;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    pub workload: Workload,
+    pub style: Style,
+    pub connections: u32,
+    pub warmup: Duration,
+    pub window: Duration,
+    pub interval: Duration,
+    pub seed: u64,
+    /// Warehouses to use; all that the database has where none are named.
+    pub warehouses: Option<Warehouses>,
+    pub home: bool,
+    /// Run the eighteen checks after the run.
+    pub checks: bool,
+    /// What else names this cell: server variables that were set.
+    pub settings: Vec<(String, String)>,
+}
+
+/// What is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Transactions of clause 2 without keying and think time.
+    Tpcc,
+    /// Terminals with keying and think times, as clause 5 has them.
+    TpccSpec,
+    /// The statement sequence of tpcc-mysql.
+    TpccMysql,
+}
+
+impl Workload {
+    pub const ALL: [Workload; 3] = [Workload::Tpcc, Workload::TpccSpec, Workload::TpccMysql];
+
+    /// The name on the command line and in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Workload::Tpcc => "tpcc",
+            Workload::TpccSpec => "tpcc-spec",
+            Workload::TpccMysql => "tpcc-mysql",
+        }
+    }
+}
