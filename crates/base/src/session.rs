@@ -293,8 +293,8 @@ pub trait Session {
     /// Commands queued whose answers were not read yet.
     fn unanswered(&self) -> usize;
 
-    /// Pipelined: everything that is queued is sent together, without waiting for answers in between. Else, as from the
-    /// beginning: a command is sent when the answer to the one before it has been read.
+    /// Pipelined: all that is queued is sent together when an answer is asked for and none is under way. Else, as from
+    /// the beginning: a command is sent when the answer to the one before it has been read.
     fn set_pipelined(&mut self, pipelined: bool);
 
     /// Runs a prepared statement and reads its whole answer.

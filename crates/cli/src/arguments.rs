@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use lab::Workload;
 use std::path::PathBuf;
 use std::time::Duration;
-use tpcc::transactions::Style;
+use tpcc::Style;
 
 /// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
 #[derive(Parser)]

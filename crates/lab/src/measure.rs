@@ -115,7 +115,7 @@ impl Begun {
 
 async fn before(session: &mut Connection, spec: &RunSpec) -> Result<Begun, LabError> {
     let database = tpcc::database::inspect(session, spec.warehouses).await?;
-    preflight::check_server(session, spec.connections).await?;
+    preflight::check_server(session, spec.connections, spec.style).await?;
     let variables = preflight::variables(session).await?;
     let next_order_sum = sum(session).await?;
     Ok(Begun {

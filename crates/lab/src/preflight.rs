@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use base::{Session, SessionError};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tpcc::PREPARED_STATEMENTS;
+use tpcc::Style;
 use wire::Connection;
 
 /// Connections that mydyno needs beside the driving ones: variables, sums, checks.
@@ -24,6 +24,7 @@ async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u6
 pub(crate) async fn check_server(
     session: &mut Connection,
     connections: u32,
+    style: Style,
 ) -> Result<(), LabError> {
     let failed = |error| LabError::Session {
         doing: "reading the server's limits",
@@ -47,10 +48,11 @@ pub(crate) async fn check_server(
     let in_use = number(session, prepared, 1).await.map_err(failed)?;
     let sql = "SELECT @@global.max_prepared_stmt_count";
     let limit = number(session, sql, 0).await.map_err(failed)?;
-    let needed = in_use + u64::from(connections) * u64::from(PREPARED_STATEMENTS);
+    let each = style.prepared_statements();
+    let needed = in_use + u64::from(connections) * u64::from(each);
     if limit < needed {
         return Err(LabError::Unfit(format!(
-            "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {PREPARED_STATEMENTS} \
+            "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {each} \
              statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed}"
         )));
     }

@@ -2,7 +2,7 @@
 
 use base::Warehouses;
 use std::time::Duration;
-use tpcc::transactions::Style;
+use tpcc::Style;
 
 /// What to run.
 #[derive(Clone, Debug)]

@@ -21,4 +21,4 @@ pub use input::{Input, InputSource, Transaction};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
-pub use transactions::{Failure, Outcome, PREPARED_STATEMENTS, Terminal};
+pub use transactions::{Failure, Outcome, Style, Terminal};

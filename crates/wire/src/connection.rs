@@ -2,6 +2,7 @@
 
 use crate::answer::{self, Column};
 use crate::packet::{self, Reader, malformed, param_type, put_param};
+use crate::protocol::{Metadata, OK_BYTES_MIN, Protocol, Status};
 use crate::transport::Transport;
 use base::{Answer, Cell, Param, RowSource, Session, SessionError, StatementId, limits};
 use openssl::ssl::Ssl;
@@ -31,30 +32,6 @@ struct Pending {
     statement: Option<StatementId>,
     /// Where it ends in `output`.
     end: usize,
-}
-
-/// How often the server describes the columns of an answer's rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metadata {
-    /// With each answer: all that MySQL 5.7 can do.
-    #[default]
-    Always,
-    /// When it changes: MariaDB from 10.6 on.
-    Cached,
-    /// Never, once the statements are prepared: MySQL 8.0.
-    Omitted,
-}
-
-impl Metadata {
-    /// The word of the results file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Metadata::Always => "always",
-            Metadata::Cached => "cached",
-            Metadata::Omitted => "omitted",
-        }
-    }
 }
 
 /// Who answered.
@@ -90,16 +67,6 @@ pub struct Connection {
     busy: bool,
     prepared: Vec<Prepared>,
     cells: Vec<Cell>,
-}
-
-/// What was agreed on at login.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Protocol {
-    pub(crate) deprecate_eof: bool,
-    /// MySQL 8.0: a result says whether columns are described, and a session variable switches it off.
-    pub(crate) optional_metadata: bool,
-    /// MariaDB: a result says whether columns are described.
-    pub(crate) cached_metadata: bool,
 }
 
 impl Connection {
@@ -197,6 +164,7 @@ impl Connection {
             .extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
         self.output.push(self.sequence);
         self.output.extend_from_slice(payload);
+        self.sent = self.output.len();
         self.sequence = self.sequence.wrapping_add(1);
         self.transport.send(&self.output).await.map_err(lost)
     }
@@ -246,22 +214,23 @@ impl Connection {
     /// Sends what has to be sent before the next answer can come.
     #[inline]
     async fn send(&mut self) -> Result<(), SessionError> {
-        let count = match (self.pipelined, self.in_flight) {
-            (true, _) => self.pending.len(),
-            (false, 0) => 1,
-            (false, in_flight) => in_flight,
-        };
-        if count == self.in_flight {
+        if self.in_flight > 0 {
             return Ok(());
         }
-        let Some(last) = self.pending.get(count - 1) else {
+        let count = if self.pipelined {
+            self.pending.len()
+        } else {
+            1
+        };
+        let last = count.checked_sub(1).and_then(|last| self.pending.get(last));
+        let Some(last) = last else {
             return Err(SessionError::Unexpected(
                 "an answer was asked for, and no command queued".to_owned(),
             ));
         };
         let range = self.sent..last.end;
         self.sent = last.end;
-        self.statements_sent += (count - self.in_flight) as u64;
+        self.statements_sent += count as u64;
         self.in_flight = count;
         self.transport.send(&self.output[range]).await.map_err(lost)
     }
@@ -524,58 +493,6 @@ impl Connection {
 
 fn lost(error: io::Error) -> SessionError {
     SessionError::Lost(error.to_string())
-}
-
-/// What an answer's last packet says.
-struct Status {
-    affected_rows: u64,
-    width: usize,
-    more: bool,
-}
-
-/// Header, affected rows, last inserted id, status 2, warnings 2.
-const OK_BYTES_MIN: usize = 7;
-
-impl Status {
-    /// Reads an OK packet behind its first byte.
-    fn of_ok(payload: &[u8]) -> Result<Status, SessionError> {
-        const MORE_RESULTS: u16 = 0x0008;
-        let mut reader = Reader::new(payload);
-        let affected_rows = reader.lenenc()?;
-        reader.lenenc()?;
-        let more = reader.u16()? & MORE_RESULTS != 0;
-        Ok(Status {
-            affected_rows,
-            width: 0,
-            more,
-        })
-    }
-}
-
-impl Protocol {
-    /// Reads the head of a result: the number of columns, and whether their description follows.
-    fn result_head(self, payload: &[u8]) -> Result<(usize, bool), SessionError> {
-        let mut reader = Reader::new(payload);
-        if self.optional_metadata {
-            let described = reader.u8()? != 0;
-            return Ok((reader.lenenc()? as usize, described));
-        }
-        let width = reader.lenenc()? as usize;
-        let described = !self.cached_metadata || reader.u8()? != 0;
-        Ok((width, described))
-    }
-
-    /// Reads the packet behind the last row, without its first byte: does another answer follow?
-    fn more_after_rows(self, payload: &[u8]) -> Result<bool, SessionError> {
-        if self.deprecate_eof {
-            return Ok(Status::of_ok(payload)?.more);
-        }
-        // The old form: warnings 2, status 2.
-        let status = payload
-            .get(2)
-            .ok_or_else(|| malformed("rows without an end"))?;
-        Ok(status & 0x08 != 0)
-    }
 }
 
 impl Session for Connection {
