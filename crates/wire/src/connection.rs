@@ -12,6 +12,10 @@ use std::ops::Range;
 
 /// Payload of the largest packet; one of exactly this length would announce a continuation.
 const PACKET_MAX: usize = (1 << 24) - 2;
+/// An OK packet: header 4, packet type, affected rows, last inserted id, status 2, warnings 2.
+const ANSWER_BYTES_MIN: usize = 11;
+/// No answer has been seen.
+const ANSWER_BYTES_UNKNOWN: usize = usize::MAX;
 /// First size of the receive buffer, which grows to what answers need.
 const INPUT_BYTES: usize = 16 << 10;
 /// Rows of LOAD DATA LOCAL leave in packets of about this size. Above some 100 KiB nothing gets faster.
@@ -24,6 +28,8 @@ struct Prepared {
     bound: Vec<u8>,
     /// As the server described them last: it need not repeat them, see [`Metadata`].
     columns: Vec<Column>,
+    /// Bytes of the smallest answer so far.
+    answer_bytes_min: usize,
 }
 
 /// A command without a whole answer.
@@ -61,6 +67,8 @@ pub struct Connection {
     /// `input[parsed..filled]` is received and not yet looked at.
     parsed: usize,
     filled: usize,
+    /// Where in `input` the answer under way begins.
+    answer_start: usize,
     sequence: u8,
     statements_sent: u64,
     /// Bytes are on their way: true where a future was dropped meanwhile, after which the protocol is out of step.
@@ -84,6 +92,7 @@ impl Connection {
             input: vec![0; INPUT_BYTES],
             parsed: 0,
             filled: 0,
+            answer_start: 0,
             sequence: 0,
             statements_sent: 0,
             busy: false,
@@ -232,7 +241,23 @@ impl Connection {
         self.sent = last.end;
         self.statements_sent += count as u64;
         self.in_flight = count;
+        if self.pipelined {
+            self.transport.wait_for_bytes(self.answer_bytes_expected(0));
+        }
         self.transport.send(&self.output[range]).await.map_err(lost)
+    }
+
+    /// What the answers in flight, without the first few, will be at least.
+    fn answer_bytes_expected(&self, skipped: usize) -> usize {
+        let in_flight = self.pending.range(skipped.min(self.in_flight)..self.in_flight);
+        let bytes = in_flight.map(|pending| match pending.statement {
+            Some(statement) => match self.prepared[statement.0 as usize].answer_bytes_min {
+                ANSWER_BYTES_UNKNOWN => ANSWER_BYTES_MIN,
+                known => known,
+            },
+            None => ANSWER_BYTES_MIN,
+        });
+        bytes.sum()
     }
 
     /// From here on a dropped future leaves the connection useless; and `busy`.
@@ -291,6 +316,12 @@ impl Connection {
     }
 
     async fn receive(&mut self) -> Result<(), SessionError> {
+        if self.pipelined {
+            // Where some of the answer under way has come, any byte more of it counts.
+            let begun = self.filled > self.answer_start;
+            let expected = self.answer_bytes_expected(usize::from(begun)) + usize::from(begun);
+            self.transport.wait_for_bytes(expected);
+        }
         if self.filled == self.input.len() {
             if self.input.len() >= limits::ANSWER_BYTES_MAX {
                 return Err(SessionError::Unexpected(format!(
@@ -508,7 +539,13 @@ impl Session for Connection {
     async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
         self.enter()?;
         self.send().await?;
+        self.answer_start = self.parsed;
         let status = self.read_answer().await;
+        let bytes = self.parsed - self.answer_start;
+        if let (Ok(_), Some(statement)) = (&status, self.pending[0].statement) {
+            let known = &mut self.prepared[statement.0 as usize].answer_bytes_min;
+            *known = bytes.min(*known);
+        }
         let last = match &status {
             Ok(status) => !status.more,
             Err(SessionError::Server { .. }) => true,
@@ -565,6 +602,7 @@ impl Session for Connection {
             params,
             bound: Vec::new(),
             columns: Vec::new(),
+            answer_bytes_min: ANSWER_BYTES_UNKNOWN,
         });
         if params > 0 {
             self.read_columns(params).await?;
