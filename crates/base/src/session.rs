@@ -48,6 +48,8 @@ pub struct Answer<'a> {
     /// Rows that an INSERT, UPDATE or DELETE changed or found (sessions count found rows, so that an UPDATE which
     /// changes nothing still tells that its row exists; clause 2.3.6).
     pub affected_rows: u64,
+    /// The last id that an INSERT made or LAST_INSERT_ID(value) was given.
+    pub last_insert_id: u64,
     /// Columns of each row; 0 where the statement returns no rows.
     pub width: usize,
     /// `width` cells for each row, row after row.

@@ -249,7 +249,9 @@ impl Connection {
 
     /// What the answers in flight, without the first few, will be at least.
     fn answer_bytes_expected(&self, skipped: usize) -> usize {
-        let in_flight = self.pending.range(skipped.min(self.in_flight)..self.in_flight);
+        let in_flight = self
+            .pending
+            .range(skipped.min(self.in_flight)..self.in_flight);
         let bytes = in_flight.map(|pending| match pending.statement {
             Some(statement) => match self.prepared[statement.0 as usize].answer_bytes_min {
                 ANSWER_BYTES_UNKNOWN => ANSWER_BYTES_MIN,
@@ -364,6 +366,7 @@ impl Connection {
         let more = self.read_rows(width).await?;
         Ok(Status {
             affected_rows: 0,
+            last_insert_id: 0,
             width,
             more,
         })
@@ -559,6 +562,7 @@ impl Session for Connection {
         let status = status?;
         Ok(Answer {
             affected_rows: status.affected_rows,
+            last_insert_id: status.last_insert_id,
             width: status.width,
             cells: &self.cells,
             bytes: &self.input,

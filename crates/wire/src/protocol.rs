@@ -40,6 +40,7 @@ pub(crate) struct Protocol {
 /// What an answer's last packet says.
 pub(crate) struct Status {
     pub(crate) affected_rows: u64,
+    pub(crate) last_insert_id: u64,
     /// Columns of its rows.
     pub(crate) width: usize,
     /// Another answer follows.
@@ -55,10 +56,11 @@ impl Status {
         const MORE_RESULTS: u16 = 0x0008;
         let mut reader = Reader::new(payload);
         let affected_rows = reader.lenenc()?;
-        reader.lenenc()?;
+        let last_insert_id = reader.lenenc()?;
         let more = reader.u16()? & MORE_RESULTS != 0;
         Ok(Status {
             affected_rows,
+            last_insert_id,
             width: 0,
             more,
         })

@@ -13,10 +13,12 @@
 //! write is relative, so that REPEATABLE READ gives the isolation of clause 3.4. Sessions run with autocommit off.
 
 mod rules;
+mod sets;
 mod single;
 
 use crate::input::Input;
 use base::{Session, SessionError};
+use sets::Sets;
 use single::Single;
 use std::fmt;
 
@@ -99,7 +101,10 @@ impl Style {
     /// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
     #[must_use]
     pub fn prepared_statements(self) -> u32 {
-        Single::PREPARED
+        match self {
+            Style::Batched => Sets::PREPARED,
+            _ => Single::PREPARED,
+        }
     }
 }
 
@@ -112,6 +117,7 @@ pub struct Terminal<S> {
 /// The prepared statements of a style, and how they make transactions.
 enum Profile {
     Single(Single),
+    Sets(Sets),
 }
 
 impl<S: Session> Terminal<S> {
@@ -127,7 +133,10 @@ impl<S: Session> Terminal<S> {
         let set =
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
         session.query(set).await?;
-        let profile = Profile::Single(Single::prepare(&mut session).await?);
+        let profile = match style {
+            Style::Batched => Profile::Sets(Sets::prepare(&mut session).await?),
+            _ => Profile::Single(Single::prepare(&mut session).await?),
+        };
         session.all_prepared().await?;
         session.set_pipelined(style != Style::Statements);
         Ok(Terminal { session, profile })
@@ -152,6 +161,7 @@ impl<S: Session> Terminal<S> {
         let session = &mut self.session;
         let result = match &mut self.profile {
             Profile::Single(single) => single.run(session, input).await,
+            Profile::Sets(sets) => sets.run(session, input).await,
         };
         match result {
             Err(

@@ -105,6 +105,7 @@ mod tests {
             let cells: Vec<Cell> = (1..=rows).map(Cell::Int).collect();
             let answer = Answer {
                 affected_rows: 0,
+                last_insert_id: 0,
                 width: 1,
                 cells: &cells,
                 bytes: &[],
@@ -118,6 +119,7 @@ mod tests {
         }
         let none = Answer {
             affected_rows: 0,
+            last_insert_id: 0,
             width: 1,
             cells: &[],
             bytes: &[],
