@@ -15,7 +15,7 @@ use drive::{
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
-use tpcc::{Database, RunConstants, Transaction};
+use tpcc::{Database, RunConstants, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
@@ -116,6 +116,11 @@ impl Begun {
 async fn before(session: &mut Connection, spec: &RunSpec) -> Result<Begun, LabError> {
     let database = tpcc::database::inspect(session, spec.warehouses).await?;
     preflight::check_server(session, spec.connections, spec.style).await?;
+    if spec.style == Style::Procedures {
+        tpcc::transactions::procedures::install(session)
+            .await
+            .map_err(|error| LabError::Unfit(error.to_string()))?;
+    }
     let variables = preflight::variables(session).await?;
     let next_order_sum = sum(session).await?;
     Ok(Begun {

@@ -12,12 +12,14 @@
 //! Every row that must exist is checked to exist (clause 2.3.6), every read that a write depends on is locked or the
 //! write is relative, so that REPEATABLE READ gives the isolation of clause 3.4. Sessions run with autocommit off.
 
+pub mod procedures;
 mod rules;
 mod sets;
 mod single;
 
 use crate::input::Input;
 use base::{Session, SessionError};
+use procedures::Procedures;
 use sets::Sets;
 use single::Single;
 use std::fmt;
@@ -102,8 +104,9 @@ impl Style {
     #[must_use]
     pub fn prepared_statements(self) -> u32 {
         match self {
+            Style::Statements | Style::Pipelined => Single::PREPARED,
             Style::Batched => Sets::PREPARED,
-            _ => Single::PREPARED,
+            Style::Procedures => Procedures::PREPARED,
         }
     }
 }
@@ -118,6 +121,7 @@ pub struct Terminal<S> {
 enum Profile {
     Single(Single),
     Sets(Sets),
+    Procedures(Procedures),
 }
 
 impl<S: Session> Terminal<S> {
@@ -134,11 +138,17 @@ impl<S: Session> Terminal<S> {
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
         session.query(set).await?;
         let profile = match style {
+            Style::Statements | Style::Pipelined => {
+                Profile::Single(Single::prepare(&mut session).await?)
+            }
             Style::Batched => Profile::Sets(Sets::prepare(&mut session).await?),
-            _ => Profile::Single(Single::prepare(&mut session).await?),
+            Style::Procedures => Profile::Procedures(Procedures::prepare(&mut session).await?),
         };
-        session.all_prepared().await?;
-        session.set_pipelined(style != Style::Statements);
+        // What a CALL will return is not known when it is prepared.
+        if style != Style::Procedures {
+            session.all_prepared().await?;
+        }
+        session.set_pipelined(matches!(style, Style::Pipelined | Style::Batched));
         Ok(Terminal { session, profile })
     }
 
@@ -162,6 +172,7 @@ impl<S: Session> Terminal<S> {
         let result = match &mut self.profile {
             Profile::Single(single) => single.run(session, input).await,
             Profile::Sets(sets) => sets.run(session, input).await,
+            Profile::Procedures(procedures) => procedures.run(session, input).await,
         };
         match result {
             Err(
@@ -182,10 +193,12 @@ impl<S: Session> Terminal<S> {
 async fn commit<S: Session>(session: &mut S) -> Result<(), Failure> {
     match session.query("COMMIT").await {
         Ok(_) => Ok(()),
-        // A kill or shutdown may have hit between the commit and its answer.
-        Err(error) if matches!(error.code(), None | Some(1053 | 1317 | 1927)) => {
-            Err(Failure::InDoubt(error))
-        }
+        Err(error) if leaves_commit_open(&error) => Err(Failure::InDoubt(error)),
         Err(error) => Err(Failure::Statement(error)),
     }
+}
+
+/// May the transaction have been committed? A kill or shutdown may have hit between the commit and its answer.
+fn leaves_commit_open(error: &SessionError) -> bool {
+    matches!(error.code(), None | Some(1053 | 1317 | 1927))
 }
