@@ -305,7 +305,7 @@ impl Measurement<'_> {
     }
 
     fn control(&self) -> Control {
-        if let Some(reason) = self.subject.ended() {
+        if let Some(reason) = self.subject.ended_for_good() {
             return Control::Abort(Abort {
                 cause: AbortCause::ServerGone,
                 reason,
@@ -331,7 +331,10 @@ impl Measurement<'_> {
 
     fn aborted(&self, abort: &Abort) -> Result<Exit, LabError> {
         match abort.cause {
-            AbortCause::ServerGone => self.fail(Exit::ServerFailed, "server_died", &abort.reason),
+            AbortCause::ServerGone => {
+                let reason = self.subject.ended().unwrap_or(abort.reason.clone());
+                self.fail(Exit::ServerFailed, "server_died", &reason)
+            }
             AbortCause::Useless => self.fail(Exit::Failed, "transactions_fail", &abort.reason),
         }
     }

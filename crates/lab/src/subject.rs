@@ -78,6 +78,15 @@ impl Subject {
         Ok(Connector::new(self.connect.clone())?)
     }
 
+    /// How a server that nobody will start again ended, where it did. A named one may come back.
+    #[must_use]
+    pub fn ended_for_good(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Private(_) => self.ended(),
+            _ => None,
+        }
+    }
+
     /// How the server ended, where it did and can be looked at.
     #[must_use]
     pub fn ended(&self) -> Option<String> {

@@ -47,9 +47,6 @@ pub(crate) struct Status {
     pub(crate) more: bool,
 }
 
-/// Header, affected rows, last inserted id, status 2, warnings 2.
-pub(crate) const OK_BYTES_MIN: usize = 7;
-
 impl Status {
     /// Reads an OK packet behind its first byte.
     pub(crate) fn of_ok(payload: &[u8]) -> Result<Status, SessionError> {
@@ -71,12 +68,10 @@ impl Protocol {
     /// Reads the head of a result: the number of columns, and whether their description follows.
     pub(crate) fn result_head(self, payload: &[u8]) -> Result<(usize, bool), SessionError> {
         let mut reader = Reader::new(payload);
-        if self.optional_metadata {
-            let described = reader.u8()? != 0;
-            return Ok((reader.lenenc()? as usize, described));
-        }
         let width = reader.lenenc()? as usize;
-        let described = !self.cached_metadata || reader.u8()? != 0;
+        // MySQL's manual has these two in the other order; the server has not.
+        let says_so = self.optional_metadata || self.cached_metadata;
+        let described = !says_so || reader.u8()? != 0;
         Ok((width, described))
     }
 
