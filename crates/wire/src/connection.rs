@@ -197,6 +197,7 @@ impl Connection {
             .extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
         self.output.push(self.sequence);
         self.output.extend_from_slice(payload);
+        self.sent = self.output.len();
         self.sequence = self.sequence.wrapping_add(1);
         self.transport.send(&self.output).await.map_err(lost)
     }
