@@ -46,7 +46,8 @@ pub fn drive(share: Vec<Lane>, meter: &mut Meter) -> Result<()> {
 
 struct State {
     lanes: Vec<Lane>,
-    /// Receives that the kernel has.
+    /// Receives that the kernel has. Each ends with one completion: its own, or that of its send, which failed and took
+    /// it along without a word.
     receiving: u32,
 }
 
@@ -59,24 +60,39 @@ impl State {
         loop {
             wait(ring)?;
             completed.extend(ring.completion().map(|entry| key_and_result(&entry)));
+            // Whatever comes of it: `drain` waits for the rest.
+            self.receiving -= completed.len() as u32;
             for (key, result) in completed.drain(..) {
-                if key & SEND != 0 {
-                    bail!("sending failed: {}", io::Error::from_raw_os_error(-result));
-                }
-                self.receiving -= 1;
-                let bytes = usize::try_from(result)
-                    .map_err(|_| anyhow!(io::Error::from_raw_os_error(-result)))
-                    .context("receiving failed")?;
-                let index = key as usize;
-                if !self.lanes[index].received(bytes)? {
-                    self.push_receive(ring, index)?;
-                } else if meter.answered(self.lanes[index].in_flight()) {
-                    self.push_batch(ring, index)?;
-                } else {
+                if !self.completed(ring, meter, key, result)? {
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Goes on with one connection; false where it is time to end.
+    fn completed(
+        &mut self,
+        ring: &mut IoUring,
+        meter: &mut Meter,
+        key: u64,
+        result: i32,
+    ) -> Result<bool> {
+        if key & SEND != 0 {
+            bail!("sending failed: {}", io::Error::from_raw_os_error(-result));
+        }
+        let bytes = usize::try_from(result)
+            .map_err(|_| anyhow!(io::Error::from_raw_os_error(-result)))
+            .context("receiving failed")?;
+        let index = key as usize;
+        if !self.lanes[index].received(bytes)? {
+            self.push_receive(ring, index)?;
+        } else if meter.answered(self.lanes[index].in_flight()) {
+            self.push_batch(ring, index)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     /// Queues the next batch and the receive of its answers.
@@ -112,10 +128,7 @@ impl State {
         }
         while self.receiving > 0 {
             wait(ring)?;
-            let ended = ring
-                .completion()
-                .filter(|entry| entry.user_data() & SEND == 0);
-            self.receiving -= ended.count().min(self.receiving as usize) as u32;
+            self.receiving -= ring.completion().count() as u32;
         }
         Ok(())
     }
