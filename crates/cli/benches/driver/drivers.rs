@@ -205,7 +205,12 @@ fn theirs(bed: &mut Bed, peer: &Peer, connections: u32, options: &Options) -> Re
     command.args(["-c", &line]);
     let (ended, whole) = watched(bed, command, &peer.districts)?;
     if !ended.status.success() {
-        return Ok(Err(ended.why()));
+        // A peer may repeat its command line.
+        let why = match bed.login.password.reveal() {
+            "" => ended.why(),
+            password => ended.why().replace(password, "***"),
+        };
+        return Ok(Err(why));
     }
     if whole.statements < 1.0 {
         return Ok(Err("it sent no statement to this server".to_owned()));

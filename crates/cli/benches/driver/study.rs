@@ -13,7 +13,7 @@ use wire::ConnectOptions;
 
 const SPAN: Span = Span {
     warmup: Duration::from_millis(150),
-    window: Duration::from_millis(500),
+    window: Duration::from_millis(400),
 };
 const CONNECTIONS: [u32; 3] = [1, 8, 32];
 const IN_FLIGHT: [u32; 2] = [1, 10];
