@@ -46,7 +46,8 @@ fn latency_histogram() -> Box<Histogram<u64>> {
 }
 
 impl TransactionStats {
-    fn record_latency(&mut self, latency_ns: u64) {
+    /// Counts the response time of what ended well; the counts themselves are the caller's.
+    pub fn record_latency(&mut self, latency_ns: u64) {
         self.latency_sum_ns += latency_ns;
         self.latency_max_ns = self.latency_max_ns.max(latency_ns);
         let latency = self.latency.get_or_insert_with(latency_histogram);
