@@ -42,6 +42,17 @@ pub enum Failure {
     MissingRow(&'static str),
 }
 
+impl Failure {
+    /// What an error of COMMIT means.
+    pub(crate) fn of_commit(error: SessionError) -> Failure {
+        match error.code() {
+            // A kill or shutdown may have hit between the commit and its answer.
+            None | Some(1053 | 1317 | 1927) => Failure::InDoubt(error),
+            Some(_) => Failure::Statement(error),
+        }
+    }
+}
+
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Failure {
         Failure::Statement(error)
@@ -166,22 +177,18 @@ impl<S: Session> Terminal<S> {
     async fn commit(&mut self) -> Result<(), Failure> {
         match self.session.query("COMMIT").await {
             Ok(_) => Ok(()),
-            // A kill or shutdown may have hit between the commit and its answer.
-            Err(error) if matches!(error.code(), None | Some(1053 | 1317 | 1927)) => {
-                Err(Failure::InDoubt(error))
-            }
-            Err(error) => Err(Failure::Statement(error)),
+            Err(error) => Err(Failure::of_commit(error)),
         }
     }
 }
 
 /// The first row of an answer that must have one.
-fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
+pub(crate) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
     answer.row(0).ok_or(Failure::MissingRow(what))
 }
 
 /// A change that must have found its one row.
-fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
+pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
     if answer.affected_rows == 1 {
         Ok(())
     } else {
@@ -190,7 +197,7 @@ fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
 }
 
 /// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses 2.5.2.2, 2.6.2.2).
-fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
+pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
     let middle = answer.len().div_ceil(2);
     middle
         .checked_sub(1)
