@@ -12,11 +12,15 @@ mod load_plan;
 mod load_state;
 mod recorder;
 mod run;
+mod schemas;
 mod terminal_client;
+mod tpcc_mysql_client;
 mod worker;
 
 pub use client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
 pub use recorder::{FailedTries, Interval, Phase, TransactionStats};
 pub use run::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, run};
+pub use schemas::Schemas;
 pub use terminal_client::{TpccOptions, TpccWorkload};
+pub use tpcc_mysql_client::{TpccMysqlOptions, TpccMysqlWorkload};

@@ -1,6 +1,7 @@
 //! TPC-C terminals as clients of the engine.
 
 use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
+use crate::schemas::Schemas;
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
 use tpcc::transactions::{Failure, Outcome, Style, Terminal};
@@ -20,20 +21,20 @@ pub struct TpccOptions {
 
 /// Transactions of clause 2 over any kind of session.
 pub struct TpccWorkload<C> {
-    connect: C,
+    schemas: Schemas<C>,
     options: TpccOptions,
 }
 
 /// The random stream of inputs; pauses have another.
-const INPUTS: u64 = 1;
+pub(crate) const INPUTS: u64 = 1;
 /// ER_CHECKREAD: MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
 const ER_CHECKREAD: u16 = 1020;
 
 impl<C: Connect + Sync> TpccWorkload<C> {
-    /// Terminals on the database that `connect` reaches.
+    /// Terminals on the databases that `schemas` reach.
     #[must_use]
-    pub fn new(connect: C, options: TpccOptions) -> TpccWorkload<C> {
-        TpccWorkload { connect, options }
+    pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
+        TpccWorkload { schemas, options }
     }
 }
 
@@ -41,14 +42,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
     type Client = TerminalClient<C>;
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
-        let session = self.connect.connect().await.map_err(|error| Failed {
-            kind: match C::may_pass(&error) {
-                true => FailureKind::Lost { in_doubt: false },
-                false => FailureKind::Fatal,
-            },
-            code: "connect".into(),
-            message: error.to_string(),
-        })?;
+        let session = self.schemas.connect(which.connection).await?;
         let options = &self.options;
         let terminal = Terminal::open(session, options.style)
             .await
@@ -59,7 +53,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         );
         let home = options
             .home
-            .then(|| which.connection % options.warehouses.0 + 1);
+            .then(|| self.schemas.place(which.connection) % options.warehouses.0 + 1);
         Ok(TerminalClient {
             terminal,
             inputs: InputSource::new(random, options.constants, options.warehouses, home),
@@ -88,10 +82,7 @@ impl<C: Connect> Client for TerminalClient<C> {
         match self.terminal.run(input).await {
             Ok(outcome) => {
                 self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
-                }
+                attempt_of(outcome)
             }
             Err(failure) => Attempt::Failed(classify(&failure)),
         }
@@ -112,7 +103,14 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 }
 
-fn classify(failure: &Failure) -> Failed {
+pub(crate) fn attempt_of(outcome: Outcome) -> Attempt {
+    match outcome {
+        Outcome::RolledBack => Attempt::RolledBack,
+        Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+    }
+}
+
+pub(crate) fn classify(failure: &Failure) -> Failed {
     match failure {
         Failure::Statement(error) => failed_by(error),
         Failure::InDoubt(_) => Failed {
@@ -128,7 +126,7 @@ fn classify(failure: &Failure) -> Failed {
     }
 }
 
-fn failed_by(error: &SessionError) -> Failed {
+pub(crate) fn failed_by(error: &SessionError) -> Failed {
     let lost = FailureKind::Lost { in_doubt: false };
     let (kind, code) = match error {
         SessionError::Server { .. } if error.is_deadlock() => (FailureKind::Deadlock, None),

@@ -12,14 +12,16 @@ mod preflight;
 mod private;
 mod progress;
 mod records;
+mod schemas;
 mod spec;
 mod subject;
 
-pub use check::check_subject;
+pub use check::{Checked, check_subject};
 pub use demo::{DemoReport, DemoSpec, demo};
+pub use drive::{Interval, Phase};
 pub use error::LabError;
 pub use measure::{Measured, Place, measure};
-pub use populate::{LoadSpec, populate, reach, record_load};
+pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
 pub use spec::{RunSpec, Workload};

@@ -33,6 +33,7 @@ pub struct Summary {
     pub home: bool,
     pub foreign_keys: bool,
     pub seed: u64,
+    pub schemas: u32,
     pub warmup_s: f64,
     pub window_s: Option<f64>,
     /// New orders per minute in the window, deliberate rollbacks included (clause 5.4.2); exact.
@@ -187,6 +188,7 @@ impl Results {
             home: what.home,
             foreign_keys: what.foreign_keys,
             seed: what.seed,
+            schemas: what.schemas,
             warmup_s: seconds(what.warmup_ns),
             window_s: rates.window_s,
             nopm: rates.nopm,

@@ -183,6 +183,8 @@ pub struct NewCell {
     pub window_ns: u64,
     pub interval_ns: u64,
     pub seed: u64,
+    /// That connections are spread over, each with so many warehouses; 1 without `--schemas`.
+    pub schemas: u32,
     /// What else tells this cell from its neighbours: preset, device, `innodb_io_capacity`, ...
     pub settings: Vec<(String, String)>,
 }

@@ -433,9 +433,9 @@ fn insert_cell(
 ) -> rusqlite::Result<CellId> {
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
-         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed) VALUES (:lab, :ordinal, \
+         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
-         :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed)",
+         :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -454,6 +454,7 @@ fn insert_cell(
             ":window_ns": cell.window_ns,
             ":interval_ns": cell.interval_ns,
             ":seed": cell.seed.cast_signed(),
+            ":schemas": cell.schemas,
         },
     )?;
     let id = transaction.last_insert_rowid();
@@ -502,7 +503,7 @@ fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<L
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 11] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 12] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -522,6 +523,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
                 ),
             ),
             ("seed", cell.seed.to_string()),
+            ("number of schemas", cell.schemas.to_string()),
             ("settings", format!("{settings:?}")),
         ]
     };

@@ -12,6 +12,7 @@ pub mod population;
 pub mod probe;
 pub mod random;
 pub mod schema;
+pub mod tpcc_mysql;
 pub mod transactions;
 
 pub use checks::{CHECKS, Check, CheckResult, run_checks};

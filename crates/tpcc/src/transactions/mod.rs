@@ -19,6 +19,8 @@ mod single;
 
 use crate::input::Input;
 use base::{Session, SessionError};
+pub(crate) use rules::{middle_row, one_row, only_row};
+
 use procedures::Procedures;
 use sets::Sets;
 use single::Single;
@@ -45,6 +47,17 @@ pub enum Failure {
     InDoubt(SessionError),
     /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled back.
     MissingRow(&'static str),
+}
+
+impl Failure {
+    /// What an error of COMMIT means.
+    pub(crate) fn of_commit(error: SessionError) -> Failure {
+        match error.code() {
+            // A kill or shutdown may have hit between the commit and its answer.
+            None | Some(1053 | 1317 | 1927) => Failure::InDoubt(error),
+            Some(_) => Failure::Statement(error),
+        }
+    }
 }
 
 impl From<SessionError> for Failure {
@@ -193,12 +206,6 @@ impl<S: Session> Terminal<S> {
 async fn commit<S: Session>(session: &mut S) -> Result<(), Failure> {
     match session.query("COMMIT").await {
         Ok(_) => Ok(()),
-        Err(error) if leaves_commit_open(&error) => Err(Failure::InDoubt(error)),
-        Err(error) => Err(Failure::Statement(error)),
+        Err(error) => Err(Failure::of_commit(error)),
     }
-}
-
-/// May the transaction have been committed? A kill or shutdown may have hit between the commit and its answer.
-fn leaves_commit_open(error: &SessionError) -> bool {
-    matches!(error.code(), None | Some(1053 | 1317 | 1927))
 }

@@ -36,12 +36,12 @@ pub(super) fn contains_original(text: &[u8]) -> bool {
 }
 
 /// The first row of an answer that must have one.
-pub(super) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
+pub(crate) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
     answer.row(0).ok_or(Failure::MissingRow(what))
 }
 
 /// A change that must have found its one row.
-pub(super) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
+pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
     if answer.affected_rows == 1 {
         Ok(())
     } else {
@@ -50,7 +50,7 @@ pub(super) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Fai
 }
 
 /// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses 2.5.2.2, 2.6.2.2).
-pub(super) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
+pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
     let middle = answer.len().div_ceil(2);
     middle
         .checked_sub(1)

@@ -72,9 +72,7 @@ impl Procedures {
         };
         match called {
             // The procedure commits: a connection that is lost meanwhile leaves that open.
-            Err(Failure::Statement(error)) if super::leaves_commit_open(&error) => {
-                Err(Failure::InDoubt(error))
-            }
+            Err(Failure::Statement(error)) => Err(Failure::of_commit(error)),
             other => other,
         }
     }
