@@ -1,8 +1,9 @@
 //! TPC-C terminals as clients of the engine.
 
-use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
+use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
+use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
 use tpcc::transactions::{Failure, Outcome, Style, Terminal};
 use tpcc::{Input, InputCounters, InputSource, RunConstants, Transaction};
 
@@ -14,8 +15,19 @@ pub struct TpccOptions {
     pub constants: RunConstants,
     pub warehouses: Warehouses,
     pub seed: u64,
+    pub homes: Homes,
+}
+
+/// Which warehouses transactions are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Homes {
+    /// Any one, anew for each transaction.
+    None,
     /// Connections are bound to warehouses, in turn.
-    pub home: bool,
+    Connections,
+    /// Ten terminals in a row have one home warehouse and a district each (clauses 2.8.1.1, 4.2.2). Those of warehouses beyond
+    /// the last work on the rows of the first ones, as they all are there again.
+    Terminals,
 }
 
 /// Transactions of clause 2 over any kind of session.
@@ -38,9 +50,24 @@ impl<C: Connect + Sync> TpccWorkload<C> {
 }
 
 impl<C: Connect + Sync> Workload for TpccWorkload<C> {
+    type Operation = Input;
+    type Source = InputSource;
     type Client = TerminalClient<C>;
 
-    async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
+    fn source(&self, of: u32) -> InputSource {
+        let options = &self.options;
+        let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
+        let warehouse = |n: u32| n % options.warehouses.0 + 1;
+        let source = |home| InputSource::new(random, options.constants, options.warehouses, home);
+        match options.homes {
+            Homes::None => source(None),
+            Homes::Connections => source(Some(warehouse(of))),
+            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
+                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
+        }
+    }
+
+    async fn open(&self, _which: Opening) -> Result<TerminalClient<C>, Failed> {
         let session = self.connect.connect().await.map_err(|error| Failed {
             kind: match C::may_pass(&error) {
                 true => FailureKind::Lost { in_doubt: false },
@@ -49,21 +76,11 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
             code: "connect".into(),
             message: error.to_string(),
         })?;
-        let options = &self.options;
-        let terminal = Terminal::open(session, options.style)
+        let terminal = Terminal::open(session, self.options.style)
             .await
             .map_err(|error| failed_by(&error))?;
-        let random = Random::new(
-            options.seed,
-            &[INPUTS, u64::from(which.connection), u64::from(which.losses)],
-        );
-        let home = options
-            .home
-            .then(|| which.connection % options.warehouses.0 + 1);
         Ok(TerminalClient {
             terminal,
-            inputs: InputSource::new(random, options.constants, options.warehouses, home),
-            drawn: None,
             outcome: Outcome::Committed,
         })
     }
@@ -72,19 +89,26 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 /// One connection.
 pub struct TerminalClient<C: Connect> {
     terminal: Terminal<C::Session>,
-    inputs: InputSource,
-    drawn: Option<Input>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
 
-impl<C: Connect> Client for TerminalClient<C> {
-    fn draw(&mut self) -> Transaction {
-        self.drawn.insert(self.inputs.next_input()).transaction()
+impl Source for InputSource {
+    type Operation = Input;
+
+    fn deal(&mut self) -> Transaction {
+        InputSource::deal(self)
     }
 
-    async fn attempt(&mut self) -> Attempt {
-        let input = self.drawn.get_or_insert_with(|| self.inputs.next_input());
+    fn draw(&mut self, transaction: Transaction) -> Input {
+        self.input_of(transaction)
+    }
+}
+
+impl<C: Connect> Client for TerminalClient<C> {
+    type Operation = Input;
+
+    async fn attempt(&mut self, input: &Input) -> Attempt {
         match self.terminal.run(input).await {
             Ok(outcome) => {
                 self.outcome = outcome;
@@ -101,10 +125,8 @@ impl<C: Connect> Client for TerminalClient<C> {
         self.terminal.statements()
     }
 
-    fn count_inputs(&self, counters: &mut InputCounters) {
-        if let Some(input) = &self.drawn {
-            counters.add(input, self.outcome);
-        }
+    fn count_inputs(&self, input: &Input, counters: &mut InputCounters) {
+        counters.add(input, self.outcome);
     }
 
     async fn close(self) {

@@ -10,7 +10,8 @@ use crate::spec::RunSpec;
 use crate::subject::{Subject, with_session};
 use base::{Exit, Warehouses};
 use drive::{
-    Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, TpccOptions, TpccWorkload,
+    Abort, AbortCause, Control, Event, Homes, Pace, RunError, RunOptions, RunReport, TpccOptions,
+    TpccWorkload,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -255,7 +256,10 @@ impl Measurement<'_> {
                 constants,
                 warehouses: begun.warehouses,
                 seed: self.spec.seed,
-                home: self.spec.home,
+                homes: match self.spec.home {
+                    true => Homes::Connections,
+                    false => Homes::None,
+                },
             },
         );
         let options = RunOptions {
@@ -264,6 +268,7 @@ impl Measurement<'_> {
             warmup: self.spec.warmup,
             window: self.spec.window,
             interval: self.spec.interval,
+            pace: Pace::Closed,
             seed: self.spec.seed,
         };
         let mut last = Last::default();

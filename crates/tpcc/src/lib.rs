@@ -8,6 +8,7 @@ pub mod counters;
 pub mod database;
 pub mod faults;
 pub mod input;
+pub mod pacing;
 pub mod population;
 pub mod probe;
 pub mod random;
