@@ -14,6 +14,7 @@ pub mod probe;
 pub mod random;
 pub mod schema;
 pub mod transactions;
+pub mod verdicts;
 
 pub use checks::{CHECKS, Check, CheckResult, run_checks};
 pub use counters::{InputCounters, InputShare};
