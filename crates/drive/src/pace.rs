@@ -31,6 +31,19 @@ pub enum Spacing {
     Uniform,
 }
 
+impl Spacing {
+    pub const ALL: [Spacing; 2] = [Spacing::Poisson, Spacing::Uniform];
+
+    /// The name on the command line and in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Spacing::Poisson => "poisson",
+            Spacing::Uniform => "uniform",
+        }
+    }
+}
+
 /// Terminals and their times (clause 5.2.5), by [`tpcc::Transaction::index`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminals {

@@ -97,6 +97,18 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Of a run that only prepared another, which did not come: what concerns the whole run, and no window.
+    #[must_use]
+    pub fn without_window(self) -> RunReport {
+        RunReport {
+            window_ns: 0,
+            window: None,
+            statements: 0,
+            inputs: InputCounters::default(),
+            ..self
+        }
+    }
+
     /// Adds what an earlier run on the same database did to what concerns the whole run.
     pub fn include_earlier(&mut self, earlier: RunReport) {
         let mut totals = Totals {

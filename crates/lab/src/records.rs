@@ -27,16 +27,13 @@ pub(crate) fn result_of(report: &RunReport, next_order_sums: (i64, i64)) -> Repe
         district_next_o_id_sum_before: Some(next_order_sums.0),
         district_next_o_id_sum_after: Some(next_order_sums.1),
         reconnects: report.reconnects,
+        ..RepeatResult::default()
     }
 }
 
 /// One row for each transaction type.
 pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
-    let phase = match interval.phase {
-        Phase::Warmup => store::Phase::Warmup,
-        Phase::Window => store::Phase::Window,
-        Phase::Drain => store::Phase::Drain,
-    };
+    let phase = phase_of(interval.phase);
     Transaction::ALL
         .iter()
         .zip(&interval.transactions)
@@ -59,7 +56,16 @@ pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
         .collect()
 }
 
-fn histogram_of(times: &Times) -> Histogram<u64> {
+/// The store's word for a phase.
+pub(crate) fn phase_of(phase: Phase) -> store::Phase {
+    match phase {
+        Phase::Warmup => store::Phase::Warmup,
+        Phase::Window => store::Phase::Window,
+        Phase::Drain => store::Phase::Drain,
+    }
+}
+
+pub(crate) fn histogram_of(times: &Times) -> Histogram<u64> {
     let histogram = times.histogram.as_ref();
     histogram.map_or_else(empty_histogram, |histogram| histogram.as_ref().clone())
 }

@@ -7,7 +7,9 @@ use crate::failure::{Failure, Outcome};
 use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
-use lab::{Measured, Place, RunSpec, Subject, measure, reach, record_load};
+use lab::{
+    Measured, OpenLoop, Place, RunSpec, Spacing, Subject, Workload, measure, reach, record_load,
+};
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, NoteOn, Results};
 
@@ -16,11 +18,12 @@ const PRIVATE_WAREHOUSES: u32 = 10;
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
+    check_usage(arguments)?;
     let stop = stop_flag();
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new();
-    let warehouses = arguments.warehouses.unwrap_or(PRIVATE_WAREHOUSES);
+    let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
     let (subject, load) = match arguments.target.private(warehouses, arguments.seed, true) {
         Some(spec) => start_private(&home, &spec, &stop, &mut console)?,
         None => (arguments.target.external(&home, &mut console)?, None),
@@ -71,6 +74,34 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     Ok(measured.exit)
 }
 
+/// Arguments that contradict each other.
+fn check_usage(arguments: &RunArguments) -> Result<(), Failure> {
+    let terminals = arguments.workload == Workload::TpccSpec;
+    let inactive = arguments.inactive_warehouses;
+    let contradiction = if terminals && arguments.rate.is_some() {
+        "--rate sets the pace of a workload without terminals, and --workload tpcc-spec has its own: leave one out"
+            .to_owned()
+    } else if terminals && arguments.home {
+        "--home is for connections, and the terminals of --workload tpcc-spec have home warehouses anyway: leave it out"
+            .to_owned()
+    } else if inactive > 0 && !terminals {
+        "--inactive-warehouses is for terminals: add --workload tpcc-spec".to_owned()
+    } else if arguments.warehouses.is_some_and(|all| inactive >= all) {
+        format!(
+            "--inactive-warehouses {inactive} leaves none of the warehouses of -w with rows; name fewer"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Exit::Usage, contradiction))
+}
+
+/// Warehouses with rows, where a number is named.
+fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
+    let all = arguments.warehouses?;
+    Some(Warehouses(all - arguments.inactive_warehouses))
+}
+
 fn measure_in(
     results: &Results,
     lab: LabId,
@@ -83,11 +114,16 @@ fn measure_in(
         workload: arguments.workload,
         style: arguments.style,
         connections: arguments.connections,
+        rate: arguments.rate.map(|rate| OpenLoop {
+            rate,
+            spacing: arguments.arrivals.unwrap_or(Spacing::Poisson),
+        }),
+        inactive_warehouses: arguments.inactive_warehouses,
         warmup: arguments.warmup,
         window: arguments.window,
         interval: arguments.interval,
         seed: arguments.seed,
-        warehouses: arguments.warehouses.map(Warehouses),
+        warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
         settings: arguments.target.set.clone(),

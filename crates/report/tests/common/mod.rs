@@ -274,6 +274,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, committed: u64) {
         district_next_o_id_sum_before: Some(300_100),
         district_next_o_id_sum_after: Some(300_100 + committed.cast_signed()),
         reconnects: 0,
+        ..RepeatResult::default()
     };
     results.finish_repeat(id, &result).unwrap();
 }
