@@ -30,6 +30,21 @@ pub enum Homes {
     Terminals,
 }
 
+impl TpccOptions {
+    /// The inputs of a connection or terminal.
+    fn source(&self, of: u32) -> InputSource {
+        let random = Random::new(self.seed, &[INPUTS, u64::from(of)]);
+        let warehouse = |n: u32| n % self.warehouses.0 + 1;
+        let source = |home| InputSource::new(random, self.constants, self.warehouses, home);
+        match self.homes {
+            Homes::None => source(None),
+            Homes::Connections => source(Some(warehouse(of))),
+            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
+                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
+        }
+    }
+}
+
 /// Transactions of clause 2 over any kind of session.
 pub struct TpccWorkload<C> {
     connect: C,
@@ -55,16 +70,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
     type Client = TerminalClient<C>;
 
     fn source(&self, of: u32) -> InputSource {
-        let options = &self.options;
-        let random = Random::new(options.seed, &[INPUTS, u64::from(of)]);
-        let warehouse = |n: u32| n % options.warehouses.0 + 1;
-        let source = |home| InputSource::new(random, options.constants, options.warehouses, home);
-        match options.homes {
-            Homes::None => source(None),
-            Homes::Connections => source(Some(warehouse(of))),
-            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
-                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
-        }
+        self.options.source(of)
     }
 
     async fn open(&self, _which: Opening) -> Result<TerminalClient<C>, Failed> {
@@ -178,5 +184,43 @@ fn failed_by(error: &SessionError) -> Failed {
         kind,
         code,
         message: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (warehouse, district) of the Stock-Levels of a terminal.
+    fn place(options: &TpccOptions, terminal: u32) -> (u32, u32) {
+        let mut source = options.source(terminal);
+        let mut places: Vec<(u32, u32)> = (0..200)
+            .map(|_| match source.input_of(Transaction::StockLevel) {
+                Input::StockLevel(level) => (level.warehouse, level.district),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        places.dedup();
+        assert_eq!(places.len(), 1, "{places:?}");
+        places[0]
+    }
+
+    #[test]
+    fn terminals_have_a_warehouse_and_a_district_of_their_own() {
+        let options = TpccOptions {
+            style: Style::Statements,
+            constants: RunConstants::for_run(None, 1),
+            warehouses: Warehouses(2),
+            seed: 1,
+            homes: Homes::Terminals,
+        };
+        for terminal in 0..20 {
+            let expected = (terminal / 10 + 1, terminal % 10 + 1);
+            assert_eq!(place(&options, terminal), expected);
+        }
+        // Of warehouses without rows: those of the others, in turn.
+        assert_eq!(place(&options, 20), (1, 1));
+        assert_eq!(place(&options, 39), (2, 10));
+        assert_eq!(place(&options, 9_990), (2, 1));
     }
 }
