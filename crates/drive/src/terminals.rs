@@ -93,43 +93,73 @@ pub(crate) struct Terminal<'a, S: Source> {
     pub(crate) recorder: &'a RefCell<Recorder>,
 }
 
-/// What a terminal does when the run starts.
-struct Begun {
-    transaction: Transaction,
-    /// When it will have been keyed.
-    keyed_ns: u64,
+/// Keying or thinking.
+struct Pause {
+    of: Transaction,
+    is_keying: bool,
+    /// How much of it lies before the start of the run.
+    before: Duration,
+    /// What is left.
+    left: Duration,
 }
 
 impl<S: Source> Terminal<'_, S> {
     /// Keys, submits and thinks until the window is over.
     pub(crate) async fn run(mut self) {
-        let Begun {
-            mut transaction,
-            keyed_ns,
-        } = self.walk_in();
-        reactor::sleep_until(self.schedule.instant(keyed_ns)).await;
-        while !self.schedule.is_over() {
-            self.submit(transaction).await;
-            let mean = self.times.think_mean[transaction.index()];
-            let think = think_time(&mut self.random, mean);
-            let thought_ns = self.wait(think).await;
-            self.at_terminals(|stats, now_ns| {
-                stats.think[transaction.index()].record(now_ns - thought_ns);
-            });
-            transaction = self.source.deal();
-            let keyed_ns = self.wait(self.times.keying[transaction.index()]).await;
-            self.at_terminals(|stats, now_ns| {
-                stats.keying[transaction.index()].record(now_ns - keyed_ns);
-            });
+        let mut pause = self.walk_in();
+        loop {
+            self.wait(&pause).await;
+            if self.schedule.is_over() {
+                return;
+            }
+            pause = if pause.is_keying {
+                self.submit(pause.of).await;
+                self.thinking(pause.of)
+            } else {
+                self.keying()
+            };
         }
     }
 
-    /// Waits, and returns when it began to.
-    async fn wait(&self, duration: Duration) -> u64 {
-        let begin_ns = self.schedule.now_ns();
-        let end_ns = begin_ns + duration.as_nanos() as u64;
+    /// The think time after a transaction.
+    fn thinking(&mut self, of: Transaction) -> Pause {
+        let mean = self.times.think_mean[of.index()];
+        Pause {
+            of,
+            is_keying: false,
+            before: Duration::ZERO,
+            left: think_time(&mut self.random, mean),
+        }
+    }
+
+    /// The keying time of the next transaction.
+    fn keying(&mut self) -> Pause {
+        let of = self.source.deal();
+        Pause {
+            of,
+            is_keying: true,
+            before: Duration::ZERO,
+            left: self.times.keying[of.index()],
+        }
+    }
+
+    /// Waits, and records how long it was.
+    async fn wait(&self, pause: &Pause) {
+        let begin_ns = match pause.before {
+            Duration::ZERO => self.schedule.now_ns(),
+            // It began before the run, which begins now.
+            _ => 0,
+        };
+        let end_ns = begin_ns + pause.left.as_nanos() as u64;
         reactor::sleep_until(self.schedule.instant(end_ns)).await;
-        begin_ns
+        self.at_terminals(|stats, now_ns| {
+            let times = match pause.is_keying {
+                true => &mut stats.keying,
+                false => &mut stats.think,
+            };
+            let before_ns = pause.before.as_nanos() as u64;
+            times[pause.of.index()].record(before_ns + now_ns - begin_ns);
+        });
     }
 
     fn at_terminals(&self, record: impl FnOnce(&mut TerminalStats, u64)) {
@@ -168,36 +198,27 @@ impl<S: Source> Terminal<'_, S> {
 
     /// Lives through some time before the start in which nothing is submitted, so that the run starts in the middle of keying
     /// and thinking, at any card of the deck: the load is then the same from the first second on, and terminals are not in step.
-    fn walk_in(&mut self) -> Begun {
+    fn walk_in(&mut self) -> Pause {
         const CYCLES: u32 = 16;
         let longest = |of: &[Duration; 5]| of.iter().copied().max().unwrap_or_default();
         let cycle = longest(&self.times.keying) + longest(&self.times.think_mean);
-        let mut left = (cycle * CYCLES).mul_f64(1.0 + self.random.unit());
+        let mut to_start = (cycle * CYCLES).mul_f64(1.0 + self.random.unit());
         for _ in 0..self.random.below(DECK_SIZE) {
             self.source.deal();
         }
-        loop {
-            let transaction = self.source.deal();
-            let keying = self.times.keying[transaction.index()];
-            if keying > left {
-                let keyed_ns = (keying - left).as_nanos() as u64;
-                return Begun {
-                    transaction,
-                    keyed_ns,
-                };
-            }
-            left -= keying;
-            let mean = self.times.think_mean[transaction.index()];
-            let think = think_time(&mut self.random, mean);
-            if think > left {
-                let transaction = self.source.deal();
-                let keying = self.times.keying[transaction.index()];
-                return Begun {
-                    transaction,
-                    keyed_ns: (think - left + keying).as_nanos() as u64,
-                };
-            }
-            left -= think;
+        let mut pause = self.keying();
+        while pause.left <= to_start {
+            to_start -= pause.left;
+            pause = if pause.is_keying {
+                self.thinking(pause.of)
+            } else {
+                self.keying()
+            };
+        }
+        Pause {
+            before: to_start,
+            left: pause.left - to_start,
+            ..pause
         }
     }
 }
