@@ -15,6 +15,16 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has 2,000 with no pause.
 pub const TRIES_MAX: u32 = 100;
+/// Most transactions that wait for a connection on one worker: of an open loop's schedule, or Deliveries of terminals. Ten
+/// seconds of a stalled server at 10,000 transactions per second.
+pub const QUEUE_MAX: usize = 100_000;
+/// A scheduled transaction that begins later than this after its intended start is late: above what timers and task switches
+/// of an idle machine take, below what a person or a client program would notice.
+pub const LATE_AFTER: Duration = Duration::from_millis(1);
+/// Highest rate of an open loop, in transactions per second: far above what a server of one machine does.
+pub const RATE_MAX_PER_S: f64 = 10_000_000.0;
+/// Most terminals of one run.
+pub const TERMINALS_MAX: u32 = 10_000_000;
 /// Most bytes of commands that wait together to be sent. Below what the sockets of both sides buffer, so that client and
 /// server never wait for each other to read.
 pub const PIPELINE_BYTES_MAX: usize = 32 << 10;

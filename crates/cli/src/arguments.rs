@@ -3,7 +3,7 @@
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use lab::Workload;
+use lab::{Rate, Spacing, Workload};
 use std::path::PathBuf;
 use std::time::Duration;
 use tpcc::Style;
@@ -122,12 +122,29 @@ pub struct RunArguments {
     /// together), batched (set-based, the fewest that do) or procedures (stored procedures)
     #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
     pub style: Style,
-    /// Connections, each a closed loop without think time
-    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
-    pub connections: u32,
-    /// Warehouses to use [default: all of the database; 10 with --engine]
+    /// Connections: each a closed loop without think time or, with --rate and tpcc-spec, at the service of what comes
+    /// [default: 8; with tpcc-spec one for each terminal]
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
+    pub connections: Option<u32>,
+    /// Open loop: transactions of all types per second (500 or 500/s), whether a connection is free or not, or a share of
+    /// what a closed loop does (80%), which is measured first
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<Rate>,
+    /// Time between arrivals: poisson (random, as many users come) or uniform [default: poisson]
+    #[arg(long, requires = "rate", hide_possible_values = true, value_parser = named(Spacing::ALL, Spacing::name))]
+    pub arrivals: Option<Spacing>,
+    /// Warehouses to use [default: all of the database; 10 with --engine]; with tpcc-spec each has ten terminals
     #[arg(short, long, value_parser = warehouses())]
     pub warehouses: Option<u32>,
+    /// So many of the warehouses of -w have terminals but no rows: their terminals work on the rows of the others
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "warehouses",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub inactive_warehouses: u32,
     /// Time before the window, not measured
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub warmup: Duration,
@@ -356,6 +373,10 @@ mod tests {
             &["mydyno", "load", "--warehouses", "99999999999"],
             &["mydyno", "run", "--connections", "0"],
             &["mydyno", "run", "--window", "0"],
+            &["mydyno", "run", "--rate", "fast"],
+            &["mydyno", "run", "--rate", "0"],
+            &["mydyno", "run", "--arrivals", "uniform"],
+            &["mydyno", "run", "--inactive-warehouses", "3"],
             &[
                 "mydyno",
                 "run",

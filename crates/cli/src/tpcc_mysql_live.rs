@@ -50,7 +50,7 @@ impl Live {
             schema: connect.schema.clone().unwrap_or_default(),
             user: connect.user.clone(),
             warehouses: arguments.warehouses,
-            connections: arguments.connections,
+            connections: arguments.connections.unwrap_or(lab::CONNECTIONS_DEFAULT),
             warmup_s: arguments.warmup.as_secs(),
             window_s: arguments.window.as_secs(),
             interval_s: arguments.interval.as_secs(),
@@ -124,11 +124,11 @@ fn in_interval(of: &Interval, warmup_s: u64) -> InInterval {
     let [new_order, ..] = &of.transactions;
     InInterval {
         end_s: (end.as_nanos() as f64 / NS_PER_S).round() as u64,
-        new_order_p95_ns: new_order.latency_at_quantile_ns(0.95),
-        new_order_p99_ns: new_order.latency_at_quantile_ns(0.99),
+        new_order_p95_ns: new_order.latency.at_quantile_ns(0.95),
+        new_order_p99_ns: new_order.latency.at_quantile_ns(0.99),
         types: of.transactions.each_ref().map(|stats| TypeInInterval {
             completed: stats.completed(),
-            max_ns: stats.latency_max_ns,
+            max_ns: stats.latency.max_ns,
         }),
     }
 }

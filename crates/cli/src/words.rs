@@ -1,13 +1,15 @@
 //! Results as words for people.
 
+mod pacing;
+
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 
-fn optional(value: Option<f64>, decimals: usize) -> String {
+pub(crate) fn optional(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-fn ms(us: Option<f64>) -> String {
+pub(crate) fn ms(us: Option<f64>) -> String {
     optional(us.map(|us| us / 1e3), 2)
 }
 
@@ -75,6 +77,7 @@ pub fn summary(summary: &Summary) -> String {
         transaction_line(&mut out, name, of);
     }
     inputs(&mut out, summary);
+    pacing::pacing(&mut out, summary);
     totals(&mut out, summary);
     out
 }

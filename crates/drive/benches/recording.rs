@@ -3,7 +3,7 @@
 
 use base::Random;
 use criterion::{Criterion, Throughput};
-use drive::TransactionStats;
+use drive::Times;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -24,16 +24,16 @@ fn main() {
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
     let latencies_ns = latencies_ns();
-    let mut stats = TransactionStats::default();
+    let mut times = Times::default();
     // The histogram is made by the first one.
-    stats.record_latency(1_000_000);
+    times.record(1_000_000);
     let mut next = latencies_ns.iter().cycle();
     let mut group = criterion.benchmark_group("recording");
     group.throughput(Throughput::Elements(1));
     group.bench_function("one_response_time", |b| {
         b.iter(|| {
             if let Some(latency_ns) = next.next() {
-                black_box(&mut stats).record_latency(black_box(*latency_ns));
+                black_box(&mut times).record(black_box(*latency_ns));
             }
         });
     });

@@ -4,9 +4,15 @@ use std::borrow::Cow;
 use std::future::Future;
 use tpcc::{InputCounters, Transaction};
 
-/// Makes the clients of a run. Shared by the workers.
+/// Makes the sources and clients of a run. Shared by the workers.
 pub trait Workload: Sync {
-    type Client: Client;
+    /// The input of one transaction. A retry uses it again unchanged.
+    type Operation;
+    type Source: Source<Operation = Self::Operation>;
+    type Client: Client<Operation = Self::Operation>;
+
+    /// What decides the transactions of one connection or, where there are terminals, of one terminal; from 0.
+    fn source(&self, of: u32) -> Self::Source;
 
     /// Opens what a connection runs on, ready to start. Called again after a loss.
     ///
@@ -20,23 +26,35 @@ pub trait Workload: Sync {
 pub struct Opening {
     /// From 0.
     pub connection: u32,
-    /// How often it was lost before: inputs go on and are not repeated (clause 2.4.1.4).
-    pub losses: u32,
 }
 
-/// One connection's worth of work.
-pub trait Client {
-    /// Draws the next operation, which every try until the next call repeats.
-    fn draw(&mut self) -> Transaction;
+/// Decides what comes next. It outlives the connections that its transactions run on, so no input comes twice (clause
+/// 2.4.1.4).
+pub trait Source {
+    type Operation;
 
-    /// Tries the drawn operation once.
-    fn attempt(&mut self) -> impl Future<Output = Attempt>;
+    /// The type of the next transaction.
+    fn deal(&mut self) -> Transaction;
+
+    /// Fresh input for a transaction of this type.
+    fn draw(&mut self, transaction: Transaction) -> Self::Operation;
+}
+
+/// A connection, on which transactions are tried.
+pub trait Client {
+    type Operation;
+
+    /// What is tried next is a fresh operation, and no new try of the last one.
+    fn begin(&mut self) {}
+
+    /// Tries an operation once.
+    fn attempt(&mut self, operation: &Self::Operation) -> impl Future<Output = Attempt>;
 
     /// Statements sent so far over this client.
     fn statements(&self) -> u64;
 
-    /// Counts the drawn operation, which has ended well inside the window.
-    fn count_inputs(&self, counters: &mut InputCounters);
+    /// Counts the operation tried last, which has ended well inside the window.
+    fn count_inputs(&self, operation: &Self::Operation, counters: &mut InputCounters);
 
     /// Ends the connection in good order.
     fn close(self) -> impl Future<Output = ()>;

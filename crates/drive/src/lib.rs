@@ -6,21 +6,28 @@
 //! the schedule and all that is reported, and workers, each a thread that carries a share of the connections and
 //! reports by message.
 
+mod arrivals;
 mod client;
+mod connection;
 mod load;
 mod load_plan;
 mod load_state;
+mod pace;
 mod recorder;
 mod run;
 mod schemas;
 mod terminal_client;
+mod terminals;
+mod times;
 mod tpcc_mysql_client;
 mod worker;
 
-pub use client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
+pub use client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
-pub use recorder::{FailedTries, Interval, Phase, TransactionStats};
+pub use pace::{Arrivals, Pace, Spacing, Terminals};
+pub use recorder::{FailedTries, Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use run::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, run};
 pub use schemas::Schemas;
-pub use terminal_client::{TpccOptions, TpccWorkload};
+pub use terminal_client::{Homes, TpccOptions, TpccWorkload};
+pub use times::Times;
 pub use tpcc_mysql_client::{TpccMysqlOptions, TpccMysqlWorkload};

@@ -3,8 +3,8 @@
 
 use crate::client::{Attempt, Failed, FailureKind};
 use crate::run::Schedule;
+use crate::times::Times;
 use base::limits;
-use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use tpcc::{InputCounters, Transaction};
 
@@ -28,34 +28,12 @@ pub struct TransactionStats {
     pub other_retries: u64,
     /// Transactions given up.
     pub errors: u64,
-    /// Response times in ns of what ended well, from the first try to the end of the last; none until there is one, so
-    /// that an empty interval costs nothing.
-    pub latency: Option<Box<Histogram<u64>>>,
-    pub latency_sum_ns: u64,
-    pub latency_max_ns: u64,
-    /// Response times that the histogram cannot hold.
-    pub latency_out_of_bounds: u64,
-}
-
-/// Response times from 1 us, below which no server answers, at three digits. Fixed bounds: no resize on the hot path.
-fn latency_histogram() -> Box<Histogram<u64>> {
-    const LOWEST_NS: u64 = 1_000;
-    const HIGHEST_NS: u64 = limits::LATENCY_MAX.as_nanos() as u64;
-    let histogram = Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3);
-    Box::new(histogram.expect("1 us and 1 h are in order and 3 digits are supported"))
+    /// Response times of what ended well: from the first try, the submission or the intended start to the end of the last
+    /// try.
+    pub latency: Times,
 }
 
 impl TransactionStats {
-    /// Counts the response time of what ended well; the counts themselves are the caller's.
-    pub fn record_latency(&mut self, latency_ns: u64) {
-        self.latency_sum_ns += latency_ns;
-        self.latency_max_ns = self.latency_max_ns.max(latency_ns);
-        let latency = self.latency.get_or_insert_with(latency_histogram);
-        if latency.record(latency_ns).is_err() {
-            self.latency_out_of_bounds += 1;
-        }
-    }
-
     fn merge(&mut self, other: &TransactionStats) {
         self.committed += other.committed;
         self.rolled_back += other.rolled_back;
@@ -63,28 +41,60 @@ impl TransactionStats {
         self.lock_wait_timeouts += other.lock_wait_timeouts;
         self.other_retries += other.other_retries;
         self.errors += other.errors;
-        if let Some(theirs) = &other.latency {
-            let latency = self.latency.get_or_insert_with(latency_histogram);
-            latency
-                .add(theirs.as_ref())
-                .expect("both histograms have the bounds of latency_histogram");
-        }
-        self.latency_sum_ns += other.latency_sum_ns;
-        self.latency_max_ns = self.latency_max_ns.max(other.latency_max_ns);
-        self.latency_out_of_bounds += other.latency_out_of_bounds;
-    }
-
-    /// The response time in ns below which this share of what ended well lies; 0 where nothing did.
-    #[must_use]
-    pub fn latency_at_quantile_ns(&self, quantile: f64) -> u64 {
-        let latency = self.latency.as_ref();
-        latency.map_or(0, |latency| latency.value_at_quantile(quantile))
+        self.latency.merge(&other.latency);
     }
 
     /// What ended well: committed and deliberately rolled back.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.committed + self.rolled_back
+    }
+}
+
+/// How an open loop kept its schedule in one interval.
+#[derive(Clone, Debug, Default)]
+pub struct ScheduleStats {
+    /// Transactions whose intended start lies in the interval.
+    pub offered: u64,
+    /// Those that began more than [`limits::LATE_AFTER`] after their intended start.
+    pub late: u64,
+    /// Those that never began: the queue was full, or the window ended before their turn.
+    pub skipped: u64,
+    /// From the intended start to the begin of the first try.
+    pub lag: Times,
+    /// From there to the end of the last try, of what ended well.
+    pub service: Times,
+}
+
+impl ScheduleStats {
+    fn merge(&mut self, other: &ScheduleStats) {
+        self.offered += other.offered;
+        self.late += other.late;
+        self.skipped += other.skipped;
+        self.lag.merge(&other.lag);
+        self.service.merge(&other.service);
+    }
+}
+
+/// What terminals did in one interval besides their transactions.
+#[derive(Clone, Debug, Default)]
+pub struct TerminalStats {
+    /// Keying and think times that ended, by [`Transaction::index`].
+    pub keying: [Times; 5],
+    pub think: [Times; 5],
+    /// From the submission of a Delivery to the word that it has been queued.
+    pub acknowledgement: Times,
+}
+
+impl TerminalStats {
+    fn merge(&mut self, other: &TerminalStats) {
+        for (mine, theirs) in self.keying.iter_mut().zip(&other.keying) {
+            mine.merge(theirs);
+        }
+        for (mine, theirs) in self.think.iter_mut().zip(&other.think) {
+            mine.merge(theirs);
+        }
+        self.acknowledgement.merge(&other.acknowledgement);
     }
 }
 
@@ -99,6 +109,8 @@ pub struct Interval {
     pub transactions: [TransactionStats; 5],
     pub statements: u64,
     pub inputs: InputCounters,
+    pub schedule: ScheduleStats,
+    pub terminals: TerminalStats,
 }
 
 impl Interval {
@@ -110,6 +122,8 @@ impl Interval {
             transactions: std::array::from_fn(|_| TransactionStats::default()),
             statements: 0,
             inputs: InputCounters::default(),
+            schedule: ScheduleStats::default(),
+            terminals: TerminalStats::default(),
         }
     }
 
@@ -139,6 +153,8 @@ impl Interval {
         }
         self.statements += other.statements;
         self.inputs.merge(&other.inputs);
+        self.schedule.merge(&other.schedule);
+        self.terminals.merge(&other.terminals);
     }
 }
 
@@ -294,19 +310,62 @@ impl Recorder {
         let stats = &mut self.current.transactions[transaction.index()];
         stats.committed += committed;
         stats.rolled_back += 1 - committed;
-        stats.record_latency(times.end_ns - times.begin_ns);
+        stats.latency.record(times.end_ns - times.begin_ns);
+        if let Some(try_ns) = times.scheduled_try_ns {
+            self.current.schedule.service.record(times.end_ns - try_ns);
+        }
         in_window.then_some(&mut self.current.inputs)
     }
 
     pub(crate) fn add_statements(&mut self, statements: u64) {
         self.current.statements += statements;
     }
+
+    /// The interval that holds a moment or, where that has been sent already, the oldest that has not.
+    fn interval_at(&mut self, at_ns: u64) -> &mut Interval {
+        if at_ns >= self.current.start_offset_ns || self.finished.is_empty() {
+            return &mut self.current;
+        }
+        let holds = |interval: &Interval| interval.start_offset_ns <= at_ns;
+        let index = self.finished.iter().rposition(holds).unwrap_or(0);
+        &mut self.finished[index]
+    }
+
+    /// A transaction of the schedule is due.
+    pub(crate) fn offered(&mut self, intended_ns: u64, schedule: &Schedule) {
+        self.advance(intended_ns, schedule);
+        self.interval_at(intended_ns).schedule.offered += 1;
+    }
+
+    /// A transaction of the schedule will never begin.
+    pub(crate) fn skipped(&mut self, intended_ns: u64) {
+        self.interval_at(intended_ns).schedule.skipped += 1;
+    }
+
+    /// A transaction of the schedule begins.
+    pub(crate) fn begun(&mut self, intended_ns: u64, now_ns: u64, schedule: &Schedule) {
+        self.advance(now_ns, schedule);
+        let stats = &mut self.current.schedule;
+        let lag_ns = now_ns.saturating_sub(intended_ns);
+        stats.lag.record(lag_ns);
+        stats.late += u64::from(u128::from(lag_ns) > limits::LATE_AFTER.as_nanos());
+    }
+
+    /// The recording of what terminals do at `now_ns`.
+    pub(crate) fn terminals_at(&mut self, now_ns: u64, schedule: &Schedule) -> &mut TerminalStats {
+        self.advance(now_ns, schedule);
+        &mut self.current.terminals
+    }
 }
 
-/// Begin of the first try and end of the last, from the start of the run.
+/// The moments of a transaction, from the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OperationTimes {
+    /// Begin of the first try or, before it, submission or intended start.
     pub(crate) begin_ns: u64,
+    /// Begin of the first try, where the transaction had an intended start.
+    pub(crate) scheduled_try_ns: Option<u64>,
+    /// End of the last try.
     pub(crate) end_ns: u64,
 }
 
@@ -321,7 +380,11 @@ mod tests {
 
     fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) -> bool {
         recorder.advance(end_ns, schedule);
-        let times = OperationTimes { begin_ns, end_ns };
+        let times = OperationTimes {
+            begin_ns,
+            scheduled_try_ns: None,
+            end_ns,
+        };
         recorder
             .ended_well(Transaction::Payment, &Attempt::Committed, times, schedule)
             .is_some()
@@ -393,21 +456,26 @@ mod tests {
     }
 
     #[test]
-    fn latencies_are_nanoseconds_and_excess_is_counted() {
-        let mut stats = TransactionStats::default();
-        for ms in 1..=100u64 {
-            stats.record_latency(ms * 1_000_000);
+    fn what_is_skipped_counts_where_it_was_intended() {
+        let schedule = schedule();
+        let mut recorder = Recorder::new(&schedule);
+        for intended_ns in [100, 1_600, 2_600, 3_900] {
+            recorder.offered(intended_ns, &schedule);
         }
-        let p95_ms = stats.latency_at_quantile_ns(0.95) as f64 / 1e6;
-        assert!((p95_ms - 95.0).abs() < 0.2, "{p95_ms}");
-        stats.record_latency(u64::MAX / 4);
-        assert_eq!(stats.latency_out_of_bounds, 1);
-        let mut sum = TransactionStats::default();
-        sum.merge(&stats);
-        sum.merge(&stats);
-        assert_eq!(
-            (sum.latency.map(|l| l.len()), sum.latency_out_of_bounds),
-            (Some(200), 2)
-        );
+        recorder.advance(4_100, &schedule);
+        recorder.skipped(1_600);
+        recorder.skipped(3_900);
+        let seen: Vec<_> = recorder
+            .finish(4_200, &schedule)
+            .iter()
+            .map(|i| (i.schedule.offered, i.schedule.skipped))
+            .collect();
+        assert_eq!(seen, [(1, 0), (0, 0), (1, 1), (1, 0), (1, 1), (0, 0)]);
+        // Once an interval was sent, the oldest that is here takes what belonged to it.
+        let mut recorder = Recorder::new(&schedule);
+        recorder.offered(3_600, &schedule);
+        recorder.take_finished();
+        recorder.skipped(1_600);
+        assert_eq!(recorder.finish(3_700, &schedule)[0].schedule.skipped, 1);
     }
 }

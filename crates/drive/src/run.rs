@@ -1,11 +1,11 @@
 //! A run: open all connections, start them together, warm up, measure, let the last transactions end.
 
 use crate::client::{Failed, Workload};
+use crate::pace::{Pace, Share};
 use crate::recorder::{FailedTries, Interval, Phase, Totals};
-use crate::worker::{self, Message, Start};
+use crate::worker::{self, Message, Start, Work};
 use base::{Exit, limits, now_utc_ns};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -23,6 +23,7 @@ pub struct RunOptions {
     pub warmup: Duration,
     pub window: Duration,
     pub interval: Duration,
+    pub pace: Pace,
     pub seed: u64,
 }
 
@@ -79,6 +80,8 @@ pub struct RunReport {
     pub statements: u64,
     /// Inputs of the window.
     pub inputs: InputCounters,
+    /// All intervals of the window together; none where it was never reached.
+    pub window: Option<Box<Interval>>,
     /// Committed transactions of the whole run, by [`tpcc::Transaction::index`].
     pub committed: [u64; 5],
     /// Transactions of the whole run whose COMMIT had no answer.
@@ -91,6 +94,48 @@ pub struct RunReport {
     /// Transactions that did not end in time after the window; they are among those in doubt.
     pub abandoned: usize,
     pub aborted: Option<Abort>,
+}
+
+impl RunReport {
+    /// Of a run that only prepared another, which did not come: what concerns the whole run, and no window.
+    #[must_use]
+    pub fn without_window(self) -> RunReport {
+        RunReport {
+            window_ns: 0,
+            window: None,
+            statements: 0,
+            inputs: InputCounters::default(),
+            ..self
+        }
+    }
+
+    /// Adds what an earlier run on the same database did to what concerns the whole run.
+    pub fn include_earlier(&mut self, earlier: RunReport) {
+        let mut totals = Totals {
+            committed: self.committed,
+            in_doubt: self.in_doubt,
+            errors: self.errors,
+            reconnects: self.reconnects,
+            failed_tries: std::mem::take(&mut self.failed_tries),
+        };
+        totals.merge(Totals {
+            committed: earlier.committed,
+            in_doubt: earlier.in_doubt,
+            errors: earlier.errors,
+            reconnects: earlier.reconnects,
+            failed_tries: earlier.failed_tries,
+        });
+        self.take_totals(totals);
+        self.abandoned += earlier.abandoned;
+    }
+
+    fn take_totals(&mut self, totals: Totals) {
+        self.committed = totals.committed;
+        self.in_doubt = totals.in_doubt;
+        self.errors = totals.errors;
+        self.reconnects = totals.reconnects;
+        self.failed_tries = totals.failed_tries;
+    }
 }
 
 /// Why there was no run.
@@ -209,14 +254,19 @@ pub fn run<W: Workload>(
             let (start_sender, schedule) = channel();
             starts.push(start_sender);
             let sender = sender.clone();
-            let share = share_of(worker, workers, options.connections);
+            let share = Share { worker, workers };
             let cancelled = Arc::clone(&cancelled);
             let start = Start {
                 schedule,
                 cancelled,
             };
             scope.spawn(move || {
-                let work = || worker::work(workload, share, options.seed, &sender, &start);
+                let work = Work {
+                    workload,
+                    options,
+                    share,
+                };
+                let work = || worker::work(&work, &sender, &start);
                 // A worker that panics says so, and the run ends as failed instead of waiting for it.
                 if catch_unwind(AssertUnwindSafe(work)).is_err() {
                     let error = std::io::Error::other("it panicked");
@@ -237,11 +287,6 @@ pub fn run<W: Workload>(
         }
         result
     })
-}
-
-fn share_of(worker: u32, workers: u32, connections: u32) -> Range<u32> {
-    let at = |n: u32| (u64::from(n) * u64::from(connections) / u64::from(workers)) as u32;
-    at(worker)..at(worker + 1)
 }
 
 fn wait_until_open(
@@ -486,6 +531,10 @@ impl Dispatcher {
             self.report.window_ns += interval.end_offset_ns - interval.start_offset_ns;
             self.report.statements += interval.statements;
             self.report.inputs.merge(&interval.inputs);
+            match &mut self.report.window {
+                Some(window) => window.merge(interval),
+                none => *none = Some(Box::new(interval.clone())),
+            }
         }
         for stats in &interval.transactions {
             self.completed_seen += stats.completed();
@@ -498,15 +547,10 @@ impl Dispatcher {
     fn into_report(mut self) -> RunReport {
         let end = self.window_end.unwrap_or_else(Mark::now);
         let begin = self.window_begin.unwrap_or(end);
-        let totals = self.totals;
         self.report.window_started_utc_ns = begin.utc_ns;
         self.report.window_ended_utc_ns = end.utc_ns.max(begin.utc_ns);
         self.report.client_cpu_ns = end.cpu_ns.saturating_sub(begin.cpu_ns);
-        self.report.committed = totals.committed;
-        self.report.in_doubt = totals.in_doubt;
-        self.report.errors = totals.errors;
-        self.report.reconnects = totals.reconnects;
-        self.report.failed_tries = totals.failed_tries;
+        self.report.take_totals(self.totals);
         self.report
     }
 }

@@ -1,9 +1,10 @@
 //! TPC-C terminals as clients of the engine.
 
-use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Workload};
+use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 use crate::schemas::Schemas;
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
+use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
 use tpcc::transactions::{Failure, Outcome, Style, Terminal};
 use tpcc::{Input, InputCounters, InputSource, RunConstants, Transaction};
 
@@ -15,8 +16,34 @@ pub struct TpccOptions {
     pub constants: RunConstants,
     pub warehouses: Warehouses,
     pub seed: u64,
+    pub homes: Homes,
+}
+
+/// Which warehouses transactions are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Homes {
+    /// Any one, anew for each transaction.
+    None,
     /// Connections are bound to warehouses, in turn.
-    pub home: bool,
+    Connections,
+    /// Ten terminals in a row have one home warehouse and a district each (clauses 2.8.1.1, 4.2.2). Those of warehouses beyond
+    /// the last work on the rows of the first ones, as they all are there again.
+    Terminals,
+}
+
+impl TpccOptions {
+    /// The inputs of a connection, which has this place among those of its schema, or of a terminal.
+    fn source(&self, of: u32, place: u32) -> InputSource {
+        let random = Random::new(self.seed, &[INPUTS, u64::from(of)]);
+        let warehouse = |n: u32| n % self.warehouses.0 + 1;
+        let source = |home| InputSource::new(random, self.constants, self.warehouses, home);
+        match self.homes {
+            Homes::None => source(None),
+            Homes::Connections => source(Some(warehouse(place))),
+            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
+                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
+        }
+    }
 }
 
 /// Transactions of clause 2 over any kind of session.
@@ -39,25 +66,21 @@ impl<C: Connect + Sync> TpccWorkload<C> {
 }
 
 impl<C: Connect + Sync> Workload for TpccWorkload<C> {
+    type Operation = Input;
+    type Source = InputSource;
     type Client = TerminalClient<C>;
+
+    fn source(&self, of: u32) -> InputSource {
+        self.options.source(of, self.schemas.place(of))
+    }
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
-        let options = &self.options;
-        let terminal = Terminal::open(session, options.style)
+        let terminal = Terminal::open(session, self.options.style)
             .await
             .map_err(|error| failed_by(&error))?;
-        let random = Random::new(
-            options.seed,
-            &[INPUTS, u64::from(which.connection), u64::from(which.losses)],
-        );
-        let home = options
-            .home
-            .then(|| self.schemas.place(which.connection) % options.warehouses.0 + 1);
         Ok(TerminalClient {
             terminal,
-            inputs: InputSource::new(random, options.constants, options.warehouses, home),
-            drawn: None,
             outcome: Outcome::Committed,
         })
     }
@@ -66,19 +89,26 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 /// One connection.
 pub struct TerminalClient<C: Connect> {
     terminal: Terminal<C::Session>,
-    inputs: InputSource,
-    drawn: Option<Input>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
 
-impl<C: Connect> Client for TerminalClient<C> {
-    fn draw(&mut self) -> Transaction {
-        self.drawn.insert(self.inputs.next_input()).transaction()
+impl Source for InputSource {
+    type Operation = Input;
+
+    fn deal(&mut self) -> Transaction {
+        InputSource::deal(self)
     }
 
-    async fn attempt(&mut self) -> Attempt {
-        let input = self.drawn.get_or_insert_with(|| self.inputs.next_input());
+    fn draw(&mut self, transaction: Transaction) -> Input {
+        self.input_of(transaction)
+    }
+}
+
+impl<C: Connect> Client for TerminalClient<C> {
+    type Operation = Input;
+
+    async fn attempt(&mut self, input: &Input) -> Attempt {
         match self.terminal.run(input).await {
             Ok(outcome) => {
                 self.outcome = outcome;
@@ -92,10 +122,8 @@ impl<C: Connect> Client for TerminalClient<C> {
         self.terminal.statements()
     }
 
-    fn count_inputs(&self, counters: &mut InputCounters) {
-        if let Some(input) = &self.drawn {
-            counters.add(input, self.outcome);
-        }
+    fn count_inputs(&self, input: &Input, counters: &mut InputCounters) {
+        counters.add(input, self.outcome);
     }
 
     async fn close(self) {
@@ -154,5 +182,43 @@ pub(crate) fn failed_by(error: &SessionError) -> Failed {
         kind,
         code,
         message: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (warehouse, district) of the Stock-Levels of a terminal.
+    fn place(options: &TpccOptions, terminal: u32) -> (u32, u32) {
+        let mut source = options.source(terminal, terminal);
+        let mut places: Vec<(u32, u32)> = (0..200)
+            .map(|_| match source.input_of(Transaction::StockLevel) {
+                Input::StockLevel(level) => (level.warehouse, level.district),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        places.dedup();
+        assert_eq!(places.len(), 1, "{places:?}");
+        places[0]
+    }
+
+    #[test]
+    fn terminals_have_a_warehouse_and_a_district_of_their_own() {
+        let options = TpccOptions {
+            style: Style::Statements,
+            constants: RunConstants::for_run(None, 1),
+            warehouses: Warehouses(2),
+            seed: 1,
+            homes: Homes::Terminals,
+        };
+        for terminal in 0..20 {
+            let expected = (terminal / 10 + 1, terminal % 10 + 1);
+            assert_eq!(place(&options, terminal), expected);
+        }
+        // Of warehouses without rows: those of the others, in turn.
+        assert_eq!(place(&options, 20), (1, 1));
+        assert_eq!(place(&options, 39), (2, 10));
+        assert_eq!(place(&options, 9_990), (2, 1));
     }
 }

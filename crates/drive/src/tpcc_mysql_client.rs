@@ -1,6 +1,6 @@
 //! Connections of workload `tpcc-mysql` as clients of the engine.
 
-use crate::client::{Attempt, Client, Failed, Opening, Workload};
+use crate::client::{Attempt, Client, Failed, Opening, Source, Workload};
 use crate::schemas::Schemas;
 use crate::terminal_client::{INPUTS, attempt_of, classify, failed_by};
 use base::{Connect, Random, Warehouses};
@@ -35,45 +35,56 @@ impl<C: Connect + Sync> TpccMysqlWorkload<C> {
 }
 
 impl<C: Connect + Sync> Workload for TpccMysqlWorkload<C> {
+    type Operation = Input;
+    type Source = Inputs;
     type Client = TpccMysqlClient<C>;
+
+    fn source(&self, of: u32) -> Inputs {
+        let options = &self.options;
+        let stream = |stream| Random::new(options.seed, &[stream, of.into()]);
+        let (inputs, amounts) = (stream(INPUTS), stream(AMOUNTS));
+        Inputs::new(inputs, amounts, options.constants, options.warehouses)
+    }
 
     async fn open(&self, which: Opening) -> Result<TpccMysqlClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
         let terminal = Terminal::open(session)
             .await
             .map_err(|error| failed_by(&error))?;
-        let options = &self.options;
-        let stream = |stream| {
-            let path = [stream, which.connection.into(), which.losses.into()];
-            Random::new(options.seed, &path)
-        };
-        let (inputs, amounts) = (stream(INPUTS), stream(AMOUNTS));
         Ok(TpccMysqlClient {
             terminal,
-            inputs: Inputs::new(inputs, amounts, options.constants, options.warehouses),
-            drawn: None,
             outcome: Outcome::Committed,
         })
+    }
+}
+
+impl Source for Inputs {
+    type Operation = Input;
+
+    fn deal(&mut self) -> Transaction {
+        Inputs::deal(self)
+    }
+
+    fn draw(&mut self, transaction: Transaction) -> Input {
+        self.input_of(transaction)
     }
 }
 
 /// One connection.
 pub struct TpccMysqlClient<C: Connect> {
     terminal: Terminal<C::Session>,
-    inputs: Inputs,
-    drawn: Option<Input>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
 
 impl<C: Connect> Client for TpccMysqlClient<C> {
-    fn draw(&mut self) -> Transaction {
+    type Operation = Input;
+
+    fn begin(&mut self) {
         self.terminal.begin();
-        self.drawn.insert(self.inputs.next_input()).transaction()
     }
 
-    async fn attempt(&mut self) -> Attempt {
-        let input = self.drawn.get_or_insert_with(|| self.inputs.next_input());
+    async fn attempt(&mut self, input: &Input) -> Attempt {
         match self.terminal.run(input).await {
             Ok(outcome) => {
                 self.outcome = outcome;
@@ -87,10 +98,8 @@ impl<C: Connect> Client for TpccMysqlClient<C> {
         self.terminal.statements()
     }
 
-    fn count_inputs(&self, counters: &mut InputCounters) {
-        if let Some(input) = &self.drawn {
-            counters.add(input, self.outcome);
-        }
+    fn count_inputs(&self, input: &Input, counters: &mut InputCounters) {
+        counters.add(input, self.outcome);
     }
 
     async fn close(self) {

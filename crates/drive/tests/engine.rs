@@ -2,7 +2,7 @@
 
 use drive::{
     Abort, AbortCause, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening,
-    Phase, RunError, RunOptions, RunReport, Workload, run,
+    Pace, Phase, RunError, RunOptions, RunReport, Source, Workload, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,13 +31,36 @@ impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Fake<F> {
 struct FakeClient<F> {
     busy: Duration,
     script: F,
-    operation: u64,
-    tries: u32,
+    operations: u64,
+    /// The operation tried last, and how often.
+    tried: (u64, u32),
     statements: Cell<u64>,
 }
 
+/// Numbers its operations.
+struct Numbers(u64);
+
+impl Source for Numbers {
+    type Operation = u64;
+
+    fn deal(&mut self) -> Transaction {
+        Transaction::NewOrder
+    }
+
+    fn draw(&mut self, _: Transaction) -> u64 {
+        self.0 += 1;
+        self.0
+    }
+}
+
 impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
+    type Operation = u64;
+    type Source = Numbers;
     type Client = FakeClient<F>;
+
+    fn source(&self, _: u32) -> Numbers {
+        Numbers(0)
+    }
 
     async fn open(&self, _which: Opening) -> Result<FakeClient<F>, Failed> {
         if self.opened.fetch_add(1, Ordering::Relaxed) >= self.opens_max {
@@ -46,24 +69,25 @@ impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
         Ok(FakeClient {
             busy: self.busy,
             script: self.script.clone(),
-            operation: 0,
-            tries: 0,
+            operations: 0,
+            tried: (0, 0),
             statements: Cell::new(0),
         })
     }
 }
 
 impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
-    fn draw(&mut self) -> Transaction {
-        self.operation += 1;
-        self.tries = 0;
-        Transaction::NewOrder
-    }
+    type Operation = u64;
 
-    async fn attempt(&mut self) -> Attempt {
-        self.tries += 1;
+    async fn attempt(&mut self, operation: &u64) -> Attempt {
+        if self.tried.0 == *operation {
+            self.tried.1 += 1;
+        } else {
+            self.tried = (*operation, 1);
+            self.operations += 1;
+        }
         self.statements.set(self.statements.get() + 2);
-        let end = (self.script)(self.operation, self.tries);
+        let end = (self.script)(self.operations, self.tried.1);
         let busy = if end == stall() {
             Duration::from_millis(300)
         } else {
@@ -81,7 +105,7 @@ impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
         self.statements.get()
     }
 
-    fn count_inputs(&self, counters: &mut InputCounters) {
+    fn count_inputs(&self, _: &u64, counters: &mut InputCounters) {
         counters.new_orders += 1;
     }
 
@@ -108,6 +132,7 @@ fn options(connections: u32, window: Duration) -> RunOptions {
         warmup: Duration::from_millis(100),
         window,
         interval: Duration::from_millis(100),
+        pace: Pace::Closed,
         seed: 1,
     }
 }
@@ -172,7 +197,7 @@ fn intervals_join_and_add_up() {
     assert!(!report.interrupted && report.aborted.is_none() && report.abandoned == 0);
     let fastest = window
         .iter()
-        .map(|i| i.transactions[0].latency.as_ref().unwrap().min())
+        .map(|i| i.transactions[0].latency.histogram.as_ref().unwrap().min())
         .min()
         .unwrap();
     assert!(
@@ -193,7 +218,7 @@ fn a_stall_is_seen_in_full() {
     let (_, intervals) = drive(&Fake::new(MS, script), &options(1, 900 * MS));
     let worst = intervals
         .iter()
-        .map(|i| i.transactions[0].latency_max_ns)
+        .map(|i| i.transactions[0].latency.max_ns)
         .max()
         .unwrap();
     assert!(worst >= 300_000_000, "{worst}");
@@ -230,7 +255,7 @@ fn conflicts_are_tried_again_and_counted_by_cause() {
     // Retries lie inside the response time: three tries of 1 ms.
     let slowest = intervals
         .iter()
-        .map(|i| i.transactions[0].latency_max_ns)
+        .map(|i| i.transactions[0].latency.max_ns)
         .max()
         .unwrap();
     assert!(slowest >= 3_000_000, "{slowest}");

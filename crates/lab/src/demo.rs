@@ -99,7 +99,9 @@ pub fn demo(
         let run = RunSpec {
             workload: Workload::Tpcc,
             style: Style::Statements,
-            connections,
+            connections: Some(connections),
+            rate: None,
+            inactive_warehouses: 0,
             warmup: spec.warmup,
             window: spec.window,
             interval: Duration::from_secs(1),

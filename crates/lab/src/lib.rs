@@ -5,8 +5,10 @@
 
 mod check;
 mod demo;
+mod driving;
 mod error;
 mod measure;
+mod pacing;
 mod populate;
 mod preflight;
 mod private;
@@ -18,11 +20,12 @@ mod subject;
 
 pub use check::{Checked, check_subject};
 pub use demo::{DemoReport, DemoSpec, demo};
-pub use drive::{Interval, Phase};
+pub use drive::{Interval, Phase, Spacing};
 pub use error::LabError;
 pub use measure::{Measured, Place, measure};
+pub use pacing::CONNECTIONS_DEFAULT;
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
-pub use spec::{RunSpec, Workload};
+pub use spec::{OpenLoop, Rate, RunSpec, Workload};
 pub use subject::{SCHEMA, Subject};

@@ -2,22 +2,20 @@
 
 use crate::check::{FailedChecks, check};
 use crate::error::LabError;
+use crate::pacing::{self, Seats};
 use crate::populate::engine_name;
 use crate::preflight;
 use crate::progress::{OnProgress, Progress};
-use crate::records::{Last, counters_of, failures_of, result_of, rows_of};
+use crate::records::{counters_of, failures_of, result_of};
 use crate::schemas;
 use crate::spec::{self, RunSpec, Workload};
 use crate::subject::{Subject, with_session};
 use base::{Exit, Warehouses};
-use drive::{
-    Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, Schemas, TpccMysqlOptions,
-    TpccMysqlWorkload, TpccOptions, TpccWorkload,
-};
-use std::sync::atomic::{AtomicBool, Ordering};
+use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
-use tpcc::{Database, RunConstants, Style, Transaction};
+use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
@@ -48,9 +46,9 @@ pub fn measure(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Measured, LabError> {
-    preflight::raise_file_limit(spec.connections)?;
     let databases = subject.databases()?;
     let begun = before(&databases, spec).map_err(|error| subject.explain(error))?;
+    preflight::raise_file_limit(begun.seats.connections)?;
     let cell = place
         .results
         .begin_cell(place.lab, &cell_of(place, subject, spec, &begun))?;
@@ -60,8 +58,9 @@ pub fn measure(
         my_cnf: subject.my_cnf(),
     };
     let repeat = place.results.begin_repeat(&new)?;
-    for note in begun.notes(spec.workload) {
-        on_progress(Progress::Note(&note));
+    let notes = begun.notes(spec.workload);
+    for note in notes.iter().chain(&pacing::notes(spec, begun.seats)) {
+        on_progress(Progress::Note(note));
     }
     let measurement = Measurement {
         results: place.results,
@@ -84,17 +83,19 @@ pub fn measure(
 }
 
 /// What is known before a run.
-struct Begun {
-    database: Database,
-    warehouses: Warehouses,
-    server: ServerInfo,
-    transport: &'static str,
+pub(crate) struct Begun {
+    pub(crate) database: Database,
+    pub(crate) warehouses: Warehouses,
+    pub(crate) server: ServerInfo,
+    pub(crate) transport: &'static str,
+    pub(crate) result_metadata: &'static str,
+    pub(crate) seats: Seats,
     /// TLS version and cipher.
-    tls: Option<String>,
-    next_order_sum: i64,
-    variables: Vec<(String, String)>,
+    pub(crate) tls: Option<String>,
+    pub(crate) next_order_sum: i64,
+    pub(crate) variables: Vec<(String, String)>,
     /// Of a database of another tool.
-    missing_indexes: Vec<&'static str>,
+    pub(crate) missing_indexes: Vec<&'static str>,
 }
 
 impl Begun {
@@ -130,17 +131,21 @@ fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabEr
     let inspected = schemas::inspect(databases, spec.warehouses)?;
     let next_order_sum = schemas::next_order_sum(databases)?;
     let database = inspected.database;
+    let warehouses = spec.warehouses.unwrap_or(database.warehouses);
+    let seats = Seats::of(spec, warehouses)?;
     if spec.style == Style::Procedures {
         schemas::install_procedures(databases)?;
     }
     with_session(databases.first(), async |session| {
         let statements = spec.workload.prepared_statements(spec.style);
-        preflight::check_server(session, spec.connections, statements).await?;
+        preflight::check_server(session, seats.connections, statements).await?;
         Ok(Begun {
             database,
-            warehouses: spec.warehouses.unwrap_or(database.warehouses),
+            warehouses,
+            seats,
             server: session.server().clone(),
             transport: session.transport(),
+            result_metadata: session.metadata().as_str(),
             tls: session.tls(),
             next_order_sum,
             variables: preflight::variables(session).await?,
@@ -166,7 +171,7 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         workload: spec.workload.name().to_owned(),
         style: spec.style.name().to_owned(),
         warehouses: begun.warehouses.0,
-        connections: spec.connections,
+        connections: begun.seats.connections,
         home: spec.home,
         foreign_keys: begun.database.foreign_keys,
         warmup_ns: ns(spec.warmup),
@@ -174,27 +179,21 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         interval_ns: ns(spec.interval),
         seed: spec.seed,
         schemas: subject.schemas(),
+        result_metadata: Some(begun.result_metadata.to_owned()),
+        terminals: begun.seats.terminals,
+        inactive_warehouses: begun.seats.terminals.map(|_| spec.inactive_warehouses),
+        rate_asked: spec.rate.map(|open| open.rate.to_string()),
+        arrivals: spec.rate.map(|open| open.spacing.name().to_owned()),
         settings: spec.settings.clone(),
     }
 }
 
-/// Connections that one driver thread carries well: a thread does some 100,000 statements a second.
-const CONNECTIONS_PER_WORKER: u32 = 64;
-
-fn workers(connections: u32) -> u32 {
-    // The server needs the cores more than the driver: at most every fourth is the driver's.
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    connections
-        .div_ceil(CONNECTIONS_PER_WORKER)
-        .clamp(1, (cores / 4).max(1))
-}
-
-struct Measurement<'a> {
-    results: &'a Results,
-    repeat: RepeatId,
-    subject: &'a Subject,
-    spec: &'a RunSpec,
-    stop: &'a AtomicBool,
+pub(crate) struct Measurement<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) repeat: RepeatId,
+    pub(crate) subject: &'a Subject,
+    pub(crate) spec: &'a RunSpec,
+    pub(crate) stop: &'a AtomicBool,
 }
 
 impl Measurement<'_> {
@@ -206,7 +205,7 @@ impl Measurement<'_> {
     ) -> Result<Exit, LabError> {
         self.results
             .record_variables(self.repeat, Moment::Start, &begun.variables)?;
-        let report = match self.drive(databases, begun, on_progress) {
+        let (report, paced) = match self.drive(databases, begun, on_progress) {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed(error.into());
             }
@@ -234,8 +233,13 @@ impl Measurement<'_> {
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
         let sums = (begun.next_order_sum, next_order_sum);
-        self.results
-            .finish_repeat(self.repeat, &result_of(&report, sums))?;
+        let judged = pacing::judge(self.spec, begun.seats, begun.warehouses, &report);
+        if let Some(judged) = &judged {
+            self.results
+                .record_requirements(self.repeat, &judged.requirements)?;
+        }
+        let result = pacing::complete(result_of(&report, sums), paced, judged.as_ref());
+        self.results.finish_repeat(self.repeat, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         if let Some(reason) = mismatch(&report, sums) {
             return self.fail(Exit::CheckFailed, "check_failed", &reason);
@@ -251,99 +255,6 @@ impl Measurement<'_> {
             return Ok(Exit::Interrupted);
         }
         self.check(databases, begun, on_progress)
-    }
-
-    /// Runs the workload; intervals go to the store as they come.
-    fn drive(
-        &self,
-        databases: &Schemas<Connector>,
-        begun: &Begun,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<RunReport, LabError> {
-        let constants = RunConstants::for_run(begun.database.c_load, self.spec.seed);
-        let options = RunOptions {
-            connections: self.spec.connections,
-            workers: workers(self.spec.connections),
-            warmup: self.spec.warmup,
-            window: self.spec.window,
-            interval: self.spec.interval,
-            seed: self.spec.seed,
-        };
-        let mut last = Last::default();
-        let mut store_error = None;
-        let mut on_event = |event: Event<'_>| match event {
-            Event::Started => {
-                on_progress(Progress::RunStarts(begun.warehouses));
-                Control::Continue
-            }
-            Event::Opening => self.control(),
-            Event::Interval(interval) => {
-                last.take(interval);
-                on_progress(Progress::Interval(interval));
-                let stored = self
-                    .results
-                    .append_intervals(self.repeat, &rows_of(interval));
-                match stored {
-                    Ok(()) => Control::Continue,
-                    Err(error) => {
-                        store_error.get_or_insert(error);
-                        Control::Stop
-                    }
-                }
-            }
-            Event::Tick { elapsed, total } => {
-                on_progress(Progress::Run(last.progress(
-                    elapsed,
-                    total,
-                    self.spec.warmup,
-                )));
-                self.control()
-            }
-        };
-        let (warehouses, seed) = (begun.warehouses, self.spec.seed);
-        let report = match self.spec.workload {
-            Workload::TpccMysql => {
-                if begun.database.c_load.is_some() {
-                    schemas::mark_driven_by_tpcc_mysql(databases)?;
-                }
-                let of_workload = TpccMysqlOptions {
-                    constants,
-                    warehouses,
-                    seed,
-                };
-                let workload = TpccMysqlWorkload::new(databases.clone(), of_workload);
-                drive::run(&workload, &options, &mut on_event)?
-            }
-            Workload::Tpcc | Workload::TpccSpec => {
-                let of_workload = TpccOptions {
-                    style: self.spec.style,
-                    constants,
-                    warehouses,
-                    seed,
-                    home: self.spec.home,
-                };
-                let workload = TpccWorkload::new(databases.clone(), of_workload);
-                drive::run(&workload, &options, &mut on_event)?
-            }
-        };
-        match store_error {
-            Some(error) => Err(error.into()),
-            None => Ok(report),
-        }
-    }
-
-    fn control(&self) -> Control {
-        if let Some(reason) = self.subject.ended_for_good() {
-            return Control::Abort(Abort {
-                cause: AbortCause::ServerGone,
-                reason,
-            });
-        }
-        if self.stop.load(Ordering::Relaxed) {
-            Control::Stop
-        } else {
-            Control::Continue
-        }
     }
 
     /// Stores the repeat as failed.

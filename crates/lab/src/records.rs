@@ -2,7 +2,8 @@
 
 use crate::progress::RunProgress;
 use base::Warehouses;
-use drive::{FailedTries, Interval, Phase, RunReport};
+use drive::{FailedTries, Interval, Phase, RunReport, Times};
+use hdrhistogram::Histogram;
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,16 +27,13 @@ pub(crate) fn result_of(report: &RunReport, next_order_sums: (i64, i64)) -> Repe
         district_next_o_id_sum_before: Some(next_order_sums.0),
         district_next_o_id_sum_after: Some(next_order_sums.1),
         reconnects: report.reconnects,
+        ..RepeatResult::default()
     }
 }
 
 /// One row for each transaction type.
 pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
-    let phase = match interval.phase {
-        Phase::Warmup => store::Phase::Warmup,
-        Phase::Window => store::Phase::Window,
-        Phase::Drain => store::Phase::Drain,
-    };
+    let phase = phase_of(interval.phase);
     Transaction::ALL
         .iter()
         .zip(&interval.transactions)
@@ -50,15 +48,26 @@ pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
             lock_wait_timeouts: stats.lock_wait_timeouts,
             other_retries: stats.other_retries,
             errors: stats.errors,
-            latency: stats
-                .latency
-                .as_ref()
-                .map_or_else(empty_histogram, |latency| latency.as_ref().clone()),
-            latency_sum_ns: stats.latency_sum_ns,
-            latency_max_ns: stats.latency_max_ns,
-            latency_out_of_bounds: stats.latency_out_of_bounds,
+            latency: histogram_of(&stats.latency),
+            latency_sum_ns: stats.latency.sum_ns,
+            latency_max_ns: stats.latency.max_ns,
+            latency_out_of_bounds: stats.latency.out_of_bounds,
         })
         .collect()
+}
+
+/// The store's word for a phase.
+pub(crate) fn phase_of(phase: Phase) -> store::Phase {
+    match phase {
+        Phase::Warmup => store::Phase::Warmup,
+        Phase::Window => store::Phase::Window,
+        Phase::Drain => store::Phase::Drain,
+    }
+}
+
+pub(crate) fn histogram_of(times: &Times) -> Histogram<u64> {
+    let histogram = times.histogram.as_ref();
+    histogram.map_or_else(empty_histogram, |histogram| histogram.as_ref().clone())
 }
 
 /// The clause-5 counters with their verdicts.
@@ -102,7 +111,7 @@ impl Last {
         let new_order = &interval.transactions[Transaction::NewOrder.index()];
         let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
         self.nopm = new_order.completed() as f64 * 60e9 / ns as f64;
-        self.new_order_p95_us = new_order.latency_at_quantile_ns(0.95) as f64 / 1e3;
+        self.new_order_p95_us = new_order.latency.at_quantile_ns(0.95) as f64 / 1e3;
         for stats in &interval.transactions {
             self.errors += stats.errors;
             self.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;

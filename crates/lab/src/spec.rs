@@ -1,7 +1,10 @@
 //! What a measurement is asked to be.
 
 use crate::preflight::PreparedStatements;
-use base::Warehouses;
+use base::{Warehouses, limits};
+use drive::Spacing;
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 use tpcc::Style;
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
@@ -11,18 +14,80 @@ use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 pub struct RunSpec {
     pub workload: Workload,
     pub style: Style,
-    pub connections: u32,
+    /// None: 8 or, where there are terminals, one for each.
+    pub connections: Option<u32>,
+    /// An open loop instead of a closed one.
+    pub rate: Option<OpenLoop>,
     pub warmup: Duration,
     pub window: Duration,
     pub interval: Duration,
     pub seed: u64,
     /// Warehouses to use; all that the database has where none are named.
     pub warehouses: Option<Warehouses>,
+    /// With terminals and without rows, besides `warehouses`.
+    pub inactive_warehouses: u32,
     pub home: bool,
     /// Run the eighteen checks after the run.
     pub checks: bool,
     /// What else names this cell: server variables that were set.
     pub settings: Vec<(String, String)>,
+}
+
+/// Transactions that come when a schedule says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenLoop {
+    pub rate: Rate,
+    pub spacing: Spacing,
+}
+
+/// How many transactions of all types come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    PerSecond(f64),
+    /// A share of what a closed loop does.
+    OfCapacity(f64),
+}
+
+/// Largest share of the capacity: what is beyond stands in the queue.
+const SHARE_MAX: f64 = 10.0;
+
+impl FromStr for Rate {
+    type Err = String;
+
+    /// `500`, `500/s` or `80%`.
+    fn from_str(text: &str) -> Result<Rate, String> {
+        let positive = |number: &str, most: f64| {
+            let value: Option<f64> = number.trim().parse().ok();
+            value.filter(|value| *value > 0.0 && *value <= most)
+        };
+        if let Some(percent) = text.strip_suffix('%') {
+            return match positive(percent, SHARE_MAX * 100.0) {
+                Some(value) => Ok(Rate::OfCapacity(value / 100.0)),
+                None => Err(format!(
+                    "write a share of the capacity as 80%, above 0 and up to {}%",
+                    SHARE_MAX * 100.0
+                )),
+            };
+        }
+        let number = text.strip_suffix("/s").unwrap_or(text);
+        positive(number, limits::RATE_MAX_PER_S)
+            .map(Rate::PerSecond)
+            .ok_or_else(|| {
+                format!(
+                    "write transactions per second as 500 or 500/s, above 0 and up to {}, or a share of the capacity as 80%",
+                    limits::RATE_MAX_PER_S
+                )
+            })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rate::PerSecond(per_s) => write!(f, "{per_s}/s"),
+            Rate::OfCapacity(share) => write!(f, "{}%", share * 100.0),
+        }
+    }
 }
 
 /// What is driven.
@@ -78,4 +143,24 @@ pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
             FAILING_CHECKS.join(", ")
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rate;
+
+    #[test]
+    fn rates_as_people_write_them() {
+        assert_eq!("500".parse(), Ok(Rate::PerSecond(500.0)));
+        assert_eq!("2.5/s".parse(), Ok(Rate::PerSecond(2.5)));
+        assert_eq!("80%".parse(), Ok(Rate::OfCapacity(0.8)));
+        for bad in [
+            "", "0", "-1", "nan", "inf", "fast", "5/min", "0%", "-3%", "1001%", "1e9", "%", "/s",
+        ] {
+            assert!(bad.parse::<Rate>().is_err(), "{bad:?}");
+        }
+        for text in ["500/s", "2.5/s", "80%"] {
+            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
+        }
+    }
 }

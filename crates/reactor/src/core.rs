@@ -75,6 +75,11 @@ impl Core {
         })
     }
 
+    /// Lets a task be polled again.
+    pub(crate) fn wake(&self, task: TaskIndex) {
+        self.ready.borrow_mut().push_back(task);
+    }
+
     pub(crate) fn add_timer(&self, at: Instant) {
         self.timers
             .borrow_mut()

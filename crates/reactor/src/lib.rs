@@ -5,13 +5,17 @@
 //! that only the futures of this crate may suspend a task, and that a leaf future may be polled without cause: each
 //! looks at its own condition again.
 //!
+//! Tasks hand work to each other through a [`Queue`] and tell each other of its end by a [`Signal`].
+//!
 //! Sockets are registered once, edge-triggered. Reading is tried before waiting, and interest in writing exists only
 //! while a write is blocked: on unix sockets the peer's every read would wake us otherwise.
 
 mod core;
+mod queue;
 mod tasks;
 mod time;
 
 pub use crate::core::Source;
+pub use crate::queue::{Queue, Signal};
 pub use crate::tasks::{Tasks, block_on};
 pub use crate::time::{TimedOut, sleep_until, timeout_at};

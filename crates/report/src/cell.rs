@@ -3,6 +3,7 @@
 use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
 use crate::model::{CellView, RepeatView};
 use crate::overview::{spread, times};
+use crate::pacing::pacing_section;
 use crate::series::TRANSACTIONS;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use maud::{Markup, html};
@@ -64,6 +65,7 @@ fn repeat_panel(repeat: &RepeatView) -> Markup {
             (transactions_table(repeat))
             (counts(repeat))
         }
+        @if repeat.is_done() { (pacing_section(repeat)) }
         @if !repeat.failures.is_empty() {
             h3 { "Errors" }
             (failures_table(&repeat.failures))

@@ -10,6 +10,7 @@ mod export;
 mod format;
 mod model;
 mod overview;
+mod pacing;
 mod page;
 mod series;
 mod stats;

@@ -5,7 +5,8 @@ use crate::stats::Repeated;
 use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
-    Rates, Repeat, RepeatStatus, Results, StoreError, Verdict, WindowTotals,
+    PacingSummary, Rates, Repeat, RepeatStatus, Requirement, Results, StoreError, Verdict,
+    WindowTotals,
 };
 
 /// A whole lab.
@@ -38,6 +39,8 @@ pub struct RepeatView {
     pub totals: WindowTotals,
     pub series: Series,
     pub inputs: Vec<InputCounter>,
+    pub pacing: PacingSummary,
+    pub requirements: Vec<Requirement>,
     pub checks: Vec<CheckResult>,
     pub failures: Vec<Failure>,
     pub notes: Vec<String>,
@@ -109,7 +112,7 @@ impl CellView {
         Ok(CellView {
             repeats: repeats
                 .into_iter()
-                .map(|repeat| RepeatView::read(results, repeat))
+                .map(|repeat| RepeatView::read(results, &cell, repeat))
                 .collect::<Result<_, _>>()?,
             cell,
             label,
@@ -149,11 +152,13 @@ impl CellView {
 }
 
 impl RepeatView {
-    fn read(results: &Results, repeat: Repeat) -> Result<RepeatView, StoreError> {
+    fn read(results: &Results, cell: &Cell, repeat: Repeat) -> Result<RepeatView, StoreError> {
         let id = repeat.id;
         let (series, totals) = series::read(results, id)?;
         Ok(RepeatView {
             rates: Rates::of(&repeat, &totals),
+            pacing: results.pacing_summary(&repeat, cell, &totals)?,
+            requirements: results.requirements(id)?,
             totals,
             series,
             inputs: results.inputs(id)?,
@@ -294,6 +299,13 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
             .to_owned(),
         ),
     ];
+    if let Some(rate) = &what.rate_asked {
+        let arrivals = what.arrivals.as_deref().unwrap_or_default();
+        fields.push(("rate".to_owned(), format!("{rate}, {arrivals}")));
+    }
+    if let Some(terminals) = what.terminals {
+        fields.push(("terminals".to_owned(), format!("{terminals} terminals")));
+    }
     for (name, value) in &what.settings {
         let text = if name == "preset" || name == "data" {
             value.clone()

@@ -6,7 +6,7 @@ use crate::format::{
 use crate::model::RepeatView;
 use crate::series::TRANSACTIONS;
 use maud::{Markup, html};
-use store::{CheckResult, CounterUnit, Failure, InputCounter, Totals, Verdict};
+use store::{Band, CheckResult, CounterUnit, Failure, InputCounter, Totals, Verdict};
 
 /// Counts, retries by cause and response times of each type in the window.
 pub fn transactions_table(repeat: &RepeatView) -> Markup {
@@ -112,35 +112,36 @@ fn input_row(counter: &InputCounter) -> Markup {
             td.num { b { (counter.value.map_or_else(|| NOT_AVAILABLE.to_owned(), show)) } }
             td.num { (range(counter.allowed.low, counter.allowed.high)) }
             td.num { (range(counter.chance.low, counter.chance.high)) }
-            td { (band_picture(counter)) }
+            td { (band_picture(counter.value, counter.allowed, counter.chance)) }
             td {
-                @match counter.verdict {
-                    Verdict::Within => span.tag.good { "within" },
-                    Verdict::Chance => span.tag { "short run" },
-                    Verdict::Outside => span.tag.bad { "outside" },
-                    Verdict::NoData => span.tag { "no data" },
-                }
+                (verdict_tag(counter.verdict))
             }
         }
     }
 }
 
+/// A verdict in words and colour.
+pub fn verdict_tag(verdict: Verdict) -> Markup {
+    html! {
+        @match verdict {
+            Verdict::Within => span.tag.good { "within" },
+            Verdict::Chance => span.tag { "short run" },
+            Verdict::Outside => span.tag.bad { "outside" },
+            Verdict::NoData => span.tag { "no data" },
+        }
+    }
+}
+
 /// Allowed band, chance spread and value on one scale; the table holds the numbers.
-fn band_picture(counter: &InputCounter) -> Markup {
-    let ends = [
-        counter.allowed.low,
-        counter.allowed.high,
-        counter.chance.low,
-        counter.chance.high,
-        counter.value,
-    ];
+pub fn band_picture(value: Option<f64>, allowed: Band, chance: Band) -> Markup {
+    let ends = [allowed.low, allowed.high, chance.low, chance.high, value];
     let low = ends.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     let high = ends
         .iter()
         .flatten()
         .copied()
         .fold(f64::NEG_INFINITY, f64::max);
-    let (Some(value), true) = (counter.value, high > low) else {
+    let (Some(value), true) = (value, high > low) else {
         return html! {};
     };
     let margin = (high - low) * 0.12;
@@ -157,8 +158,8 @@ fn band_picture(counter: &InputCounter) -> Markup {
     html! {
         svg.band viewBox="0 0 190 16" aria-hidden="true" {
             rect.track x="0" y="3" width="190" height="10" rx="3" {}
-            (band("chance", counter.chance.low, counter.chance.high, 3, 10))
-            (band("allowed", counter.allowed.low, counter.allowed.high, 5, 6))
+            (band("chance", chance.low, chance.high, 3, 10))
+            (band("allowed", allowed.low, allowed.high, 5, 6))
             rect.at x=(trimmed(at(value) - 1.5, 1)) y="0" width="3" height="16" rx="1.5" {}
         }
     }

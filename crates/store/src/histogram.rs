@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use rusqlite::Row;
 
 /// Encodes and decodes with buffers that are used again.
 pub(crate) struct Codec {
@@ -35,6 +36,24 @@ impl Codec {
         self.deserializer
             .deserialize(&mut &bytes[..])
             .map_err(|cause| cause.to_string())
+    }
+}
+
+/// The histogram in a column; an empty one where it is NULL.
+pub(crate) fn histogram_at(
+    row: &Row<'_>,
+    column: &str,
+    codec: &mut Codec,
+) -> rusqlite::Result<Histogram<u64>> {
+    match row.get_ref(column)?.as_blob_or_null()? {
+        None => Ok(empty_histogram()),
+        Some(bytes) => codec.decode(bytes).map_err(|cause| {
+            rusqlite::Error::FromSqlConversionFailure(
+                row.as_ref().column_index(column).unwrap_or(0),
+                rusqlite::types::Type::Blob,
+                cause.into(),
+            )
+        }),
     }
 }
 

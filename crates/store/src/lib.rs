@@ -8,11 +8,13 @@
 mod error;
 mod histogram;
 mod open;
+mod pacing;
 mod process;
 mod read;
 mod redact;
 mod results;
 mod summary;
+mod summary_pacing;
 mod totals;
 
 mod types;
@@ -21,9 +23,11 @@ mod write;
 pub use error::StoreError;
 pub use histogram::empty_histogram;
 pub use open::{APPLICATION_ID, FORMAT};
+pub use pacing::*;
 pub use redact::redact;
 pub use results::Results;
 pub use summary::*;
-pub use totals::Totals;
+pub use summary_pacing::*;
+pub use totals::{TimeTotals, Totals};
 
 pub use types::*;

@@ -1,15 +1,20 @@
 //! Reading: rows as they are stored, oldest first.
 
+use crate::histogram::histogram_at;
 use crate::types::{
     Band, Cell, CellId, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow,
     Lab, LabId, LabStatus, Load, LoadId, LoadMethod, LoadTable, Moment, NewCell, NoteOn, Phase,
     Repeat, RepeatId, RepeatResult, RepeatStatus, Verdict,
 };
-use crate::{Results, StoreError, empty_histogram};
+use crate::{Results, StoreError};
 use rusqlite::{Params, Row, ToSql, params};
 
 /// A word that the file holds and this program does not know: only possible where somebody wrote to the file by hand.
-fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+pub(crate) fn word<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     parse(&text).ok_or_else(|| {
         let index = row.as_ref().column_index(column).unwrap_or(0);
@@ -22,7 +27,7 @@ fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> ru
 }
 
 impl Results {
-    fn all<T>(
+    pub(crate) fn all<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -186,21 +191,6 @@ impl Results {
             )?;
             let mut rows = statement.query(params![repeat.0])?;
             while let Some(row) = rows.next()? {
-                let bytes = row.get_ref("latency_histogram_ns")?.as_blob_or_null()?;
-                let latency = match bytes {
-                    None => empty_histogram(),
-                    Some(bytes) => codec.decode(bytes).map_err(|cause| {
-                        let index = row
-                            .as_ref()
-                            .column_index("latency_histogram_ns")
-                            .unwrap_or(0);
-                        rusqlite::Error::FromSqlConversionFailure(
-                            index,
-                            rusqlite::types::Type::Blob,
-                            cause.into(),
-                        )
-                    })?,
-                };
                 visit(IntervalRow {
                     phase: word(row, "phase", Phase::parse)?,
                     start_offset_ns: row.get("start_offset_ns")?,
@@ -212,7 +202,7 @@ impl Results {
                     lock_wait_timeouts: row.get("lock_wait_timeouts")?,
                     other_retries: row.get("other_retries")?,
                     errors: row.get("errors")?,
-                    latency,
+                    latency: histogram_at(row, "latency_histogram_ns", &mut codec)?,
                     latency_sum_ns: row.get("latency_sum_ns")?,
                     latency_max_ns: row.get("latency_max_ns")?,
                     latency_out_of_bounds: row.get("latency_out_of_bounds")?,
@@ -387,6 +377,11 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
             interval_ns: row.get("interval_ns")?,
             seed: row.get::<_, i64>("seed")?.cast_unsigned(),
             schemas: row.get("schemas")?,
+            result_metadata: row.get("result_metadata")?,
+            terminals: row.get("terminals")?,
+            inactive_warehouses: row.get("inactive_warehouses")?,
+            rate_asked: row.get("rate_asked")?,
+            arrivals: row.get("arrivals")?,
             settings: Vec::new(),
         },
     })
@@ -409,6 +404,11 @@ fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
             district_next_o_id_sum_before: row.get("district_next_o_id_sum_before")?,
             district_next_o_id_sum_after: row.get("district_next_o_id_sum_after")?,
             reconnects: row.get("reconnects")?,
+            capacity_per_s: row.get("capacity_per_s")?,
+            rate_per_s: row.get("rate_per_s")?,
+            ceiling_nopm: row.get("ceiling_nopm")?,
+            ceiling_deviation_nopm: row.get("ceiling_deviation_nopm")?,
+            efficiency: row.get("efficiency")?,
         }),
     };
     Ok(Repeat {

@@ -1,6 +1,7 @@
 //! One measurement as a JSON document, computed from the results file alone. `docs/json.md` describes its keys, which are
 //! a contract: keys are added, and change their meaning or go only with [`SUMMARY_SCHEMA_VERSION`].
 
+use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::totals::Totals;
 use crate::types::{Cell, CheckedOn, NoteOn, Phase, Repeat, RepeatId, RepeatResult, RepeatStatus};
 use crate::{Results, StoreError};
@@ -34,6 +35,7 @@ pub struct Summary {
     pub foreign_keys: bool,
     pub seed: u64,
     pub schemas: u32,
+    pub result_metadata: Option<String>,
     pub warmup_s: f64,
     pub window_s: Option<f64>,
     /// New orders per minute in the window, deliberate rollbacks included (clause 5.4.2); exact.
@@ -54,6 +56,9 @@ pub struct Summary {
     pub new_orders_committed_by_driver: Option<u64>,
     pub new_orders_in_doubt: Option<u64>,
     pub inputs: Vec<InputSummary>,
+    pub terminals: Option<TerminalsSummary>,
+    pub open_loop: Option<OpenLoopSummary>,
+    pub verdicts: Vec<VerdictSummary>,
     pub checks: Vec<CheckSummary>,
     pub notes: Vec<String>,
 }
@@ -153,10 +158,14 @@ impl Results {
         let cell = self.cell(repeat.cell)?;
         let totals = self.window_totals(id)?;
         let rates = Rates::of(&repeat, &totals);
+        let pacing = self.pacing_summary(&repeat, &cell, &totals)?;
         Ok(Summary {
             transactions: transaction_summaries(&totals, repeat.status == RepeatStatus::Done),
             errors: self.error_summaries(id)?,
             inputs: self.input_summaries(id)?,
+            terminals: pacing.terminals,
+            open_loop: pacing.open_loop,
+            verdicts: self.verdict_summaries(&repeat)?,
             checks: self.check_summaries(id)?,
             notes: self.notes(NoteOn::Repeat(id))?,
             ..self.summary_of_one(&repeat, &cell, &rates)
@@ -189,6 +198,7 @@ impl Results {
             foreign_keys: what.foreign_keys,
             seed: what.seed,
             schemas: what.schemas,
+            result_metadata: what.result_metadata.clone(),
             warmup_s: seconds(what.warmup_ns),
             window_s: rates.window_s,
             nopm: rates.nopm,
@@ -206,6 +216,9 @@ impl Results {
             new_orders_committed_by_driver: result.map(|r| r.committed_new_orders),
             new_orders_in_doubt: result.map(|r| r.in_doubt_new_orders),
             inputs: Vec::new(),
+            terminals: None,
+            open_loop: None,
+            verdicts: Vec::new(),
             checks: Vec::new(),
             notes: Vec::new(),
         }

@@ -48,7 +48,7 @@ impl Totals {
         self.latency_sum_ns = self.latency_sum_ns.saturating_add(row.latency_sum_ns);
         self.latency_max_ns = self.latency_max_ns.max(row.latency_max_ns);
         self.latency_out_of_bounds += row.latency_out_of_bounds;
-        self.merge(&row.latency);
+        merge(&mut self.latency, &row.latency);
     }
 
     /// Adds other totals, of further intervals or of another type.
@@ -62,22 +62,7 @@ impl Totals {
         self.latency_sum_ns = self.latency_sum_ns.saturating_add(other.latency_sum_ns);
         self.latency_max_ns = self.latency_max_ns.max(other.latency_max_ns);
         self.latency_out_of_bounds += other.latency_out_of_bounds;
-        self.merge(&other.latency);
-    }
-
-    fn merge(&mut self, latency: &Histogram<u64>) {
-        if latency.is_empty() {
-            return;
-        }
-        if self.latency.is_empty() {
-            // Take over the bounds: merging histograms of one shape is a plain addition.
-            self.latency = latency.clone();
-            self.latency.auto(true);
-        } else {
-            self.latency
-                .add(latency)
-                .expect("a histogram that resizes itself takes any other");
-        }
+        merge(&mut self.latency, &other.latency);
     }
 
     /// Tries that were made again, whatever the cause.
@@ -97,6 +82,17 @@ impl Totals {
     pub fn not_within(&self, limit_ns: u64) -> u64 {
         let slow = self.latency.count_between(limit_ns, u64::MAX);
         slow + self.latency_out_of_bounds
+    }
+
+    /// The response times by themselves.
+    #[must_use]
+    pub fn response_times(&self) -> TimeTotals {
+        TimeTotals {
+            histogram: self.latency.clone(),
+            sum_ns: self.latency_sum_ns,
+            max_ns: self.latency_max_ns,
+            out_of_bounds: self.latency_out_of_bounds,
+        }
     }
 
     fn samples(&self) -> u64 {
@@ -120,16 +116,97 @@ impl Totals {
     /// the histogram's bounds counts as slowest, with the maximum as its time.
     #[must_use]
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        let samples = self.samples();
-        if samples == 0 {
-            return None;
-        }
-        let rank = (quantile * samples as f64).ceil().max(1.0);
-        let inside = self.latency.len();
-        if rank > inside as f64 {
-            return Some(self.latency_max_ns);
-        }
-        let value = self.latency.value_at_quantile(rank / inside as f64);
-        Some(value.min(self.latency_max_ns))
+        let beyond = (self.latency_out_of_bounds, self.latency_max_ns);
+        quantile_ns(&self.latency, beyond, quantile)
     }
+}
+
+/// Sums of times of one kind over some intervals.
+#[derive(Clone, Debug)]
+pub struct TimeTotals {
+    /// Merged; values in ns.
+    pub histogram: Histogram<u64>,
+    pub sum_ns: u64,
+    pub max_ns: u64,
+    /// In sum and maximum, not in the histogram.
+    pub out_of_bounds: u64,
+}
+
+impl Default for TimeTotals {
+    fn default() -> Self {
+        TimeTotals {
+            histogram: empty_histogram(),
+            sum_ns: 0,
+            max_ns: 0,
+            out_of_bounds: 0,
+        }
+    }
+}
+
+impl TimeTotals {
+    /// Adds those of another interval.
+    pub fn add(&mut self, other: &TimeTotals) {
+        merge(&mut self.histogram, &other.histogram);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.out_of_bounds += other.out_of_bounds;
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len() + self.out_of_bounds
+    }
+
+    /// Exact mean; `None` where there are none.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| self.sum_ns as f64 / count as f64)
+    }
+
+    /// Exact maximum; `None` where there are none.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.max_ns)
+    }
+
+    /// As [`Totals::quantile_ns`].
+    #[must_use]
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        let beyond = (self.out_of_bounds, self.max_ns);
+        quantile_ns(&self.histogram, beyond, quantile)
+    }
+}
+
+fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) {
+    if other.is_empty() {
+        return;
+    }
+    if into.is_empty() {
+        // Take over the bounds: merging histograms of one shape is a plain addition.
+        *into = other.clone();
+        into.auto(true);
+    } else {
+        into.add(other)
+            .expect("a histogram that resizes itself takes any other");
+    }
+}
+
+fn quantile_ns(
+    histogram: &Histogram<u64>,
+    (out_of_bounds, max_ns): (u64, u64),
+    quantile: f64,
+) -> Option<u64> {
+    let inside = histogram.len();
+    let samples = inside + out_of_bounds;
+    if samples == 0 {
+        return None;
+    }
+    let rank = (quantile * samples as f64).ceil().max(1.0);
+    if rank > inside as f64 {
+        return Some(max_ns);
+    }
+    let value = histogram.value_at_quantile(rank / inside as f64);
+    Some(value.min(max_ns))
 }

@@ -54,13 +54,15 @@ macro_rules! word {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
         }
     };
 }
+
+pub(crate) use word;
 
 word!(
     /// How far a lab has come.
@@ -185,6 +187,16 @@ pub struct NewCell {
     pub seed: u64,
     /// That connections are spread over, each with so many warehouses; 1 without `--schemas`.
     pub schemas: u32,
+    /// How often the server describes the columns of results: `always`, `cached` or `omitted`.
+    pub result_metadata: Option<String>,
+    /// Of workload `tpcc-spec`.
+    pub terminals: Option<u32>,
+    /// Of those that the terminals are for, besides `warehouses`: without rows.
+    pub inactive_warehouses: Option<u32>,
+    /// `500/s`, `80%`.
+    pub rate_asked: Option<String>,
+    /// `poisson` or `uniform`.
+    pub arrivals: Option<String>,
     /// What else tells this cell from its neighbours: preset, device, `innodb_io_capacity`, ...
     pub settings: Vec<(String, String)>,
 }
@@ -250,6 +262,15 @@ pub struct RepeatResult {
     pub district_next_o_id_sum_after: Option<i64>,
     /// Connections made again after a loss, over the whole run.
     pub reconnects: u64,
+    /// Transactions of all types per second that a closed loop did, where the rate was asked for as a share of it.
+    pub capacity_per_s: Option<f64>,
+    /// Of the schedule: transactions of all types per second.
+    pub rate_per_s: Option<f64>,
+    /// New orders per minute of terminals that wait for nothing but their users, with the standard deviation that chance gives.
+    pub ceiling_nopm: Option<f64>,
+    pub ceiling_deviation_nopm: Option<f64>,
+    /// NOPM / (12.86 x warehouses with terminals).
+    pub efficiency: Option<f64>,
 }
 
 /// Why a repeat has no result.

@@ -285,7 +285,8 @@ impl Results {
                  measured_window_ns = :window, interrupted = :interrupted, client_cpu_ns = :cpu, \
                  client_peak_rss_bytes = :rss, statements = :statements, committed_new_orders = :committed, \
                  in_doubt_new_orders = :in_doubt, district_next_o_id_sum_before = :before, \
-                 district_next_o_id_sum_after = :after, reconnects = :reconnects \
+                 district_next_o_id_sum_after = :after, reconnects = :reconnects, capacity_per_s = :capacity, \
+                 rate_per_s = :rate, ceiling_nopm = :ceiling, ceiling_deviation_nopm = :deviation, efficiency = :efficiency \
                  WHERE id = :id AND (status = 'running' OR reason_code = 'interrupted_process')",
                 named_params! {
                     ":id": repeat.0,
@@ -302,6 +303,11 @@ impl Results {
                     ":before": result.district_next_o_id_sum_before,
                     ":after": result.district_next_o_id_sum_after,
                     ":reconnects": result.reconnects,
+                    ":capacity": result.capacity_per_s,
+                    ":rate": result.rate_per_s,
+                    ":ceiling": result.ceiling_nopm,
+                    ":deviation": result.ceiling_deviation_nopm,
+                    ":efficiency": result.efficiency,
                 },
             )
         })?;
@@ -433,9 +439,11 @@ fn insert_cell(
 ) -> rusqlite::Result<CellId> {
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
-         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas) VALUES (:lab, :ordinal, \
+         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas, result_metadata, \
+         terminals, inactive_warehouses, rate_asked, arrivals) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
-         :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas)",
+         :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas, :result_metadata, :terminals, \
+         :inactive_warehouses, :rate_asked, :arrivals)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -455,6 +463,11 @@ fn insert_cell(
             ":interval_ns": cell.interval_ns,
             ":seed": cell.seed.cast_signed(),
             ":schemas": cell.schemas,
+            ":result_metadata": cell.result_metadata,
+            ":terminals": cell.terminals,
+            ":inactive_warehouses": cell.inactive_warehouses,
+            ":rate_asked": cell.rate_asked,
+            ":arrivals": cell.arrivals,
         },
     )?;
     let id = transaction.last_insert_rowid();
@@ -503,7 +516,7 @@ fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<L
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 12] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 13] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -524,6 +537,18 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ),
             ("seed", cell.seed.to_string()),
             ("number of schemas", cell.schemas.to_string()),
+            (
+                "pacing",
+                format!(
+                    "{:?}",
+                    (
+                        cell.terminals,
+                        cell.inactive_warehouses,
+                        &cell.rate_asked,
+                        &cell.arrivals
+                    )
+                ),
+            ),
             ("settings", format!("{settings:?}")),
         ]
     };

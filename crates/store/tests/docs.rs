@@ -71,7 +71,7 @@ fn every_query_runs() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(queries.len(), 6);
+    assert_eq!(queries.len(), 8);
     for query in &queries {
         let mut statement = connection.prepare(query).unwrap();
         let mut rows = statement.query([]).unwrap();
@@ -100,7 +100,8 @@ fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
 #[test]
 fn every_json_key_is_described() {
     let directory = tempfile::tempdir().unwrap();
-    let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
+    let path = directory.path().join("mydyno.db");
+    let (results, _, _, repeat) = common::running_as(&path, common::paced_cell());
     let counter = InputCounter {
         name: "rollbacks".to_owned(),
         title: String::new(),
@@ -123,6 +124,9 @@ fn every_json_key_is_described() {
         first_message: String::new(),
     };
     results.record_failures(repeat, &[failure]).unwrap();
+    results
+        .record_requirements(repeat, &[common::requirement(Some(1.0))])
+        .unwrap();
     let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();
     let mut actual = BTreeSet::new();
     keys(&summary, &mut actual);

@@ -1,5 +1,6 @@
 //! The file: formats, foreign files, full disks, and what a killed process leaves behind.
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use base::Exit;

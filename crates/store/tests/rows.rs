@@ -1,5 +1,6 @@
 //! What is written is what is read, and the summary is computed from it alone.
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{cell, interval, result, running};

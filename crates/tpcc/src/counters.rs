@@ -5,7 +5,7 @@ use crate::transactions::Outcome;
 use base::Warehouses;
 
 /// Standard deviations on each side that hold 99.9 % of what a right generator gives.
-const SPREAD: f64 = 3.29;
+pub(crate) const SPREAD: f64 = 3.29;
 
 /// Counts over the transactions of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -181,6 +181,8 @@ pub struct InputSource {
     constants: RunConstants,
     warehouses: u32,
     home: Option<u32>,
+    /// The district of every Stock-Level, where it is fixed.
+    stock_level_district: Option<u32>,
     deck: [Transaction; 23],
     dealt: usize,
 }
@@ -200,20 +202,34 @@ impl InputSource {
             constants,
             warehouses: warehouses.0,
             home,
+            stock_level_district: None,
             deck: DECK,
             dealt: DECK.len(),
         }
     }
 
+    /// The same with one district for every Stock-Level: that of the terminal (clause 2.8.1.1).
+    #[must_use]
+    pub fn with_stock_level_district(mut self, district: u32) -> InputSource {
+        self.stock_level_district = Some(district);
+        self
+    }
+
     /// The next card and its input.
     pub fn next_input(&mut self) -> Input {
+        let transaction = self.deal();
+        self.input_of(transaction)
+    }
+
+    /// The next card.
+    pub fn deal(&mut self) -> Transaction {
         if self.dealt == self.deck.len() {
             self.random.shuffle(&mut self.deck);
             self.dealt = 0;
         }
         let transaction = self.deck[self.dealt];
         self.dealt += 1;
-        self.input_of(transaction)
+        transaction
     }
 
     /// Fresh input for a transaction of this type.
@@ -236,7 +252,7 @@ impl InputSource {
             }),
             Transaction::StockLevel => Input::StockLevel(StockLevel {
                 warehouse,
-                district: self.district(),
+                district: self.stock_level_district.unwrap_or_else(|| self.district()),
                 threshold: self.random.between(10, 20),
             }),
         }
@@ -406,6 +422,20 @@ mod tests {
                 _ => {}
             }
         }
+    }
+
+    #[test]
+    fn a_terminals_stock_levels_have_one_district() {
+        let mut terminal = source(3, Some(2)).with_stock_level_district(7);
+        let mut others = [false; 11];
+        for _ in 0..23_000 {
+            match terminal.next_input() {
+                Input::StockLevel(level) => assert_eq!((level.warehouse, level.district), (2, 7)),
+                Input::NewOrder(order) => others[order.district as usize] = true,
+                _ => {}
+            }
+        }
+        assert_eq!(others.iter().filter(|seen| **seen).count(), 10);
     }
 
     #[test]

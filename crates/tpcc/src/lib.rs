@@ -8,12 +8,14 @@ pub mod counters;
 pub mod database;
 pub mod faults;
 pub mod input;
+pub mod pacing;
 pub mod population;
 pub mod probe;
 pub mod random;
 pub mod schema;
 pub mod tpcc_mysql;
 pub mod transactions;
+pub mod verdicts;
 
 pub use checks::{CHECKS, Check, CheckResult, run_checks};
 pub use counters::{InputCounters, InputShare};

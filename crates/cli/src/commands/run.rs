@@ -9,7 +9,10 @@ use crate::tpcc_mysql_live::Live;
 use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
-use lab::{Measured, OnProgress, Place, Progress, RunSpec, Subject, measure, reach, record_load};
+use lab::{
+    Measured, OnProgress, OpenLoop, Place, Progress, RunSpec, Spacing, Subject, measure, reach,
+    record_load,
+};
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, NoteOn, Results};
 
@@ -23,7 +26,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new();
-    let warehouses = arguments.warehouses.unwrap_or(PRIVATE_WAREHOUSES);
+    let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
     let (subject, load) = match arguments.target.private(warehouses, arguments.seed, true) {
         Some(spec) => start_private(&home, &spec, &stop, &mut console)?,
         None => {
@@ -84,6 +87,12 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     Ok(measured.exit)
 }
 
+/// Warehouses with rows, where a number is named.
+fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
+    let all = arguments.warehouses?;
+    Some(Warehouses(all - arguments.inactive_warehouses))
+}
+
 fn measure_in(
     results: &Results,
     lab: LabId,
@@ -96,11 +105,16 @@ fn measure_in(
         workload: arguments.workload,
         style: arguments.style,
         connections: arguments.connections,
+        rate: arguments.rate.map(|rate| OpenLoop {
+            rate,
+            spacing: arguments.arrivals.unwrap_or(Spacing::Poisson),
+        }),
+        inactive_warehouses: arguments.inactive_warehouses,
         warmup: arguments.warmup,
         window: arguments.window,
         interval: arguments.interval,
         seed: arguments.seed,
-        warehouses: arguments.warehouses.map(Warehouses),
+        warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
         settings: arguments.target.set.clone(),

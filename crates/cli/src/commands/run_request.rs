@@ -32,10 +32,14 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
             "--workload tpcc-mysql uses any warehouse for each transaction; leave out --home, or use --workload tpcc",
         );
     }
+    let has_terminals = arguments.workload == Workload::TpccSpec;
+    if let Some(words) = contradiction_of_pace(arguments, has_terminals) {
+        return Some(words);
+    }
     if arguments.format != Format::TpccMysql {
         return None;
     }
-    if arguments.workload == Workload::TpccSpec {
+    if has_terminals {
         return Some(
             "--format tpcc-mysql has no words for terminals and deferred Deliveries; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
@@ -46,6 +50,30 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
     (!times.into_iter().all(is_whole)).then_some(
         "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
     )
+}
+
+fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Option<&'static str> {
+    let inactive = arguments.inactive_warehouses;
+    if has_terminals && arguments.rate.is_some() {
+        Some(
+            "--rate sets the pace of a workload without terminals, and --workload tpcc-spec has its own: leave one out",
+        )
+    } else if has_terminals && arguments.home {
+        Some(
+            "--home is for connections, and the terminals of --workload tpcc-spec have home warehouses anyway: leave it \
+             out",
+        )
+    } else if has_terminals && arguments.schemas.is_some() {
+        Some(
+            "--schemas spreads connections, and the terminals of --workload tpcc-spec share theirs: leave one out",
+        )
+    } else if inactive > 0 && !has_terminals {
+        Some("--inactive-warehouses is for terminals: add --workload tpcc-spec")
+    } else if arguments.warehouses.is_some_and(|all| inactive >= all) {
+        Some("--inactive-warehouses leaves none of the warehouses of -w with rows; name fewer")
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -137,6 +137,7 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
         seed: 1,
         schemas: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
+        ..NewCell::default()
     }
 }
 
@@ -275,6 +276,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, committed: u64) {
         district_next_o_id_sum_before: Some(300_100),
         district_next_o_id_sum_after: Some(300_100 + committed.cast_signed()),
         reconnects: 0,
+        ..RepeatResult::default()
     };
     results.finish_repeat(id, &result).unwrap();
 }

@@ -3,7 +3,8 @@
 use hdrhistogram::Histogram;
 use std::path::Path;
 use store::{
-    CellId, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase, RepeatId, RepeatResult, Results,
+    Band, CellId, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase, RepeatId, RepeatResult,
+    Requirement, RequirementUnit, Results, Verdict,
 };
 
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -42,11 +43,46 @@ pub fn cell() -> NewCell {
     }
 }
 
+/// A cell that has all that terminals and a schedule have.
+pub fn paced_cell() -> NewCell {
+    NewCell {
+        result_metadata: Some("cached".to_owned()),
+        terminals: Some(120),
+        inactive_warehouses: Some(2),
+        rate_asked: Some("80%".to_owned()),
+        arrivals: Some("poisson".to_owned()),
+        ..cell()
+    }
+}
+
+/// A requirement of at least 2.
+pub fn requirement(value: Option<f64>) -> Requirement {
+    let allowed = Band {
+        low: Some(2.0),
+        high: None,
+    };
+    Requirement {
+        name: "think_mean".to_owned(),
+        title: "mean think time".to_owned(),
+        clause: "5.2.5.4".to_owned(),
+        unit: RequirementUnit::Seconds,
+        value,
+        allowed,
+        chance: allowed,
+        verdict: Verdict::of(value, allowed, allowed),
+    }
+}
+
 /// A lab with one cell and one repeat that runs.
 pub fn running(path: &Path) -> (Results, LabId, CellId, RepeatId) {
+    running_as(path, cell())
+}
+
+/// The same with another cell.
+pub fn running_as(path: &Path, cell: NewCell) -> (Results, LabId, CellId, RepeatId) {
     let results = Results::create_or_open(path).unwrap();
     let lab = lab(&results);
-    let cell = results.begin_cell(lab, &cell()).unwrap();
+    let cell = results.begin_cell(lab, &cell).unwrap();
     let repeat = NewRepeat {
         cell,
         ordinal: 1,
@@ -94,5 +130,6 @@ pub fn result() -> RepeatResult {
         district_next_o_id_sum_before: Some(300_100),
         district_next_o_id_sum_after: Some(300_401),
         reconnects: 0,
+        ..RepeatResult::default()
     }
 }

@@ -4,7 +4,7 @@
 //! cards and nothing bound to a terminal: so does [`crate::InputSource`] without a home. What differs is the amount of
 //! a Payment.
 
-use crate::input::{Input, InputSource};
+use crate::input::{Input, InputSource, Transaction};
 use crate::random::RunConstants;
 use base::{Cents, Random, Warehouses};
 
@@ -32,9 +32,14 @@ impl Inputs {
         }
     }
 
-    /// The next card and its input.
-    pub fn next_input(&mut self) -> Input {
-        match self.source.next_input() {
+    /// The type of the next transaction.
+    pub fn deal(&mut self) -> Transaction {
+        self.source.deal()
+    }
+
+    /// Fresh input for a transaction of this type.
+    pub fn input_of(&mut self, transaction: Transaction) -> Input {
+        match self.source.input_of(transaction) {
             Input::Payment(mut payment) => {
                 let units = self.amounts.between(1, 5_000);
                 payment.amount = Cents(i64::from(units) * 100);
@@ -58,7 +63,8 @@ mod tests {
         let mut amounts = BTreeSet::new();
         let mut places = BTreeSet::new();
         for _ in 0..200_000 {
-            match inputs.next_input() {
+            let transaction = inputs.deal();
+            match inputs.input_of(transaction) {
                 Input::Payment(payment) => {
                     assert_eq!(payment.amount.0 % 100, 0);
                     amounts.insert(payment.amount.0 / 100);

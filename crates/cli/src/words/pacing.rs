@@ -1,0 +1,115 @@
+//! Terminals, schedules and verdicts as words for people.
+
+use super::{ms, optional};
+use std::fmt::Write;
+use store::{OpenLoopSummary, Summary, TerminalsSummary, VerdictSummary};
+
+/// What a run shows of its pace, where it had one.
+pub fn pacing(out: &mut String, summary: &Summary) {
+    if let Some(open_loop) = &summary.open_loop {
+        schedule(out, open_loop);
+    }
+    if let Some(terminals) = &summary.terminals {
+        users(out, terminals);
+        verdicts(out, &summary.verdicts);
+    }
+}
+
+fn schedule(out: &mut String, open_loop: &OpenLoopSummary) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "\nopen loop: {} transactions/s ({}, {} arrivals{}); offered {}, completed {}, late {}, skipped {}",
+        optional(open_loop.rate_per_s, 1),
+        open_loop.rate_asked,
+        open_loop.arrivals,
+        open_loop
+            .capacity_per_s
+            .map_or_else(String::new, |capacity| format!(
+                ", capacity {capacity:.1}/s"
+            )),
+        open_loop.offered,
+        open_loop.completed,
+        open_loop.late,
+        open_loop.skipped
+    );
+    let _ = writeln!(
+        out,
+        "schedule lag p50 {}, p99 {}, max {} ms; service time p50 {}, p90 {}, p99 {}, max {} ms",
+        ms(open_loop.lag_p50_us),
+        ms(open_loop.lag_p99_us),
+        ms(open_loop.lag_max_us),
+        ms(open_loop.service_p50_us),
+        ms(open_loop.service_p90_us),
+        ms(open_loop.service_p99_us),
+        ms(open_loop.service_max_us)
+    );
+}
+
+fn users(out: &mut String, terminals: &TerminalsSummary) {
+    let _ = writeln!(
+        out,
+        "\n{} terminals: efficiency {} % of 12.86 NOPM per warehouse; without waiting they would do {} NOPM, give or take {} \
+         (one standard deviation)",
+        terminals.count,
+        optional(terminals.efficiency.map(|share| share * 100.0), 1),
+        optional(terminals.ceiling_nopm, 1),
+        optional(terminals.ceiling_deviation_nopm, 1)
+    );
+    let (keying, think) = (&terminals.keying_mean_s, &terminals.think_mean_s);
+    let _ = writeln!(
+        out,
+        "mean keying / think time in s: new order {} / {}, payment {} / {}, order status {} / {}, delivery {} / {}, stock \
+         level {} / {}",
+        optional(keying.new_order, 3),
+        optional(think.new_order, 2),
+        optional(keying.payment, 3),
+        optional(think.payment, 2),
+        optional(keying.order_status, 3),
+        optional(think.order_status, 2),
+        optional(keying.delivery, 3),
+        optional(think.delivery, 2),
+        optional(keying.stock_level, 3),
+        optional(think.stock_level, 2)
+    );
+    let deferred = &terminals.deferred_deliveries;
+    let _ = writeln!(
+        out,
+        "deferred deliveries: {}, p90 {} s, max {} s",
+        deferred.count,
+        optional(deferred.p90_s, 3),
+        optional(deferred.max_s, 3)
+    );
+}
+
+fn verdicts(out: &mut String, verdicts: &[VerdictSummary]) {
+    let with = |word: &'static str| verdicts.iter().filter(move |v| v.verdict == word);
+    let _ = writeln!(
+        out,
+        "clauses: {} within what is allowed, {} outside by chance (short run), {} outside, {} without data",
+        with("within").count(),
+        with("chance").count(),
+        with("outside").count(),
+        with("no_data").count()
+    );
+    for verdict in with("outside") {
+        let range = match (verdict.allowed_low, verdict.allowed_high) {
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            (Some(low), None) => format!("from {low}"),
+            (None, Some(high)) => format!("up to {high}"),
+            (None, None) => "anything".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "  outside clause {}: {} is {} {}, allowed is {range}",
+            verdict.clause,
+            verdict.title,
+            optional(verdict.value, 4),
+            unit(&verdict.unit)
+        );
+    }
+}
+
+fn unit(unit: &str) -> &str {
+    if unit == "s" { "s" } else { "" }
+}

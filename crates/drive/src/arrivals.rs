@@ -1,0 +1,91 @@
+//! An open loop: transactions come when the schedule says.
+
+use crate::pace::{Arrivals, Plan, Share};
+use crate::recorder::Recorder;
+use crate::run::Schedule;
+use base::limits;
+use reactor::Queue;
+use std::cell::RefCell;
+use std::io;
+
+/// The transactions of the schedule that are due, by intended start. Only that waits: what is to be done is drawn when a
+/// connection is free.
+pub(crate) struct Backlog {
+    plan: RefCell<Plan>,
+    due: Queue<u64>,
+}
+
+impl Backlog {
+    pub(crate) fn new(arrivals: Arrivals, share: Share, seed: u64) -> io::Result<Backlog> {
+        Ok(Backlog {
+            plan: RefCell::new(Plan::new(arrivals, share, seed)),
+            due: Queue::new()?,
+        })
+    }
+
+    /// Puts transactions into the queue when their time comes.
+    pub(crate) async fn fill(&self, schedule: &Schedule, recorder: &RefCell<Recorder>) {
+        loop {
+            let next_ns = self.plan.borrow().next_ns();
+            if next_ns >= schedule.end_ns() {
+                return;
+            }
+            reactor::sleep_until(schedule.instant(next_ns)).await;
+            // This task may have slept long: all that is due now comes at once, none is left out.
+            self.offer_due(schedule.now_ns(), schedule, &mut recorder.borrow_mut());
+        }
+    }
+
+    /// Puts what is due by `now_ns` into the queue.
+    pub(crate) fn offer_due(&self, now_ns: u64, schedule: &Schedule, recorder: &mut Recorder) {
+        self.offer_until(now_ns, limits::QUEUE_MAX, schedule, recorder);
+    }
+
+    fn offer_until(
+        &self,
+        until_ns: u64,
+        queue_max: usize,
+        schedule: &Schedule,
+        recorder: &mut Recorder,
+    ) {
+        let until_ns = until_ns.min(schedule.end_ns().saturating_sub(1));
+        let mut plan = self.plan.borrow_mut();
+        while plan.next_ns() <= until_ns {
+            let intended_ns = plan.next_ns();
+            recorder.offered(intended_ns, schedule);
+            if self.due.len().0 < queue_max {
+                self.due.push(intended_ns);
+            } else {
+                recorder.skipped(intended_ns);
+            }
+            plan.advance();
+        }
+    }
+
+    /// The intended start of the next transaction and the moment at which a connection takes it; `None` once the window is over.
+    pub(crate) async fn next(
+        &self,
+        schedule: &Schedule,
+        recorder: &RefCell<Recorder>,
+    ) -> Option<(u64, u64)> {
+        while let Some(intended_ns) = self.due.pop().await {
+            let now_ns = schedule.now_ns();
+            let mut recorder = recorder.borrow_mut();
+            if !schedule.is_over() {
+                recorder.begun(intended_ns, now_ns, schedule);
+                return Some((intended_ns, now_ns));
+            }
+            recorder.skipped(intended_ns);
+        }
+        None
+    }
+
+    /// The window is over: what has not begun will not. May be called again.
+    pub(crate) fn end(&self, schedule: &Schedule, recorder: &mut Recorder) {
+        self.offer_until(u64::MAX, 0, schedule, recorder);
+        while let Some(intended_ns) = self.due.try_pop() {
+            recorder.skipped(intended_ns);
+        }
+        self.due.close();
+    }
+}

@@ -1,0 +1,212 @@
+//! One connection: transaction after transaction, with retries, reopened where it is lost.
+
+use crate::arrivals::Backlog;
+use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
+use crate::recorder::{OperationTimes, Recorder};
+use crate::run::Schedule;
+use crate::terminals::Hall;
+use base::{Random, limits};
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+use tpcc::Transaction;
+
+/// Longest pause between two tries of a transaction or of a login.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// The random stream of pauses.
+const PAUSES: u64 = 2;
+
+/// The pauses of a connection.
+pub(crate) fn pauses(seed: u64, connection: u32) -> Random {
+    Random::new(seed, &[PAUSES, u64::from(connection)])
+}
+
+/// Where the transactions of a connection come from.
+pub(crate) enum Feed<'a, W: Workload> {
+    /// Its own source, whenever it is free.
+    Own(W::Source),
+    /// Its own source, when the schedule says.
+    Schedule(W::Source, &'a Backlog),
+    /// Terminals.
+    Hall(&'a Hall<W::Operation>),
+}
+
+/// A transaction to do.
+struct Job<O> {
+    transaction: Transaction,
+    operation: O,
+    begin_ns: u64,
+    scheduled_try_ns: Option<u64>,
+    /// Who waits for the answer, by place in the hall.
+    terminal: Option<usize>,
+}
+
+/// What follows a try.
+enum Next {
+    Transaction,
+    Try,
+    /// This one is lost.
+    Connection,
+}
+
+pub(crate) struct Connection<'a, W: Workload> {
+    pub(crate) workload: &'a W,
+    pub(crate) which: Opening,
+    pub(crate) feed: Feed<'a, W>,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) recorder: &'a RefCell<Recorder>,
+    /// The transaction that this connection is in.
+    pub(crate) under_way: &'a Cell<Option<Transaction>>,
+    /// Connections of this worker that have not ended.
+    pub(crate) alive: &'a Cell<usize>,
+    pub(crate) random: Random,
+}
+
+impl<W: Workload> Connection<'_, W> {
+    /// Does what comes until nothing comes any more.
+    pub(crate) async fn run(mut self, client: W::Client) {
+        if let Some(client) = self.serve(client).await {
+            client.close().await;
+            self.schedule.disconnected();
+        }
+        self.alive.set(self.alive.get() - 1);
+    }
+
+    /// Returns the client, unless it was lost and did not come back.
+    async fn serve(&mut self, mut client: W::Client) -> Option<W::Client> {
+        while let Some(job) = self.next().await {
+            if self.transaction(&mut client, &job).await {
+                continue;
+            }
+            drop(client);
+            self.schedule.disconnected();
+            client = self.reopen().await?;
+        }
+        Some(client)
+    }
+
+    /// Waits for the next transaction; `None` where there is none to come.
+    async fn next(&mut self) -> Option<Job<W::Operation>> {
+        let (source, begin_ns, scheduled_try_ns) = match &mut self.feed {
+            Feed::Own(source) => {
+                if self.schedule.is_over() {
+                    return None;
+                }
+                (source, None, None)
+            }
+            Feed::Schedule(source, backlog) => {
+                let (intended_ns, now_ns) = backlog.next(self.schedule, self.recorder).await?;
+                (source, Some(intended_ns), Some(now_ns))
+            }
+            Feed::Hall(hall) => {
+                let request = hall.requests.pop().await?;
+                return Some(Job {
+                    terminal: request.terminal(),
+                    transaction: request.transaction,
+                    operation: request.operation,
+                    begin_ns: request.submitted_ns,
+                    scheduled_try_ns: None,
+                });
+            }
+        };
+        let transaction = source.deal();
+        let operation = source.draw(transaction);
+        Some(Job {
+            transaction,
+            operation,
+            begin_ns: begin_ns.unwrap_or_else(|| self.schedule.now_ns()),
+            scheduled_try_ns,
+            terminal: None,
+        })
+    }
+
+    /// One transaction with its retries; false where the connection was lost.
+    async fn transaction(&mut self, client: &mut W::Client, job: &Job<W::Operation>) -> bool {
+        self.under_way.set(Some(job.transaction));
+        let statements_before = client.statements();
+        client.begin();
+        let mut tries = 1;
+        let alive = loop {
+            let attempt = client.attempt(&job.operation).await;
+            match self.settle(client, job, attempt, tries) {
+                Next::Transaction => break true,
+                Next::Connection => break false,
+                Next::Try => self.pause(tries).await,
+            }
+            tries += 1;
+        };
+        self.under_way.set(None);
+        let statements = client.statements() - statements_before;
+        self.recorder.borrow_mut().add_statements(statements);
+        if let Feed::Hall(hall) = &self.feed {
+            hall.answer(job.terminal);
+        }
+        alive
+    }
+
+    /// Records how a try ended, and says what follows from it.
+    fn settle(
+        &self,
+        client: &W::Client,
+        job: &Job<W::Operation>,
+        attempt: Attempt,
+        tries: u32,
+    ) -> Next {
+        let transaction = job.transaction;
+        let times = OperationTimes {
+            begin_ns: job.begin_ns,
+            scheduled_try_ns: job.scheduled_try_ns,
+            end_ns: self.schedule.now_ns(),
+        };
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.advance(times.end_ns, self.schedule);
+        let failed = match attempt {
+            Attempt::Failed(failed) => failed,
+            well => {
+                let inputs = recorder.ended_well(transaction, &well, times, self.schedule);
+                if let Some(inputs) = inputs {
+                    client.count_inputs(&job.operation, inputs);
+                }
+                return Next::Transaction;
+            }
+        };
+        recorder.failed_try(transaction, &failed);
+        let next = match failed.kind {
+            FailureKind::Lost { .. } => Next::Connection,
+            FailureKind::Fatal => Next::Transaction,
+            _ if tries >= limits::TRIES_MAX => Next::Transaction,
+            _ => return Next::Try,
+        };
+        recorder.given_up(transaction);
+        next
+    }
+
+    /// Waits a random time, longer with each try, so that two transactions do not meet again and again.
+    async fn pause(&mut self, tries: u32) {
+        let most = Duration::from_millis(1 << tries.min(10)).min(PAUSE_MAX);
+        let pause = most.mul_f64(self.random.unit());
+        reactor::sleep_until(Instant::now() + pause).await;
+    }
+
+    /// Connects again until it works, cannot work any more, or the run is over.
+    async fn reopen(&mut self) -> Option<W::Client> {
+        let mut tries = 3;
+        while !self.schedule.is_over() {
+            self.pause(tries).await;
+            match self.workload.open(self.which).await {
+                Ok(client) => {
+                    self.schedule.connected();
+                    self.recorder.borrow_mut().totals.reconnects += 1;
+                    return Some(client);
+                }
+                Err(failed) => {
+                    self.recorder.borrow_mut().failed_reconnect(&failed);
+                    if failed.kind == FailureKind::Fatal {
+                        return None;
+                    }
+                }
+            }
+            tries += 1;
+        }
+        None
+    }
+}

@@ -1,0 +1,224 @@
+//! Terminals: users who key, wait for the answer, and think, and who share the connections as behind a transaction monitor.
+
+use crate::client::{Failed, FailureKind, Source};
+use crate::pace::Terminals;
+use crate::recorder::{Recorder, TerminalStats};
+use crate::run::Schedule;
+use base::{Random, limits};
+use reactor::{Queue, Signal};
+use std::cell::RefCell;
+use std::io;
+use std::time::Duration;
+use tpcc::Transaction;
+use tpcc::pacing::{DECK_SIZE, think_time};
+
+/// What a terminal has submitted.
+pub(crate) struct Request<O> {
+    pub(crate) transaction: Transaction,
+    pub(crate) operation: O,
+    pub(crate) submitted_ns: u64,
+    /// Who waits for the answer, by place in the hall; nobody does for a Delivery.
+    terminal: Option<usize>,
+}
+
+/// Between the terminals of a worker and its connections.
+pub(crate) struct Hall<O> {
+    /// Deliveries are deferred: they wait until nobody waits for anything else (clause 2.7.2).
+    pub(crate) requests: Queue<Request<O>>,
+    answers: Vec<Signal>,
+}
+
+impl<O> Hall<O> {
+    pub(crate) fn new(terminals: usize) -> io::Result<Hall<O>> {
+        Ok(Hall {
+            requests: Queue::new()?,
+            answers: (0..terminals).map(|_| Signal::default()).collect(),
+        })
+    }
+
+    /// Tells who submitted it that the request has ended.
+    pub(crate) fn answer(&self, terminal: Option<usize>) {
+        if let Some(terminal) = terminal {
+            self.answers[terminal].set();
+        }
+    }
+
+    /// Gives up what waits still, when nobody is left to serve it.
+    pub(crate) fn give_up(&self, recorder: &mut Recorder) {
+        while let Some(request) = self.requests.try_pop() {
+            refuse(
+                request.transaction,
+                "never_begun",
+                "the run ended before a connection was free for it",
+                recorder,
+            );
+        }
+    }
+}
+
+impl<O> Request<O> {
+    pub(crate) fn terminal(&self) -> Option<usize> {
+        self.terminal
+    }
+}
+
+fn refuse(transaction: Transaction, code: &'static str, why: &str, recorder: &mut Recorder) {
+    let failed = Failed {
+        kind: FailureKind::Fatal,
+        code: code.into(),
+        message: why.to_owned(),
+    };
+    recorder.failed_try(transaction, &failed);
+    recorder.given_up(transaction);
+}
+
+/// The random stream of think times.
+const THINKING: u64 = 4;
+
+/// The think times of terminal `number` of the run.
+pub(crate) fn thinking(seed: u64, number: u32) -> Random {
+    Random::new(seed, &[THINKING, u64::from(number)])
+}
+
+/// One user.
+pub(crate) struct Terminal<'a, S: Source> {
+    pub(crate) source: S,
+    /// Decides think times.
+    pub(crate) random: Random,
+    pub(crate) times: &'a Terminals,
+    pub(crate) hall: &'a Hall<S::Operation>,
+    /// In the hall.
+    pub(crate) place: usize,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) recorder: &'a RefCell<Recorder>,
+}
+
+/// Keying or thinking.
+struct Pause {
+    of: Transaction,
+    is_keying: bool,
+    /// How much of it lies before the start of the run.
+    before: Duration,
+    /// What is left.
+    left: Duration,
+}
+
+impl<S: Source> Terminal<'_, S> {
+    /// Keys, submits and thinks until the window is over.
+    pub(crate) async fn run(mut self) {
+        let mut pause = self.walk_in();
+        loop {
+            self.wait(&pause).await;
+            if self.schedule.is_over() {
+                return;
+            }
+            pause = if pause.is_keying {
+                self.submit(pause.of).await;
+                self.thinking(pause.of)
+            } else {
+                self.keying()
+            };
+        }
+    }
+
+    /// The think time after a transaction.
+    fn thinking(&mut self, of: Transaction) -> Pause {
+        let mean = self.times.think_mean[of.index()];
+        Pause {
+            of,
+            is_keying: false,
+            before: Duration::ZERO,
+            left: think_time(&mut self.random, mean),
+        }
+    }
+
+    /// The keying time of the next transaction.
+    fn keying(&mut self) -> Pause {
+        let of = self.source.deal();
+        Pause {
+            of,
+            is_keying: true,
+            before: Duration::ZERO,
+            left: self.times.keying[of.index()],
+        }
+    }
+
+    /// Waits, and records how long it was.
+    async fn wait(&self, pause: &Pause) {
+        let begin_ns = match pause.before {
+            Duration::ZERO => self.schedule.now_ns(),
+            // It began before the run, which begins now.
+            _ => 0,
+        };
+        let end_ns = begin_ns + pause.left.as_nanos() as u64;
+        reactor::sleep_until(self.schedule.instant(end_ns)).await;
+        self.at_terminals(|stats, now_ns| {
+            let times = match pause.is_keying {
+                true => &mut stats.keying,
+                false => &mut stats.think,
+            };
+            let before_ns = pause.before.as_nanos() as u64;
+            times[pause.of.index()].record(before_ns + now_ns - begin_ns);
+        });
+    }
+
+    fn at_terminals(&self, record: impl FnOnce(&mut TerminalStats, u64)) {
+        let now_ns = self.schedule.now_ns();
+        let mut recorder = self.recorder.borrow_mut();
+        record(recorder.terminals_at(now_ns, self.schedule), now_ns);
+    }
+
+    /// Submits one transaction and waits for its answer; a Delivery is answered when it has been queued.
+    async fn submit(&mut self, transaction: Transaction) {
+        let operation = self.source.draw(transaction);
+        let deferred = transaction == Transaction::Delivery;
+        let submitted_ns = self.schedule.now_ns();
+        let request = Request {
+            transaction,
+            operation,
+            submitted_ns,
+            terminal: (!deferred).then_some(self.place),
+        };
+        if !deferred {
+            self.hall.requests.push(request);
+            self.hall.answers[self.place].wait().await;
+        } else if self.hall.requests.len().1 < limits::QUEUE_MAX {
+            self.hall.requests.push_deferred(request);
+            self.at_terminals(|stats, now_ns| stats.acknowledgement.record(now_ns - submitted_ns));
+        } else {
+            let why = "as many deliveries wait as the driver keeps; the server does not keep up";
+            refuse(
+                transaction,
+                "queue_full",
+                why,
+                &mut self.recorder.borrow_mut(),
+            );
+        }
+    }
+
+    /// Lives through some time before the start in which nothing is submitted, so that the run starts in the middle of keying
+    /// and thinking, at any card of the deck: the load is then the same from the first second on, and terminals are not in step.
+    fn walk_in(&mut self) -> Pause {
+        const CYCLES: u32 = 16;
+        let longest = |of: &[Duration; 5]| of.iter().copied().max().unwrap_or_default();
+        let cycle = longest(&self.times.keying) + longest(&self.times.think_mean);
+        let mut to_start = (cycle * CYCLES).mul_f64(1.0 + self.random.unit());
+        for _ in 0..self.random.below(DECK_SIZE) {
+            self.source.deal();
+        }
+        let mut pause = self.keying();
+        while pause.left <= to_start {
+            to_start -= pause.left;
+            pause = if pause.is_keying {
+                self.thinking(pause.of)
+            } else {
+                self.keying()
+            };
+        }
+        Pause {
+            before: to_start,
+            left: pause.left - to_start,
+            ..pause
+        }
+    }
+}

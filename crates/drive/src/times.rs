@@ -1,0 +1,94 @@
+//! Times of one kind: a histogram with exact sum and maximum.
+
+use base::limits;
+use hdrhistogram::Histogram;
+
+/// Times in ns of what happened in an interval.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// None until there is a time, so that an empty interval costs nothing.
+    pub histogram: Option<Box<Histogram<u64>>>,
+    pub sum_ns: u64,
+    pub max_ns: u64,
+    /// Times that the histogram cannot hold: in sum and maximum only.
+    pub out_of_bounds: u64,
+}
+
+/// From 1 us, below which no server answers, at three digits. Fixed bounds: no resize on the hot path.
+fn histogram() -> Box<Histogram<u64>> {
+    const LOWEST_NS: u64 = 1_000;
+    const HIGHEST_NS: u64 = limits::LATENCY_MAX.as_nanos() as u64;
+    let histogram = Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3);
+    Box::new(histogram.expect("1 us and 1 h are in order and 3 digits are supported"))
+}
+
+impl Times {
+    /// Counts a time.
+    pub fn record(&mut self, ns: u64) {
+        self.sum_ns += ns;
+        self.max_ns = self.max_ns.max(ns);
+        if self
+            .histogram
+            .get_or_insert_with(histogram)
+            .record(ns)
+            .is_err()
+        {
+            self.out_of_bounds += 1;
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Times) {
+        match (&mut self.histogram, &other.histogram) {
+            (_, None) => {}
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (Some(mine), Some(theirs)) => mine
+                .add(theirs.as_ref())
+                .expect("all histograms of this file have one shape"),
+        }
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.out_of_bounds += other.out_of_bounds;
+    }
+
+    /// How many there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, |times| times.len()) + self.out_of_bounds
+    }
+
+    /// Their exact mean, where there were any.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| self.sum_ns as f64 / count as f64)
+    }
+
+    /// The time in ns that this share did not exceed, of those that the histogram holds; 0 where there were none.
+    #[must_use]
+    pub fn at_quantile_ns(&self, quantile: f64) -> u64 {
+        let times = self.histogram.as_ref();
+        times.map_or(0, |times| times.value_at_quantile(quantile))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Times;
+
+    #[test]
+    fn times_are_nanoseconds_and_excess_is_counted() {
+        let mut times = Times::default();
+        for ms in 1..=100u64 {
+            times.record(ms * 1_000_000);
+        }
+        let p95_ms = times.at_quantile_ns(0.95) as f64 / 1e6;
+        assert!((p95_ms - 95.0).abs() < 0.2, "{p95_ms}");
+        assert_eq!(times.mean_ns(), Some(50_500_000.0));
+        times.record(u64::MAX / 4);
+        assert_eq!(times.out_of_bounds, 1);
+        let mut sum = Times::default();
+        sum.merge(&times);
+        sum.merge(&times);
+        assert_eq!((sum.count(), sum.out_of_bounds), (202, 2));
+    }
+}

@@ -1,0 +1,386 @@
+//! Open loops and terminals with clients that no database stands behind.
+
+use base::limits;
+use drive::{
+    Arrivals, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening, Pace, Phase,
+    RunOptions, RunReport, Source, Spacing, Terminals, Times, Workload, run,
+};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use tpcc::{InputCounters, Transaction};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Clients that take `busy` for a transaction, and nothing moves from `from` on for `stall` after the first one was opened.
+struct Fake {
+    busy: Duration,
+    stall: Duration,
+    from: Duration,
+    /// When the first transaction began.
+    begun: Mutex<Option<Instant>>,
+    /// Transactions in the order in which they ended, with their end.
+    ended: Mutex<Vec<(Transaction, Instant)>>,
+    dealt: &'static [Transaction],
+    /// Every so many transactions of a client lose their connection.
+    lost_every: u64,
+}
+
+impl Default for Fake {
+    fn default() -> Fake {
+        Fake {
+            busy: MS,
+            stall: Duration::ZERO,
+            from: Duration::ZERO,
+            begun: Mutex::new(None),
+            ended: Mutex::new(Vec::new()),
+            dealt: &[Transaction::NewOrder],
+            lost_every: u64::MAX,
+        }
+    }
+}
+
+struct Cards {
+    dealt: &'static [Transaction],
+    next: usize,
+}
+
+impl Source for Cards {
+    type Operation = Transaction;
+
+    fn deal(&mut self) -> Transaction {
+        self.next += 1;
+        self.dealt[self.next % self.dealt.len()]
+    }
+
+    fn draw(&mut self, transaction: Transaction) -> Transaction {
+        transaction
+    }
+}
+
+struct FakeClient<'a> {
+    fake: &'a Fake,
+    tries: u64,
+}
+
+/// A workload borrows its fake, so that the test looks at it afterwards.
+struct Driven<'a>(&'a Fake);
+
+impl<'a> Workload for Driven<'a> {
+    type Operation = Transaction;
+    type Source = Cards;
+    type Client = FakeClient<'a>;
+
+    fn source(&self, of: u32) -> Cards {
+        Cards {
+            dealt: self.0.dealt,
+            next: of as usize,
+        }
+    }
+
+    async fn open(&self, _which: Opening) -> Result<FakeClient<'a>, Failed> {
+        Ok(FakeClient {
+            fake: self.0,
+            tries: 0,
+        })
+    }
+}
+
+impl Client for FakeClient<'_> {
+    type Operation = Transaction;
+
+    async fn attempt(&mut self, transaction: &Transaction) -> Attempt {
+        let begun = *self
+            .fake
+            .begun
+            .lock()
+            .unwrap()
+            .get_or_insert_with(Instant::now);
+        let mut end = Instant::now() + self.fake.busy;
+        let stall = begun + self.fake.from..begun + self.fake.from + self.fake.stall;
+        if stall.contains(&end) {
+            end = stall.end;
+        }
+        reactor::sleep_until(end).await;
+        self.tries += 1;
+        if self.tries.is_multiple_of(self.fake.lost_every) {
+            return Attempt::Failed(Failed {
+                kind: FailureKind::Lost { in_doubt: true },
+                code: "lost".into(),
+                message: "made up".to_owned(),
+            });
+        }
+        let ended = (*transaction, Instant::now());
+        self.fake.ended.lock().unwrap().push(ended);
+        Attempt::Committed
+    }
+
+    fn statements(&self) -> u64 {
+        self.tries
+    }
+
+    fn count_inputs(&self, _: &Transaction, counters: &mut InputCounters) {
+        counters.new_orders += 1;
+    }
+
+    async fn close(self) {}
+}
+
+fn options(pace: Pace, connections: u32, window: Duration) -> RunOptions {
+    RunOptions {
+        connections,
+        workers: 2,
+        warmup: 200 * MS,
+        window,
+        interval: 100 * MS,
+        pace,
+        seed: 1,
+    }
+}
+
+fn arrivals(per_s: f64, spacing: Spacing) -> Pace {
+    Pace::Arrivals(Arrivals { per_s, spacing })
+}
+
+fn terminals(count: u32, keying: Duration, think: Duration) -> Pace {
+    Pace::Terminals(Terminals {
+        count,
+        keying: [keying; 5],
+        think_mean: [think; 5],
+    })
+}
+
+fn drive(fake: &Fake, options: &RunOptions) -> (RunReport, Vec<Interval>) {
+    let mut intervals = Vec::new();
+    let report = run(&Driven(fake), options, &mut |event| {
+        if let Event::Interval(interval) = event {
+            intervals.push(interval.clone());
+        }
+        Control::Continue
+    })
+    .unwrap();
+    (report, intervals)
+}
+
+fn ended_well(intervals: &[Interval], phase: Phase) -> u64 {
+    let of = intervals.iter().filter(|i| i.phase == phase);
+    of.flat_map(|i| &i.transactions)
+        .map(|stats| stats.completed())
+        .sum()
+}
+
+/// How many of these times lie in a range of milliseconds.
+fn between_ms(times: &Times, from_ms: u64, to_ms: u64) -> u64 {
+    let histogram = times.histogram.as_ref().unwrap();
+    histogram.count_between(from_ms * 1_000_000, to_ms * 1_000_000)
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_begins_in_time() {
+    let fake = Fake::default();
+    for spacing in [Spacing::Uniform, Spacing::Poisson] {
+        let pace = arrivals(500.0, spacing);
+        let (report, intervals) = drive(&fake, &options(pace, 8, 1_000 * MS));
+        let window = report.window.unwrap();
+        let offered = window.schedule.offered;
+        match spacing {
+            Spacing::Uniform => assert_eq!(offered, 500),
+            // Standard deviation 22.
+            Spacing::Poisson => assert!((400..600).contains(&offered), "{offered}"),
+        }
+        assert!(window.schedule.skipped <= 5);
+        // All begin; the few that straddle an end of the window are not of it.
+        assert!(ended_well(&intervals, Phase::Window) + 13 >= offered);
+        let whole_run: u64 = intervals.iter().map(|i| i.schedule.offered).sum();
+        let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
+        assert_eq!(report.committed[0], whole_run - skipped);
+        let service = window.schedule.service;
+        assert!(service.histogram.as_ref().unwrap().min() >= 999_000);
+        assert_eq!(
+            service.count(),
+            window.transactions[0].completed(),
+            "each has a service time"
+        );
+    }
+}
+
+#[test]
+fn an_open_loop_shows_a_stall_in_full() {
+    const RATE: f64 = 1_000.0;
+    let fake = Fake {
+        stall: 400 * MS,
+        from: 500 * MS,
+        ..Fake::default()
+    };
+    let pace = arrivals(RATE, Spacing::Uniform);
+    let (report, _) = drive(&fake, &options(pace, 16, 1_500 * MS));
+    let window = report.window.unwrap();
+    let latency = &window.transactions[0].latency;
+    let longest_ms = latency.max_ns / 1_000_000;
+    assert!((395..600).contains(&longest_ms), "{longest_ms}");
+    // Those that came in the stall waited for its rest: evenly from all of it down to nothing.
+    for (from_ms, to_ms) in [(100, 200), (200, 300), (300, 400)] {
+        let seen = between_ms(latency, from_ms, to_ms);
+        assert!((70..170).contains(&seen), "{from_ms}..{to_ms} ms: {seen}");
+    }
+    // What the connections saw: the few under way when it began.
+    let stuck = between_ms(&window.schedule.service, 100, 1_000);
+    assert!((1..=16).contains(&stuck), "{stuck}");
+    assert!(window.schedule.late >= 300, "{}", window.schedule.late);
+    // Only what is due in the last moment may not begin.
+    assert!(window.schedule.skipped <= 5, "{}", window.schedule.skipped);
+    assert!(window.schedule.lag.max_ns >= 300_000_000);
+}
+
+#[test]
+fn what_finds_the_queue_full_or_the_window_over_is_skipped() {
+    let fake = Fake {
+        busy: 5_000 * MS,
+        ..Fake::default()
+    };
+    // Nothing ends within the window: the queues of two workers fill, the rest finds no place.
+    let pace = arrivals(400_000.0, Spacing::Uniform);
+    let mut options = options(pace, 2, 600 * MS);
+    options.warmup = Duration::ZERO;
+    let (report, intervals) = drive(&fake, &options);
+    let window = report.window.unwrap().schedule;
+    assert_eq!(window.offered, 240_000);
+    assert_eq!(window.skipped, 240_000 - 2);
+    assert_eq!(report.committed[0], 2);
+    // No place for the last 40,000: skipped when they came. The others were skipped at the end.
+    let queued = 2 * limits::QUEUE_MAX as u64;
+    let before_the_end: u64 = intervals[..5].iter().map(|i| i.schedule.skipped).sum();
+    assert!(before_the_end <= 240_000 - queued);
+    let offered: Vec<u64> = intervals.iter().map(|i| i.schedule.offered).collect();
+    assert_eq!(offered[..6], [40_000; 6]);
+}
+
+#[test]
+fn terminals_key_think_and_are_not_in_step() {
+    let fake = Fake::default();
+    let pace = terminals(200, 50 * MS, 100 * MS);
+    let (report, intervals) = drive(&fake, &options(pace, 20, 2_000 * MS));
+    let window = report.window.unwrap();
+    let keying = &window.terminals.keying[0];
+    let think = &window.terminals.think[0];
+    assert!(keying.histogram.as_ref().unwrap().min() >= 49_900_000);
+    let mean_ms = |times: &Times| times.mean_ns().unwrap() / 1e6;
+    assert!((50.0..54.0).contains(&mean_ms(keying)), "{keying:?}");
+    // 200 terminals x 2 s / 152 ms: 2,630 times, so a standard error of 2 ms; cut at 1 s.
+    assert!((92.0..110.0).contains(&mean_ms(think)), "{think:?}");
+    assert!(think.max_ns < 1_040_000_000);
+    let short = between_ms(think, 0, 69) as f64 / think.count() as f64;
+    assert!((0.45..0.55).contains(&short), "{short} below ln 2 means");
+    // Those of the first tenth of a second are no shorter, though most of them began before the start of the run: 130 of each
+    // type of pause, so a standard error of 9 ms.
+    let first = intervals[0].terminals.think[0].mean_ns().unwrap() / 1e6;
+    assert!((65.0..140.0).contains(&first), "{first}");
+    // From the first tenth of a second on as many as later: 131 expected in each, standard deviation below 12.
+    for interval in intervals.iter().filter(|i| i.phase != Phase::Drain) {
+        let begun = interval.transactions[0].completed();
+        assert!((85..185).contains(&begun), "{begun}");
+    }
+}
+
+#[test]
+fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
+    let fake = Fake {
+        busy: 10 * MS,
+        ..Fake::default()
+    };
+    // 100 terminals want 2,000 per second; two connections do 200: a terminal waits for all others.
+    let pace = terminals(100, MS, 49 * MS);
+    let start = Instant::now();
+    let (report, _) = drive(&fake, &options(pace, 2, 1_500 * MS));
+    let latency = &report.window.as_ref().unwrap().transactions[0].latency;
+    let median_ms = latency.at_quantile_ns(0.5) / 1_000_000;
+    assert!((350..550).contains(&median_ms), "{median_ms}");
+    // What was submitted is answered after the window, and no terminal is waited for.
+    assert!(start.elapsed() < Duration::from_secs(4));
+    assert_eq!((report.errors, report.abandoned), (0, 0));
+}
+
+#[test]
+fn deliveries_are_answered_at_once_and_done_last() {
+    let fake = Fake {
+        busy: 5 * MS,
+        dealt: &[Transaction::Delivery, Transaction::Payment],
+        ..Fake::default()
+    };
+    // Payments alone keep the two connections busy at two thirds; deliveries fill the gaps and do not all find one.
+    let pace = terminals(60, 50 * MS, 50 * MS);
+    let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
+    let window = report.window.unwrap();
+    let acknowledged = &window.terminals.acknowledgement;
+    assert!(acknowledged.count() > 200 && acknowledged.max_ns < 50_000_000);
+    let [.., delivery, _] = &window.transactions;
+    let payment = &window.transactions[Transaction::Payment.index()];
+    let p90_ms = |times: &Times| times.at_quantile_ns(0.9) / 1_000_000;
+    assert!(
+        p90_ms(&payment.latency) < 40,
+        "{}",
+        p90_ms(&payment.latency)
+    );
+    assert!(
+        p90_ms(&delivery.latency) > 100,
+        "{}",
+        p90_ms(&delivery.latency)
+    );
+    // Those left at the end are done in the drain: as many as were acknowledged, to the last.
+    let acknowledged: u64 = intervals
+        .iter()
+        .map(|i| i.terminals.acknowledgement.count())
+        .sum();
+    assert_eq!(
+        report.committed[Transaction::Delivery.index()],
+        acknowledged
+    );
+    assert!(ended_well(&intervals, Phase::Drain) > 20);
+    assert_eq!(report.errors, 0);
+}
+
+#[test]
+fn lost_connections_lose_no_count() {
+    let fake = Fake {
+        lost_every: 7,
+        dealt: &[Transaction::Delivery, Transaction::NewOrder],
+        ..Fake::default()
+    };
+    for pace in [
+        terminals(40, 10 * MS, 30 * MS),
+        arrivals(300.0, Spacing::Poisson),
+    ] {
+        fake.ended.lock().unwrap().clear();
+        let (report, intervals) = drive(&fake, &options(pace.clone(), 4, 1_000 * MS));
+        let ended = fake.ended.lock().unwrap();
+        for transaction in [Transaction::NewOrder, Transaction::Delivery] {
+            let index = transaction.index();
+            let seen = ended.iter().filter(|(of, _)| *of == transaction).count() as u64;
+            assert_eq!(report.committed[index], seen);
+            assert!(report.in_doubt[index] > 0, "{pace:?}");
+        }
+        let lost: u64 = report.in_doubt.iter().sum();
+        assert_eq!((report.errors, report.abandoned), (lost, 0));
+        assert!(report.reconnects > 0);
+        if let Pace::Arrivals(_) = pace {
+            let whole = |of: fn(&Interval) -> u64| -> u64 { intervals.iter().map(of).sum() };
+            let (offered, skipped) = (whole(|i| i.schedule.offered), whole(|i| i.schedule.skipped));
+            assert_eq!(offered, skipped + ended.len() as u64 + lost);
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_seen_by_every_terminal_that_would_have_come() {
+    let fake = Fake {
+        stall: 400 * MS,
+        from: 500 * MS,
+        ..Fake::default()
+    };
+    let pace = terminals(100, 50 * MS, 50 * MS);
+    let (report, _) = drive(&fake, &options(pace, 10, 1_500 * MS));
+    let latency = &report.window.as_ref().unwrap().transactions[0].latency;
+    assert!(latency.max_ns >= 390_000_000, "{}", latency.max_ns);
+    let waited = between_ms(latency, 100, 1_000);
+    // All 100 submit within the stall; most within its first 300 ms.
+    assert!((60..=100).contains(&waited), "{waited}");
+}

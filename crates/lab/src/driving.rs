@@ -1,0 +1,232 @@
+//! The run of a measurement: a closed loop that finds the capacity where that is asked for, then what was asked for.
+
+use crate::error::LabError;
+use crate::measure::{Begun, Measurement};
+use crate::pacing::{self, Paced};
+use crate::progress::{OnProgress, Progress};
+use crate::records::{Last, rows_of};
+use crate::schemas;
+use crate::spec::{OpenLoop, Rate, Workload};
+use drive::{
+    Abort, AbortCause, Control, Event, Homes, Interval, Pace, RunOptions, RunReport, Schemas,
+    TpccMysqlOptions, TpccMysqlWorkload, TpccOptions, TpccWorkload,
+};
+use std::sync::atomic::Ordering;
+use store::StoreError;
+use tpcc::RunConstants;
+use wire::Connector;
+
+/// Connections that one driver thread carries well: a thread does some 100,000 statements a second.
+const CONNECTIONS_PER_WORKER: u32 = 64;
+
+fn workers(connections: u32) -> u32 {
+    // The server needs the cores more than the driver: at most every fourth is the driver's.
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    connections
+        .div_ceil(CONNECTIONS_PER_WORKER)
+        .clamp(1, (cores / 4).max(1))
+}
+
+/// What the inputs are for.
+#[derive(Clone, Copy, PartialEq)]
+enum InputsOf {
+    /// The run that was asked for: its intervals are stored.
+    Run,
+    /// The closed loop before it: other inputs, as none is used twice, and nothing is stored.
+    Capacity,
+}
+
+/// Transactions of all types per second in a whole window; `None` where it was cut or nothing ended well.
+fn completed_per_s(report: &RunReport) -> Option<f64> {
+    let window = report.window.as_ref()?;
+    let completed: u64 = window.transactions.iter().map(|t| t.completed()).sum();
+    let whole = report.aborted.is_none() && !report.interrupted && completed > 0;
+    whole.then(|| completed as f64 * 1e9 / report.window_ns as f64)
+}
+
+/// A run that was not begun, because the closed loop before it gave no rate.
+fn no_capacity(report: RunReport) -> RunReport {
+    let mut report = report.without_window();
+    if !report.interrupted {
+        report.aborted.get_or_insert_with(|| Abort {
+            cause: AbortCause::Useless,
+            reason: "no transaction ended well in the closed loop that finds the capacity"
+                .to_owned(),
+        });
+    }
+    report
+}
+
+impl Measurement<'_> {
+    /// Runs the workload, after a closed loop that finds the capacity where the rate is a share of that.
+    pub(crate) fn drive(
+        &self,
+        databases: &Schemas<Connector>,
+        begun: &Begun,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(RunReport, Paced), LabError> {
+        let mut paced = Paced::default();
+        let mut earlier = None;
+        if let Some(OpenLoop {
+            rate: Rate::OfCapacity(_),
+            ..
+        }) = self.spec.rate
+        {
+            let report = self.capacity(databases, begun, on_progress)?;
+            let Some(capacity_per_s) = completed_per_s(&report) else {
+                return Ok((no_capacity(report), paced));
+            };
+            on_progress(Progress::Note(&format!(
+                "capacity: {capacity_per_s:.1} transactions/s in a closed loop of {} s",
+                pacing::CAPACITY_WINDOW.as_secs()
+            )));
+            paced.capacity_per_s = Some(capacity_per_s);
+            earlier = Some(report);
+        }
+        let pace = pacing::pace(self.spec, begun.seats, paced.capacity_per_s);
+        if let Pace::Arrivals(arrivals) = &pace {
+            paced.rate_per_s = Some(arrivals.per_s);
+        }
+        let options = self.options(begun, pace);
+        on_progress(Progress::RunStarts(begun.warehouses));
+        let inputs = InputsOf::Run;
+        let mut report = self.run(databases, begun, inputs, &options, on_progress)?;
+        if let Some(earlier) = earlier {
+            report.include_earlier(earlier);
+        }
+        Ok((report, paced))
+    }
+
+    /// A short closed loop, of which no interval is stored.
+    fn capacity(
+        &self,
+        databases: &Schemas<Connector>,
+        begun: &Begun,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<RunReport, LabError> {
+        on_progress(Progress::Step(
+            "finding the capacity: a closed loop over the same number of connections",
+        ));
+        let options = RunOptions {
+            warmup: pacing::CAPACITY_WARMUP,
+            window: pacing::CAPACITY_WINDOW,
+            ..self.options(begun, Pace::Closed)
+        };
+        self.run(databases, begun, InputsOf::Capacity, &options, on_progress)
+    }
+
+    fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
+        RunOptions {
+            connections: begun.seats.connections,
+            workers: workers(begun.seats.connections),
+            warmup: self.spec.warmup,
+            window: self.spec.window,
+            interval: self.spec.interval,
+            pace,
+            seed: self.spec.seed,
+        }
+    }
+
+    fn run(
+        &self,
+        databases: &Schemas<Connector>,
+        begun: &Begun,
+        inputs: InputsOf,
+        options: &RunOptions,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<RunReport, LabError> {
+        let constants = RunConstants::for_run(begun.database.c_load, self.spec.seed);
+        let warehouses = begun.warehouses;
+        let seed = match inputs {
+            InputsOf::Run => self.spec.seed,
+            InputsOf::Capacity => !self.spec.seed,
+        };
+        let databases = databases.clone();
+        if self.spec.workload == Workload::TpccMysql {
+            if begun.database.c_load.is_some() {
+                schemas::mark_driven_by_tpcc_mysql(&databases)?;
+            }
+            let of_workload = TpccMysqlOptions {
+                constants,
+                warehouses,
+                seed,
+            };
+            let workload = TpccMysqlWorkload::new(databases, of_workload);
+            return self.run_workload(&workload, inputs, options, on_progress);
+        }
+        let of_workload = TpccOptions {
+            style: self.spec.style,
+            constants,
+            warehouses,
+            seed,
+            homes: match begun.seats.terminals {
+                Some(_) => Homes::Terminals,
+                None if self.spec.home => Homes::Connections,
+                None => Homes::None,
+            },
+        };
+        let workload = TpccWorkload::new(databases, of_workload);
+        self.run_workload(&workload, inputs, options, on_progress)
+    }
+
+    /// Intervals go to the store as they come.
+    fn run_workload<W: drive::Workload>(
+        &self,
+        workload: &W,
+        inputs: InputsOf,
+        options: &RunOptions,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<RunReport, LabError> {
+        let mut last = Last::default();
+        let mut store_error = None;
+        let report = drive::run(workload, options, &mut |event| match event {
+            Event::Started => Control::Continue,
+            Event::Opening => self.control(),
+            Event::Interval(interval) => {
+                last.take(interval);
+                if inputs == InputsOf::Capacity {
+                    return Control::Continue;
+                }
+                on_progress(Progress::Interval(interval));
+                match self.store(interval, &options.pace) {
+                    Ok(()) => Control::Continue,
+                    Err(error) => {
+                        store_error.get_or_insert(error);
+                        Control::Stop
+                    }
+                }
+            }
+            Event::Tick { elapsed, total } => {
+                on_progress(Progress::Run(last.progress(elapsed, total, options.warmup)));
+                self.control()
+            }
+        })?;
+        match store_error {
+            Some(error) => Err(error.into()),
+            None => Ok(report),
+        }
+    }
+
+    fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {
+        self.results
+            .append_intervals(self.repeat, &rows_of(interval))?;
+        match pacing::paced_interval(interval, pace) {
+            Some(paced) => self.results.append_paced(self.repeat, &paced),
+            None => Ok(()),
+        }
+    }
+
+    fn control(&self) -> Control {
+        if let Some(reason) = self.subject.ended_for_good() {
+            return Control::Abort(Abort {
+                cause: AbortCause::ServerGone,
+                reason,
+            });
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            Control::Stop
+        } else {
+            Control::Continue
+        }
+    }
+}

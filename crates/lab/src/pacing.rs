@@ -1,0 +1,268 @@
+//! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the result.
+
+use crate::error::LabError;
+use crate::spec::{OpenLoop, Rate, RunSpec, Workload};
+use base::{Warehouses, limits};
+use drive::{Arrivals, Interval, Pace, RunReport, Terminals, Times};
+use std::time::Duration;
+use store::{
+    Band, PacedInterval, RepeatResult, Requirement, RequirementUnit, ScheduleCounts, TimeKind,
+    TimeRow, Verdict,
+};
+use tpcc::pacing::{Ceiling, KEYING, TERMINALS_PER_WAREHOUSE, THINK_MEAN, ceiling};
+use tpcc::verdicts::{Measured, Range, Unit, WINDOW_MIN};
+use tpcc::{Transaction, verdicts};
+
+/// Connections of a closed loop where no number is named.
+pub const CONNECTIONS_DEFAULT: u32 = 8;
+/// The closed loop that finds the capacity of a server, before the run that drives it at a share of that.
+pub(crate) const CAPACITY_WARMUP: Duration = Duration::from_secs(3);
+pub(crate) const CAPACITY_WINDOW: Duration = Duration::from_secs(10);
+/// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches and queues no time to
+/// settle at the load of the terminals.
+const WARMUP_ADVISED: Duration = Duration::from_secs(60);
+
+/// The terminals of a run and their connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seats {
+    /// None where connections have no terminals.
+    pub(crate) terminals: Option<u32>,
+    pub(crate) connections: u32,
+}
+
+impl Seats {
+    /// For a database with rows for `loaded` warehouses.
+    pub(crate) fn of(spec: &RunSpec, loaded: Warehouses) -> Result<Seats, LabError> {
+        if spec.workload != Workload::TpccSpec {
+            return Ok(Seats {
+                terminals: None,
+                connections: spec.connections.unwrap_or(CONNECTIONS_DEFAULT),
+            });
+        }
+        let paced = u64::from(loaded.0) + u64::from(spec.inactive_warehouses);
+        let wanted = paced * u64::from(TERMINALS_PER_WAREHOUSE);
+        let terminals = u32::try_from(wanted)
+            .ok()
+            .filter(|terminals| *terminals <= limits::TERMINALS_MAX)
+            .ok_or_else(|| {
+                LabError::Unfit(format!(
+                    "{paced} warehouses have {wanted} terminals, but a run has at most {}; use fewer with -w",
+                    limits::TERMINALS_MAX
+                ))
+            })?;
+        let connections = spec.connections.unwrap_or(terminals);
+        if connections > limits::CONNECTIONS_MAX {
+            return Err(LabError::Unfit(format!(
+                "{terminals} terminals would have a connection each, but a run has at most {}; let them share some with -c",
+                limits::CONNECTIONS_MAX
+            )));
+        }
+        Ok(Seats {
+            terminals: Some(terminals),
+            connections,
+        })
+    }
+}
+
+/// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that was asked.
+pub(crate) fn pace(spec: &RunSpec, seats: Seats, capacity_per_s: Option<f64>) -> Pace {
+    if let Some(count) = seats.terminals {
+        return Pace::Terminals(Terminals {
+            count,
+            keying: KEYING,
+            think_mean: THINK_MEAN,
+        });
+    }
+    match &spec.rate {
+        None => Pace::Closed,
+        Some(OpenLoop { rate, spacing }) => Pace::Arrivals(Arrivals {
+            per_s: match rate {
+                Rate::PerSecond(per_s) => *per_s,
+                Rate::OfCapacity(share) => share * capacity_per_s.unwrap_or(0.0),
+            },
+            spacing: *spacing,
+        }),
+    }
+}
+
+/// What a reader of the numbers should know.
+pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Some(terminals) = seats.terminals else {
+        return notes;
+    };
+    if spec.inactive_warehouses > 0 {
+        notes.push(format!(
+            "{terminals} terminals, of which those of {} inactive warehouses work on the rows of the others",
+            spec.inactive_warehouses
+        ));
+    }
+    if spec.warmup < WARMUP_ADVISED {
+        notes.push(format!(
+            "the warm-up is shorter than {} s: the server may not have settled at the load of the terminals",
+            WARMUP_ADVISED.as_secs()
+        ));
+    }
+    if spec.window < WINDOW_MIN {
+        notes.push(format!(
+            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more",
+            WINDOW_MIN.as_secs() / 60
+        ));
+    }
+    notes
+}
+
+/// What an interval has beside its transactions, where it has anything.
+pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedInterval> {
+    let (schedule, terminals) = (&interval.schedule, &interval.terminals);
+    let mut rows = Vec::new();
+    let mut add = |kind, transaction: Option<Transaction>, times: &Times| {
+        if times.count() > 0 {
+            rows.push(time_row(kind, transaction, times));
+        }
+    };
+    let counts = match pace {
+        Pace::Closed => return None,
+        Pace::Arrivals(_) => {
+            add(TimeKind::Lag, None, &schedule.lag);
+            add(TimeKind::Service, None, &schedule.service);
+            Some(ScheduleCounts {
+                offered: schedule.offered,
+                late: schedule.late,
+                skipped: schedule.skipped,
+            })
+        }
+        Pace::Terminals(_) => {
+            for transaction in Transaction::ALL {
+                let index = transaction.index();
+                add(
+                    TimeKind::Keying,
+                    Some(transaction),
+                    &terminals.keying[index],
+                );
+                add(TimeKind::Think, Some(transaction), &terminals.think[index]);
+            }
+            let delivery = Some(Transaction::Delivery);
+            add(
+                TimeKind::Acknowledgement,
+                delivery,
+                &terminals.acknowledgement,
+            );
+            None
+        }
+    };
+    Some(PacedInterval {
+        phase: crate::records::phase_of(interval.phase),
+        start_offset_ns: interval.start_offset_ns,
+        end_offset_ns: interval.end_offset_ns,
+        schedule: counts,
+        times: rows,
+    })
+}
+
+fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> TimeRow {
+    TimeRow {
+        kind,
+        transaction: transaction.map(|transaction| transaction.name().to_owned()),
+        occurrences: times.count(),
+        histogram: crate::records::histogram_of(times),
+        sum_ns: times.sum_ns,
+        max_ns: times.max_ns,
+        out_of_bounds: times.out_of_bounds,
+    }
+}
+
+/// Rates and bounds of a run, besides what it counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Paced {
+    pub(crate) capacity_per_s: Option<f64>,
+    pub(crate) rate_per_s: Option<f64>,
+}
+
+/// Adds to a result what pacing knows of it.
+pub(crate) fn complete(
+    result: RepeatResult,
+    paced: Paced,
+    verdicts: Option<&Judged>,
+) -> RepeatResult {
+    RepeatResult {
+        capacity_per_s: paced.capacity_per_s,
+        rate_per_s: paced.rate_per_s,
+        ceiling_nopm: verdicts.map(|judged| judged.ceiling.nopm),
+        ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),
+        efficiency: verdicts.map(|judged| judged.efficiency),
+        ..result
+    }
+}
+
+/// What the clauses say of a run with terminals.
+pub(crate) struct Judged {
+    ceiling: Ceiling,
+    efficiency: f64,
+    pub(crate) requirements: Vec<Requirement>,
+}
+
+/// Judges the window of a run with terminals, where it had one.
+pub(crate) fn judge(
+    spec: &RunSpec,
+    seats: Seats,
+    loaded: Warehouses,
+    report: &RunReport,
+) -> Option<Judged> {
+    let terminals = seats.terminals?;
+    let window = report.window.as_ref()?;
+    let window_s = report.window_ns as f64 / 1e9;
+    let new_orders = &window.transactions[Transaction::NewOrder.index()];
+    let ceiling = ceiling(terminals, window_s);
+    let measured = Measured {
+        new_orders_per_minute: new_orders.completed() as f64 * 60.0 / window_s,
+        ceiling,
+        warehouses: Warehouses(loaded.0 + spec.inactive_warehouses),
+        loaded,
+        response: std::array::from_fn(|index| times_of(&window.transactions[index].latency)),
+        acknowledgement: times_of(&window.terminals.acknowledgement),
+        keying: std::array::from_fn(|index| times_of(&window.terminals.keying[index])),
+        think: std::array::from_fn(|index| times_of(&window.terminals.think[index])),
+        inputs: &report.inputs,
+    };
+    Some(Judged {
+        ceiling,
+        efficiency: measured.efficiency(),
+        requirements: measured
+            .requirements()
+            .into_iter()
+            .map(requirement_of)
+            .collect(),
+    })
+}
+
+fn times_of(times: &Times) -> verdicts::Times {
+    verdicts::Times {
+        count: times.count(),
+        mean_s: times.mean_ns().unwrap_or(0.0) / 1e9,
+        p90_s: times.at_quantile_ns(0.9) as f64 / 1e9,
+    }
+}
+
+fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
+    let band = |range: Range| Band {
+        low: range.low,
+        high: range.high,
+    };
+    let (allowed, chance) = (band(requirement.allowed), band(requirement.chance));
+    Requirement {
+        verdict: Verdict::of(requirement.value, allowed, chance),
+        name: requirement.name,
+        title: requirement.title,
+        clause: requirement.clause.to_owned(),
+        unit: match requirement.unit {
+            Unit::Seconds => RequirementUnit::Seconds,
+            Unit::Share => RequirementUnit::Share,
+            Unit::Average => RequirementUnit::Average,
+            Unit::NopmPerWarehouse => RequirementUnit::NopmPerWarehouse,
+        },
+        value: requirement.value,
+        allowed,
+        chance,
+    }
+}

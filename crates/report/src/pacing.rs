@@ -1,0 +1,130 @@
+//! Terminals and schedules of one repeat: what they did, and what the clauses say of it.
+
+use crate::format::{NOT_AVAILABLE, integer, ms_or_na, percent, significant, transaction, trimmed};
+use crate::model::RepeatView;
+use crate::series::TRANSACTIONS;
+use crate::tables::{band_picture, verdict_tag};
+use maud::{Markup, html};
+use store::{
+    DurationsSummary, MeansByType, OpenLoopSummary, Requirement, RequirementUnit, TerminalsSummary,
+    Verdict,
+};
+
+/// What a repeat with terminals or a schedule shows besides its transactions.
+pub fn pacing_section(repeat: &RepeatView) -> Markup {
+    html! {
+        @if let Some(open_loop) = &repeat.pacing.open_loop {
+            h3 { "Open loop" }
+            (schedule(open_loop))
+        }
+        @if let Some(terminals) = &repeat.pacing.terminals {
+            h3 { "Terminals" }
+            (users(terminals))
+        }
+        @if !repeat.requirements.is_empty() {
+            h3 { "What the clauses ask" }
+            (requirements_table(&repeat.requirements))
+        }
+    }
+}
+
+fn or_na(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| NOT_AVAILABLE.to_owned(), show)
+}
+
+fn schedule(of: &OpenLoopSummary) -> Markup {
+    let ms = |us: Option<f64>| ms_or_na(us.map(|us| us * 1e3));
+    html! {
+        p {
+            (or_na(of.rate_per_s, significant)) " transactions per second were to come (" (of.rate_asked) ", " (of.arrivals) " arrivals"
+            @if let Some(capacity) = of.capacity_per_s { "; a closed loop did " (significant(capacity)) " per second before" }
+            "): " (integer(of.offered)) " in the window, of which " (integer(of.late)) " began more than 1 ms late and "
+            @if of.skipped > 0 { span.tag.bad { (integer(of.skipped)) " never began" } } @else { "none was skipped" } "."
+        }
+        div.scroll { table {
+            caption { "Response times above count from the intended start. Lag is the part of them before the first try, service time the rest." }
+            thead { tr { th scope="col" { "" } @for name in ["p50", "p90", "p99", "Max"] { th.num scope="col" { (name) span.unit { "ms" } } } } }
+            tbody {
+                tr { th scope="row" { "Schedule lag" } td.num { (ms(of.lag_p50_us)) } td.num { "" } td.num { (ms(of.lag_p99_us)) } td.num { (ms(of.lag_max_us)) } }
+                tr { th scope="row" { "Service time" } td.num { (ms(of.service_p50_us)) } td.num { (ms(of.service_p90_us)) } td.num { (ms(of.service_p99_us)) } td.num { (ms(of.service_max_us)) } }
+            }
+        } }
+    }
+}
+
+fn users(of: &TerminalsSummary) -> Markup {
+    let nopm = |value: Option<f64>| or_na(value, |value| trimmed(value, 1));
+    html! {
+        p {
+            (integer(u64::from(of.count))) " terminals at " (integer(u64::from(of.paced_warehouses))) " warehouses"
+            @if of.inactive_warehouses > 0 { ", " (integer(u64::from(of.inactive_warehouses))) " of them without rows" }
+            ". Efficiency " b { (or_na(of.efficiency, percent)) } " of 12.86 NOPM per warehouse; terminals that wait for nothing but their users would do "
+            (nopm(of.ceiling_nopm)) " NOPM, with a standard deviation of " (nopm(of.ceiling_deviation_nopm)) " in such a window."
+        }
+        div.scroll { table {
+            caption { "Means of the times that terminals waited by themselves." }
+            thead { tr { th scope="col" { "" } @for name in TRANSACTIONS { th.num scope="col" { (transaction(name)) span.unit { "s" } } } } }
+            tbody { (means("Keying", &of.keying_mean_s)) (means("Thinking", &of.think_mean_s)) }
+        } }
+        (deliveries(&of.deferred_deliveries))
+    }
+}
+
+fn means(title: &str, of: &MeansByType) -> Markup {
+    let all = [
+        of.new_order,
+        of.payment,
+        of.order_status,
+        of.delivery,
+        of.stock_level,
+    ];
+    html! { tr { th scope="row" { (title) } @for mean in all { td.num { (or_na(mean, |s| trimmed(s, 3))) } } } }
+}
+
+fn deliveries(of: &DurationsSummary) -> Markup {
+    html! {
+        p.small {
+            (integer(of.count)) " deliveries were done after they had been queued: p90 " (or_na(of.p90_s, significant))
+            " s, longest " (or_na(of.max_s, significant)) " s."
+        }
+    }
+}
+
+fn requirements_table(requirements: &[Requirement]) -> Markup {
+    let outside = |r: &&Requirement| r.verdict == Verdict::Outside;
+    html! {
+        @if requirements.iter().filter(outside).count() == 0 { p { span.tag.good { "all met" } " as far as a window of this length can tell." } }
+        div.scroll { table {
+            caption { "Green: what the clause allows. Grey: where a right run of this length lands; short runs miss by chance." }
+            thead { tr {
+                th scope="col" { "Requirement" } th scope="col" { "Clause" } th.num scope="col" { "Value" }
+                th.num scope="col" { "Allowed" } th scope="col" { "" } th scope="col" { "Verdict" }
+            } }
+            tbody { @for requirement in requirements { (requirement_row(requirement)) } }
+        } }
+    }
+}
+
+fn requirement_row(of: &Requirement) -> Markup {
+    let show = |value: f64| match of.unit {
+        RequirementUnit::Share => percent(value),
+        RequirementUnit::Seconds => format!("{} s", significant(value)),
+        RequirementUnit::Average | RequirementUnit::NopmPerWarehouse => trimmed(value, 2),
+    };
+    let allowed = match (of.allowed.low, of.allowed.high) {
+        (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
+        (None, Some(high)) => format!("up to {}", show(high)),
+        (Some(low), None) => format!("from {}", show(low)),
+        (None, None) => String::new(),
+    };
+    html! {
+        tr {
+            th scope="row" { (of.title) }
+            td { (of.clause) }
+            td.num { b { (or_na(of.value, show)) } }
+            td.num { (allowed) }
+            td { (band_picture(of.value, of.allowed, of.chance)) }
+            td { (verdict_tag(of.verdict)) }
+        }
+    }
+}

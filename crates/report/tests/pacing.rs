@@ -1,0 +1,83 @@
+//! Terminals and schedules in the report.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{ONE_CELL, new_cell, new_lab};
+use store::{
+    Band, NewCell, NewRepeat, RepeatResult, Requirement, RequirementUnit, Results, Verdict,
+};
+
+fn requirement(name: &str, value: f64) -> Requirement {
+    let allowed = Band {
+        low: Some(12.0),
+        high: None,
+    };
+    Requirement {
+        name: name.to_owned(),
+        title: format!("mean of {name}"),
+        clause: "5.2.5.4".to_owned(),
+        unit: RequirementUnit::Seconds,
+        value: Some(value),
+        allowed,
+        chance: allowed,
+        verdict: Verdict::of(Some(value), allowed, allowed),
+    }
+}
+
+#[test]
+fn pace_and_verdicts_are_shown_where_there_are_any() {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
+    let lab = results.begin_lab(&new_lab(&ONE_CELL)).unwrap();
+    let plain = new_cell(&ONE_CELL, "mysql-5.7", 1, 8);
+    let spec = NewCell {
+        ordinal: 2,
+        workload: "tpcc-spec".to_owned(),
+        terminals: Some(1_200),
+        inactive_warehouses: Some(110),
+        ..plain.clone()
+    };
+    let open_loop = NewCell {
+        ordinal: 3,
+        rate_asked: Some("80%".to_owned()),
+        arrivals: Some("uniform".to_owned()),
+        ..plain.clone()
+    };
+    for cell in [plain, spec, open_loop] {
+        let has_terminals = cell.terminals.is_some();
+        let cell = results.begin_cell(lab, &cell).unwrap();
+        let repeat = results
+            .begin_repeat(&NewRepeat {
+                cell,
+                ordinal: 1,
+                my_cnf: None,
+            })
+            .unwrap();
+        if has_terminals {
+            let both = [requirement("thinking", 12.1), requirement("resting", 11.0)];
+            results.record_requirements(repeat, &both).unwrap();
+        }
+        let result = RepeatResult {
+            measured_window_ns: 1_000_000_000,
+            efficiency: has_terminals.then_some(0.97),
+            capacity_per_s: Some(512.5),
+            ..RepeatResult::default()
+        };
+        results.finish_repeat(repeat, &result).unwrap();
+    }
+    let html = report::render(&results, lab).unwrap();
+    assert_eq!(html.matches("<h3>Terminals</h3>").count(), 1);
+    assert_eq!(html.matches("<h3>What the clauses ask</h3>").count(), 1);
+    assert_eq!(html.matches("<h3>Open loop</h3>").count(), 1);
+    for words in [
+        "1,200 terminals",
+        "110 of them without rows",
+        "mean of resting",
+        "80%, uniform",
+        "a closed loop did",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    assert!(!html.contains("all met"));
+}

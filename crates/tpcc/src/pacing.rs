@@ -1,0 +1,189 @@
+//! Keying and think times (clause 5.2.5), and what throughput they allow.
+
+use crate::input::Transaction;
+use base::Random;
+use std::time::Duration;
+
+/// Terminals of each warehouse (clause 4.2.2).
+pub const TERMINALS_PER_WAREHOUSE: u32 = 10;
+
+const fn seconds(of: [u64; 5]) -> [Duration; 5] {
+    let mut durations = [Duration::ZERO; 5];
+    let mut index = 0;
+    while index < 5 {
+        durations[index] = Duration::from_secs(of[index]);
+        index += 1;
+    }
+    durations
+}
+
+/// Least keying time of each type (table 5.2.5.7), by [`Transaction::index`].
+pub const KEYING: [Duration; 5] = seconds([18, 3, 2, 2, 2]);
+/// Least mean think time of each type (the same table).
+pub const THINK_MEAN: [Duration; 5] = seconds([12, 12, 10, 5, 5]);
+/// A think time may be cut at so many means (clause 5.2.5.4).
+pub const THINK_CUT_MEANS: u32 = 10;
+
+/// A think time: negative exponential with this mean, cut at ten of them (clause 5.2.5.4).
+pub fn think_time(random: &mut Random, mean: Duration) -> Duration {
+    let means = -random.unit().ln();
+    mean.mul_f64(means.min(f64::from(THINK_CUT_MEANS)))
+}
+
+/// Cards of each type in a deck (clause 5.2.4.2).
+pub const DECK_CARDS: [u32; 5] = [10, 10, 1, 1, 1];
+/// Cards of a deck.
+pub const DECK_SIZE: u32 = 23;
+
+/// New orders per minute and warehouse above which throughput is outside the standard (clause 4.1.3).
+pub const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
+/// And below (the same clause).
+pub const NOPM_PER_WAREHOUSE_MIN: f64 = 9.0;
+
+/// What terminals that wait for nothing but their users do with the deck of 23 cards, and how far chance takes it from there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceiling {
+    /// New orders per minute.
+    pub nopm: f64,
+    /// Its standard deviation.
+    pub nopm_deviation: f64,
+}
+
+/// The ceiling of `terminals` terminals in a window of `window_s` seconds.
+///
+/// A deck takes 476 s on average, and its 10 new orders are 60 x 10 x 10 / 476 = 12.605 per minute for ten terminals. Three
+/// things are chance, and terminals are independent of each other:
+/// - **Think times.** The new orders of a window are rewards of a renewal process whose cycles are decks, so their variance is
+///   10^2 x window x Var(deck) / 476^3 = cycles x (10 / 476)^2 x mean of the think times' variances; the variance of an
+///   exponential is the square of its mean.
+/// - **Where the window cuts the decks.** A card stands for (1 if it is a new order) - (10 / 476) x (its keying and mean think
+///   time), which adds up to 0 over a deck. The window sees the last cards of one deck and the first of another, each drawn
+///   without replacement: n of 23 have the variance S^2 x n x (1 - n / 23). Where a window is shorter than a deck, the cut's place
+///   within the deck decides how many come from each.
+/// - **Where the window cuts a card.** A count is whole, and what it leaves out of the two cards at its ends is uniform: 1/12.
+#[must_use]
+pub fn ceiling(terminals: u32, window_s: f64) -> Ceiling {
+    let mut deck_s = 0.0;
+    let mut think_variance = 0.0;
+    for ((cards, keying), think) in DECK_CARDS.iter().zip(&KEYING).zip(&THINK_MEAN) {
+        let cards = f64::from(*cards);
+        deck_s += cards * (keying.as_secs_f64() + think.as_secs_f64());
+        think_variance += cards * think.as_secs_f64().powi(2);
+    }
+    let new_orders = f64::from(DECK_CARDS[Transaction::NewOrder.index()]);
+    let size = f64::from(DECK_SIZE);
+    let per_s = new_orders / deck_s;
+    let cards_variance: f64 = Transaction::ALL
+        .iter()
+        .map(|transaction| {
+            let index = transaction.index();
+            let own_s = (KEYING[index] + THINK_MEAN[index]).as_secs_f64();
+            let is_new_order = f64::from(u8::from(*transaction == Transaction::NewOrder));
+            f64::from(DECK_CARDS[index]) * (is_new_order - per_s * own_s).powi(2)
+        })
+        .sum::<f64>()
+        / (size - 1.0);
+    let cycles = window_s * size / deck_s;
+    let by_think = cycles * per_s.powi(2) * think_variance / size;
+    let by_cards = cards_variance * cut_cards(cycles);
+    let by_ends = 1.0 / 12.0;
+    let per_minute = 60.0 / window_s;
+    Ceiling {
+        nopm: f64::from(terminals) * per_s * 60.0,
+        nopm_deviation: (f64::from(terminals) * (by_think + by_cards + by_ends)).sqrt()
+            * per_minute,
+    }
+}
+
+/// Mean of n x (1 - n / 23), summed over the decks that a window of `cycles` cards at any place cuts.
+fn cut_cards(cycles: f64) -> f64 {
+    let size = f64::from(DECK_SIZE);
+    let of = |cards: f64| cards * (1.0 - cards / size);
+    let places = 1_000;
+    let sum: f64 = (0..places)
+        .map(|place| {
+            // Cards that the first deck has left.
+            let left = size * (f64::from(place) + 0.5) / f64::from(places);
+            let first = left.min(cycles);
+            of(first) + of((cycles - first) % size)
+        })
+        .sum();
+    sum / f64::from(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::InputSource;
+    use crate::random::RunConstants;
+    use base::Warehouses;
+
+    #[test]
+    fn think_times_are_exponential_and_cut_at_ten_means() {
+        let mut random = Random::new(3, &[]);
+        let mean = Duration::from_secs(12);
+        let times: Vec<f64> = (0..400_000)
+            .map(|_| think_time(&mut random, mean).as_secs_f64())
+            .collect();
+        let n = times.len() as f64;
+        // Standard error 0.019 s.
+        let average = times.iter().sum::<f64>() / n;
+        assert!((average - 12.0).abs() < 0.06, "{average}");
+        for means in [0.1, 0.5, 1.0, 2.0, 4.0] {
+            let beyond = times.iter().filter(|time| **time > means * 12.0).count() as f64 / n;
+            assert!((beyond - (-means).exp()).abs() < 0.003, "{means}: {beyond}");
+        }
+        let longest = times.iter().copied().fold(0.0, f64::max);
+        // One in 22,000 is cut.
+        assert!((longest - 120.0).abs() < 1e-6, "{longest}");
+    }
+
+    #[test]
+    fn the_ceiling_is_that_of_the_deck() {
+        let ceiling = ceiling(10, 7_200.0);
+        assert!((ceiling.nopm - 12.605).abs() < 0.001, "{ceiling:?}");
+        assert!(ceiling.nopm < NOPM_PER_WAREHOUSE_MAX);
+    }
+
+    /// New orders of one terminal that waits for nothing but its user, in a window.
+    fn new_orders(terminal: u64, window_s: f64) -> f64 {
+        let constants = RunConstants::for_run(None, 1);
+        let random = Random::new(9, &[terminal]);
+        let mut source = InputSource::new(random, constants, Warehouses(1), Some(1));
+        let mut random = Random::new(10, &[terminal]);
+        (0..random.below(DECK_SIZE)).for_each(|_| {
+            source.deal();
+        });
+        let mut at_s = -500.0 - 100.0 * random.unit();
+        let mut counted = 0.0;
+        while at_s < window_s {
+            let transaction = source.deal();
+            let index = transaction.index();
+            at_s += KEYING[index].as_secs_f64();
+            if transaction == Transaction::NewOrder && at_s > 0.0 && at_s <= window_s {
+                counted += 1.0;
+            }
+            at_s += think_time(&mut random, THINK_MEAN[index]).as_secs_f64();
+        }
+        counted
+    }
+
+    #[test]
+    fn chance_is_as_large_as_derived() {
+        for window_s in [10.0, 40.0, 120.0, 600.0, 3_600.0] {
+            let terminals = 20_000;
+            let counts: Vec<f64> = (0..terminals)
+                .map(|terminal| new_orders(terminal, window_s))
+                .collect();
+            let n = f64::from(terminals as u32);
+            let mean = counts.iter().sum::<f64>() / n;
+            let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / n;
+            let expected = ceiling(1, window_s);
+            let minutes = window_s / 60.0;
+            let deviation = expected.nopm_deviation * minutes;
+            assert!((mean - expected.nopm * minutes).abs() < 4.0 * deviation / n.sqrt());
+            let ratio = variance.sqrt() / deviation;
+            assert!((0.97..1.03).contains(&ratio), "{window_s}: {ratio}");
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! Does a run with keying and think times meet clauses 2.7, 4.1.3 and 5? Each requirement with its value, what the clause
+//! allows, and what chance gives a right run of that length.
+
+use crate::counters::{InputCounters, SPREAD};
+use crate::input::Transaction;
+use crate::pacing::{
+    Ceiling, DECK_CARDS, DECK_SIZE, KEYING, NOPM_PER_WAREHOUSE_MAX, NOPM_PER_WAREHOUSE_MIN,
+    THINK_MEAN,
+};
+use base::Warehouses;
+use std::time::Duration;
+
+/// Shortest window that the standard takes for a result (clause 5.5.2.1).
+pub const WINDOW_MIN: Duration = Duration::from_secs(120 * 60);
+/// Differences below this count as none where percentile and average are compared (clause 5.2.5.6).
+const TOLERANCE_S: f64 = 0.1;
+/// The 90th percentile of response times may be so long, in s (table 5.2.5.7); that of a Delivery is its acknowledgement.
+const P90_MAX_S: [f64; 5] = [5.0, 5.0, 5.0, 5.0, 20.0];
+/// And that of a Delivery from its queueing to its end (the same table).
+const DEFERRED_P90_MAX_S: f64 = 80.0;
+/// Least shares of the mix (the same table); New-Order has none.
+const SHARE_MIN: [Option<f64>; 5] = [None, Some(0.43), Some(0.04), Some(0.04), Some(0.04)];
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Seconds,
+    Share,
+    Average,
+    /// New orders per minute and warehouse.
+    NopmPerWarehouse,
+}
+
+/// A range; a missing end is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+/// One requirement with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    pub name: String,
+    /// For people.
+    pub title: String,
+    pub clause: &'static str,
+    pub unit: Unit,
+    /// None where nothing of the kind ended in the window.
+    pub value: Option<f64>,
+    pub allowed: Range,
+    /// Where a right run of this length lands with 99.9 % probability; `allowed` where chance plays no part.
+    pub chance: Range,
+}
+
+/// Some times: how many, their mean, and what nine of ten did not exceed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    pub count: u64,
+    pub mean_s: f64,
+    pub p90_s: f64,
+}
+
+/// What was measured in the window, by [`Transaction::index`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured<'a> {
+    pub new_orders_per_minute: f64,
+    /// Of the terminals that ran.
+    pub ceiling: Ceiling,
+    /// That have terminals.
+    pub warehouses: Warehouses,
+    /// That have rows.
+    pub loaded: Warehouses,
+    /// Of a Delivery: from its queueing to its end.
+    pub response: [Times; 5],
+    pub acknowledgement: Times,
+    pub keying: [Times; 5],
+    pub think: [Times; 5],
+    pub inputs: &'a InputCounters,
+}
+
+impl Times {
+    fn p90(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.p90_s)
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean_s)
+    }
+}
+
+fn at_least(low: f64) -> Range {
+    Range {
+        low: Some(low),
+        high: None,
+    }
+}
+
+fn at_most(high: f64) -> Range {
+    Range {
+        low: None,
+        high: Some(high),
+    }
+}
+
+impl Measured<'_> {
+    /// All requirements, in the order to show them in.
+    #[must_use]
+    pub fn requirements(&self) -> Vec<Requirement> {
+        let mut all = vec![self.throughput()];
+        all.extend(Transaction::ALL.map(|transaction| self.p90(transaction)));
+        all.push(self.deferred());
+        all.extend(Transaction::ALL.map(|transaction| self.above_mean(transaction)));
+        all.extend(Transaction::ALL.into_iter().filter_map(|t| self.share(t)));
+        all.extend(Transaction::ALL.map(|transaction| self.keying(transaction)));
+        all.extend(Transaction::ALL.map(|transaction| self.think(transaction)));
+        all.extend(self.inputs());
+        all
+    }
+
+    /// New orders per minute over 12.86 for each warehouse: the share of the standard's bound that was reached.
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        self.new_orders_per_minute / (NOPM_PER_WAREHOUSE_MAX * f64::from(self.warehouses.0))
+    }
+
+    fn throughput(&self) -> Requirement {
+        let each = 1.0 / f64::from(self.warehouses.0);
+        let spread = SPREAD * self.ceiling.nopm_deviation * each;
+        Requirement {
+            name: "nopm_per_warehouse".to_owned(),
+            title: "new orders per minute and warehouse".to_owned(),
+            clause: "4.1.3",
+            unit: Unit::NopmPerWarehouse,
+            value: Some(self.new_orders_per_minute * each),
+            allowed: Range {
+                low: Some(NOPM_PER_WAREHOUSE_MIN),
+                high: Some(NOPM_PER_WAREHOUSE_MAX),
+            },
+            chance: Range {
+                low: Some(self.ceiling.nopm * each - spread),
+                high: Some(self.ceiling.nopm * each + spread),
+            },
+        }
+    }
+
+    /// Response times as the user sees them: of a Delivery, the word that it has been queued.
+    fn seen(&self, transaction: Transaction) -> (Times, String, String) {
+        let (name, title) = (transaction.name(), title(transaction));
+        if transaction == Transaction::Delivery {
+            let title = format!("{title} acknowledgements");
+            return (
+                self.acknowledgement,
+                format!("{name}_acknowledgement"),
+                title,
+            );
+        }
+        let times = self.response[transaction.index()];
+        (times, name.to_owned(), format!("{title} response times"))
+    }
+
+    fn p90(&self, transaction: Transaction) -> Requirement {
+        let (times, name, title) = self.seen(transaction);
+        let allowed = at_most(P90_MAX_S[transaction.index()]);
+        Requirement {
+            name: format!("{name}_p90"),
+            title: format!("90th percentile of {title}"),
+            clause: "5.2.5.3",
+            unit: Unit::Seconds,
+            value: times.p90(),
+            allowed,
+            chance: allowed,
+        }
+    }
+
+    fn deferred(&self) -> Requirement {
+        let allowed = at_most(DEFERRED_P90_MAX_S);
+        Requirement {
+            name: "deferred_delivery_p90".to_owned(),
+            title: "90th percentile of deferred deliveries".to_owned(),
+            clause: "2.7.2.2",
+            unit: Unit::Seconds,
+            value: self.response[Transaction::Delivery.index()].p90(),
+            allowed,
+            chance: allowed,
+        }
+    }
+
+    fn above_mean(&self, transaction: Transaction) -> Requirement {
+        let (times, name, title) = self.seen(transaction);
+        let allowed = at_least((times.mean_s - TOLERANCE_S).max(0.0));
+        Requirement {
+            name: format!("{name}_p90_above_mean"),
+            title: format!("the same against the mean of {title}"),
+            clause: "5.2.5.6",
+            unit: Unit::Seconds,
+            value: times.p90(),
+            allowed,
+            chance: allowed,
+        }
+    }
+
+    fn share(&self, transaction: Transaction) -> Option<Requirement> {
+        let index = transaction.index();
+        let least = SHARE_MIN[index]?;
+        let all: u64 = self.response.iter().map(|times| times.count).sum();
+        let dealt = f64::from(DECK_CARDS[index]) / f64::from(DECK_SIZE);
+        // A deck deals each type more evenly than independent draws would.
+        let spread = SPREAD * (dealt * (1.0 - dealt) / all.max(1) as f64).sqrt();
+        Some(Requirement {
+            name: format!("{}_share", transaction.name()),
+            title: format!("share of {} in the mix", title(transaction)),
+            clause: "5.2.3",
+            unit: Unit::Share,
+            value: (all > 0).then(|| self.response[index].count as f64 / all as f64),
+            allowed: at_least(least),
+            chance: at_least((dealt - spread).max(0.0)),
+        })
+    }
+
+    fn keying(&self, transaction: Transaction) -> Requirement {
+        let index = transaction.index();
+        let allowed = at_least(KEYING[index].as_secs_f64());
+        Requirement {
+            name: format!("{}_keying_mean", transaction.name()),
+            title: format!("mean keying time of {}", title(transaction)),
+            clause: "5.2.5.2",
+            unit: Unit::Seconds,
+            value: self.keying[index].mean(),
+            allowed,
+            chance: allowed,
+        }
+    }
+
+    fn think(&self, transaction: Transaction) -> Requirement {
+        let index = transaction.index();
+        let mean_s = THINK_MEAN[index].as_secs_f64();
+        // The standard deviation of an exponential is its mean.
+        let spread = SPREAD / (self.think[index].count.max(1) as f64).sqrt();
+        Requirement {
+            name: format!("{}_think_mean", transaction.name()),
+            title: format!("mean think time of {}", title(transaction)),
+            clause: "5.2.5.4",
+            unit: Unit::Seconds,
+            value: self.think[index].mean(),
+            allowed: at_least(mean_s),
+            chance: at_least((mean_s * (1.0 - spread)).max(0.0)),
+        }
+    }
+
+    /// The clause-5 counters.
+    fn inputs(&self) -> impl Iterator<Item = Requirement> {
+        let range = |(low, high)| Range {
+            low: Some(low),
+            high: Some(high),
+        };
+        let shares = self.inputs.shares(self.loaded);
+        shares.into_iter().map(move |share| Requirement {
+            name: share.name.to_owned(),
+            title: share.title.to_owned(),
+            clause: if share.name == "skipped_delivery_share" {
+                "5.5.1.6"
+            } else {
+                "5.5.1.5"
+            },
+            unit: if share.is_average {
+                Unit::Average
+            } else {
+                Unit::Share
+            },
+            value: share.value(),
+            allowed: range(share.allowed),
+            chance: range(share.chance),
+        })
+    }
+}
+
+fn title(transaction: Transaction) -> &'static str {
+    match transaction {
+        Transaction::NewOrder => "new order",
+        Transaction::Payment => "payment",
+        Transaction::OrderStatus => "order status",
+        Transaction::Delivery => "delivery",
+        Transaction::StockLevel => "stock level",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pacing::ceiling;
+
+    fn times(count: u64, mean_s: f64, p90_s: f64) -> Times {
+        Times {
+            count,
+            mean_s,
+            p90_s,
+        }
+    }
+
+    fn measured(inputs: &InputCounters) -> Measured<'_> {
+        let think = [12.0, 12.0, 10.0, 5.0, 5.0].map(|mean_s| times(10_000, mean_s, 2.3 * mean_s));
+        Measured {
+            new_orders_per_minute: 125.0,
+            ceiling: ceiling(100, 7_200.0),
+            warehouses: Warehouses(10),
+            loaded: Warehouses(10),
+            response: [1_000, 1_000, 100, 100, 100].map(|count| times(count, 0.01, 0.02)),
+            acknowledgement: times(100, 1e-6, 1e-6),
+            keying: [18.0, 3.0, 2.0, 2.0, 2.0].map(|mean_s| times(10_000, mean_s, mean_s)),
+            think,
+            inputs,
+        }
+    }
+
+    fn outside(measured: &Measured<'_>) -> Vec<String> {
+        let beyond = |value: f64, range: Range| {
+            range.low.is_some_and(|low| value < low) || range.high.is_some_and(|high| value > high)
+        };
+        measured
+            .requirements()
+            .into_iter()
+            .filter(|r| {
+                r.value
+                    .is_some_and(|v| beyond(v, r.allowed) && beyond(v, r.chance))
+            })
+            .map(|r| r.name)
+            .collect()
+    }
+
+    #[test]
+    fn a_right_run_meets_all() {
+        let inputs = InputCounters::default();
+        let measured = measured(&inputs);
+        assert_eq!(outside(&measured), Vec::<String>::new());
+        assert!((measured.efficiency() - 0.972).abs() < 0.0005);
+        let names: Vec<String> = measured
+            .requirements()
+            .into_iter()
+            .map(|r| r.name)
+            .collect();
+        let mut unique = names.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!((names.len(), unique.len()), (33, 33), "{names:?}");
+    }
+
+    #[test]
+    fn each_violation_is_seen_by_its_requirement() {
+        let inputs = InputCounters::default();
+        type Change = fn(&mut Measured<'_>);
+        let cases: [(&str, Change); 10] = [
+            ("nopm_per_warehouse", |m| m.new_orders_per_minute = 89.0),
+            ("nopm_per_warehouse", |m| m.new_orders_per_minute = 135.0),
+            ("payment_p90", |m| m.response[1].p90_s = 5.01),
+            ("stock_level_p90", |m| m.response[4].p90_s = 20.1),
+            ("delivery_acknowledgement_p90", |m| {
+                m.acknowledgement.p90_s = 5.1;
+            }),
+            ("deferred_delivery_p90", |m| m.response[3].p90_s = 80.5),
+            ("order_status_p90_above_mean", |m| {
+                m.response[2].mean_s = 0.13;
+            }),
+            ("delivery_share", |m| m.response[3].count = 60),
+            ("stock_level_keying_mean", |m| m.keying[4].mean_s = 1.999),
+            // Four standard errors of 10,000 times.
+            ("new_order_think_mean", |m| m.think[0].mean_s = 12.0 * 0.96),
+        ];
+        for (name, change) in cases {
+            let mut measured = measured(&inputs);
+            change(&mut measured);
+            assert_eq!(outside(&measured), [name]);
+        }
+        let mut late = measured(&inputs);
+        late.response[4].p90_s = 19.0;
+        assert_eq!(outside(&late), Vec::<String>::new());
+    }
+
+    #[test]
+    fn short_runs_may_miss_by_chance_and_empty_ones_have_no_value() {
+        let inputs = InputCounters::default();
+        let mut short = measured(&inputs);
+        short.response = [10, 9, 1, 0, 1].map(|count| times(count, 0.01, 0.02));
+        short.think[1] = times(9, 9.0, 20.0);
+        assert_eq!(outside(&short), Vec::<String>::new());
+        let deferred = short.deferred();
+        assert_eq!(deferred.value, None);
+    }
+}
