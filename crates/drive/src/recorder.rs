@@ -79,8 +79,9 @@ impl ScheduleStats {
 /// What terminals did in one interval besides their transactions.
 #[derive(Clone, Debug, Default)]
 pub struct TerminalStats {
-    /// Keying and think times that ended, by [`Transaction::index`].
+    /// Keying times that ended, as measured, by [`Transaction::index`].
     pub keying: [Times; 5],
+    /// Think times that began, as drawn.
     pub think: [Times; 5],
     /// From the submission of a Delivery to the word that it has been queued.
     pub acknowledgement: Times,

@@ -97,28 +97,38 @@ pub(crate) struct Terminal<'a, S: Source> {
 struct Pause {
     of: Transaction,
     is_keying: bool,
-    /// How much of it lies before the start of the run.
-    before: Duration,
-    /// What is left.
-    left: Duration,
+    length: Duration,
 }
 
 impl<S: Source> Terminal<'_, S> {
     /// Keys, submits and thinks until the window is over.
     pub(crate) async fn run(mut self) {
         let mut pause = self.walk_in();
-        loop {
-            self.wait(&pause).await;
-            if self.schedule.is_over() {
-                return;
-            }
-            pause = if pause.is_keying {
+        self.sleep(0, &pause).await;
+        while !self.schedule.is_over() {
+            if pause.is_keying {
                 self.submit(pause.of).await;
-                self.thinking(pause.of)
+                pause = self.thinking(pause.of);
+                // As it begins: of those that end in a window, short ones are too many where the load has just grown. How
+                // late timers are is seen in keying times.
+                self.at_terminals(|stats, _| {
+                    stats.think[pause.of.index()].record(pause.length.as_nanos() as u64);
+                });
+                self.sleep(self.schedule.now_ns(), &pause).await;
             } else {
-                self.keying()
-            };
+                pause = self.keying();
+                let begin_ns = self.schedule.now_ns();
+                self.sleep(begin_ns, &pause).await;
+                self.at_terminals(|stats, now_ns| {
+                    stats.keying[pause.of.index()].record(now_ns - begin_ns);
+                });
+            }
         }
+    }
+
+    async fn sleep(&self, begin_ns: u64, pause: &Pause) {
+        let end_ns = begin_ns + pause.length.as_nanos() as u64;
+        reactor::sleep_until(self.schedule.instant(end_ns)).await;
     }
 
     /// The think time after a transaction.
@@ -127,8 +137,7 @@ impl<S: Source> Terminal<'_, S> {
         Pause {
             of,
             is_keying: false,
-            before: Duration::ZERO,
-            left: think_time(&mut self.random, mean),
+            length: think_time(&mut self.random, mean),
         }
     }
 
@@ -138,28 +147,8 @@ impl<S: Source> Terminal<'_, S> {
         Pause {
             of,
             is_keying: true,
-            before: Duration::ZERO,
-            left: self.times.keying[of.index()],
+            length: self.times.keying[of.index()],
         }
-    }
-
-    /// Waits, and records how long it was.
-    async fn wait(&self, pause: &Pause) {
-        let begin_ns = match pause.before {
-            Duration::ZERO => self.schedule.now_ns(),
-            // It began before the run, which begins now.
-            _ => 0,
-        };
-        let end_ns = begin_ns + pause.left.as_nanos() as u64;
-        reactor::sleep_until(self.schedule.instant(end_ns)).await;
-        self.at_terminals(|stats, now_ns| {
-            let times = match pause.is_keying {
-                true => &mut stats.keying,
-                false => &mut stats.think,
-            };
-            let before_ns = pause.before.as_nanos() as u64;
-            times[pause.of.index()].record(before_ns + now_ns - begin_ns);
-        });
     }
 
     fn at_terminals(&self, record: impl FnOnce(&mut TerminalStats, u64)) {
@@ -207,18 +196,15 @@ impl<S: Source> Terminal<'_, S> {
             self.source.deal();
         }
         let mut pause = self.keying();
-        while pause.left <= to_start {
-            to_start -= pause.left;
+        while pause.length <= to_start {
+            to_start -= pause.length;
             pause = if pause.is_keying {
                 self.thinking(pause.of)
             } else {
                 self.keying()
             };
         }
-        Pause {
-            before: to_start,
-            left: pause.left - to_start,
-            ..pause
-        }
+        pause.length -= to_start;
+        pause
     }
 }
