@@ -10,7 +10,7 @@ use crate::records::{counters_of, failures_of, result_of};
 use crate::schemas;
 use crate::spec::{self, RunSpec, Workload};
 use crate::subject::{Subject, with_session};
-use base::{Exit, Warehouses};
+use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -139,19 +139,34 @@ fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabEr
     with_session(databases.first(), async |session| {
         let statements = spec.workload.prepared_statements(spec.style);
         preflight::check_server(session, seats.connections, statements).await?;
+        let variables = preflight::variables(session).await?;
         Ok(Begun {
             database,
             warehouses,
             seats,
             server: session.server().clone(),
             transport: session.transport(),
-            result_metadata: session.metadata().as_str(),
+            result_metadata: result_metadata(session, spec.style).await?,
             tls: session.tls(),
             next_order_sum,
-            variables: preflight::variables(session).await?,
+            variables,
             missing_indexes: inspected.missing_indexes,
         })
     })
+}
+
+/// How often the sessions of a run will have columns described. What a CALL returns is described always.
+async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'static str, LabError> {
+    if style != Style::Procedures {
+        session
+            .all_prepared()
+            .await
+            .map_err(|error| LabError::Session {
+                doing: "agreeing on result metadata",
+                error,
+            })?;
+    }
+    Ok(session.metadata().as_str())
 }
 
 fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -> NewCell {
