@@ -6,6 +6,7 @@ use base::Connect;
 use drive::Schemas;
 use reactor::Tasks;
 use server::{Home, Instance, NamedInstance, Target, render_dsn};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -133,7 +134,9 @@ impl Subject {
                 // A dead process that nobody has reaped is still there, but has no command line.
                 let command_line = format!("/proc/{}/cmdline", named.pid);
                 let alive = std::fs::read(command_line).is_ok_and(|text| !text.is_empty());
-                (!alive)
+                // Another process may have been started in its place.
+                let answers = UnixStream::connect(&named.socket).is_ok();
+                (!alive && !answers)
                     .then(|| format!("server {:?} (process {}) has ended", named.name, named.pid))
             }
             Origin::External => None,

@@ -5,7 +5,7 @@ use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::image;
 use crate::initialise;
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime};
+use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
 use crate::named;
 use crate::process::{self, NotReady, Process, Tie};
 use crate::room::{self, Room};
@@ -48,10 +48,14 @@ pub(crate) fn start(
     let notes = room::sweep(home)?;
     let (mut room, lock, resumed) = open_room(home, build, &options)?;
     let layout = lay_out(&mut room, &options, resumed.as_ref())?;
+    // Whoever was connected to the stopped server of that name can be so again.
+    let kept = resumed
+        .as_ref()
+        .and_then(|_| read_password(&layout.password()).ok());
     let mut launch = Launch {
         build,
         set: with_page_size(&options),
-        password: initialise::random_password()?,
+        password: kept.map_or_else(initialise::random_password, Ok)?,
         environment: options.environment,
         tie: match options.lifetime {
             Lifetime::Private => Tie::ToThisProcess,
