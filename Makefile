@@ -22,8 +22,14 @@ lint: packages-demo
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 
+# `make bench ROUNDS=5 AGAINST='peer --host {host} ...' DSN=mysql://...`; any other option by BENCH_ARGS. See bench/README.md.
+# Quoted by the shell, to which make hands the variables of its command line: a peer's command line has quotes of its own.
+ROUNDS ?= 3
 bench: packages-demo
 	$(CARGO) bench --locked -p tpcc --bench population
+	$(CARGO) bench --locked -p drive --bench recording
+	$(CARGO) bench --locked -p cli --bench driver -- --rounds $(ROUNDS) $(if $(DSN),--dsn "$$DSN") \
+		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 
 build:
 	$(CARGO) build --release --locked -p cli

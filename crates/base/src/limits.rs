@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Most warehouses that a request may name: a sanity bound (about 100 TB), far above any machine this drives.
 pub const WAREHOUSES_MAX: u32 = 1_000_000;
+/// Most schemas that one command loads, drives or checks.
+pub const SCHEMAS_MAX: u32 = 1_000;
 /// Most connections of one run.
 pub const CONNECTIONS_MAX: u32 = 100_000;
 /// Longest wait for a connection to be accepted and logged in.

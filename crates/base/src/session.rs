@@ -48,6 +48,8 @@ pub struct Answer<'a> {
     /// Rows that an INSERT, UPDATE or DELETE changed or found (sessions count found rows, so that an UPDATE which
     /// changes nothing still tells that its row exists; clause 2.3.6).
     pub affected_rows: u64,
+    /// The last id that an INSERT made or LAST_INSERT_ID(value) was given.
+    pub last_insert_id: u64,
     /// Columns of each row; 0 where the statement returns no rows.
     pub width: usize,
     /// `width` cells for each row, row after row.
@@ -293,8 +295,8 @@ pub trait Session {
     /// Commands queued whose answers were not read yet.
     fn unanswered(&self) -> usize;
 
-    /// Pipelined: everything that is queued is sent together, without waiting for answers in between. Else, as from the
-    /// beginning: a command is sent when the answer to the one before it has been read.
+    /// Pipelined: all that is queued is sent together when an answer is asked for and none is under way. Else, as from
+    /// the beginning: a command is sent when the answer to the one before it has been read.
     fn set_pipelined(&mut self, pipelined: bool);
 
     /// Runs a prepared statement and reads its whole answer.

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use lab::{Rate, Spacing, Workload};
 use std::path::PathBuf;
 use std::time::Duration;
-use tpcc::transactions::Style;
+use tpcc::Style;
 
 /// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
 #[derive(Parser)]
@@ -94,6 +94,9 @@ pub struct LoadArguments {
     /// Connections that load at the same time [default: one per core, 2 to 8]
     #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: Option<u32>,
+    /// Load so many schemas, <schema>_0, <schema>_1 and so on, each with all warehouses
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
     /// Leave out the foreign keys and the indexes that only they need
     #[arg(long)]
     pub no_foreign_keys: bool,
@@ -160,6 +163,12 @@ pub struct RunArguments {
     /// Run the checks of `mydyno check` after the run
     #[arg(long)]
     pub check: bool,
+    /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
+    /// What is printed: words for people, or live what tpcc-mysql's tpcc_start prints, for scripts that read it
+    #[arg(long, default_value = "words", conflicts_with = "json", value_parser = named(Format::ALL, Format::name))]
+    pub format: Format,
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout
@@ -167,10 +176,31 @@ pub struct RunArguments {
     pub json: bool,
 }
 
+/// How `mydyno run` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Words,
+    TpccMysql,
+}
+
+impl Format {
+    pub const ALL: [Format; 2] = [Format::Words, Format::TpccMysql];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Words => "words",
+            Format::TpccMysql => "tpcc-mysql",
+        }
+    }
+}
+
 #[derive(Args)]
 pub struct CheckArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    /// Check so many schemas, <schema>_0, <schema>_1 and so on, together
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
     /// Warehouses of the private server's image
     #[arg(short, long, default_value_t = 10, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
     pub warehouses: u32,
@@ -270,6 +300,10 @@ fn named<T: Copy + Send + Sync + 'static, const N: usize>(
 
 fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::WAREHOUSES_MAX))
+}
+
+fn schemas() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(limits::SCHEMAS_MAX))
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -78,6 +78,8 @@ impl Console {
                     run.errors
                 ));
             }
+            // Formats that print live show these.
+            Progress::RunStarts(_) | Progress::Interval(_) => {}
             Progress::Checks { done, total } => {
                 self.become_kind(Kind::Checks, "checking [{bar:30}] {percent:>3}% ETA {eta}");
                 self.bar.set_length(total);

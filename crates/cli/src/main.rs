@@ -9,6 +9,8 @@ mod arguments;
 mod commands;
 mod console;
 mod failure;
+mod tpcc_mysql_format;
+mod tpcc_mysql_live;
 mod words;
 
 use arguments::{Arguments, Command};

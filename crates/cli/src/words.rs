@@ -19,11 +19,15 @@ pub fn summary(summary: &Summary) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "{} {} ({}), {} warehouses, {} connections, workload {}, style {}, seed {}",
+        "{} {} ({}), {} warehouses{}, {} connections, workload {}, style {}, seed {}",
         summary.engine,
         summary.server_version,
         summary.transport,
         summary.warehouses,
+        match summary.schemas {
+            1 => String::new(),
+            schemas => format!(" in each of {schemas} schemas"),
+        },
         summary.connections,
         summary.workload,
         summary.style,

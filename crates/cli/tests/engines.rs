@@ -91,7 +91,7 @@ fn run_and_watch_prepares(server: &Server, work: &std::path::Path) -> Value {
     .in_directory(work)
     .and_args(["--window", "5s", "--seed", "42", "--check", "--json"])
     .spawn();
-    let all = CONNECTIONS * u64::from(tpcc::PREPARED_STATEMENTS);
+    let all = CONNECTIONS * u64::from(tpcc::Style::Statements.prepared_statements());
     until("transactions run", || {
         running.has_ended() || prepares("Com_stmt_execute") > executed_before + 100
     });

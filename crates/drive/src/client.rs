@@ -44,6 +44,9 @@ pub trait Source {
 pub trait Client {
     type Operation;
 
+    /// What is tried next is a fresh operation, and no new try of the last one.
+    fn begin(&mut self) {}
+
     /// Tries an operation once.
     fn attempt(&mut self, operation: &Self::Operation) -> impl Future<Output = Attempt>;
 

@@ -123,6 +123,7 @@ impl<W: Workload> Connection<'_, W> {
     async fn transaction(&mut self, client: &mut W::Client, job: &Job<W::Operation>) -> bool {
         self.under_way.set(Some(job.transaction));
         let statements_before = client.statements();
+        client.begin();
         let mut tries = 1;
         let alive = loop {
             let attempt = client.attempt(&job.operation).await;

@@ -1,6 +1,7 @@
 //! TPC-C terminals as clients of the engine.
 
 use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
+use crate::schemas::Schemas;
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
 use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
@@ -31,14 +32,14 @@ pub enum Homes {
 }
 
 impl TpccOptions {
-    /// The inputs of a connection or terminal.
-    fn source(&self, of: u32) -> InputSource {
+    /// The inputs of a connection, which has this place among those of its schema, or of a terminal.
+    fn source(&self, of: u32, place: u32) -> InputSource {
         let random = Random::new(self.seed, &[INPUTS, u64::from(of)]);
         let warehouse = |n: u32| n % self.warehouses.0 + 1;
         let source = |home| InputSource::new(random, self.constants, self.warehouses, home);
         match self.homes {
             Homes::None => source(None),
-            Homes::Connections => source(Some(warehouse(of))),
+            Homes::Connections => source(Some(warehouse(place))),
             Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
                 .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
         }
@@ -47,20 +48,20 @@ impl TpccOptions {
 
 /// Transactions of clause 2 over any kind of session.
 pub struct TpccWorkload<C> {
-    connect: C,
+    schemas: Schemas<C>,
     options: TpccOptions,
 }
 
 /// The random stream of inputs; pauses have another.
-const INPUTS: u64 = 1;
+pub(crate) const INPUTS: u64 = 1;
 /// ER_CHECKREAD: MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
 const ER_CHECKREAD: u16 = 1020;
 
 impl<C: Connect + Sync> TpccWorkload<C> {
-    /// Terminals on the database that `connect` reaches.
+    /// Terminals on the databases that `schemas` reach.
     #[must_use]
-    pub fn new(connect: C, options: TpccOptions) -> TpccWorkload<C> {
-        TpccWorkload { connect, options }
+    pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
+        TpccWorkload { schemas, options }
     }
 }
 
@@ -70,18 +71,11 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
     type Client = TerminalClient<C>;
 
     fn source(&self, of: u32) -> InputSource {
-        self.options.source(of)
+        self.options.source(of, self.schemas.place(of))
     }
 
-    async fn open(&self, _which: Opening) -> Result<TerminalClient<C>, Failed> {
-        let session = self.connect.connect().await.map_err(|error| Failed {
-            kind: match C::may_pass(&error) {
-                true => FailureKind::Lost { in_doubt: false },
-                false => FailureKind::Fatal,
-            },
-            code: "connect".into(),
-            message: error.to_string(),
-        })?;
+    async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
+        let session = self.schemas.connect(which.connection).await?;
         let terminal = Terminal::open(session, self.options.style)
             .await
             .map_err(|error| failed_by(&error))?;
@@ -118,10 +112,7 @@ impl<C: Connect> Client for TerminalClient<C> {
         match self.terminal.run(input).await {
             Ok(outcome) => {
                 self.outcome = outcome;
-                match outcome {
-                    Outcome::RolledBack => Attempt::RolledBack,
-                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
-                }
+                attempt_of(outcome)
             }
             Err(failure) => Attempt::Failed(classify(&failure)),
         }
@@ -140,7 +131,14 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 }
 
-fn classify(failure: &Failure) -> Failed {
+pub(crate) fn attempt_of(outcome: Outcome) -> Attempt {
+    match outcome {
+        Outcome::RolledBack => Attempt::RolledBack,
+        Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+    }
+}
+
+pub(crate) fn classify(failure: &Failure) -> Failed {
     match failure {
         Failure::Statement(error) => failed_by(error),
         Failure::InDoubt(_) => Failed {
@@ -156,7 +154,7 @@ fn classify(failure: &Failure) -> Failed {
     }
 }
 
-fn failed_by(error: &SessionError) -> Failed {
+pub(crate) fn failed_by(error: &SessionError) -> Failed {
     let lost = FailureKind::Lost { in_doubt: false };
     let (kind, code) = match error {
         SessionError::Server { .. } if error.is_deadlock() => (FailureKind::Deadlock, None),
@@ -193,7 +191,7 @@ mod tests {
 
     /// (warehouse, district) of the Stock-Levels of a terminal.
     fn place(options: &TpccOptions, terminal: u32) -> (u32, u32) {
-        let mut source = options.source(terminal);
+        let mut source = options.source(terminal, terminal);
         let mut places: Vec<(u32, u32)> = (0..200)
             .map(|_| match source.input_of(Transaction::StockLevel) {
                 Input::StockLevel(level) => (level.warehouse, level.district),

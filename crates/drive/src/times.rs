@@ -23,7 +23,8 @@ fn histogram() -> Box<Histogram<u64>> {
 }
 
 impl Times {
-    pub(crate) fn record(&mut self, ns: u64) {
+    /// Counts a time.
+    pub fn record(&mut self, ns: u64) {
         self.sum_ns += ns;
         self.max_ns = self.max_ns.max(ns);
         if self

@@ -11,7 +11,7 @@ use server::{Home, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{LabId, RepeatId, Results};
-use tpcc::transactions::Style;
+use tpcc::Style;
 
 /// The demo's size.
 #[derive(Clone, Debug)]

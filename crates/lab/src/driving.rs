@@ -5,10 +5,11 @@ use crate::measure::{Begun, Measurement};
 use crate::pacing::{self, Paced};
 use crate::progress::{OnProgress, Progress};
 use crate::records::{Last, rows_of};
-use crate::spec::{OpenLoop, Rate};
+use crate::schemas;
+use crate::spec::{OpenLoop, Rate, Workload};
 use drive::{
-    Abort, AbortCause, Control, Event, Homes, Interval, Pace, RunOptions, RunReport, TpccOptions,
-    TpccWorkload,
+    Abort, AbortCause, Control, Event, Homes, Interval, Pace, RunOptions, RunReport, Schemas,
+    TpccMysqlOptions, TpccMysqlWorkload, TpccOptions, TpccWorkload,
 };
 use std::sync::atomic::Ordering;
 use store::StoreError;
@@ -26,11 +27,13 @@ fn workers(connections: u32) -> u32 {
         .clamp(1, (cores / 4).max(1))
 }
 
-/// What of a run is stored while it goes on.
-#[derive(Clone, Copy)]
-enum Keep {
-    Intervals,
-    Nothing,
+/// What the inputs are for.
+#[derive(Clone, Copy, PartialEq)]
+enum InputsOf {
+    /// The run that was asked for: its intervals are stored.
+    Run,
+    /// The closed loop before it: other inputs, as none is used twice, and nothing is stored.
+    Capacity,
 }
 
 /// Transactions of all types per second in a whole window; `None` where it was cut or nothing ended well.
@@ -58,7 +61,7 @@ impl Measurement<'_> {
     /// Runs the workload, after a closed loop that finds the capacity where the rate is a share of that.
     pub(crate) fn drive(
         &self,
-        connector: &Connector,
+        databases: &Schemas<Connector>,
         begun: &Begun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
@@ -69,7 +72,7 @@ impl Measurement<'_> {
             ..
         }) = self.spec.rate
         {
-            let report = self.capacity(connector, begun, on_progress)?;
+            let report = self.capacity(databases, begun, on_progress)?;
             let Some(capacity_per_s) = completed_per_s(&report) else {
                 return Ok((no_capacity(report), paced));
             };
@@ -85,8 +88,9 @@ impl Measurement<'_> {
             paced.rate_per_s = Some(arrivals.per_s);
         }
         let options = self.options(begun, pace);
-        let workload = self.workload(connector, begun, self.spec.seed);
-        let mut report = self.run(&workload, &options, Keep::Intervals, on_progress)?;
+        on_progress(Progress::RunStarts(begun.warehouses));
+        let inputs = InputsOf::Run;
+        let mut report = self.run(databases, begun, inputs, &options, on_progress)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
         }
@@ -96,7 +100,7 @@ impl Measurement<'_> {
     /// A short closed loop, of which no interval is stored.
     fn capacity(
         &self,
-        connector: &Connector,
+        databases: &Schemas<Connector>,
         begun: &Begun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
@@ -108,9 +112,7 @@ impl Measurement<'_> {
             window: pacing::CAPACITY_WINDOW,
             ..self.options(begun, Pace::Closed)
         };
-        // Other inputs than those of the run: none is used twice.
-        let workload = self.workload(connector, begun, !self.spec.seed);
-        self.run(&workload, &options, Keep::Nothing, on_progress)
+        self.run(databases, begun, InputsOf::Capacity, &options, on_progress)
     }
 
     fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
@@ -125,32 +127,54 @@ impl Measurement<'_> {
         }
     }
 
-    fn workload(
+    fn run(
         &self,
-        connector: &Connector,
+        databases: &Schemas<Connector>,
         begun: &Begun,
-        input_seed: u64,
-    ) -> TpccWorkload<Connector> {
-        let options = TpccOptions {
+        inputs: InputsOf,
+        options: &RunOptions,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<RunReport, LabError> {
+        let constants = RunConstants::for_run(begun.database.c_load, self.spec.seed);
+        let warehouses = begun.warehouses;
+        let seed = match inputs {
+            InputsOf::Run => self.spec.seed,
+            InputsOf::Capacity => !self.spec.seed,
+        };
+        let databases = databases.clone();
+        if self.spec.workload == Workload::TpccMysql {
+            if begun.database.c_load.is_some() {
+                schemas::mark_driven_by_tpcc_mysql(&databases)?;
+            }
+            let of_workload = TpccMysqlOptions {
+                constants,
+                warehouses,
+                seed,
+            };
+            let workload = TpccMysqlWorkload::new(databases, of_workload);
+            return self.run_workload(&workload, inputs, options, on_progress);
+        }
+        let of_workload = TpccOptions {
             style: self.spec.style,
-            constants: RunConstants::for_run(begun.database.c_load, self.spec.seed),
-            warehouses: begun.warehouses,
-            seed: input_seed,
+            constants,
+            warehouses,
+            seed,
             homes: match begun.seats.terminals {
                 Some(_) => Homes::Terminals,
                 None if self.spec.home => Homes::Connections,
                 None => Homes::None,
             },
         };
-        TpccWorkload::new(connector.clone(), options)
+        let workload = TpccWorkload::new(databases, of_workload);
+        self.run_workload(&workload, inputs, options, on_progress)
     }
 
     /// Intervals go to the store as they come.
-    fn run<W: drive::Workload>(
+    fn run_workload<W: drive::Workload>(
         &self,
         workload: &W,
+        inputs: InputsOf,
         options: &RunOptions,
-        keep: Keep,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
         let mut last = Last::default();
@@ -160,11 +184,11 @@ impl Measurement<'_> {
             Event::Opening => self.control(),
             Event::Interval(interval) => {
                 last.take(interval);
-                let stored = match keep {
-                    Keep::Intervals => self.store(interval, &options.pace),
-                    Keep::Nothing => Ok(()),
-                };
-                match stored {
+                if inputs == InputsOf::Capacity {
+                    return Control::Continue;
+                }
+                on_progress(Progress::Interval(interval));
+                match self.store(interval, &options.pace) {
                     Ok(()) => Control::Continue,
                     Err(error) => {
                         store_error.get_or_insert(error);
@@ -193,7 +217,7 @@ impl Measurement<'_> {
     }
 
     fn control(&self) -> Control {
-        if let Some(reason) = self.subject.ended() {
+        if let Some(reason) = self.subject.ended_for_good() {
             return Control::Abort(Abort {
                 cause: AbortCause::ServerGone,
                 reason,

@@ -6,6 +6,7 @@ use crate::subject::{Subject, block_on, with_session};
 use base::{Connect, Session, SessionError, Warehouses, now_utc_ns};
 use drive::{LoadError, LoadOptions, LoadReport, Method};
 use observe::{free_bytes, peak_rss_bytes};
+use server::{Secret, render_dsn};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{Load, LoadId, LoadMethod, LoadTable, Results};
@@ -74,18 +75,40 @@ pub fn populate(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Load, LabError> {
-    let result = populate_target(subject, spec, stop, on_progress);
+    let result = populate_target(subject, &subject.connect, spec, stop, on_progress);
     result.map_err(|error| subject.explain(error))
 }
 
-fn populate_target(
+/// Loads all schemas of the subject, one after the other; `on_loaded` hears of each as it is done.
+///
+/// # Errors
+/// As [`populate`], and what `on_loaded` says.
+pub fn populate_schemas(
     subject: &Subject,
     spec: &LoadSpec,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
+    on_loaded: &mut dyn FnMut(Load) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    for connect in subject.targets() {
+        if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
+            on_progress(Progress::Step(&format!("loading schema {schema}")));
+        }
+        let result = populate_target(subject, &connect, spec, stop, on_progress);
+        on_loaded(result.map_err(|error| subject.explain(error))?)?;
+    }
+    Ok(())
+}
+
+fn populate_target(
+    subject: &Subject,
+    connect: &ConnectOptions,
+    spec: &LoadSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
 ) -> Result<Load, LabError> {
-    let server = create_schema(subject, spec)?;
-    let connector = subject.connector()?;
+    let server = create_schema(connect, spec)?;
+    let connector = Connector::new(connect.clone())?;
     let options = spec.options();
     let started_utc_ns = now_utc_ns();
     let report = drive::load(&connector, &options, stop, &mut |progress| {
@@ -103,35 +126,32 @@ fn populate_target(
              allows LOAD DATA LOCAL",
         ));
     }
-    Ok(record_of(
-        subject,
-        &server,
-        &options,
-        &report,
-        started_utc_ns,
-    ))
+    Ok(Load {
+        target: render_dsn(connect, Secret::Hidden),
+        ..record_of(subject, &server, &options, &report, started_utc_ns)
+    })
 }
 
 /// Connects without a schema, sees to the disk where it is this machine's, and then creates the schema: a load for which
 /// there is no room leaves nothing behind.
-fn create_schema(subject: &Subject, spec: &LoadSpec) -> Result<ServerInfo, LabError> {
-    let Some(schema) = subject.connect.schema.clone() else {
+fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo, LabError> {
+    let Some(schema) = connect.schema.clone() else {
         return Err(LabError::Unfit(
             "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),
         ));
     };
     let without = Connector::new(ConnectOptions {
         schema: None,
-        ..subject.connect.clone()
+        ..connect.clone()
     })?;
-    let failed = |error| creation_failed(error, &schema, &subject.connect.user);
+    let failed = |error| creation_failed(error, &schema, &connect.user);
     with_session(&without, async |session| {
         let answer = session
             .query("SELECT @@global.datadir")
             .await
             .map_err(failed)?;
         let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
-        if is_local(&subject.connect.address) && Path::new(&directory).is_dir() {
+        if is_local(&connect.address) && Path::new(&directory).is_dir() {
             let sql = format!(
                 "SELECT CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables \
                  WHERE table_schema = {}",

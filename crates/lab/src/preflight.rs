@@ -3,11 +3,14 @@
 use crate::error::LabError;
 use base::{Session, SessionError};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tpcc::PREPARED_STATEMENTS;
 use wire::Connection;
 
 /// Connections that mydyno needs beside the driving ones: variables, sums, checks.
 const EXTRA_CONNECTIONS: u64 = 2;
+/// Prepared statements of a connection.
+#[derive(Clone, Copy)]
+pub(crate) struct PreparedStatements(pub(crate) u32);
+
 /// Files that this process needs beside its sockets.
 const EXTRA_FILES: u64 = 64;
 
@@ -17,14 +20,16 @@ async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u6
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
-/// Checks that the server has room for `connections` connections and their prepared statements, and takes writes.
+/// Checks that the server has room for `connections` connections with so many prepared statements each, and takes writes.
 ///
 /// # Errors
 /// [`LabError::Unfit`] with the value that is needed.
 pub(crate) async fn check_server(
     session: &mut Connection,
     connections: u32,
+    statements: PreparedStatements,
 ) -> Result<(), LabError> {
+    let PreparedStatements(statements) = statements;
     let failed = |error| LabError::Session {
         doing: "reading the server's limits",
         error,
@@ -47,10 +52,10 @@ pub(crate) async fn check_server(
     let in_use = number(session, prepared, 1).await.map_err(failed)?;
     let sql = "SELECT @@global.max_prepared_stmt_count";
     let limit = number(session, sql, 0).await.map_err(failed)?;
-    let needed = in_use + u64::from(connections) * u64::from(PREPARED_STATEMENTS);
+    let needed = in_use + u64::from(connections) * u64::from(statements);
     if limit < needed {
         return Err(LabError::Unfit(format!(
-            "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {PREPARED_STATEMENTS} \
+            "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {statements} \
              statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed}"
         )));
     }

@@ -1,6 +1,7 @@
 //! What a command tells the person who waits.
 
-use drive::LoadProgress;
+use base::Warehouses;
+use drive::{Interval, LoadProgress};
 use std::time::Duration;
 
 /// Something that happened, or how far something has come.
@@ -10,7 +11,11 @@ pub enum Progress<'a> {
     /// Something that the person should know and the store keeps.
     Note(&'a str),
     Load(LoadProgress),
+    /// All connections are open and the warm-up begins, over so many warehouses of each schema.
+    RunStarts(Warehouses),
     Run(RunProgress),
+    /// An interval of a run is over.
+    Interval(&'a Interval),
     Checks {
         done: u64,
         total: u64,

@@ -1,11 +1,13 @@
 //! What a measurement is asked to be.
 
+use crate::preflight::PreparedStatements;
 use base::{Warehouses, limits};
 use drive::Spacing;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tpcc::transactions::Style;
+use tpcc::Style;
+use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -111,6 +113,36 @@ impl Workload {
             Workload::TpccMysql => "tpcc-mysql",
         }
     }
+
+    /// What each connection holds.
+    pub(crate) fn prepared_statements(self, style: Style) -> PreparedStatements {
+        PreparedStatements(match self {
+            Workload::Tpcc | Workload::TpccSpec => style.prepared_statements(),
+            Workload::TpccMysql => tpcc_mysql::PREPARED_STATEMENTS,
+        })
+    }
+}
+
+/// What a reader of results of workload `tpcc-mysql` should know.
+pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
+    let list = |decision| {
+        let of_it = DEVIATIONS.iter().filter(|one| one.decision == decision);
+        of_it.map(|one| one.short).collect::<Vec<_>>().join("; ")
+    };
+    [
+        format!(
+            "workload tpcc-mysql keeps of that tool: {}",
+            list(Decision::Kept)
+        ),
+        format!(
+            "workload tpcc-mysql does as it should be: {}",
+            list(Decision::Fixed)
+        ),
+        format!(
+            "after workload tpcc-mysql the checks {} cannot hold any more; load the database anew before they are asked",
+            FAILING_CHECKS.join(", ")
+        ),
+    ]
 }
 
 #[cfg(test)]

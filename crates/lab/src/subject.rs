@@ -1,7 +1,9 @@
 //! The server under test: one that mydyno starts for the command, or one that is there.
 
 use crate::error::LabError;
+use crate::schemas::targets;
 use base::Connect;
+use drive::Schemas;
 use reactor::Tasks;
 use server::{Home, Instance, NamedInstance, Target, render_dsn};
 use std::path::Path;
@@ -13,6 +15,8 @@ use wire::{Address, ConnectOptions, Connection, Connector};
 pub struct Subject {
     /// Login, with the schema.
     pub connect: ConnectOptions,
+    /// How many schemas are used, numbered behind that name; where none, the schema itself.
+    schemas: Option<u32>,
     origin: Origin,
 }
 
@@ -37,6 +41,7 @@ impl Subject {
         };
         Subject {
             connect,
+            schemas: None,
             origin: Origin::Private(Box::new(instance)),
         }
     }
@@ -60,8 +65,27 @@ impl Subject {
         };
         Ok(Subject {
             connect: target.connect.clone(),
+            schemas: None,
             origin,
         })
+    }
+
+    /// The same server with `schemas` schemas, `<name>_0` and so on, in place of the one that is named.
+    #[must_use]
+    pub fn over_schemas(self, schemas: Option<u32>) -> Subject {
+        Subject { schemas, ..self }
+    }
+
+    /// How many schemas are used.
+    #[must_use]
+    pub fn schemas(&self) -> u32 {
+        self.schemas.unwrap_or(1)
+    }
+
+    /// Logins to all schemas that are used.
+    #[must_use]
+    pub(crate) fn targets(&self) -> Vec<ConnectOptions> {
+        targets(&self.connect, self.schemas)
     }
 
     /// The address for people and the store; no password.
@@ -70,12 +94,34 @@ impl Subject {
         render_dsn(&self.connect, server::Secret::Hidden)
     }
 
-    /// A connector to the schema.
+    /// A connector to the schema, the first one where several are used.
     ///
     /// # Errors
     /// Where host or CA file are unusable.
     pub fn connector(&self) -> Result<Connector, LabError> {
-        Ok(Connector::new(self.connect.clone())?)
+        Ok(self.databases()?.first().clone())
+    }
+
+    /// Connectors to all schemas that are used.
+    ///
+    /// # Errors
+    /// As [`Subject::connector`].
+    pub(crate) fn databases(&self) -> Result<Schemas<Connector>, LabError> {
+        let mut connectors = Vec::new();
+        for target in self.targets() {
+            connectors.push(Connector::new(target)?);
+        }
+        let first = connectors.remove(0);
+        Ok(Schemas::new(first, connectors))
+    }
+
+    /// How a server that nobody will start again ended, where it did. A named one may come back.
+    #[must_use]
+    pub fn ended_for_good(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Private(_) => self.ended(),
+            _ => None,
+        }
     }
 
     /// How the server ended, where it did and can be looked at.

@@ -20,6 +20,8 @@ pub(crate) type TaskIndex = usize;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
+/// How long a socket may hold back bytes that are fewer than it was told to wait for.
+const HOLD_BACK_MAX: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
@@ -28,6 +30,15 @@ struct Slot {
     closed: bool,
     writable: bool,
     waiting: Option<TaskIndex>,
+    /// Counts the waits of [`Source::readable_or_after_a_while`], so that the end of one is not taken for another's.
+    wait: u64,
+}
+
+/// The end of a wait for a socket that holds back bytes.
+struct HoldBack {
+    until: Instant,
+    slot: usize,
+    wait: u64,
 }
 
 pub(crate) struct Core {
@@ -41,6 +52,8 @@ pub(crate) struct Core {
     alarm: OwnedFd,
     /// What the alarm is set to; it may be over.
     alarm_at: Cell<Option<Instant>>,
+    /// In order of time, as all are of equal length.
+    hold_backs: RefCell<VecDeque<HoldBack>>,
     /// The task that is being polled.
     pub(crate) current: Cell<TaskIndex>,
 }
@@ -80,6 +93,7 @@ impl Core {
                 free_slots: RefCell::default(),
                 ready: RefCell::default(),
                 timers: RefCell::default(),
+                hold_backs: RefCell::default(),
                 current: Cell::new(0),
             });
             *core = Some(Rc::clone(&made));
@@ -131,10 +145,32 @@ impl Core {
         Ok(())
     }
 
+    /// Makes ready every task whose socket has held back bytes for too long, then returns when the next one has.
+    fn expire_hold_backs(&self) -> Option<Instant> {
+        let mut hold_backs = self.hold_backs.borrow_mut();
+        let mut now = None;
+        while let Some(hold_back) = hold_backs.front() {
+            let slot = &mut self.slots.borrow_mut()[hold_back.slot];
+            if slot.waiting.is_some() && slot.wait == hold_back.wait {
+                if hold_back.until > *now.get_or_insert_with(Instant::now) {
+                    return Some(hold_back.until);
+                }
+                slot.readable = true;
+                self.ready.borrow_mut().extend(slot.waiting.take());
+            }
+            hold_backs.pop_front();
+        }
+        None
+    }
+
     /// Waits for events or the next timer, at most until `deadline`, and makes the tasks concerned ready.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
         let next_timer = self.expire_timers();
-        let mut timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let until = [self.expire_hold_backs(), deadline]
+            .into_iter()
+            .flatten()
+            .min();
+        let mut timeout = until.map(|at| at.saturating_duration_since(Instant::now()));
         if !self.ready.borrow().is_empty() {
             timeout = Some(Duration::ZERO);
         } else if let Some(at) = next_timer {
@@ -184,6 +220,7 @@ impl Source {
             closed: false,
             writable: true,
             waiting: None,
+            wait: 0,
         };
         let slot = match core.free_slots.borrow_mut().pop() {
             Some(slot) => {
@@ -205,6 +242,31 @@ impl Source {
     /// Waits until a read is worth trying.
     pub async fn readable(&self) {
         poll_fn(|_| self.poll(|slot| slot.readable)).await;
+    }
+
+    /// As [`Source::readable`], but ends too when bytes may have come that are fewer than the socket's SO_RCVLOWAT, about
+    /// which the kernel is silent.
+    pub async fn readable_or_after_a_while(&self) {
+        let mut begun = false;
+        poll_fn(|_| {
+            let waited = self.poll(|slot| slot.readable);
+            if waited.is_pending() && !begun {
+                begun = true;
+                self.hold_back();
+            }
+            waited
+        })
+        .await;
+    }
+
+    fn hold_back(&self) {
+        let slot = &mut self.core.slots.borrow_mut()[self.slot];
+        slot.wait += 1;
+        self.core.hold_backs.borrow_mut().push_back(HoldBack {
+            until: Instant::now() + HOLD_BACK_MAX,
+            slot: self.slot,
+            wait: slot.wait,
+        });
     }
 
     /// A read found nothing, or took all there was: wait for the next event. A peer that has closed is no event to come.

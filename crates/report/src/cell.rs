@@ -26,7 +26,8 @@ pub fn cell_section(cell: &CellView, many: bool) -> Markup {
                     None => { b { (NOT_AVAILABLE) } "; " }
                 }
                 (what.engine) " " (what.server_version) ", "
-                (counted(what.warehouses as usize, "warehouse", "warehouses")) ", "
+                (counted(what.warehouses as usize, "warehouse", "warehouses"))
+                @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } ", "
                 @if what.home { "connections bound to warehouses, " }
                 @if !what.foreign_keys { "no foreign keys, " }
                 (times(cell)) "."

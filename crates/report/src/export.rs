@@ -82,7 +82,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 31] = [
+const CELLS_HEADER: [&str; 32] = [
     "cell",
     "repeat",
     "label",
@@ -114,6 +114,7 @@ const CELLS_HEADER: [&str; 31] = [
     "new_orders_in_database",
     "new_orders_committed_by_driver",
     "new_orders_in_doubt",
+    "schemas",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -173,6 +174,7 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(result.and_then(store::RepeatResult::new_orders_in_database)),
         number(result.map(|r| r.committed_new_orders)),
         number(result.map(|r| r.in_doubt_new_orders)),
+        what.schemas.to_string(),
     ]
 }
 

@@ -284,6 +284,7 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
             "warehouses".to_owned(),
             format!("{} warehouses", what.warehouses),
         ),
+        ("schemas".to_owned(), format!("{} schemas", what.schemas)),
         (
             "home".to_owned(),
             if what.home { "home" } else { "any warehouse" }.to_owned(),

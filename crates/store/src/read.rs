@@ -376,6 +376,7 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
             window_ns: row.get("window_ns")?,
             interval_ns: row.get("interval_ns")?,
             seed: row.get::<_, i64>("seed")?.cast_unsigned(),
+            schemas: row.get("schemas")?,
             result_metadata: row.get("result_metadata")?,
             terminals: row.get("terminals")?,
             inactive_warehouses: row.get("inactive_warehouses")?,

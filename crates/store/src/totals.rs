@@ -77,6 +77,13 @@ impl Totals {
         self.committed + self.rolled_back
     }
 
+    /// Completed transactions whose response time was `limit_ns` or longer, to the histogram's three digits.
+    #[must_use]
+    pub fn not_within(&self, limit_ns: u64) -> u64 {
+        let slow = self.latency.count_between(limit_ns, u64::MAX);
+        slow + self.latency_out_of_bounds
+    }
+
     /// The response times by themselves.
     #[must_use]
     pub fn response_times(&self) -> TimeTotals {

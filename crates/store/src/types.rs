@@ -185,6 +185,8 @@ pub struct NewCell {
     pub window_ns: u64,
     pub interval_ns: u64,
     pub seed: u64,
+    /// That connections are spread over, each with so many warehouses; 1 without `--schemas`.
+    pub schemas: u32,
     /// How often the server describes the columns of results: `always`, `cached` or `omitted`.
     pub result_metadata: Option<String>,
     /// Of workload `tpcc-spec`.

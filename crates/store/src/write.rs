@@ -439,11 +439,11 @@ fn insert_cell(
 ) -> rusqlite::Result<CellId> {
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
-         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, result_metadata, \
+         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas, result_metadata, \
          terminals, inactive_warehouses, rate_asked, arrivals) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
-         :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :result_metadata, :terminals, :inactive_warehouses, \
-         :rate_asked, :arrivals)",
+         :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas, :result_metadata, :terminals, \
+         :inactive_warehouses, :rate_asked, :arrivals)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -462,6 +462,7 @@ fn insert_cell(
             ":window_ns": cell.window_ns,
             ":interval_ns": cell.interval_ns,
             ":seed": cell.seed.cast_signed(),
+            ":schemas": cell.schemas,
             ":result_metadata": cell.result_metadata,
             ":terminals": cell.terminals,
             ":inactive_warehouses": cell.inactive_warehouses,
@@ -515,7 +516,7 @@ fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<L
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 12] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 13] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -535,6 +536,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
                 ),
             ),
             ("seed", cell.seed.to_string()),
+            ("number of schemas", cell.schemas.to_string()),
             (
                 "pacing",
                 format!(

@@ -109,6 +109,35 @@ fn a_newer_format_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn a_file_of_format_1_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(include_str!("../src/migrations/0001.sql"))
+        .unwrap();
+    old.execute_batch(
+        "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, process) VALUES \
+         (1, 'run', 'mydyno run', '0', 'done', 1, ''); \
+         INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
+         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed) VALUES \
+         (1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', '', 'tpcc', 'statements', 10, 8, 0, 1, 0, 1, 1, 1)",
+    )
+    .unwrap();
+    old.pragma_update(None, "application_id", APPLICATION_ID)
+        .unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    drop(old);
+    let results = Results::open(&path).unwrap();
+    let lab = results.labs().unwrap()[0].id;
+    assert_eq!(results.cells(lab).unwrap()[0].what.schemas, 1);
+    let version: i64 = Connection::open(&path)
+        .unwrap()
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, FORMAT);
+}
+
+#[test]
 fn a_foreign_file_is_refused_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");

@@ -16,6 +16,8 @@ pub const SCHEMA_VERSION: u32 = 2;
 
 const META: &str = "mydyno_meta";
 const LOAD: &str = "mydyno_load";
+/// The fact in `mydyno_meta`.
+const DRIVEN_BY_TPCC_MYSQL: &str = "driven_by_tpcc_mysql";
 
 /// ER_NO_SUCH_TABLE.
 const NO_SUCH_TABLE: u16 = 1146;
@@ -34,6 +36,8 @@ pub struct Meta {
     pub population: Population,
     pub foreign_keys: bool,
     pub state: LoadState,
+    /// Workload `tpcc-mysql` has run on it.
+    pub driven_by_tpcc_mysql: bool,
 }
 
 /// How far the database is that `mydyno_meta` describes.
@@ -69,6 +73,9 @@ pub struct Database {
     /// The load's constant for last names; unknown where another tool loaded it.
     pub c_load: Option<u32>,
     pub foreign_keys: bool,
+    /// Workload `tpcc-mysql` has run on it, so that the checks of [`crate::tpcc_mysql::FAILING_CHECKS`] cannot hold.
+    /// Known only where mydyno loaded it.
+    pub driven_by_tpcc_mysql: bool,
 }
 
 /// Why a schema is no database to run on.
@@ -211,6 +218,7 @@ pub async fn inspect<S: Session>(
             warehouses: meta.population.warehouses,
             c_load: Some(meta.population.constants.c_last),
             foreign_keys: meta.foreign_keys,
+            driven_by_tpcc_mysql: meta.driven_by_tpcc_mysql,
         },
         Contents::Foreign {
             warehouses: Warehouses(0),
@@ -247,6 +255,7 @@ async fn foreign<S: Session>(
         warehouses,
         c_load: None,
         foreign_keys: has_foreign_keys(session).await?,
+        driven_by_tpcc_mysql: false,
     })
 }
 
@@ -305,6 +314,7 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
             1 => LoadState::Complete,
             _ => LoadState::Dropping,
         },
+        driven_by_tpcc_mysql: facts.contains_key(DRIVEN_BY_TPCC_MYSQL),
     })
 }
 
@@ -341,6 +351,15 @@ pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> Result<
         "UPDATE mydyno_meta SET value = '{}' WHERE name = 'state'",
         state as u8
     );
+    session.query(&sql).await.map(drop)
+}
+
+/// Writes that workload `tpcc-mysql` drives a database of ours; before it does, as a killed run leaves its traces too.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn mark_driven_by_tpcc_mysql<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    let sql = format!("INSERT IGNORE INTO mydyno_meta VALUES ('{DRIVEN_BY_TPCC_MYSQL}', '1')");
     session.query(&sql).await.map(drop)
 }
 

@@ -13,6 +13,7 @@ pub mod population;
 pub mod probe;
 pub mod random;
 pub mod schema;
+pub mod tpcc_mysql;
 pub mod transactions;
 pub mod verdicts;
 
@@ -23,4 +24,4 @@ pub use input::{Input, InputSource, Transaction};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
-pub use transactions::{Failure, Outcome, PREPARED_STATEMENTS, Terminal};
+pub use transactions::{Failure, Outcome, Style, Terminal};

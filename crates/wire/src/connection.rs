@@ -1,7 +1,10 @@
 //! A connection: commands out, answers in, through buffers that are reused.
 
-use crate::answer::{self, Column};
+mod receive;
+
+use crate::answer::Column;
 use crate::packet::{self, Reader, malformed, param_type, put_param};
+use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
 use base::{Answer, Cell, Param, RowSource, Session, SessionError, StatementId, limits};
 use openssl::ssl::Ssl;
@@ -11,6 +14,10 @@ use std::ops::Range;
 
 /// Payload of the largest packet; one of exactly this length would announce a continuation.
 const PACKET_MAX: usize = (1 << 24) - 2;
+/// An OK packet: header 4, packet type, affected rows, last inserted id, status 2, warnings 2.
+const ANSWER_BYTES_MIN: usize = 11;
+/// No answer has been seen.
+const ANSWER_BYTES_UNKNOWN: usize = usize::MAX;
 /// First size of the receive buffer, which grows to what answers need.
 const INPUT_BYTES: usize = 16 << 10;
 /// Rows of LOAD DATA LOCAL leave in packets of about this size. Above some 100 KiB nothing gets faster.
@@ -23,6 +30,8 @@ struct Prepared {
     bound: Vec<u8>,
     /// As the server described them last: it need not repeat them, see [`Metadata`].
     columns: Vec<Column>,
+    /// Bytes of the smallest answer so far.
+    answer_bytes_min: usize,
 }
 
 /// A command without a whole answer.
@@ -31,30 +40,6 @@ struct Pending {
     statement: Option<StatementId>,
     /// Where it ends in `output`.
     end: usize,
-}
-
-/// How often the server describes the columns of an answer's rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metadata {
-    /// With each answer: all that MySQL 5.7 can do.
-    #[default]
-    Always,
-    /// When it changes: MariaDB from 10.6 on.
-    Cached,
-    /// Never, once the statements are prepared: MySQL 8.0.
-    Omitted,
-}
-
-impl Metadata {
-    /// The word of the results file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Metadata::Always => "always",
-            Metadata::Cached => "cached",
-            Metadata::Omitted => "omitted",
-        }
-    }
 }
 
 /// Who answered.
@@ -84,22 +69,14 @@ pub struct Connection {
     /// `input[parsed..filled]` is received and not yet looked at.
     parsed: usize,
     filled: usize,
+    /// Where in `input` the answer under way begins.
+    answer_start: usize,
     sequence: u8,
     statements_sent: u64,
     /// Bytes are on their way: true where a future was dropped meanwhile, after which the protocol is out of step.
     busy: bool,
     prepared: Vec<Prepared>,
     cells: Vec<Cell>,
-}
-
-/// What was agreed on at login.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Protocol {
-    pub(crate) deprecate_eof: bool,
-    /// MySQL 8.0: a result says whether columns are described, and a session variable switches it off.
-    pub(crate) optional_metadata: bool,
-    /// MariaDB: a result says whether columns are described.
-    pub(crate) cached_metadata: bool,
 }
 
 impl Connection {
@@ -117,6 +94,7 @@ impl Connection {
             input: vec![0; INPUT_BYTES],
             parsed: 0,
             filled: 0,
+            answer_start: 0,
             sequence: 0,
             statements_sent: 0,
             busy: false,
@@ -247,24 +225,43 @@ impl Connection {
     /// Sends what has to be sent before the next answer can come.
     #[inline]
     async fn send(&mut self) -> Result<(), SessionError> {
-        let count = match (self.pipelined, self.in_flight) {
-            (true, _) => self.pending.len(),
-            (false, 0) => 1,
-            (false, in_flight) => in_flight,
-        };
-        if count == self.in_flight {
+        if self.in_flight > 0 {
             return Ok(());
         }
-        let Some(last) = self.pending.get(count - 1) else {
+        let count = if self.pipelined {
+            self.pending.len()
+        } else {
+            1
+        };
+        let last = count.checked_sub(1).and_then(|last| self.pending.get(last));
+        let Some(last) = last else {
             return Err(SessionError::Unexpected(
                 "an answer was asked for, and no command queued".to_owned(),
             ));
         };
         let range = self.sent..last.end;
         self.sent = last.end;
-        self.statements_sent += (count - self.in_flight) as u64;
+        self.statements_sent += count as u64;
         self.in_flight = count;
+        if self.pipelined {
+            self.transport.wait_for_bytes(self.answer_bytes_expected(0));
+        }
         self.transport.send(&self.output[range]).await.map_err(lost)
+    }
+
+    /// What the answers in flight, without the first few, will be at least.
+    fn answer_bytes_expected(&self, skipped: usize) -> usize {
+        let in_flight = self
+            .pending
+            .range(skipped.min(self.in_flight)..self.in_flight);
+        let bytes = in_flight.map(|pending| match pending.statement {
+            Some(statement) => match self.prepared[statement.0 as usize].answer_bytes_min {
+                ANSWER_BYTES_UNKNOWN => ANSWER_BYTES_MIN,
+                known => known,
+            },
+            None => ANSWER_BYTES_MIN,
+        });
+        bytes.sum()
     }
 
     /// From here on a dropped future leaves the connection useless; and `busy`.
@@ -291,129 +288,6 @@ impl Connection {
     fn answered(&mut self) {
         self.pending.pop_front();
         self.in_flight -= 1;
-    }
-
-    /// The next packet's payload as a range of `input`.
-    #[inline]
-    async fn packet(&mut self) -> Result<Range<usize>, SessionError> {
-        loop {
-            if let Some(range) = self.buffered_packet()? {
-                return Ok(range);
-            }
-            self.receive().await?;
-        }
-    }
-
-    #[inline]
-    fn buffered_packet(&mut self) -> Result<Option<Range<usize>>, SessionError> {
-        let Some(&[a, b, c, sequence]) = self.input[self.parsed..self.filled].first_chunk() else {
-            return Ok(None);
-        };
-        let len = u32::from_le_bytes([a, b, c, 0]) as usize;
-        if len > PACKET_MAX {
-            return Err(malformed("a packet of 16 MiB or more"));
-        }
-        let start = self.parsed + 4;
-        if self.filled < start + len {
-            return Ok(None);
-        }
-        self.sequence = sequence.wrapping_add(1);
-        self.parsed = start + len;
-        Ok(Some(start..start + len))
-    }
-
-    async fn receive(&mut self) -> Result<(), SessionError> {
-        if self.filled == self.input.len() {
-            if self.input.len() >= limits::ANSWER_BYTES_MAX {
-                return Err(SessionError::Unexpected(format!(
-                    "an answer is larger than {} MiB",
-                    limits::ANSWER_BYTES_MAX >> 20
-                )));
-            }
-            self.input.resize(self.input.len() * 2, 0);
-        }
-        match self.transport.receive(&mut self.input[self.filled..]).await {
-            Ok(0) => Err(SessionError::Lost(
-                "the server closed the connection".to_owned(),
-            )),
-            Ok(n) => {
-                self.filled += n;
-                Ok(())
-            }
-            Err(error) => Err(lost(error)),
-        }
-    }
-
-    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and whether there is more.
-    async fn read_answer(&mut self) -> Result<Status, SessionError> {
-        self.cells.clear();
-        let range = self.packet().await?;
-        let payload = &self.input[range];
-        let width = match payload.first() {
-            // Without metadata, the head of a result begins as an OK packet does, but is shorter.
-            Some(0x00) if payload.len() >= OK_BYTES_MIN => return Status::of_ok(&payload[1..]),
-            Some(0xff) => return Err(packet::server_error(&payload[1..])),
-            Some(0xfb) => return Err(malformed("the server asks for a file")),
-            _ => {
-                let (width, described) = self.protocol.result_head(payload)?;
-                if described {
-                    self.read_columns(width).await?;
-                }
-                width
-            }
-        };
-        let more = self.read_rows(width).await?;
-        Ok(Status {
-            affected_rows: 0,
-            width,
-            more,
-        })
-    }
-
-    /// Reads column definitions and keeps them with the statement.
-    async fn read_columns(&mut self, width: usize) -> Result<(), SessionError> {
-        let statement = self.pending.front().and_then(|pending| pending.statement);
-        for index in 0..width {
-            let range = self.packet().await?;
-            let Some(statement) = statement else { continue };
-            let column = answer::column(&self.input[range])?;
-            let columns = &mut self.prepared[statement.0 as usize].columns;
-            match columns.get_mut(index) {
-                Some(known) => *known = column,
-                None => columns.push(column),
-            }
-        }
-        if !self.protocol.deprecate_eof {
-            self.packet().await?;
-        }
-        Ok(())
-    }
-
-    /// Reads rows to their end; true where another answer follows.
-    async fn read_rows(&mut self, width: usize) -> Result<bool, SessionError> {
-        let statement = self.pending.front().and_then(|pending| pending.statement);
-        loop {
-            let range = self.packet().await?;
-            let start = range.start;
-            let payload = &self.input[range];
-            match payload.first() {
-                Some(0xfe) if payload.len() < PACKET_MAX => {
-                    return self.protocol.more_after_rows(&payload[1..]);
-                }
-                Some(0xff) => return Err(packet::server_error(&payload[1..])),
-                _ => {}
-            }
-            match statement {
-                None => answer::text_row(payload, start, width, &mut self.cells)?,
-                Some(statement) => {
-                    // A CALL describes each of its results anew, and an earlier one may have been wider.
-                    let columns = self.prepared[statement.0 as usize].columns.get(..width);
-                    let columns =
-                        columns.ok_or_else(|| malformed("columns without description"))?;
-                    answer::binary_row(payload, start, columns, &mut self.cells)?;
-                }
-            }
-        }
     }
 
     fn put_execute(
@@ -527,58 +401,6 @@ fn lost(error: io::Error) -> SessionError {
     SessionError::Lost(error.to_string())
 }
 
-/// What an answer's last packet says.
-struct Status {
-    affected_rows: u64,
-    width: usize,
-    more: bool,
-}
-
-/// Header, affected rows, last inserted id, status 2, warnings 2.
-const OK_BYTES_MIN: usize = 7;
-
-impl Status {
-    /// Reads an OK packet behind its first byte.
-    fn of_ok(payload: &[u8]) -> Result<Status, SessionError> {
-        const MORE_RESULTS: u16 = 0x0008;
-        let mut reader = Reader::new(payload);
-        let affected_rows = reader.lenenc()?;
-        reader.lenenc()?;
-        let more = reader.u16()? & MORE_RESULTS != 0;
-        Ok(Status {
-            affected_rows,
-            width: 0,
-            more,
-        })
-    }
-}
-
-impl Protocol {
-    /// Reads the head of a result: the number of columns, and whether their description follows.
-    fn result_head(self, payload: &[u8]) -> Result<(usize, bool), SessionError> {
-        let mut reader = Reader::new(payload);
-        if self.optional_metadata {
-            let described = reader.u8()? != 0;
-            return Ok((reader.lenenc()? as usize, described));
-        }
-        let width = reader.lenenc()? as usize;
-        let described = !self.cached_metadata || reader.u8()? != 0;
-        Ok((width, described))
-    }
-
-    /// Reads the packet behind the last row, without its first byte: does another answer follow?
-    fn more_after_rows(self, payload: &[u8]) -> Result<bool, SessionError> {
-        if self.deprecate_eof {
-            return Ok(Status::of_ok(payload)?.more);
-        }
-        // The old form: warnings 2, status 2.
-        let status = payload
-            .get(2)
-            .ok_or_else(|| malformed("rows without an end"))?;
-        Ok(status & 0x08 != 0)
-    }
-}
-
 impl Session for Connection {
     fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
         self.put_execute(statement, params)
@@ -592,7 +414,13 @@ impl Session for Connection {
     async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
         self.enter()?;
         self.send().await?;
+        self.answer_start = self.parsed;
         let status = self.read_answer().await;
+        let bytes = self.parsed - self.answer_start;
+        if let (Ok(_), Some(statement)) = (&status, self.pending[0].statement) {
+            let known = &mut self.prepared[statement.0 as usize].answer_bytes_min;
+            *known = bytes.min(*known);
+        }
         let last = match &status {
             Ok(status) => !status.more,
             Err(SessionError::Server { .. }) => true,
@@ -606,6 +434,7 @@ impl Session for Connection {
         let status = status?;
         Ok(Answer {
             affected_rows: status.affected_rows,
+            last_insert_id: status.last_insert_id,
             width: status.width,
             cells: &self.cells,
             bytes: &self.input,
@@ -614,7 +443,12 @@ impl Session for Connection {
     }
 
     async fn discard(&mut self) -> Result<(), SessionError> {
-        self.pending.truncate(self.in_flight);
+        for unsent in self.pending.drain(self.in_flight..) {
+            if let Some(statement) = unsent.statement {
+                // The types that it would have brought never reach the server.
+                self.prepared[statement.0 as usize].bound.clear();
+            }
+        }
         self.output.truncate(self.sent);
         while !self.pending.is_empty() {
             match self.answer().await {
@@ -649,6 +483,7 @@ impl Session for Connection {
             params,
             bound: Vec::new(),
             columns: Vec::new(),
+            answer_bytes_min: ANSWER_BYTES_UNKNOWN,
         });
         if params > 0 {
             self.read_columns(params).await?;

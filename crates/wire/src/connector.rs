@@ -1,9 +1,10 @@
 //! Dialling and logging in.
 
 use crate::auth::{self, Method};
-use crate::connection::{Connection, Protocol};
+use crate::connection::Connection;
 use crate::options::{Address, ConnectOptions};
 use crate::packet::{Reader, malformed, put_lenenc_bytes};
+use crate::protocol::Protocol;
 use crate::tls::TlsSetup;
 use crate::transport::{Endpoint, Transport};
 use base::{Exit, SessionError, limits};

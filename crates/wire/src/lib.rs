@@ -10,9 +10,11 @@ mod connection;
 mod connector;
 mod options;
 mod packet;
+mod protocol;
 mod tls;
 mod transport;
 
 pub use connection::{Connection, ServerInfo};
 pub use connector::{ConnectError, Connector};
 pub use options::{Address, ConnectOptions, Password, Tls};
+pub use protocol::Metadata;

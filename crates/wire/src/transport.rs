@@ -7,7 +7,7 @@ use reactor::Source;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::rc::Rc;
@@ -84,6 +84,24 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
+#[expect(unsafe_code, reason = "no crate of ours has this socket option")]
+fn set_receive_low_water(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as it is borrowed; the kernel reads four bytes from `bytes`, which lives on.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            (&raw const bytes).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Where to dial, with names resolved.
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
@@ -116,6 +134,8 @@ pub(crate) struct Transport {
     source: Source,
     socket: Rc<Socket>,
     tls: Option<Box<SslStream<Shared>>>,
+    /// The socket's SO_RCVLOWAT.
+    wait_for_bytes: usize,
 }
 
 impl Transport {
@@ -185,7 +205,27 @@ impl Transport {
             source,
             socket,
             tls: None,
+            wait_for_bytes: 1,
         })
+    }
+
+    /// Asks the kernel to say nothing before so many bytes have come: one wake-up for many answers. A hint: where it is not
+    /// to be had (unix sockets, TLS) or too high, receiving still works.
+    #[inline]
+    pub(crate) fn wait_for_bytes(&mut self, bytes: usize) {
+        let Socket::Tcp(stream) = &*self.socket else {
+            return;
+        };
+        let bytes = bytes.max(1);
+        if bytes == self.wait_for_bytes || self.tls.is_some() {
+            return;
+        }
+        let Ok(value) = i32::try_from(bytes) else {
+            return;
+        };
+        if set_receive_low_water(stream.as_fd(), value).is_ok() {
+            self.wait_for_bytes = bytes;
+        }
     }
 
     pub(crate) fn is_unix(&self) -> bool {
@@ -257,7 +297,11 @@ impl Transport {
             return self.receive_tls(buffer).await;
         }
         loop {
-            self.source.readable().await;
+            if self.wait_for_bytes > 1 {
+                self.source.readable_or_after_a_while().await;
+            } else {
+                self.source.readable().await;
+            }
             match (&*self.socket).read(buffer) {
                 Ok(n) => {
                     if n < buffer.len() {

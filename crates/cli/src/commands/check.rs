@@ -6,6 +6,7 @@ use crate::console::{Console, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
 use base::Exit;
+use lab::{Checked, Subject};
 use serde::Serialize;
 use store::CheckResult;
 
@@ -15,7 +16,9 @@ struct Document {
     schema_version: u32,
     target: String,
     warehouses: u32,
+    schemas: u32,
     passed: bool,
+    notes: Vec<String>,
     checks: Vec<Check>,
 }
 
@@ -32,38 +35,50 @@ struct Check {
 
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Outcome {
+    arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
     let home = Home::from_env()?;
     let mut console = Console::new();
     let subject = match arguments.target.private(arguments.warehouses, 1, true) {
         Some(spec) => start_private(&home, &spec, &stop, &mut console)?.0,
-        None => arguments.target.external(&home, &mut console)?,
+        None => arguments
+            .target
+            .external(&home, arguments.schemas, &mut console)?,
     };
-    let (warehouses, checks) = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
+    let checked = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
     console.done();
-    let passed = checks.iter().all(|check| check.passed);
+    let checks = &checked.checks;
     if arguments.json {
-        print_json(&document(subject.dsn(), warehouses.0, &checks)?)?;
+        print_json(&document(&subject, &checked, &console.notes)?)?;
     } else {
-        for check in &checks {
-            print_words(check);
+        for check in checks {
+            print_words(check, checked.unexpected.contains(&check.name));
         }
         let good = checks.iter().filter(|check| check.passed).count();
         println!(
-            "{good} of {} checks passed on {warehouses} warehouses",
-            checks.len()
+            "{good} of {} checks passed on {} warehouses{}",
+            checks.len(),
+            checked.warehouses,
+            match subject.schemas() {
+                1 => String::new(),
+                schemas => format!(" in each of {schemas} schemas"),
+            }
         );
     }
-    Ok(if passed { Exit::Ok } else { Exit::CheckFailed })
+    Ok(if checked.unexpected.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::CheckFailed
+    })
 }
 
 fn document(
-    target: String,
-    warehouses: u32,
-    checks: &[CheckResult],
+    subject: &Subject,
+    checked: &Checked,
+    notes: &[String],
 ) -> Result<Document, serde_json::Error> {
     let mut listed = Vec::new();
-    for check in checks {
+    for check in &checked.checks {
         listed.push(Check {
             name: check.name.clone(),
             title: check.title.clone(),
@@ -77,20 +92,27 @@ fn document(
     let passed = listed.iter().all(|check| check.passed);
     Ok(Document {
         schema_version: 1,
-        target,
-        warehouses,
+        target: subject.dsn(),
+        warehouses: checked.warehouses.0,
+        schemas: subject.schemas(),
         passed,
+        notes: notes.to_vec(),
         checks: listed,
     })
 }
 
-fn print_words(check: &CheckResult) {
-    let verdict = if check.passed { "ok" } else { "FAILED" };
+/// `unexpected`: it failed and should not have.
+fn print_words(check: &CheckResult, unexpected: bool) {
+    let verdict = match (check.passed, unexpected) {
+        (true, _) => "ok",
+        (false, true) => "FAILED",
+        (false, false) => "known",
+    };
     println!(
         "{:<4}{verdict:<7}{} ({})",
         check.name, check.title, check.clause
     );
-    if !check.passed {
+    if unexpected {
         println!(
             "           {} offending rows, such as {}",
             check.offending_rows, check.examples_json

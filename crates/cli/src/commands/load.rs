@@ -6,7 +6,7 @@ use crate::console::{Console, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
 use base::{Exit, Warehouses};
-use lab::{LoadSpec, Progress, build_of, image_for, populate, record_load};
+use lab::{LoadSpec, Progress, build_of, image_for, populate_schemas, record_load};
 use serde::Serialize;
 use store::{Load, Results};
 
@@ -69,6 +69,7 @@ impl Document {
 
 /// Runs the command.
 pub fn run(arguments: &LoadArguments) -> Outcome {
+    arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
@@ -77,22 +78,24 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
     let private = arguments
         .target
         .private(arguments.warehouses, arguments.seed, foreign_keys);
-    let load = match private {
+    let mut loads = Vec::new();
+    match private {
         Some(spec) => {
             let build = build_of(&home, &spec)?;
             let (image, load) = image_for(&home, &build, &spec, &stop, &mut |p| console.show(p))?;
             let place = image.directory().display().to_string();
             console.show(Progress::Step(&format!("image: {place}")));
-            match load {
-                Some(load) => load,
-                None => {
-                    console.done();
-                    return image_is_there(place, arguments.json);
-                }
-            }
+            let Some(load) = load else {
+                console.done();
+                return image_is_there(place, arguments.json);
+            };
+            record_load(&results, None, &load)?;
+            loads.push(load);
         }
         None => {
-            let subject = arguments.target.external(&home, &mut console)?;
+            let subject = arguments
+                .target
+                .external(&home, arguments.schemas, &mut console)?;
             let spec = LoadSpec {
                 warehouses: Warehouses(arguments.warehouses),
                 seed: arguments.seed,
@@ -100,17 +103,54 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
                 foreign_keys,
                 force: arguments.force,
             };
-            populate(&subject, &spec, &stop, &mut |p| console.show(p))?
+            populate_schemas(
+                &subject,
+                &spec,
+                &stop,
+                &mut |p| console.show(p),
+                &mut |load| {
+                    record_load(&results, None, &load)?;
+                    loads.push(load);
+                    Ok(())
+                },
+            )?;
         }
-    };
+    }
     console.done();
-    record_load(&results, None, &load)?;
-    if arguments.json {
-        print_json(&Document::of(&load))?;
-    } else {
-        print_words(&load);
+    print(arguments, &loads)
+}
+
+fn print(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
+    if !arguments.json {
+        for load in loads {
+            if arguments.schemas.is_some() {
+                println!("{}", load.target);
+            }
+            print_words(load);
+        }
+        return Ok(Exit::Ok);
+    }
+    let mut documents: Vec<Document> = loads.iter().map(Document::of).collect();
+    match (arguments.schemas, documents.pop()) {
+        (None, Some(only)) => print_json(&only)?,
+        (_, last) => {
+            documents.extend(last);
+            print_json(&SchemasDocument {
+                schema_version: 1,
+                schemas: documents.len(),
+                loads: documents,
+            })?;
+        }
     }
     Ok(Exit::Ok)
+}
+
+/// The JSON document where several schemas were asked for.
+#[derive(Serialize)]
+struct SchemasDocument {
+    schema_version: u32,
+    schemas: usize,
+    loads: Vec<Document>,
 }
 
 /// The JSON document where nothing had to be loaded.

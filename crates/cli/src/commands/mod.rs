@@ -6,6 +6,7 @@ pub mod export;
 pub mod load;
 pub mod report;
 pub mod run;
+mod run_request;
 pub mod server;
 
 use crate::arguments::TargetArguments;
@@ -28,6 +29,18 @@ fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 }
 
 impl TargetArguments {
+    /// A private server's image holds one schema.
+    fn refuse_private_schemas(&self, schemas: Option<u32>) -> Result<(), Failure> {
+        if schemas.is_none() || (self.engine.is_none() && self.server_binary.is_none()) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Exit::Usage,
+            "--schemas is for servers that live on, and a private server has one schema; use `mydyno server start`, then \
+             `mydyno load --schemas` and this command with --dsn",
+        ))
+    }
+
     /// The private server that is asked for, if one is.
     fn private(&self, warehouses: u32, seed: u64, foreign_keys: bool) -> Option<PrivateSpec> {
         let engine = match (&self.engine, &self.server_binary) {
@@ -46,7 +59,12 @@ impl TargetArguments {
     }
 
     /// The server that DSN or option files name.
-    fn external(&self, home: &Home, console: &mut Console) -> Result<Subject, Failure> {
+    fn external(
+        &self,
+        home: &Home,
+        schemas: Option<u32>,
+        console: &mut Console,
+    ) -> Result<Subject, Failure> {
         if !self.set.is_empty() {
             return Err(Failure::new(
                 Exit::Usage,
@@ -58,7 +76,7 @@ impl TargetArguments {
         for note in &target.notes {
             console.show(lab::Progress::Note(note));
         }
-        Ok(Subject::of_target(home, &target)?)
+        Ok(Subject::of_target(home, &target)?.over_schemas(schemas))
     }
 }
 

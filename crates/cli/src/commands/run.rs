@@ -1,14 +1,17 @@
 //! `mydyno run`.
 
+use super::run_request::validate;
 use super::{begin_lab, print_json, start_private};
-use crate::arguments::RunArguments;
+use crate::arguments::{Format, RunArguments};
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
+use crate::tpcc_mysql_live::Live;
 use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{
-    Measured, OpenLoop, Place, RunSpec, Spacing, Subject, Workload, measure, reach, record_load,
+    Measured, OnProgress, OpenLoop, Place, Progress, RunSpec, Spacing, Subject, measure, reach,
+    record_load,
 };
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, NoteOn, Results};
@@ -18,7 +21,7 @@ const PRIVATE_WAREHOUSES: u32 = 10;
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
-    check_usage(arguments)?;
+    validate(arguments)?;
     let stop = stop_flag();
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
@@ -26,7 +29,11 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
     let (subject, load) = match arguments.target.private(warehouses, arguments.seed, true) {
         Some(spec) => start_private(&home, &spec, &stop, &mut console)?,
-        None => (arguments.target.external(&home, &mut console)?, None),
+        None => {
+            let target = &arguments.target;
+            let subject = target.external(&home, arguments.schemas, &mut console)?;
+            (subject, None)
+        }
     };
     // A target that cannot be reached is an error of the command and no lab.
     reach(&subject)?;
@@ -34,7 +41,11 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     if let Some(load) = &load {
         record_load(&results, Some(lab), load)?;
     }
-    let measured = measure_in(&results, lab, &subject, arguments, &stop, &mut console);
+    let mut live =
+        (arguments.format == Format::TpccMysql).then(|| Live::begin(arguments, &subject));
+    let measured = measure_in(&results, lab, &subject, arguments, &stop, &mut |p| {
+        show(p, live.as_mut(), &mut console);
+    });
     console.done();
     let (status, reason) = match &measured {
         Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
@@ -51,7 +62,9 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         results.record_note(NoteOn::Repeat(measured.repeat), note)?;
     }
     let summary = results.summary(measured.repeat)?;
-    if arguments.json {
+    if let Some(live) = &mut live {
+        live.finish(&results, measured.repeat)?;
+    } else if arguments.json {
         print_json(&summary)?;
     } else {
         println!("{}", words::summary(&summary));
@@ -74,28 +87,6 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     Ok(measured.exit)
 }
 
-/// Arguments that contradict each other.
-fn check_usage(arguments: &RunArguments) -> Result<(), Failure> {
-    let terminals = arguments.workload == Workload::TpccSpec;
-    let inactive = arguments.inactive_warehouses;
-    let contradiction = if terminals && arguments.rate.is_some() {
-        "--rate sets the pace of a workload without terminals, and --workload tpcc-spec has its own: leave one out"
-            .to_owned()
-    } else if terminals && arguments.home {
-        "--home is for connections, and the terminals of --workload tpcc-spec have home warehouses anyway: leave it out"
-            .to_owned()
-    } else if inactive > 0 && !terminals {
-        "--inactive-warehouses is for terminals: add --workload tpcc-spec".to_owned()
-    } else if arguments.warehouses.is_some_and(|all| inactive >= all) {
-        format!(
-            "--inactive-warehouses {inactive} leaves none of the warehouses of -w with rows; name fewer"
-        )
-    } else {
-        return Ok(());
-    };
-    Err(Failure::new(Exit::Usage, contradiction))
-}
-
 /// Warehouses with rows, where a number is named.
 fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
     let all = arguments.warehouses?;
@@ -108,7 +99,7 @@ fn measure_in(
     subject: &Subject,
     arguments: &RunArguments,
     stop: &AtomicBool,
-    console: &mut Console,
+    on_progress: &mut OnProgress<'_>,
 ) -> Result<Measured, Failure> {
     let spec = RunSpec {
         workload: arguments.workload,
@@ -133,7 +124,15 @@ fn measure_in(
         lab,
         ordinal: 1,
     };
-    Ok(measure(place, subject, &spec, stop, &mut |p| {
-        console.show(p);
-    })?)
+    Ok(measure(place, subject, &spec, stop, on_progress)?)
+}
+
+/// A live format takes the place of the bar.
+fn show(progress: Progress<'_>, live: Option<&mut Live>, console: &mut Console) {
+    match (live, &progress) {
+        (Some(live), Progress::RunStarts(_) | Progress::Run(_) | Progress::Interval(_)) => {
+            live.show(&progress);
+        }
+        _ => console.show(progress),
+    }
 }

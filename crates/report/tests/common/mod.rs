@@ -135,6 +135,7 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
         window_ns: shape.window_s * SECOND_NS,
         interval_ns: shape.interval_s * SECOND_NS,
         seed: 1,
+        schemas: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
         ..NewCell::default()
     }

@@ -37,6 +37,7 @@ pub fn cell() -> NewCell {
         window_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
         seed: u64::MAX,
+        schemas: 2,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
         ..NewCell::default()
     }

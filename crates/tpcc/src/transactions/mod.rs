@@ -1,23 +1,30 @@
-//! The five transactions of clauses 2.4 to 2.8 over a [`Session`], in style `statements`: one prepared statement per
-//! round trip, as applications do.
+//! The five transactions of clauses 2.4 to 2.8 over a [`Session`], in four styles.
+//!
+//! `single` has one statement for each thing that is done, for styles `statements` and `pipelined`: what they send is the
+//! same, and the session's mode says how much of it travels together. `sets` has as few statements as possible for
+//! `batched`, `procedures` calls stored ones.
+//!
+//! A transaction asks in waves: it queues all statements whose inputs are known, then reads the answers in order. COMMIT is
+//! queued when every answer has been read, so nothing that may fail is under way together with it: after a deadlock the
+//! server has begun a new transaction for the rest of the wave, which must not be committed. After any failure the
+//! rest is discarded, and ROLLBACK comes before anything else.
 //!
 //! Every row that must exist is checked to exist (clause 2.3.6), every read that a write depends on is locked or the
 //! write is relative, so that REPEATABLE READ gives the isolation of clause 3.4. Sessions run with autocommit off.
 
-mod delivery;
-mod new_order;
-mod order_status;
-mod payment;
-mod statements;
-mod stock_level;
+pub mod procedures;
+mod rules;
+mod sets;
+mod single;
 
 use crate::input::Input;
-use base::{Answer, Row, Session, SessionError};
-use statements::Statements;
-use std::fmt;
+use base::{Session, SessionError};
+pub(crate) use rules::{middle_row, one_row, only_row};
 
-/// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
-pub const PREPARED_STATEMENTS: u32 = Statements::COUNT;
+use procedures::Procedures;
+use sets::Sets;
+use single::Single;
+use std::fmt;
 
 /// How a transaction ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +47,17 @@ pub enum Failure {
     InDoubt(SessionError),
     /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled back.
     MissingRow(&'static str),
+}
+
+impl Failure {
+    /// What an error of COMMIT means.
+    pub(crate) fn of_commit(error: SessionError) -> Failure {
+        match error.code() {
+            // A kill or shutdown may have hit between the commit and its answer.
+            None | Some(1053 | 1317 | 1927) => Failure::InDoubt(error),
+            Some(_) => Failure::Statement(error),
+        }
+    }
 }
 
 impl From<SessionError> for Failure {
@@ -94,14 +112,29 @@ impl Style {
             Style::Procedures => "procedures",
         }
     }
+
+    /// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
+    #[must_use]
+    pub fn prepared_statements(self) -> u32 {
+        match self {
+            Style::Statements | Style::Pipelined => Single::PREPARED,
+            Style::Batched => Sets::PREPARED,
+            Style::Procedures => Procedures::PREPARED,
+        }
+    }
 }
 
 /// A session that is ready for transactions.
 pub struct Terminal<S> {
     session: S,
-    statements: Statements,
-    /// Text under construction: h_data, c_data.
-    text: Vec<u8>,
+    profile: Profile,
+}
+
+/// The prepared statements of a style, and how they make transactions.
+enum Profile {
+    Single(Single),
+    Sets(Sets),
+    Procedures(Procedures),
 }
 
 impl<S: Session> Terminal<S> {
@@ -117,14 +150,19 @@ impl<S: Session> Terminal<S> {
         let set =
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
         session.query(set).await?;
-        let statements = Statements::prepare(&mut session).await?;
-        session.all_prepared().await?;
-        session.set_pipelined(style != Style::Statements);
-        Ok(Terminal {
-            session,
-            statements,
-            text: Vec::with_capacity(1_024),
-        })
+        let profile = match style {
+            Style::Statements | Style::Pipelined => {
+                Profile::Single(Single::prepare(&mut session).await?)
+            }
+            Style::Batched => Profile::Sets(Sets::prepare(&mut session).await?),
+            Style::Procedures => Profile::Procedures(Procedures::prepare(&mut session).await?),
+        };
+        // What a CALL will return is not known when it is prepared.
+        if style != Style::Procedures {
+            session.all_prepared().await?;
+        }
+        session.set_pipelined(matches!(style, Style::Pipelined | Style::Batched));
+        Ok(Terminal { session, profile })
     }
 
     /// The session, to close it.
@@ -143,90 +181,31 @@ impl<S: Session> Terminal<S> {
     /// # Errors
     /// Any [`Failure`].
     pub async fn run(&mut self, input: &Input) -> Result<Outcome, Failure> {
-        let result = match input {
-            Input::NewOrder(order) => self.new_order(order).await,
-            Input::Payment(payment) => self.payment(payment).await,
-            Input::OrderStatus(status) => self.order_status(status).await,
-            Input::Delivery(delivery) => self.delivery(delivery).await,
-            Input::StockLevel(level) => self.stock_level(level).await,
+        let session = &mut self.session;
+        let result = match &mut self.profile {
+            Profile::Single(single) => single.run(session, input).await,
+            Profile::Sets(sets) => sets.run(session, input).await,
+            Profile::Procedures(procedures) => procedures.run(session, input).await,
         };
         match result {
             Err(
                 failure
                 @ (Failure::Statement(SessionError::Server { .. }) | Failure::MissingRow(_)),
             ) => {
-                // A deadlock has ended the transaction already, where ROLLBACK is harmless.
+                self.session.discard().await?;
+                // A deadlock has ended the transaction already, but what was sent behind it began another.
                 self.session.query("ROLLBACK").await?;
                 Err(failure)
             }
             other => other,
         }
     }
-
-    async fn commit(&mut self) -> Result<(), Failure> {
-        match self.session.query("COMMIT").await {
-            Ok(_) => Ok(()),
-            // A kill or shutdown may have hit between the commit and its answer.
-            Err(error) if matches!(error.code(), None | Some(1053 | 1317 | 1927)) => {
-                Err(Failure::InDoubt(error))
-            }
-            Err(error) => Err(Failure::Statement(error)),
-        }
-    }
 }
 
-/// The first row of an answer that must have one.
-fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
-    answer.row(0).ok_or(Failure::MissingRow(what))
-}
-
-/// A change that must have found its one row.
-fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
-    if answer.affected_rows == 1 {
-        Ok(())
-    } else {
-        Err(Failure::MissingRow(what))
-    }
-}
-
-/// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses 2.5.2.2, 2.6.2.2).
-fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
-    let middle = answer.len().div_ceil(2);
-    middle
-        .checked_sub(1)
-        .and_then(|index| answer.row(index))
-        .ok_or(Failure::MissingRow("a customer with this last name"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::middle_row;
-    use base::{Answer, Cell};
-
-    #[test]
-    fn the_middle_is_rounded_up_from_one() {
-        for (rows, expected) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
-            let cells: Vec<Cell> = (1..=rows).map(Cell::Int).collect();
-            let answer = Answer {
-                affected_rows: 0,
-                width: 1,
-                cells: &cells,
-                bytes: &[],
-                more: false,
-            };
-            assert_eq!(
-                middle_row(&answer).unwrap().int(0).unwrap(),
-                expected,
-                "of {rows}"
-            );
-        }
-        let none = Answer {
-            affected_rows: 0,
-            width: 1,
-            cells: &[],
-            bytes: &[],
-            more: false,
-        };
-        assert!(middle_row(&none).is_err());
+/// Commits; every answer before has been read, which the session verifies.
+async fn commit<S: Session>(session: &mut S) -> Result<(), Failure> {
+    match session.query("COMMIT").await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::of_commit(error)),
     }
 }

@@ -1,20 +1,23 @@
 //! Stock-Level (clause 2.8).
 
-use super::{Failure, Outcome, Terminal, only_row};
+use super::Single;
 use crate::input::StockLevel;
+use crate::transactions::rules::only_row;
+use crate::transactions::{Failure, Outcome, commit};
 use base::{Param, Session};
 use std::hint::black_box;
 
 /// Orders whose items are looked at.
 const ORDERS: i64 = 20;
 
-impl<S: Session> Terminal<S> {
-    pub(super) async fn stock_level(&mut self, level: &StockLevel) -> Result<Outcome, Failure> {
+impl Single {
+    pub(super) async fn stock_level<S: Session>(
+        &self,
+        session: &mut S,
+        level: &StockLevel,
+    ) -> Result<Outcome, Failure> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
-        let answer = self
-            .session
-            .execute(self.statements.next_order, &[w, d])
-            .await?;
+        let answer = session.execute(self.statements.next_order, &[w, d]).await?;
         let next = only_row(&answer, "the district")?.int(0)?;
         let range = [
             w,
@@ -23,12 +26,9 @@ impl<S: Session> Terminal<S> {
             Param::Int(next),
             Param::from(level.threshold),
         ];
-        let answer = self
-            .session
-            .execute(self.statements.low_stock, &range)
-            .await?;
+        let answer = session.execute(self.statements.low_stock, &range).await?;
         black_box(only_row(&answer, "the count of low stock")?.int(0)?);
-        self.commit().await?;
+        commit(session).await?;
         Ok(Outcome::Committed)
     }
 }

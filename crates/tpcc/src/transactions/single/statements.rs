@@ -6,7 +6,7 @@ use base::{Session, SessionError, StatementId};
 macro_rules! statements {
     ($($field:ident: $sql:expr,)*) => {
         /// Prepared statements of one session, by what they do.
-        pub(super) struct Statements {
+        pub(in crate::transactions) struct Statements {
             $(pub(super) $field: StatementId,)*
             stock: [StatementId; DISTRICTS as usize],
         }

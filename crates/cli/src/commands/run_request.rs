@@ -1,0 +1,120 @@
+//! Requests of `mydyno run` that contradict themselves, where that is more than a pair of options.
+
+use crate::arguments::{Format, RunArguments};
+use crate::failure::Failure;
+use base::Exit;
+use lab::Workload;
+use std::time::Duration;
+use tpcc::transactions::Style;
+
+/// Refuses what cannot be run as it is asked for.
+///
+/// # Errors
+/// What contradicts what, and what to do.
+pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
+    arguments.target.refuse_private_schemas(arguments.schemas)?;
+    match contradiction(arguments) {
+        Some(words) => Err(Failure::new(Exit::Usage, words)),
+        None => Ok(()),
+    }
+}
+
+fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
+    let is_tpcc_mysql = arguments.workload == Workload::TpccMysql;
+    if is_tpcc_mysql && arguments.style != Style::Statements {
+        return Some(
+            "--workload tpcc-mysql is a sequence of statements, each a round trip of its own; leave out --style, or use \
+             --workload tpcc",
+        );
+    }
+    if is_tpcc_mysql && arguments.home {
+        return Some(
+            "--workload tpcc-mysql uses any warehouse for each transaction; leave out --home, or use --workload tpcc",
+        );
+    }
+    let has_terminals = arguments.workload == Workload::TpccSpec;
+    if let Some(words) = contradiction_of_pace(arguments, has_terminals) {
+        return Some(words);
+    }
+    if arguments.format != Format::TpccMysql {
+        return None;
+    }
+    if has_terminals {
+        return Some(
+            "--format tpcc-mysql has no words for terminals and deferred Deliveries; use --workload tpcc or tpcc-mysql, or \
+             leave out --format",
+        );
+    }
+    let is_whole = |time: Duration| time.subsec_nanos() == 0;
+    let times = [arguments.warmup, arguments.window, arguments.interval];
+    (!times.into_iter().all(is_whole)).then_some(
+        "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
+    )
+}
+
+fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Option<&'static str> {
+    let inactive = arguments.inactive_warehouses;
+    if has_terminals && arguments.rate.is_some() {
+        Some(
+            "--rate sets the pace of a workload without terminals, and --workload tpcc-spec has its own: leave one out",
+        )
+    } else if has_terminals && arguments.home {
+        Some(
+            "--home is for connections, and the terminals of --workload tpcc-spec have home warehouses anyway: leave it \
+             out",
+        )
+    } else if has_terminals && arguments.schemas.is_some() {
+        Some(
+            "--schemas spreads connections, and the terminals of --workload tpcc-spec share theirs: leave one out",
+        )
+    } else if inactive > 0 && !has_terminals {
+        Some("--inactive-warehouses is for terminals: add --workload tpcc-spec")
+    } else if arguments.warehouses.is_some_and(|all| inactive >= all) {
+        Some("--inactive-warehouses leaves none of the warehouses of -w with rows; name fewer")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contradiction;
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser;
+
+    #[test]
+    fn contradictions_are_told() {
+        let refused = |arguments: &[&str]| {
+            let all = ["mydyno", "run", "--dsn", "mysql://h/s"];
+            let parsed = Arguments::try_parse_from(all.iter().chain(arguments)).unwrap();
+            let Command::Run(run) = parsed.command else {
+                panic!("it is `run`")
+            };
+            contradiction(&run)
+        };
+        let tool = ["--workload", "tpcc-mysql", "--format", "tpcc-mysql"];
+        assert_eq!(refused(&tool), None);
+        assert_eq!(
+            refused(&["--interval", "500ms", "--style", "batched"]),
+            None
+        );
+        for (arguments, word) in [
+            (
+                &["--workload", "tpcc-mysql", "--style", "pipelined"][..],
+                "--style",
+            ),
+            (&["--workload", "tpcc-mysql", "--home"], "--home"),
+            (
+                &["--workload", "tpcc-spec", "--format", "tpcc-mysql"],
+                "terminals",
+            ),
+            (
+                &["--format", "tpcc-mysql", "--interval", "1500ms"],
+                "whole seconds",
+            ),
+        ] {
+            let words = refused(arguments).unwrap_or_default();
+            assert!(words.contains(word), "{arguments:?}: {words}");
+        }
+    }
+}

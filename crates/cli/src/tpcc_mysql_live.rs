@@ -1,0 +1,134 @@
+//! Prints the tpcc-mysql format while a run goes on.
+
+use crate::arguments::RunArguments;
+use crate::tpcc_mysql_format::{
+    Asked, InInterval, MEASURING, STOPPING, Server, TypeInInterval, beginning, header, interval,
+    parameters, results, stopped,
+};
+use lab::{Interval, Phase, Progress, Subject};
+use std::io::Write;
+use std::time::Duration;
+use store::{RepeatId, Results, StoreError};
+use wire::Address;
+
+const NS_PER_S: f64 = 1e9;
+
+/// How far the output is.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Stage {
+    Before,
+    Warmup,
+    Window,
+    Stopping,
+}
+
+/// The output under way.
+pub struct Live {
+    asked: Asked,
+    stage: Stage,
+}
+
+/// Each piece leaves at once. Where nobody reads any more, the run goes on: the results file has it all.
+fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+impl Live {
+    /// Prints what comes before everything else.
+    pub fn begin(arguments: &RunArguments, subject: &Subject) -> Live {
+        let connect = &subject.connect;
+        let asked = Asked {
+            workload: arguments.workload.name(),
+            server: match &connect.address {
+                Address::Tcp { host, port } => Server::Tcp {
+                    host: host.clone(),
+                    port: *port,
+                },
+                Address::Unix(path) => Server::Socket(path.display().to_string()),
+            },
+            schema: connect.schema.clone().unwrap_or_default(),
+            user: connect.user.clone(),
+            warehouses: arguments.warehouses,
+            connections: arguments.connections.unwrap_or(lab::CONNECTIONS_DEFAULT),
+            warmup_s: arguments.warmup.as_secs(),
+            window_s: arguments.window.as_secs(),
+            interval_s: arguments.interval.as_secs(),
+            schemas: arguments.schemas,
+        };
+        print(&header(&asked));
+        print(&beginning(&asked));
+        Live {
+            asked,
+            stage: Stage::Before,
+        }
+    }
+
+    /// Takes what the run tells.
+    pub fn show(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::RunStarts(warehouses) => {
+                print(&parameters(&self.asked, warehouses.0));
+                self.stage = Stage::Warmup;
+            }
+            Progress::Run(run) if !run.in_warmup => self.reach(Stage::Window),
+            Progress::Interval(of) => match of.phase {
+                Phase::Warmup => {}
+                Phase::Window => {
+                    self.reach(Stage::Window);
+                    print(&interval(&in_interval(of, self.asked.warmup_s)));
+                }
+                Phase::Drain => self.reach(Stage::Stopping),
+            },
+            _ => {}
+        }
+    }
+
+    /// Announces what begins, once.
+    fn reach(&mut self, stage: Stage) {
+        if self.stage < Stage::Window && stage >= Stage::Window {
+            print(MEASURING);
+        }
+        if self.stage < Stage::Stopping && stage == Stage::Stopping {
+            print(STOPPING);
+        }
+        if self.stage < stage {
+            self.stage = stage;
+        }
+    }
+
+    /// Prints the results; none where the run failed, whose numbers are not to be shown.
+    ///
+    /// # Errors
+    /// The results file cannot be read.
+    pub fn finish(&mut self, stored: &Results, repeat: RepeatId) -> Result<(), StoreError> {
+        if self.stage == Stage::Before {
+            return Ok(());
+        }
+        self.reach(Stage::Stopping);
+        print(&stopped(self.asked.connections));
+        let summary = stored.summary(repeat)?;
+        match (summary.status.as_str(), summary.window_s) {
+            ("done", Some(window_s)) => {
+                print(&results(&stored.window_totals(repeat)?, window_s));
+            }
+            _ => print("\n# no results: the run failed\n"),
+        }
+        Ok(())
+    }
+}
+
+fn in_interval(of: &Interval, warmup_s: u64) -> InInterval {
+    let warmup = Duration::from_secs(warmup_s);
+    let end = Duration::from_nanos(of.end_offset_ns).saturating_sub(warmup);
+    let [new_order, ..] = &of.transactions;
+    InInterval {
+        end_s: (end.as_nanos() as f64 / NS_PER_S).round() as u64,
+        new_order_p95_ns: new_order.latency.at_quantile_ns(0.95),
+        new_order_p99_ns: new_order.latency.at_quantile_ns(0.99),
+        types: of.transactions.each_ref().map(|stats| TypeInInterval {
+            completed: stats.completed(),
+            max_ns: stats.latency.max_ns,
+        }),
+    }
+}

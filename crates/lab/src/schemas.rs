@@ -1,0 +1,172 @@
+//! The databases that a command works on: the target's schema, or the K schemas of `--schemas K` on one server, which are
+//! driven together and proven together.
+
+use crate::error::LabError;
+use crate::subject::with_session;
+use base::Warehouses;
+use drive::Schemas;
+use tpcc::{Database, probe};
+use wire::{ConnectOptions, Connection, Connector};
+
+/// Logins to the schemas `<name>_0` to `<name>_{K-1}`, the names that tpcc-mysql gives them; to the one of the target
+/// where no number is asked for.
+pub(crate) fn targets(connect: &ConnectOptions, schemas: Option<u32>) -> Vec<ConnectOptions> {
+    let Some(count) = schemas else {
+        return vec![connect.clone()];
+    };
+    let name = connect.schema.as_deref().unwrap_or(crate::SCHEMA);
+    let target = |number| ConnectOptions {
+        schema: Some(format!("{name}_{number}")),
+        ..connect.clone()
+    };
+    (0..count.max(1)).map(target).collect()
+}
+
+/// What all schemas hold, as one database with so many warehouses in each.
+pub(crate) struct Inspected {
+    pub(crate) database: Database,
+    /// Of a database of another tool: indexes that its transactions need.
+    pub(crate) missing_indexes: Vec<&'static str>,
+}
+
+/// Looks at all schemas. They have to be alike.
+///
+/// # Errors
+/// Where one of them is no database to run on, or they differ.
+pub(crate) fn inspect(
+    databases: &Schemas<Connector>,
+    wanted: Option<Warehouses>,
+) -> Result<Inspected, LabError> {
+    let look = async |session: &mut Connection| {
+        let database = tpcc::database::inspect(session, wanted).await?;
+        let missing_indexes = match database.c_load {
+            Some(_) => Vec::new(),
+            None => probe::missing_indexes(session)
+                .await
+                .map_err(|error| LabError::Session {
+                    doing: "looking for indexes",
+                    error,
+                })?,
+        };
+        Ok(Inspected {
+            database,
+            missing_indexes,
+        })
+    };
+    let mut all = with_session(databases.first(), look)?;
+    for (index, other) in databases.others().iter().enumerate() {
+        let found = with_session(other, look)?;
+        join(&mut all, found, index + 1, wanted)?;
+    }
+    Ok(all)
+}
+
+/// Makes the stored procedures of style `procedures` in each schema where they are not there.
+///
+/// # Errors
+/// Where the user may not make them.
+pub(crate) fn install_procedures(databases: &Schemas<Connector>) -> Result<(), LabError> {
+    for database in databases.iter() {
+        with_session(database, async |session: &mut Connection| {
+            let installed = tpcc::transactions::procedures::install(session).await;
+            installed.map_err(|error| LabError::Unfit(error.to_string()))
+        })?;
+    }
+    Ok(())
+}
+
+fn join(
+    all: &mut Inspected,
+    other: Inspected,
+    number: usize,
+    wanted: Option<Warehouses>,
+) -> Result<(), LabError> {
+    let (first, second) = (&mut all.database, other.database);
+    let differ = |what: &str, first: String, second: String| {
+        LabError::Unfit(format!(
+            "schema 0 and schema {number} differ in {what} ({first} and {second}); load all with one `mydyno load \
+             --schemas`"
+        ))
+    };
+    if first.c_load != second.c_load {
+        let show = |c: Option<u32>| c.map_or("unknown".to_owned(), |c| c.to_string());
+        let what = "the constant for last names, and so in their seed";
+        return Err(differ(what, show(first.c_load), show(second.c_load)));
+    }
+    if wanted.is_none() && first.warehouses != second.warehouses {
+        let (first, second) = (first.warehouses.to_string(), second.warehouses.to_string());
+        return Err(differ("warehouses", first, second));
+    }
+    first.foreign_keys &= second.foreign_keys;
+    first.driven_by_tpcc_mysql |= second.driven_by_tpcc_mysql;
+    for index in other.missing_indexes {
+        if !all.missing_indexes.contains(&index) {
+            all.missing_indexes.push(index);
+        }
+    }
+    Ok(())
+}
+
+/// Sum of `d_next_o_id` over all schemas.
+///
+/// # Errors
+/// Where a server refuses.
+pub(crate) fn next_order_sum(databases: &Schemas<Connector>) -> Result<i64, LabError> {
+    let mut sum = 0;
+    for connector in databases.iter() {
+        sum += with_session(connector, async |session| {
+            let sum = tpcc::database::next_order_sum(session).await;
+            sum.map_err(|error| LabError::Session {
+                doing: "summing d_next_o_id",
+                error,
+            })
+        })?;
+    }
+    Ok(sum)
+}
+
+/// Writes into databases of ours that workload `tpcc-mysql` drives them.
+///
+/// # Errors
+/// Where a server refuses.
+pub(crate) fn mark_driven_by_tpcc_mysql(databases: &Schemas<Connector>) -> Result<(), LabError> {
+    for connector in databases.iter() {
+        with_session(connector, async |session| {
+            let marked = tpcc::database::mark_driven_by_tpcc_mysql(session).await;
+            marked.map_err(|error| LabError::Session {
+                doing: "marking the database as driven by tpcc-mysql",
+                error,
+            })
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::targets;
+    use wire::{Address, ConnectOptions, Password, Tls};
+
+    #[test]
+    fn schemas_are_numbered_from_0() {
+        let connect = |schema: Option<&str>| ConnectOptions {
+            address: Address::Unix("/s".into()),
+            user: "me".to_owned(),
+            password: Password::default(),
+            schema: schema.map(str::to_owned),
+            tls: Tls::Disabled,
+        };
+        let names = |schema, count| -> Vec<Option<String>> {
+            let targets = targets(&connect(schema), count);
+            targets.into_iter().map(|target| target.schema).collect()
+        };
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            names(Some("shop"), Some(2)),
+            [some("shop_0"), some("shop_1")]
+        );
+        assert_eq!(names(None, Some(1)), [some("tpcc_0")]);
+        assert_eq!(names(Some("shop"), None), [some("shop")]);
+        assert_eq!(names(None, None), [None]);
+    }
+}

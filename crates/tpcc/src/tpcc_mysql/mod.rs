@@ -1,0 +1,473 @@
+//! Workload `tpcc-mysql`: the statement sequence of Percona's tpcc-mysql (commit 1ec1c5e), for numbers that compare with
+//! published ones.
+//!
+//! Number, kind and order of statements are that tool's, one prepared statement per round trip, and so is the session:
+//! autocommit off, the server's isolation level and SQL mode. What it does otherwise than the clauses of TPC-C is kept
+//! where it is the load, and fixed where it makes a run unrepeatable or a database inconsistent beyond what is said here:
+//! [`DEVIATIONS`] decides one by one.
+
+mod delivery;
+mod deviations;
+mod inputs;
+mod new_order;
+mod order_status;
+mod payment;
+mod statements;
+mod stock_level;
+
+pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
+pub use inputs::Inputs;
+
+use crate::input::Input;
+use crate::transactions::{Failure, Outcome};
+use base::{Session, SessionError};
+use delivery::Progress;
+use statements::Statements;
+
+/// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
+pub const PREPARED_STATEMENTS: u32 = Statements::COUNT;
+
+/// A session that is ready for transactions.
+pub struct Terminal<S> {
+    session: S,
+    statements: Statements,
+    progress: Progress,
+    /// Text under construction: h_data, c_data, ol_dist_info.
+    text: Vec<u8>,
+    /// Items of a Stock-Level.
+    items: Vec<i64>,
+}
+
+impl<S: Session> Terminal<S> {
+    /// Sets the session up and prepares its statements. Do this before the start barrier.
+    ///
+    /// # Errors
+    /// Where the server refuses a statement; a missing table is error 1146.
+    pub async fn open(mut session: S) -> Result<Terminal<S>, SessionError> {
+        session.query("SET SESSION autocommit = 0").await?;
+        let statements = Statements::prepare(&mut session).await?;
+        session.all_prepared().await?;
+        Ok(Terminal {
+            session,
+            statements,
+            progress: Progress::default(),
+            text: Vec::with_capacity(1_024),
+            items: Vec::with_capacity(300),
+        })
+    }
+
+    /// The session, to close it.
+    pub fn into_session(self) -> S {
+        self.session
+    }
+
+    /// Commands sent so far.
+    pub fn statements(&self) -> u64 {
+        self.session.statements()
+    }
+
+    /// What is run next is a fresh input, and no new try of the last one.
+    pub fn begin(&mut self) {
+        self.progress = Progress::default();
+    }
+
+    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server or a missing row,
+    /// what was not committed has been rolled back and the terminal is ready for the next try.
+    ///
+    /// # Errors
+    /// Any [`Failure`].
+    pub async fn run(&mut self, input: &Input) -> Result<Outcome, Failure> {
+        let result = match input {
+            Input::NewOrder(order) => self.new_order(order).await,
+            Input::Payment(payment) => self.payment(payment).await,
+            Input::OrderStatus(status) => self.order_status(status).await,
+            Input::Delivery(delivery) => self.delivery(delivery).await,
+            Input::StockLevel(level) => self.stock_level(level).await,
+        };
+        match result {
+            Err(
+                failure
+                @ (Failure::Statement(SessionError::Server { .. }) | Failure::MissingRow(_)),
+            ) => {
+                // A deadlock has ended the transaction already, where ROLLBACK is harmless.
+                self.session.query("ROLLBACK").await?;
+                Err(failure)
+            }
+            other => other,
+        }
+    }
+
+    async fn commit(&mut self) -> Result<(), Failure> {
+        let answer = self.session.query("COMMIT").await;
+        answer.map(drop).map_err(Failure::of_commit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The sequence of statements, over a session that has an answer for each and no database.
+
+    use super::Terminal;
+    use crate::input::{
+        CustomerKey, Delivery, Input, OrderStatus, Payment, StockLevel, Transaction,
+    };
+    use crate::random::RunConstants;
+    use crate::transactions::{Failure, Outcome};
+    use crate::{InputSource, tpcc_mysql::PREPARED_STATEMENTS};
+    use base::{
+        Answer, Cell, Cents, DateTime, Param, Random, RowSource, Session, SessionError,
+        StatementId, Warehouses,
+    };
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    /// Remembers what it was sent.
+    #[derive(Default)]
+    struct Recorded {
+        prepared: Vec<String>,
+        sent: Vec<String>,
+        queued: Vec<String>,
+        cells: Vec<Cell>,
+        text: Vec<u8>,
+        /// The answer to `next_order`, `oldest_open_order` and the like.
+        order: i64,
+        items: i64,
+        credit: &'static str,
+        /// The n-th statement from here on is a deadlock.
+        deadlock_in: Option<usize>,
+    }
+
+    impl Recorded {
+        fn push(&mut self, text: &str) {
+            let start = self.text.len() as u32;
+            self.text.extend_from_slice(text.as_bytes());
+            let len = text.len() as u32;
+            self.cells.push(Cell::Bytes { start, len });
+        }
+
+        /// One row of the columns that this SELECT names.
+        fn row(&mut self, sql: &str) {
+            let list = sql["SELECT ".len()..].split(" FROM ").next().unwrap();
+            for column in list.split(", ") {
+                match column {
+                    "COALESCE(o_carrier_id" | "0)" => self.cells.push(Cell::Int(0)),
+                    "o_id" | "no_o_id" | "d_next_o_id" => self.cells.push(Cell::Int(self.order)),
+                    "c_credit" => self.push(self.credit),
+                    "c_discount" | "d_tax" | "w_tax" => self.push("0.10"),
+                    "c_balance" | "i_price" | "ol_amount" | "SUM(ol_amount)" => self.push("12.50"),
+                    "s_quantity" | "c_id" | "COUNT(c_id)" | "COUNT(*)" | "o_c_id" | "ol_i_id"
+                    | "ol_supply_w_id" | "ol_quantity" => self.cells.push(Cell::Int(7)),
+                    "w_name" | "d_name" => self.push("0123456789"),
+                    _ => self.push("text"),
+                }
+            }
+        }
+    }
+
+    impl Session for Recorded {
+        fn queue(
+            &mut self,
+            statement: StatementId,
+            params: &[Param<'_>],
+        ) -> Result<(), SessionError> {
+            let sql = self.prepared[statement.0 as usize].clone();
+            assert_eq!(sql.matches('?').count(), params.len(), "{sql}");
+            // The only unused item.
+            let unused = params == [Param::Int(100_001)];
+            self.queued.push(if unused {
+                "SELECT nothing".to_owned()
+            } else {
+                sql
+            });
+            Ok(())
+        }
+
+        fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
+            self.queued.push(sql.to_owned());
+            Ok(())
+        }
+
+        async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+            let sql = self.queued.remove(0);
+            self.sent.push(sql.clone());
+            self.cells.clear();
+            self.text.clear();
+            let mut width = 0;
+            if let Some(left) = self.deadlock_in {
+                self.deadlock_in = left.checked_sub(1);
+                if left == 0 {
+                    return Err(SessionError::Server {
+                        code: 1213,
+                        sqlstate: "40001".to_owned(),
+                        message: "deadlock".to_owned(),
+                    });
+                }
+            }
+            if sql.starts_with("SELECT DISTINCT") {
+                width = 1;
+                self.cells.extend((1..=self.items).map(Cell::Int));
+            } else if sql != "SELECT nothing" && sql.starts_with("SELECT ") {
+                self.row(&sql);
+                width = self.cells.len();
+            }
+            Ok(Answer {
+                last_insert_id: 0,
+                affected_rows: 1,
+                width,
+                cells: &self.cells,
+                bytes: &self.text,
+                more: false,
+            })
+        }
+
+        async fn discard(&mut self) -> Result<(), SessionError> {
+            self.queued.clear();
+            Ok(())
+        }
+
+        fn unanswered(&self) -> usize {
+            self.queued.len()
+        }
+
+        fn set_pipelined(&mut self, pipelined: bool) {
+            assert!(!pipelined);
+        }
+
+        async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+            self.prepared.push(sql.to_owned());
+            Ok(StatementId(self.prepared.len() as u32 - 1))
+        }
+
+        async fn all_prepared(&mut self) -> Result<(), SessionError> {
+            Ok(())
+        }
+
+        fn statements(&self) -> u64 {
+            self.sent.len() as u64
+        }
+
+        async fn load_local(
+            &mut self,
+            _sql: &str,
+            _rows: &mut dyn RowSource,
+        ) -> Result<u64, SessionError> {
+            panic!("no transaction loads")
+        }
+    }
+
+    /// A session that answers at once never waits.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    fn terminal() -> Terminal<Recorded> {
+        let session = Recorded {
+            order: 3_001,
+            items: 180,
+            credit: "GC",
+            ..Recorded::default()
+        };
+        let mut terminal = now(Terminal::open(session)).unwrap();
+        assert_eq!(terminal.session.sent, ["SET SESSION autocommit = 0"]);
+        assert_eq!(
+            terminal.session.prepared.len(),
+            PREPARED_STATEMENTS as usize
+        );
+        terminal.session.sent.clear();
+        terminal
+    }
+
+    /// What was sent, as `verb table`, a lock marked with `!`.
+    fn sent(terminal: &mut Terminal<Recorded>) -> Vec<String> {
+        let short = |sql: String| {
+            let words: Vec<&str> = sql.split(' ').collect();
+            let lock = if sql.ends_with("FOR UPDATE") { "!" } else { "" };
+            let behind = |word| {
+                words
+                    .iter()
+                    .position(|w| *w == word)
+                    .map(|at| words[at + 1])
+            };
+            let table = match words[0] {
+                "SELECT" | "DELETE" => behind("FROM"),
+                "INSERT" => behind("INTO"),
+                "UPDATE" => Some(words[1]),
+                _ => None,
+            };
+            let table = table.unwrap_or("").trim_end_matches(',');
+            format!("{} {table}{lock}", words[0]).trim_end().to_owned()
+        };
+        std::mem::take(&mut terminal.session.sent)
+            .into_iter()
+            .map(short)
+            .collect()
+    }
+
+    fn new_order(rolls_back: bool) -> crate::input::NewOrder {
+        let constants = RunConstants::for_run(None, 1);
+        let mut source = InputSource::new(Random::new(1, &[]), constants, Warehouses(2), None);
+        loop {
+            if let Input::NewOrder(order) = source.input_of(Transaction::NewOrder)
+                && order.rolls_back == rolls_back
+            {
+                return order;
+            }
+        }
+    }
+
+    #[test]
+    fn new_order_is_5_statements_and_4_for_each_line() {
+        let mut terminal = terminal();
+        let order = new_order(false);
+        let outcome = now(terminal.run(&Input::NewOrder(order)));
+        assert_eq!(outcome, Ok(Outcome::Committed));
+        let mut wanted = vec![
+            "SELECT customer",
+            "SELECT district!",
+            "UPDATE district",
+            "INSERT orders",
+            "INSERT new_orders",
+        ];
+        for _ in order.lines() {
+            wanted.extend([
+                "SELECT item",
+                "SELECT stock!",
+                "UPDATE stock",
+                "INSERT order_line",
+            ]);
+        }
+        wanted.push("COMMIT");
+        assert_eq!(sent(&mut terminal), wanted);
+    }
+
+    #[test]
+    fn an_unused_item_rolls_back_after_all_others() {
+        let mut terminal = terminal();
+        let order = new_order(true);
+        let outcome = now(terminal.run(&Input::NewOrder(order)));
+        assert_eq!(outcome, Ok(Outcome::RolledBack));
+        let sent = sent(&mut terminal);
+        assert_eq!(sent.len(), 5 + 4 * (order.lines().len() - 1) + 2);
+        assert_eq!(sent.last().unwrap(), "ROLLBACK");
+    }
+
+    #[test]
+    fn payment_is_7_statements_and_more_by_name_and_for_bad_credit() {
+        let payment = |customer| {
+            Input::Payment(Payment {
+                warehouse: 1,
+                district: 2,
+                customer_warehouse: 1,
+                customer_district: 2,
+                customer,
+                amount: Cents(1_200),
+                entered: DateTime::now(),
+            })
+        };
+        let mut terminal = terminal();
+        now(terminal.run(&payment(CustomerKey::Number(5)))).unwrap();
+        let begin = [
+            "UPDATE warehouse",
+            "SELECT warehouse",
+            "UPDATE district",
+            "SELECT district",
+        ];
+        let end = ["UPDATE customer", "INSERT history", "COMMIT"];
+        let mut wanted = begin.to_vec();
+        wanted.push("SELECT customer!");
+        wanted.extend(end);
+        assert_eq!(sent(&mut terminal), wanted);
+
+        terminal.session.credit = "BC";
+        now(terminal.run(&payment(CustomerKey::LastName(5)))).unwrap();
+        let mut wanted = begin.to_vec();
+        wanted.extend([
+            "SELECT customer",
+            "SELECT customer",
+            "SELECT customer!",
+            "SELECT customer!",
+        ]);
+        wanted.extend(end);
+        assert_eq!(sent(&mut terminal), wanted);
+        assert_eq!(terminal.text, b"01234567890123456789    ");
+    }
+
+    #[test]
+    fn order_status_and_stock_level() {
+        let status = |customer| {
+            Input::OrderStatus(OrderStatus {
+                warehouse: 1,
+                district: 2,
+                customer,
+            })
+        };
+        let mut terminal = terminal();
+        now(terminal.run(&status(CustomerKey::Number(5)))).unwrap();
+        let wanted = [
+            "SELECT customer",
+            "SELECT orders",
+            "SELECT order_line",
+            "COMMIT",
+        ];
+        assert_eq!(sent(&mut terminal), wanted);
+        now(terminal.run(&status(CustomerKey::LastName(5)))).unwrap();
+        assert_eq!(sent(&mut terminal).len(), wanted.len() + 1);
+
+        let level = Input::StockLevel(StockLevel {
+            warehouse: 1,
+            district: 2,
+            threshold: 15,
+        });
+        now(terminal.run(&level)).unwrap();
+        let sent = sent(&mut terminal);
+        assert_eq!(sent[..2], ["SELECT district", "SELECT order_line"]);
+        assert_eq!(sent.len(), 2 + 180 + 1);
+    }
+
+    const DISTRICT: [&str; 8] = [
+        "SELECT new_orders!",
+        "DELETE new_orders",
+        "SELECT orders",
+        "UPDATE orders",
+        "UPDATE order_line",
+        "SELECT order_line",
+        "UPDATE customer",
+        "COMMIT",
+    ];
+
+    #[test]
+    fn a_delivery_commits_each_district_and_goes_on_where_it_failed() {
+        let delivery = Input::Delivery(Delivery {
+            warehouse: 1,
+            carrier: 3,
+            entered: DateTime::now(),
+        });
+        let mut terminal = terminal();
+        now(terminal.run(&delivery)).unwrap();
+        assert_eq!(sent(&mut terminal), DISTRICT.repeat(10));
+
+        // The second statement of the fourth district is a deadlock.
+        terminal.begin();
+        terminal.session.deadlock_in = Some(3 * DISTRICT.len() + 1);
+        let failed = now(terminal.run(&delivery));
+        assert!(matches!(failed, Err(Failure::Statement(ref error)) if error.is_deadlock()));
+        let first = sent(&mut terminal);
+        assert_eq!(first.len(), 3 * DISTRICT.len() + 3);
+        assert_eq!(first.last().unwrap(), "ROLLBACK");
+        let outcome = now(terminal.run(&delivery));
+        assert_eq!(
+            outcome,
+            Ok(Outcome::Delivered {
+                skipped_districts: 0
+            })
+        );
+        assert_eq!(sent(&mut terminal), DISTRICT.repeat(7));
+        terminal.begin();
+        now(terminal.run(&delivery)).unwrap();
+        assert_eq!(sent(&mut terminal), DISTRICT.repeat(10));
+    }
+}

@@ -1,0 +1,175 @@
+//! New-Order as tpcc-mysql has it: five statements, four for each line, COMMIT or ROLLBACK.
+
+use super::Terminal;
+use crate::input::{Line, NewOrder, UNUSED_ITEM};
+use crate::transactions::{Failure, Outcome, one_row, only_row};
+use base::{Cents, Param, Session};
+use std::hint::black_box;
+
+/// What customer, district and warehouse do to a price, in ten-thousandths.
+#[derive(Clone, Copy)]
+struct Rates {
+    discount: i64,
+    taxes: i64,
+}
+
+impl Rates {
+    /// quantity * price * (1 + taxes) * (1 - discount), to the cent. Clause 2.4.2.2 has neither taxes nor discount in it.
+    fn amount(self, ordered: i64, price: Cents) -> Cents {
+        let exact = i128::from(ordered * price.0)
+            * i128::from(10_000 + self.taxes)
+            * i128::from(10_000 - self.discount);
+        Cents(((exact + 50_000_000) / 100_000_000) as i64)
+    }
+}
+
+/// Refilled only where nothing would remain. Clause 2.4.2.2 refills where less than 10 would.
+fn stock_after(quantity: i64, ordered: i64) -> i64 {
+    if quantity > ordered {
+        quantity - ordered
+    } else {
+        quantity - ordered + 91
+    }
+}
+
+/// An order under way.
+struct Under<'a> {
+    order: &'a NewOrder,
+    order_id: i64,
+    rates: Rates,
+}
+
+impl<S: Session> Terminal<S> {
+    pub(super) async fn new_order(&mut self, order: &NewOrder) -> Result<Outcome, Failure> {
+        let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
+        let customer = [w, d, Param::from(order.customer)];
+        let statement = self.statements.order_customer;
+        let answer = self.session.execute(statement, &customer).await?;
+        let row = only_row(&answer, "the order's customer and warehouse")?;
+        black_box((row.bytes(1)?, row.bytes(2)?));
+        let (discount, warehouse_tax) = (row.decimal(0, 4)?, row.decimal(3, 4)?);
+
+        let statement = self.statements.order_district;
+        let answer = self.session.execute(statement, &[d, w]).await?;
+        let row = only_row(&answer, "the order's district")?;
+        let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
+        let statement = self.statements.advance_district;
+        let changes = [Param::Int(order_id), d, w];
+        let answer = self.session.execute(statement, &changes).await?;
+        one_row(&answer, "the order's district")?;
+        self.insert_order(order, order_id).await?;
+
+        let taxes = warehouse_tax + district_tax;
+        let rates = Rates { discount, taxes };
+        let under = Under {
+            order,
+            order_id,
+            rates,
+        };
+        for (index, line) in order.lines().iter().enumerate() {
+            // The number follows the order of processing, not of entry.
+            if !self.order_line(&under, index as i64 + 1, line).await? {
+                self.session.query("ROLLBACK").await?;
+                return Ok(Outcome::RolledBack);
+            }
+        }
+        self.commit().await?;
+        Ok(Outcome::Committed)
+    }
+
+    async fn insert_order(&mut self, order: &NewOrder, order_id: i64) -> Result<(), Failure> {
+        let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
+        let id = Param::Int(order_id);
+        let values = [
+            id,
+            d,
+            w,
+            Param::from(order.customer),
+            Param::Time(order.entered),
+            Param::Int(order.lines().len() as i64),
+            Param::Int(i64::from(order.remote_lines() == 0)),
+        ];
+        let statement = self.statements.insert_order;
+        let answer = self.session.execute(statement, &values).await?;
+        one_row(&answer, "the new order")?;
+        let statement = self.statements.insert_new_order;
+        let answer = self.session.execute(statement, &[id, d, w]).await?;
+        one_row(&answer, "the new order's queue entry")
+    }
+
+    /// One line; false where the item is unused.
+    async fn order_line(
+        &mut self,
+        under: &Under<'_>,
+        number: i64,
+        line: &Line,
+    ) -> Result<bool, Failure> {
+        let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
+        let answer = self.session.execute(self.statements.item, &[item]).await?;
+        let row = match answer.row(0) {
+            Some(row) => row,
+            None if line.item == UNUSED_ITEM => return Ok(false),
+            None => return Err(Failure::MissingRow("an item of the order")),
+        };
+        let price = row.cents(0)?;
+        black_box((row.bytes(1)?, row.bytes(2)?));
+
+        let key = [item, supply];
+        let answer = self.session.execute(self.statements.stock, &key).await?;
+        let row = only_row(&answer, "the stock of an item")?;
+        let quantity = row.int(0)?;
+        black_box(row.bytes(1)?);
+        let dist = row.bytes(1 + under.order.district as usize)?;
+        self.text.clear();
+        self.text.extend_from_slice(dist);
+
+        let ordered = i64::from(line.quantity);
+        let changes = [Param::Int(stock_after(quantity, ordered)), item, supply];
+        let statement = self.statements.update_stock;
+        let answer = self.session.execute(statement, &changes).await?;
+        one_row(&answer, "the stock of an item")?;
+
+        let values = [
+            Param::Int(under.order_id),
+            Param::from(under.order.district),
+            Param::from(under.order.warehouse),
+            Param::Int(number),
+            item,
+            supply,
+            Param::Int(ordered),
+            Param::Cents(under.rates.amount(ordered, price)),
+            Param::Text(&self.text),
+        ];
+        let statement = self.statements.insert_line;
+        let answer = self.session.execute(statement, &values).await?;
+        one_row(&answer, "the new order line")?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_taxes_and_discount() {
+        let rates = Rates {
+            discount: 5_000,
+            taxes: 2_000,
+        };
+        assert_eq!(rates.amount(10, Cents(1_000)), Cents(6_000));
+        let odd = Rates {
+            discount: 1_200,
+            taxes: 1_900 + 1_100,
+        };
+        // 7 * 33.33 * 1.3 * 0.88 = 266.906...
+        assert_eq!(odd.amount(7, Cents(3_333)), Cents(26_691));
+    }
+
+    #[test]
+    fn stock_falls_to_one() {
+        assert_eq!(stock_after(11, 10), 1);
+        assert_eq!(stock_after(10, 10), 91);
+        assert_eq!(stock_after(1, 10), 82);
+    }
+}

@@ -1,0 +1,212 @@
+//! A stored procedure for each transaction: style `procedures`. One round trip, COMMIT or ROLLBACK included.
+
+mod install;
+mod text;
+
+pub use install::{InstallError, install};
+
+use super::{Failure, Outcome};
+use crate::input::{CustomerKey, Input, LINES_MAX, NewOrder, Payment, UNUSED_ITEM};
+use crate::random::last_name;
+use crate::transactions::rules::{Rates, only_row};
+use base::{Cents, Param, Session, SessionError, StatementId};
+use std::hint::black_box;
+use std::io::Write;
+
+pub(super) struct Procedures {
+    new_order: StatementId,
+    payment: StatementId,
+    order_status: StatementId,
+    delivery: StatementId,
+    stock_level: StatementId,
+    /// Lines that are not in the set.
+    text: Vec<u8>,
+}
+
+impl Procedures {
+    pub(super) const PREPARED: u32 = 5;
+
+    pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Procedures, SessionError> {
+        Ok(Procedures {
+            new_order: session
+                .prepare(&text::call("new_order", 7 + 2 * LINES_MAX))
+                .await?,
+            payment: session.prepare(&text::call("payment", 8)).await?,
+            order_status: session.prepare(&text::call("order_status", 4)).await?,
+            delivery: session.prepare(&text::call("delivery", 3)).await?,
+            stock_level: session.prepare(&text::call("stock_level", 3)).await?,
+            text: Vec::with_capacity(256),
+        })
+    }
+
+    pub(super) async fn run<S: Session>(
+        &mut self,
+        session: &mut S,
+        input: &Input,
+    ) -> Result<Outcome, Failure> {
+        let called = match input {
+            Input::NewOrder(order) => self.new_order(session, order).await,
+            Input::Payment(payment) => self.payment(session, payment).await,
+            Input::OrderStatus(status) => {
+                let (number, name) = customer(status.customer);
+                let params = [
+                    status.warehouse.into(),
+                    status.district.into(),
+                    number,
+                    name,
+                ];
+                session.queue(self.order_status, &params)?;
+                order_status(session).await
+            }
+            Input::Delivery(delivery) => {
+                let now = Param::Time(delivery.entered);
+                let params = [delivery.warehouse.into(), delivery.carrier.into(), now];
+                session.queue(self.delivery, &params)?;
+                delivered(session).await
+            }
+            Input::StockLevel(level) => {
+                let params = [level.warehouse, level.district, level.threshold].map(Param::from);
+                session.queue(self.stock_level, &params)?;
+                stock_level(session).await
+            }
+        };
+        match called {
+            // The procedure commits: a connection that is lost meanwhile leaves that open.
+            Err(Failure::Statement(error)) => Err(Failure::of_commit(error)),
+            other => other,
+        }
+    }
+
+    async fn new_order<S: Session>(
+        &mut self,
+        session: &mut S,
+        order: &NewOrder,
+    ) -> Result<Outcome, Failure> {
+        let mut params = [Param::Int(0); 7 + 2 * LINES_MAX];
+        self.text.clear();
+        let lines = order.lines();
+        for (index, line) in lines.iter().enumerate() {
+            let twice = index > 0 && lines[index - 1].item == line.item;
+            if line.supply_warehouse == order.warehouse && !twice {
+                // The place says ol_number.
+                let place = 6 + line.number as usize - 1;
+                params[place] = line.item.into();
+                params[place + LINES_MAX] = line.quantity.into();
+            } else {
+                let (number, supply) = (line.number, line.supply_warehouse);
+                // Writing to a vector cannot fail.
+                let _ = write!(
+                    self.text,
+                    "{number},{},{supply},{};",
+                    line.item, line.quantity
+                );
+            }
+        }
+        params[0] = order.warehouse.into();
+        params[1] = order.district.into();
+        params[2] = order.customer.into();
+        params[3] = Param::Time(order.entered);
+        params[4] = Param::Int(lines.len() as i64);
+        params[5] = Param::Int(i64::from(order.remote_lines() == 0));
+        params[6 + 2 * LINES_MAX] = Param::Text(&self.text);
+        session.queue(self.new_order, &params)?;
+        let written = read_order(session).await?;
+        let unused = lines.last().is_some_and(|line| line.item == UNUSED_ITEM);
+        match lines.len() - written {
+            0 => Ok(Outcome::Committed),
+            1 if unused => Ok(Outcome::RolledBack),
+            _ => Err(Failure::MissingRow("an item of the order, or its stock")),
+        }
+    }
+
+    async fn payment<S: Session>(
+        &self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<Outcome, Failure> {
+        let (number, name) = customer(payment.customer);
+        let params = [
+            payment.warehouse.into(),
+            payment.district.into(),
+            payment.customer_warehouse.into(),
+            payment.customer_district.into(),
+            number,
+            name,
+            Param::Cents(payment.amount),
+            Param::Time(payment.entered),
+        ];
+        session.queue(self.payment, &params)?;
+        let answer = session.answer().await?;
+        black_box(only_row(&answer, "the payment")?.cents(22)?);
+        ended(session).await?;
+        Ok(Outcome::Committed)
+    }
+}
+
+/// Number and last name of the customer, of which one is NULL.
+fn customer<'a>(key: CustomerKey) -> (Param<'a>, Param<'a>) {
+    match key {
+        CustomerKey::Number(number) => (number.into(), Param::Null),
+        CustomerKey::LastName(number) => (Param::Null, Param::Text(last_name(number))),
+    }
+}
+
+/// The last answer of a CALL, which has no rows.
+async fn ended<S: Session>(session: &mut S) -> Result<(), Failure> {
+    while session.answer().await?.more {}
+    Ok(())
+}
+
+/// Reads the lines of an order and then its head; returns how many lines were written. The procedure commits all or none.
+async fn read_order<S: Session>(session: &mut S) -> Result<usize, Failure> {
+    let answer = session.answer().await?;
+    let written = answer.len();
+    let mut sum = Cents(0);
+    for row in answer.rows() {
+        black_box((
+            row.int(0)?,
+            row.int(3)?,
+            row.cents(5)?,
+            row.int(6)?,
+            row.bytes(7)?,
+        ));
+        sum.0 += row.cents(4)?.0;
+    }
+    let answer = session.answer().await?;
+    let row = only_row(&answer, "the order")?;
+    let rates = Rates {
+        discount: row.decimal(1, 4)?,
+        taxes: row.decimal(4, 4)? + row.decimal(5, 4)?,
+    };
+    black_box((row.int(0)?, row.bytes(2)?, row.bytes(3)?, rates.total(sum)));
+    ended(session).await?;
+    Ok(written)
+}
+
+async fn order_status<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
+    let answer = session.answer().await?;
+    black_box(only_row(&answer, "the customer")?.cents(1)?);
+    let answer = session.answer().await?;
+    only_row(&answer, "the customer's last order and its lines")?;
+    for row in answer.rows() {
+        black_box((row.int(3)?, row.int(4)?, row.int(5)?, row.cents(6)?));
+    }
+    ended(session).await?;
+    Ok(Outcome::Committed)
+}
+
+async fn delivered<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
+    let answer = session.answer().await?;
+    let skipped = only_row(&answer, "the delivery")?.int(0)?;
+    let skipped_districts = u32::try_from(skipped)
+        .map_err(|_| Failure::MissingRow("a count of skipped districts from 0 to 10"))?;
+    ended(session).await?;
+    Ok(Outcome::Delivered { skipped_districts })
+}
+
+async fn stock_level<S: Session>(session: &mut S) -> Result<Outcome, Failure> {
+    let answer = session.answer().await?;
+    black_box(only_row(&answer, "the count of low stock")?.int(0)?);
+    ended(session).await?;
+    Ok(Outcome::Committed)
+}

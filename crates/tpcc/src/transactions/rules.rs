@@ -1,0 +1,173 @@
+//! What clause 2 computes from what was read.
+
+use super::Failure;
+use crate::input::Payment;
+use base::{Answer, Cents, Row};
+use std::hint::black_box;
+use std::io::Write;
+
+/// What the customer, district and warehouse say about the price, in ten-thousandths.
+pub(super) struct Rates {
+    pub(super) discount: i64,
+    pub(super) taxes: i64,
+}
+
+impl Rates {
+    /// sum(ol_amount) * (1 - c_discount) * (1 + w_tax + d_tax), to the cent (clause 2.4.2.2).
+    pub(super) fn total(&self, sum: Cents) -> Cents {
+        let exact = i128::from(sum.0)
+            * i128::from(10_000 - self.discount)
+            * i128::from(10_000 + self.taxes);
+        Cents(((exact + 50_000_000) / 100_000_000) as i64)
+    }
+}
+
+/// Clause 2.4.2.2: stock is refilled by 91 where less than 10 would remain.
+pub(super) fn stock_after(quantity: i64, ordered: i64) -> i64 {
+    if quantity >= ordered + 10 {
+        quantity - ordered
+    } else {
+        quantity - ordered + 91
+    }
+}
+
+pub(super) fn contains_original(text: &[u8]) -> bool {
+    text.windows(8).any(|window| window == b"ORIGINAL")
+}
+
+/// The first row of an answer that must have one.
+pub(crate) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Row<'a>, Failure> {
+    answer.row(0).ok_or(Failure::MissingRow(what))
+}
+
+/// A change that must have found its one row.
+pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
+    if answer.affected_rows == 1 {
+        Ok(())
+    } else {
+        Err(Failure::MissingRow(what))
+    }
+}
+
+/// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses 2.5.2.2, 2.6.2.2).
+pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
+    let middle = answer.len().div_ceil(2);
+    middle
+        .checked_sub(1)
+        .and_then(|index| answer.row(index))
+        .ok_or(Failure::MissingRow("a customer with this last name"))
+}
+
+/// c_id, the first column.
+pub(super) fn customer_number(row: &Row<'_>) -> Result<u32, Failure> {
+    u32::try_from(row.int(0)?).map_err(|_| Failure::MissingRow("a customer with a valid number"))
+}
+
+/// Width of c_data (clause 1.3.1).
+const C_DATA_MAX: usize = 500;
+
+/// Appends the new c_data of a customer with bad credit: this payment at the left, the old text shifted to the right and
+/// cut (clause 2.5.2.2).
+pub(super) fn append_customer_data(
+    text: &mut Vec<u8>,
+    payment: &Payment,
+    customer: u32,
+    old: &[u8],
+) {
+    let start = text.len();
+    let Payment {
+        warehouse,
+        district,
+        customer_warehouse,
+        customer_district,
+        amount,
+        ..
+    } = payment;
+    // Writing to a vector cannot fail.
+    let _ = write!(
+        text,
+        "{customer} {customer_district} {customer_warehouse} {district} {warehouse} {amount}|"
+    );
+    text.extend_from_slice(old);
+    text.truncate(start + C_DATA_MAX);
+    // Output shows the first 200 characters (clause 2.5.3.3).
+    black_box(&text[start..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Cell;
+
+    #[test]
+    fn the_middle_is_rounded_up_from_one() {
+        for (rows, expected) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
+            let cells: Vec<Cell> = (1..=rows).map(Cell::Int).collect();
+            let answer = Answer {
+                affected_rows: 0,
+                last_insert_id: 0,
+                width: 1,
+                cells: &cells,
+                bytes: &[],
+                more: false,
+            };
+            assert_eq!(
+                middle_row(&answer).unwrap().int(0).unwrap(),
+                expected,
+                "of {rows}"
+            );
+        }
+        let none = Answer {
+            affected_rows: 0,
+            last_insert_id: 0,
+            width: 1,
+            cells: &[],
+            bytes: &[],
+            more: false,
+        };
+        assert!(middle_row(&none).is_err());
+    }
+
+    #[test]
+    fn stock_stays_between_10_and_100() {
+        for quantity in 10..=100 {
+            for ordered in 1..=10 {
+                let after = stock_after(quantity, ordered);
+                assert!(
+                    (10..=100).contains(&after),
+                    "{quantity} - {ordered} = {after}"
+                );
+                assert_eq!((after - quantity + ordered) % 91, 0);
+            }
+        }
+        assert_eq!(stock_after(20, 10), 10);
+        assert_eq!(stock_after(19, 10), 100);
+    }
+
+    #[test]
+    fn totals_are_exact() {
+        let rates = Rates {
+            discount: 5_000,
+            taxes: 4_000,
+        };
+        assert_eq!(rates.total(Cents(10_000)), Cents(7_000));
+        let nothing_off = Rates {
+            discount: 0,
+            taxes: 0,
+        };
+        assert_eq!(nothing_off.total(Cents(123_456)), Cents(123_456));
+        let odd = Rates {
+            discount: 1_234,
+            taxes: 1_999 + 777,
+        };
+        // 99.99 * 0.8766 * 1.2776 = 111.9831...
+        assert_eq!(odd.total(Cents(9_999)), Cents(11_198));
+    }
+
+    #[test]
+    fn brands_are_upper_case() {
+        assert!(contains_original(b"xxORIGINALyy"));
+        assert!(!contains_original(b"xxoriginalyy"));
+        assert!(!contains_original(b"ORIGINA"));
+    }
+}

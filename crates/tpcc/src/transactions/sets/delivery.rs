@@ -1,0 +1,130 @@
+//! Delivery (clause 2.7), all ten districts in one database transaction and four round trips.
+
+use super::Sets;
+use crate::input::Delivery;
+use crate::schema::DISTRICTS;
+use crate::transactions::{Failure, Outcome, commit};
+use base::{Answer, Cents, Param, Session};
+
+const DISTRICT_COUNT: usize = DISTRICTS as usize;
+/// Parameters that name a pair for each district.
+const PAIRS: usize = 2 * DISTRICT_COUNT;
+
+/// By district, from 0; none where nothing is to be delivered.
+type ByDistrict<T> = [Option<T>; DISTRICT_COUNT];
+
+/// District and value, for each district; a district without value has one that matches nothing.
+fn pairs<'a>(values: &ByDistrict<i64>) -> [Param<'a>; PAIRS] {
+    let mut params = [Param::Int(0); PAIRS];
+    for ((pair, value), district) in params.chunks_exact_mut(2).zip(values).zip(1..) {
+        pair.copy_from_slice(&[Param::Int(district), Param::Int(value.unwrap_or(0))]);
+    }
+    params
+}
+
+/// `first` and then `rest`.
+fn concat<'a, const N: usize>(first: &[Param<'a>], rest: &[Param<'a>]) -> [Param<'a>; N] {
+    let mut all = [Param::Null; N];
+    for (place, param) in all.iter_mut().zip(first.iter().chain(rest)) {
+        *place = *param;
+    }
+    all
+}
+
+impl Sets {
+    pub(super) async fn delivery<S: Session>(
+        &self,
+        session: &mut S,
+        delivery: &Delivery,
+    ) -> Result<Outcome, Failure> {
+        let w = Param::from(delivery.warehouse);
+        for district in 1..=DISTRICTS {
+            // A locking read: without the lock two Deliveries could take the same order.
+            session.queue(self.statements.oldest_open_order, &[w, district.into()])?;
+        }
+        let mut orders = [None; DISTRICT_COUNT];
+        for order in &mut orders {
+            let answer = session.answer().await?;
+            *order = answer.row(0).map(|row| row.int(0)).transpose()?;
+        }
+        let delivered = orders.iter().flatten().count();
+        if delivered > 0 {
+            self.deliver(session, delivery, &orders, delivered as u64)
+                .await?;
+        }
+        commit(session).await?;
+        let skipped_districts = DISTRICTS - delivered as u32;
+        Ok(Outcome::Delivered { skipped_districts })
+    }
+
+    async fn deliver<S: Session>(
+        &self,
+        session: &mut S,
+        delivery: &Delivery,
+        orders: &ByDistrict<i64>,
+        delivered: u64,
+    ) -> Result<(), Failure> {
+        let w = Param::from(delivery.warehouse);
+        let orders = pairs(orders);
+        let key: [_; PAIRS + 1] = concat(&[w], &orders);
+        let carriers: [_; PAIRS + 2] = concat(&[delivery.carrier.into(), w], &orders);
+        let dates: [_; PAIRS + 2] = concat(&[Param::Time(delivery.entered), w], &orders);
+        session.queue(self.statements.delete_new_orders, &key)?;
+        session.queue(self.statements.order_owners, &key)?;
+        session.queue(self.statements.set_carriers, &carriers)?;
+        session.queue(self.statements.deliver_lines, &dates)?;
+        session.queue(self.statements.order_amounts, &key)?;
+        all_rows(&session.answer().await?, delivered, "the open orders")?;
+        let owners = by_district(&session.answer().await?, 0)?;
+        all_rows(&session.answer().await?, delivered, "the delivered orders")?;
+        if session.answer().await?.affected_rows < delivered {
+            return Err(Failure::MissingRow("the lines of the delivered orders"));
+        }
+        let amounts = by_district(&session.answer().await?, 2)?;
+        let known = |values: &ByDistrict<i64>| values.iter().flatten().count() as u64;
+        if known(&owners) != delivered || known(&amounts) != delivered {
+            return Err(Failure::MissingRow("the delivered orders and their lines"));
+        }
+        self.credit(session, w, &amounts, &owners)?;
+        let what = "the customers of the delivered orders";
+        all_rows(&session.answer().await?, delivered, what)
+    }
+
+    fn credit<'a, S: Session>(
+        &self,
+        session: &mut S,
+        warehouse: Param<'a>,
+        amounts: &ByDistrict<i64>,
+        owners: &ByDistrict<i64>,
+    ) -> Result<(), Failure> {
+        let mut credits = pairs(amounts);
+        for amount in credits.iter_mut().skip(1).step_by(2) {
+            if let Param::Int(cents) = *amount {
+                *amount = Param::Cents(Cents(cents));
+            }
+        }
+        let rest: [_; PAIRS + 1] = concat(&[warehouse], &pairs(owners));
+        let params: [_; 2 * PAIRS + 1] = concat(&credits, &rest);
+        session.queue(self.statements.credit_customers, &params)?;
+        Ok(())
+    }
+}
+
+fn all_rows(answer: &Answer<'_>, expected: u64, what: &'static str) -> Result<(), Failure> {
+    match answer.affected_rows == expected {
+        true => Ok(()),
+        false => Err(Failure::MissingRow(what)),
+    }
+}
+
+/// Reads rows of a district and a number of `scale` decimals.
+fn by_district(answer: &Answer<'_>, scale: u32) -> Result<ByDistrict<i64>, Failure> {
+    let mut values = [None; DISTRICT_COUNT];
+    for row in answer.rows() {
+        let index = usize::try_from(row.int(0)? - 1).ok();
+        let place = index.and_then(|index| values.get_mut(index));
+        *place.ok_or(Failure::MissingRow("a district from 1 to 10"))? =
+            Some(row.decimal(1, scale)?);
+    }
+    Ok(values)
+}

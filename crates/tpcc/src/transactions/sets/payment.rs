@@ -1,0 +1,134 @@
+//! Payment (clause 2.5): three round trips, one more where the customer is named by last name.
+
+use super::Sets;
+use crate::input::{CustomerKey, Payment};
+use crate::random::last_name;
+use crate::transactions::rules::{
+    append_customer_data, customer_number, middle_row, one_row, only_row,
+};
+use crate::transactions::{Failure, Outcome, commit};
+use base::{Param, Session};
+use std::hint::black_box;
+
+impl Sets {
+    pub(super) async fn payment<S: Session>(
+        &mut self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<Outcome, Failure> {
+        let (cw, cd) = (
+            Param::from(payment.customer_warehouse),
+            Param::from(payment.customer_district),
+        );
+        self.pay_warehouse_and_district(session, payment)?;
+        match payment.customer {
+            CustomerKey::Number(number) => {
+                self.ask_customer(session, payment, number)?;
+            }
+            CustomerKey::LastName(number) => {
+                let key = [cw, cd, Param::Text(last_name(number))];
+                session.queue(self.statements.customers_by_name, &key)?;
+            }
+        }
+        self.read_names(session).await?;
+        let customer = match payment.customer {
+            CustomerKey::Number(number) => number,
+            CustomerKey::LastName(_) => {
+                let number = customer_number(&middle_row(&session.answer().await?)?)?;
+                self.ask_customer(session, payment, number)?;
+                number
+            }
+        };
+        self.pay(session, payment, customer).await?;
+        commit(session).await?;
+        Ok(Outcome::Committed)
+    }
+
+    fn pay_warehouse_and_district<S: Session>(
+        &self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<(), Failure> {
+        let amount = Param::Cents(payment.amount);
+        let (w, d) = (
+            Param::from(payment.warehouse),
+            Param::from(payment.district),
+        );
+        session.queue(self.statements.pay_warehouse, &[amount, w])?;
+        session.queue(self.statements.pay_district, &[amount, w, d])?;
+        session.queue(self.statements.addresses, &[w, w, d])?;
+        Ok(())
+    }
+
+    fn ask_customer<S: Session>(
+        &self,
+        session: &mut S,
+        payment: &Payment,
+        customer: u32,
+    ) -> Result<(), Failure> {
+        let key = [
+            Param::from(payment.customer_warehouse),
+            Param::from(payment.customer_district),
+            Param::from(customer),
+        ];
+        session.queue(self.statements.lock_customer, &key)?;
+        Ok(())
+    }
+
+    /// Leaves h_data, w_name + 4 spaces + d_name, in `text`.
+    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), Failure> {
+        one_row(&session.answer().await?, "the payment's warehouse")?;
+        one_row(&session.answer().await?, "the payment's district")?;
+        let answer = session.answer().await?;
+        let row = only_row(&answer, "the payment's warehouse and district")?;
+        self.text.clear();
+        self.text.extend_from_slice(row.bytes(0)?);
+        self.text.extend_from_slice(b"    ");
+        self.text.extend_from_slice(row.bytes(6)?);
+        Ok(())
+    }
+
+    /// Reads the customer, then writes customer and history together.
+    async fn pay<S: Session>(
+        &mut self,
+        session: &mut S,
+        payment: &Payment,
+        customer: u32,
+    ) -> Result<(), Failure> {
+        let answer = session.answer().await?;
+        let row = only_row(&answer, "the paying customer")?;
+        black_box((row.cents(13)?, row.decimal(12, 4)?));
+        // h_data is at the beginning of `text`; c_data is built behind it.
+        let h_data = self.text.len();
+        let bad_credit = row.bytes(10)? == b"BC";
+        if bad_credit {
+            append_customer_data(&mut self.text, payment, customer, row.bytes(14)?);
+        }
+        let (h_data, c_data) = self.text.split_at(h_data);
+        let amount = Param::Cents(payment.amount);
+        let [w, d, c] = [
+            Param::from(payment.customer_warehouse),
+            Param::from(payment.customer_district),
+            Param::from(customer),
+        ];
+        if bad_credit {
+            let changes = [amount, amount, Param::Text(c_data), w, d, c];
+            session.queue(self.statements.pay_bad_credit, &changes)?;
+        } else {
+            session.queue(self.statements.pay_customer, &[amount, amount, w, d, c])?;
+        }
+        let history = [
+            c,
+            d,
+            w,
+            Param::from(payment.district),
+            Param::from(payment.warehouse),
+            Param::Time(payment.entered),
+            amount,
+            Param::Text(h_data),
+        ];
+        session.queue(self.statements.insert_history, &history)?;
+        one_row(&session.answer().await?, "the paying customer")?;
+        one_row(&session.answer().await?, "the payment's history")
+    }
+}

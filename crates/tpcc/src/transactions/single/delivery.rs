@@ -1,0 +1,88 @@
+//! Delivery (clause 2.7), all ten districts in one database transaction, which the clause allows.
+//!
+//! A retry after a deadlock thus starts from nothing, and no order is delivered outside of it.
+
+use super::Single;
+use crate::input::Delivery;
+use crate::schema::DISTRICTS;
+use crate::transactions::rules::{one_row, only_row};
+use crate::transactions::{Failure, Outcome, commit};
+use base::{Cents, Param, Session};
+
+impl Single {
+    pub(super) async fn delivery<S: Session>(
+        &self,
+        session: &mut S,
+        delivery: &Delivery,
+    ) -> Result<Outcome, Failure> {
+        let w = Param::from(delivery.warehouse);
+        for district in 1..=DISTRICTS {
+            // A locking read: without the lock two Deliveries could take the same order.
+            session.queue(self.statements.oldest_open_order, &[w, district.into()])?;
+        }
+        let mut orders = [None; DISTRICTS as usize];
+        for order in &mut orders {
+            let answer = session.answer().await?;
+            *order = answer.row(0).map(|row| row.int(0)).transpose()?;
+        }
+        let orders = (1..).zip(orders);
+        let delivered = orders.clone().filter_map(|(d, order)| Some((d, order?)));
+        for (district, order) in delivered.clone() {
+            self.ask_delivery(session, delivery, district, order)?;
+        }
+        for (district, _) in delivered.clone() {
+            let (customer, amount) = delivered_order(session).await?;
+            let changes = [
+                Param::Cents(amount),
+                w,
+                district.into(),
+                Param::Int(customer),
+            ];
+            session.queue(self.statements.credit_customer, &changes)?;
+        }
+        for _ in delivered.clone() {
+            let answer = session.answer().await?;
+            one_row(&answer, "the customer of the delivered order")?;
+        }
+        commit(session).await?;
+        let skipped_districts = DISTRICTS - delivered.count() as u32;
+        Ok(Outcome::Delivered { skipped_districts })
+    }
+
+    /// Queues what is done to an order and its lines.
+    fn ask_delivery<S: Session>(
+        &self,
+        session: &mut S,
+        delivery: &Delivery,
+        district: u32,
+        order: i64,
+    ) -> Result<(), Failure> {
+        let key @ [w, d, o] = [
+            Param::from(delivery.warehouse),
+            Param::from(district),
+            Param::Int(order),
+        ];
+        session.queue(self.statements.delete_new_order, &key)?;
+        session.queue(self.statements.order_owner, &key)?;
+        let carrier = Param::from(delivery.carrier);
+        session.queue(self.statements.set_carrier, &[carrier, w, d, o])?;
+        let now = Param::Time(delivery.entered);
+        session.queue(self.statements.deliver_lines, &[now, w, d, o])?;
+        session.queue(self.statements.order_amount, &key)?;
+        Ok(())
+    }
+}
+
+/// Reads the answers about one order: who gets it, and what it costs.
+async fn delivered_order<S: Session>(session: &mut S) -> Result<(i64, Cents), Failure> {
+    one_row(&session.answer().await?, "the open order")?;
+    let answer = session.answer().await?;
+    let customer = only_row(&answer, "the delivered order")?.int(0)?;
+    one_row(&session.answer().await?, "the delivered order")?;
+    if session.answer().await?.affected_rows == 0 {
+        return Err(Failure::MissingRow("the lines of the delivered order"));
+    }
+    let answer = session.answer().await?;
+    let amount = only_row(&answer, "the lines of the delivered order")?.cents(0)?;
+    Ok((customer, amount))
+}

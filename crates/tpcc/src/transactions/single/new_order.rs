@@ -1,0 +1,182 @@
+//! New-Order (clause 2.4).
+//!
+//! The order of statements is free but for the rollback rule (2.3.1, 2.4.2.3): reading first what all lines need, then
+//! writing, makes two waves. An unused item is met in the first, and still all other lines are written before ROLLBACK.
+
+use super::Single;
+use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
+use crate::transactions::rules::{Rates, contains_original, one_row, only_row, stock_after};
+use crate::transactions::{Failure, Outcome, commit};
+use base::{Cents, Param, Row, Session};
+use std::hint::black_box;
+
+/// What a line needs that was read.
+#[derive(Clone, Copy, Default)]
+struct Stocked {
+    /// s_quantity when the line has been taken from it.
+    quantity_after: i64,
+    amount: Cents,
+    dist_info: [u8; 24],
+    dist_len: usize,
+}
+
+/// The head of an order, as read.
+struct Head {
+    order_id: i64,
+    rates: Rates,
+}
+
+impl Single {
+    pub(super) async fn new_order<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+    ) -> Result<Outcome, Failure> {
+        self.ask_order(session, order)?;
+        let head = read_head(session).await?;
+        let mut stocked = [Stocked::default(); LINES_MAX];
+        let used = read_lines(session, order, &mut stocked).await?;
+        let lines = order.lines().iter().zip(&stocked).take(used);
+        self.write_order(session, order, &head, lines).await?;
+        let sum = stocked[..used].iter().map(|line| line.amount.0).sum();
+        black_box(head.rates.total(Cents(sum)));
+        if used < order.lines().len() {
+            session.query("ROLLBACK").await?;
+            return Ok(Outcome::RolledBack);
+        }
+        commit(session).await?;
+        Ok(Outcome::Committed)
+    }
+
+    /// Queues every read of the order.
+    fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
+        let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
+        let customer = Param::from(order.customer);
+        session.queue(self.statements.order_customer, &[w, d, customer])?;
+        session.queue(self.statements.order_district, &[w, d])?;
+        let read_stock = self.statements.stock(order.district);
+        for line in order.lines() {
+            let item = Param::from(line.item);
+            session.queue(self.statements.item, &[item])?;
+            session.queue(read_stock, &[Param::from(line.supply_warehouse), item])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the order and those of its lines that have an item.
+    async fn write_order<S: Session>(
+        &self,
+        session: &mut S,
+        order: &NewOrder,
+        head: &Head,
+        lines: impl Iterator<Item = (&Line, &Stocked)> + Clone,
+    ) -> Result<(), Failure> {
+        let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
+        let id = Param::Int(head.order_id);
+        session.queue(self.statements.advance_district, &[id, w, d])?;
+        let values = [
+            id,
+            d,
+            w,
+            Param::from(order.customer),
+            Param::Time(order.entered),
+            Param::Int(order.lines().len() as i64),
+            Param::Int(i64::from(order.remote_lines() == 0)),
+        ];
+        session.queue(self.statements.insert_order, &values)?;
+        session.queue(self.statements.insert_new_order, &[id, d, w])?;
+        for (line, stocked) in lines.clone() {
+            let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
+            let quantity = Param::from(line.quantity);
+            let remote = Param::Int(i64::from(line.supply_warehouse != order.warehouse));
+            let after = Param::Int(stocked.quantity_after);
+            let changes = [after, quantity, remote, supply, item];
+            session.queue(self.statements.update_stock, &changes)?;
+            let amount = Param::Cents(stocked.amount);
+            let dist_info = Param::Text(&stocked.dist_info[..stocked.dist_len]);
+            let number = Param::from(line.number);
+            let values = [id, d, w, number, item, supply, quantity, amount, dist_info];
+            session.queue(self.statements.insert_line, &values)?;
+        }
+        one_row(&session.answer().await?, "the order's district")?;
+        one_row(&session.answer().await?, "the new order")?;
+        one_row(&session.answer().await?, "the new order's queue entry")?;
+        for _ in lines {
+            one_row(&session.answer().await?, "the stock of an item")?;
+            one_row(&session.answer().await?, "the new order line")?;
+        }
+        Ok(())
+    }
+}
+
+async fn read_head<S: Session>(session: &mut S) -> Result<Head, Failure> {
+    let answer = session.answer().await?;
+    let row = only_row(&answer, "the order's customer and warehouse")?;
+    black_box((row.bytes(1)?, row.bytes(2)?));
+    let (discount, warehouse_tax) = (row.decimal(0, 4)?, row.decimal(3, 4)?);
+    let answer = session.answer().await?;
+    let row = only_row(&answer, "the order's district")?;
+    Ok(Head {
+        order_id: row.int(0)?,
+        rates: Rates {
+            discount,
+            taxes: warehouse_tax + row.decimal(1, 4)?,
+        },
+    })
+}
+
+/// Reads item and stock of all lines; returns how many lines have an item, which is all but perhaps the last.
+async fn read_lines<S: Session>(
+    session: &mut S,
+    order: &NewOrder,
+    stocked: &mut [Stocked; LINES_MAX],
+) -> Result<usize, Failure> {
+    for (index, line) in order.lines().iter().enumerate() {
+        let answer = session.answer().await?;
+        let Some(row) = answer.row(0) else {
+            if line.item != UNUSED_ITEM {
+                return Err(Failure::MissingRow("an item of the order"));
+            }
+            session.discard().await?;
+            return Ok(index);
+        };
+        let price = row.cents(0)?;
+        black_box(row.bytes(1)?);
+        let original = contains_original(row.bytes(2)?);
+        let answer = session.answer().await?;
+        let row = only_row(&answer, "the stock of an item")?;
+        let mut taken = take_stock(line, price, original, &row)?;
+        // An item may be ordered twice; its row was read before the first line took from it.
+        let same = |other: &Line| {
+            (other.supply_warehouse, other.item) == (line.supply_warehouse, line.item)
+        };
+        if let Some(before) = index.checked_sub(1).filter(|&i| same(&order.lines()[i])) {
+            let left = stocked[before].quantity_after;
+            taken.quantity_after = stock_after(left, i64::from(line.quantity));
+        }
+        stocked[index] = taken;
+    }
+    Ok(order.lines().len())
+}
+
+fn take_stock(
+    line: &Line,
+    price: Cents,
+    original_item: bool,
+    row: &Row<'_>,
+) -> Result<Stocked, Failure> {
+    let ordered = i64::from(line.quantity);
+    // s_dist_xx is 24 characters (clause 1.3.1).
+    let mut dist_info = [b' '; 24];
+    let dist = row.bytes(1)?;
+    let dist_len = dist.len().min(dist_info.len());
+    dist_info[..dist_len].copy_from_slice(&dist[..dist_len]);
+    // The brand, clause 2.4.2.2.
+    black_box(original_item && contains_original(row.bytes(2)?));
+    Ok(Stocked {
+        quantity_after: stock_after(row.int(0)?, ordered),
+        amount: Cents(ordered * price.0),
+        dist_info,
+        dist_len,
+    })
+}

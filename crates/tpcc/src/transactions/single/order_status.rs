@@ -1,0 +1,49 @@
+//! Order-Status (clause 2.6).
+
+use super::Single;
+use crate::input::{CustomerKey, OrderStatus};
+use crate::random::last_name;
+use crate::transactions::rules::{middle_row, only_row};
+use crate::transactions::{Failure, Outcome, commit};
+use base::{Param, Session};
+use std::hint::black_box;
+
+impl Single {
+    pub(super) async fn order_status<S: Session>(
+        &self,
+        session: &mut S,
+        status: &OrderStatus,
+    ) -> Result<Outcome, Failure> {
+        let (w, d) = (Param::from(status.warehouse), Param::from(status.district));
+        match status.customer {
+            CustomerKey::Number(number) => {
+                let key = [w, d, Param::from(number)];
+                session.queue(self.statements.status_by_number, &key)?;
+                session.queue(self.statements.last_order, &key)?;
+                let answer = session.answer().await?;
+                black_box(only_row(&answer, "the customer")?.cents(1)?);
+            }
+            CustomerKey::LastName(number) => {
+                let key = [w, d, Param::Text(last_name(number))];
+                session.queue(self.statements.status_by_name, &key)?;
+                let answer = session.answer().await?;
+                let row = middle_row(&answer)?;
+                black_box(row.cents(1)?);
+                let key = [w, d, Param::Int(row.int(0)?)];
+                session.queue(self.statements.last_order, &key)?;
+            }
+        }
+        // Every customer has an order from the population on (clause 4.3.3.1).
+        let answer = session.answer().await?;
+        let order = only_row(&answer, "an order of the customer")?.int(0)?;
+        let key = [w, d, Param::Int(order)];
+        session.queue(self.statements.order_lines, &key)?;
+        let answer = session.answer().await?;
+        only_row(&answer, "a line of the customer's last order")?;
+        for line in answer.rows() {
+            black_box((line.int(0)?, line.int(1)?, line.int(2)?, line.cents(3)?));
+        }
+        commit(session).await?;
+        Ok(Outcome::Committed)
+    }
+}

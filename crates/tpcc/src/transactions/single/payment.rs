@@ -1,0 +1,127 @@
+//! Payment (clause 2.5).
+
+use super::Single;
+use crate::input::{CustomerKey, Payment};
+use crate::random::last_name;
+use crate::transactions::rules::{
+    append_customer_data, customer_number, middle_row, one_row, only_row,
+};
+use crate::transactions::{Failure, Outcome, commit};
+use base::{Param, Session};
+use std::hint::black_box;
+
+impl Single {
+    pub(super) async fn payment<S: Session>(
+        &mut self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<Outcome, Failure> {
+        let (cw, cd) = (
+            Param::from(payment.customer_warehouse),
+            Param::from(payment.customer_district),
+        );
+        self.pay_warehouse_and_district(session, payment)?;
+        // A customer who is named by number can be asked for at once.
+        match payment.customer {
+            CustomerKey::Number(number) => {
+                session.queue(self.statements.lock_customer, &[cw, cd, number.into()])?;
+            }
+            CustomerKey::LastName(number) => {
+                let key = [cw, cd, Param::Text(last_name(number))];
+                session.queue(self.statements.customers_by_name, &key)?;
+            }
+        }
+        self.read_names(session).await?;
+        let customer = match payment.customer {
+            CustomerKey::Number(number) => number,
+            CustomerKey::LastName(_) => {
+                let number = customer_number(&middle_row(&session.answer().await?)?)?;
+                session.queue(self.statements.lock_customer, &[cw, cd, number.into()])?;
+                number
+            }
+        };
+        let answer = session.answer().await?;
+        let row = only_row(&answer, "the paying customer")?;
+        let bad_credit = row.bytes(10)? == b"BC";
+        black_box((row.cents(13)?, row.decimal(12, 4)?));
+        self.write_payment(session, payment, customer, bad_credit)
+            .await?;
+        commit(session).await?;
+        Ok(Outcome::Committed)
+    }
+
+    /// Queues what is done to warehouse and district.
+    fn pay_warehouse_and_district<S: Session>(
+        &self,
+        session: &mut S,
+        payment: &Payment,
+    ) -> Result<(), Failure> {
+        let amount = Param::Cents(payment.amount);
+        let (w, d) = (
+            Param::from(payment.warehouse),
+            Param::from(payment.district),
+        );
+        session.queue(self.statements.pay_warehouse, &[amount, w])?;
+        session.queue(self.statements.warehouse_address, &[w])?;
+        session.queue(self.statements.pay_district, &[amount, w, d])?;
+        session.queue(self.statements.district_address, &[w, d])?;
+        Ok(())
+    }
+
+    /// Leaves h_data, w_name + 4 spaces + d_name, in `text`.
+    async fn read_names<S: Session>(&mut self, session: &mut S) -> Result<(), Failure> {
+        one_row(&session.answer().await?, "the payment's warehouse")?;
+        let answer = session.answer().await?;
+        let name = only_row(&answer, "the payment's warehouse")?.bytes(0)?;
+        self.text.clear();
+        self.text.extend_from_slice(name);
+        self.text.extend_from_slice(b"    ");
+        one_row(&session.answer().await?, "the payment's district")?;
+        let answer = session.answer().await?;
+        let name = only_row(&answer, "the payment's district")?.bytes(0)?;
+        self.text.extend_from_slice(name);
+        Ok(())
+    }
+
+    async fn write_payment<S: Session>(
+        &mut self,
+        session: &mut S,
+        payment: &Payment,
+        customer: u32,
+        bad_credit: bool,
+    ) -> Result<(), Failure> {
+        let (w, d, c) = (
+            Param::from(payment.customer_warehouse),
+            Param::from(payment.customer_district),
+            Param::from(customer),
+        );
+        let amount = Param::Cents(payment.amount);
+        let history = [
+            c,
+            d,
+            w,
+            Param::from(payment.district),
+            Param::from(payment.warehouse),
+            Param::Time(payment.entered),
+            amount,
+            Param::Text(&self.text),
+        ];
+        if bad_credit {
+            session.queue(self.statements.customer_data, &[w, d, c])?;
+            session.queue(self.statements.insert_history, &history)?;
+            let answer = session.answer().await?;
+            let old = only_row(&answer, "the paying customer")?.bytes(0)?;
+            self.text.clear();
+            append_customer_data(&mut self.text, payment, customer, old);
+            let changes = [amount, amount, Param::Text(&self.text), w, d, c];
+            session.queue(self.statements.pay_bad_credit, &changes)?;
+            one_row(&session.answer().await?, "the payment's history")?;
+            one_row(&session.answer().await?, "the paying customer")
+        } else {
+            session.queue(self.statements.pay_customer, &[amount, amount, w, d, c])?;
+            session.queue(self.statements.insert_history, &history)?;
+            one_row(&session.answer().await?, "the paying customer")?;
+            one_row(&session.answer().await?, "the payment's history")
+        }
+    }
+}

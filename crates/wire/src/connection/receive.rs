@@ -1,0 +1,139 @@
+//! Reading answers: bytes into `input`, packets out of it, rows into cells.
+
+use super::{Connection, PACKET_MAX, lost};
+use crate::answer;
+use crate::packet::{self, malformed};
+use crate::protocol::Status;
+use base::{SessionError, limits};
+use std::ops::Range;
+
+impl Connection {
+    /// The next packet's payload as a range of `input`.
+    #[inline]
+    pub(super) async fn packet(&mut self) -> Result<Range<usize>, SessionError> {
+        loop {
+            if let Some(range) = self.buffered_packet()? {
+                return Ok(range);
+            }
+            self.receive().await?;
+        }
+    }
+
+    #[inline]
+    fn buffered_packet(&mut self) -> Result<Option<Range<usize>>, SessionError> {
+        let Some(&[a, b, c, sequence]) = self.input[self.parsed..self.filled].first_chunk() else {
+            return Ok(None);
+        };
+        let len = u32::from_le_bytes([a, b, c, 0]) as usize;
+        if len > PACKET_MAX {
+            return Err(malformed("a packet of 16 MiB or more"));
+        }
+        let start = self.parsed + 4;
+        if self.filled < start + len {
+            return Ok(None);
+        }
+        self.sequence = sequence.wrapping_add(1);
+        self.parsed = start + len;
+        Ok(Some(start..start + len))
+    }
+
+    async fn receive(&mut self) -> Result<(), SessionError> {
+        if self.pipelined {
+            // Where some of the answer under way has come, any byte more of it counts.
+            let begun = self.filled > self.answer_start;
+            let expected = self.answer_bytes_expected(usize::from(begun)) + usize::from(begun);
+            self.transport.wait_for_bytes(expected);
+        }
+        if self.filled == self.input.len() {
+            if self.input.len() >= limits::ANSWER_BYTES_MAX {
+                return Err(SessionError::Unexpected(format!(
+                    "an answer is larger than {} MiB",
+                    limits::ANSWER_BYTES_MAX >> 20
+                )));
+            }
+            self.input.resize(self.input.len() * 2, 0);
+        }
+        match self.transport.receive(&mut self.input[self.filled..]).await {
+            Ok(0) => Err(SessionError::Lost(
+                "the server closed the connection".to_owned(),
+            )),
+            Ok(n) => {
+                self.filled += n;
+                Ok(())
+            }
+            Err(error) => Err(lost(error)),
+        }
+    }
+
+    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and whether there is more.
+    pub(super) async fn read_answer(&mut self) -> Result<Status, SessionError> {
+        self.cells.clear();
+        let range = self.packet().await?;
+        let payload = &self.input[range];
+        let width = match payload.first() {
+            Some(0x00) => return Status::of_ok(&payload[1..]),
+            Some(0xff) => return Err(packet::server_error(&payload[1..])),
+            Some(0xfb) => return Err(malformed("the server asks for a file")),
+            _ => {
+                let (width, described) = self.protocol.result_head(payload)?;
+                if described {
+                    self.read_columns(width).await?;
+                }
+                width
+            }
+        };
+        let more = self.read_rows(width).await?;
+        Ok(Status {
+            affected_rows: 0,
+            last_insert_id: 0,
+            width,
+            more,
+        })
+    }
+
+    /// Reads column definitions and keeps them with the statement.
+    pub(super) async fn read_columns(&mut self, width: usize) -> Result<(), SessionError> {
+        let statement = self.pending.front().and_then(|pending| pending.statement);
+        for index in 0..width {
+            let range = self.packet().await?;
+            let Some(statement) = statement else { continue };
+            let column = answer::column(&self.input[range])?;
+            let columns = &mut self.prepared[statement.0 as usize].columns;
+            match columns.get_mut(index) {
+                Some(known) => *known = column,
+                None => columns.push(column),
+            }
+        }
+        if !self.protocol.deprecate_eof {
+            self.packet().await?;
+        }
+        Ok(())
+    }
+
+    /// Reads rows to their end; true where another answer follows.
+    async fn read_rows(&mut self, width: usize) -> Result<bool, SessionError> {
+        let statement = self.pending.front().and_then(|pending| pending.statement);
+        loop {
+            let range = self.packet().await?;
+            let start = range.start;
+            let payload = &self.input[range];
+            match payload.first() {
+                Some(0xfe) if payload.len() < PACKET_MAX => {
+                    return self.protocol.more_after_rows(&payload[1..]);
+                }
+                Some(0xff) => return Err(packet::server_error(&payload[1..])),
+                _ => {}
+            }
+            match statement {
+                None => answer::text_row(payload, start, width, &mut self.cells)?,
+                Some(statement) => {
+                    // A CALL describes each of its results anew, and an earlier one may have been wider.
+                    let columns = self.prepared[statement.0 as usize].columns.get(..width);
+                    let columns =
+                        columns.ok_or_else(|| malformed("columns without description"))?;
+                    answer::binary_row(payload, start, columns, &mut self.cells)?;
+                }
+            }
+        }
+    }
+}
