@@ -10,7 +10,6 @@ use crate::terminals::{Hall, Terminal, thinking};
 use reactor::Tasks;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,9 +65,6 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
     let tell = |message| {
         let _ = messages.send(message);
     };
-    // Linux ends the waits of a thread up to 50 us late, so as to end several at once. Where it refuses to be exact, the lag
-    // that is measured says so.
-    let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
     let connections = work.share.of(work.options.connections);
     let clients = match open_all(work.workload, connections, &start.cancelled) {
         Ok(Ok(clients)) => clients,

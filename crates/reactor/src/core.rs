@@ -1,6 +1,9 @@
 //! The reactor of a thread: an epoll instance, the sockets registered with it, the timers, and the tasks to poll next.
 
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -44,10 +47,25 @@ pub(crate) struct Core {
     free_slots: RefCell<Vec<usize>>,
     pub(crate) ready: RefCell<VecDeque<TaskIndex>>,
     timers: RefCell<BinaryHeap<Reverse<(Instant, TaskIndex)>>>,
+    /// Ends a wait at the next timer, to the nanosecond: the timeout of `epoll_wait` is in milliseconds, and that of
+    /// `epoll_pwait2` needs Linux 5.11.
+    alarm: OwnedFd,
+    /// What the alarm is set to; it may be over.
+    alarm_at: Cell<Option<Instant>>,
     /// In order of time, as all are of equal length.
     hold_backs: RefCell<VecDeque<HoldBack>>,
     /// The task that is being polled.
     pub(crate) current: Cell<TaskIndex>,
+}
+
+/// Stands for the alarm among the slots of events.
+const ALARM: u64 = u64::MAX;
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
 }
 
 thread_local! {
@@ -61,8 +79,16 @@ impl Core {
             if let Some(core) = core {
                 return Ok(Rc::clone(core));
             }
+            let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+            let alarm = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+            // Edge-triggered: an alarm that went off is never read, setting it anew is enough.
+            let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+            epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), flags)?;
             let made = Rc::new(Core {
-                epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+                epoll,
+                alarm,
+                alarm_at: Cell::new(None),
                 slots: RefCell::default(),
                 free_slots: RefCell::default(),
                 ready: RefCell::default(),
@@ -103,6 +129,22 @@ impl Core {
         None
     }
 
+    fn set_alarm(&self, at: Instant) -> io::Result<()> {
+        if self.alarm_at.replace(Some(at)) == Some(at) {
+            return Ok(());
+        }
+        // 0 would be no alarm at all.
+        let left = at
+            .saturating_duration_since(Instant::now())
+            .max(Duration::from_nanos(1));
+        let alarm = Itimerspec {
+            it_interval: timespec(Duration::ZERO),
+            it_value: timespec(left),
+        };
+        timerfd_settime(&self.alarm, TimerfdTimerFlags::empty(), &alarm)?;
+        Ok(())
+    }
+
     /// Makes ready every task whose socket has held back bytes for too long, then returns when the next one has.
     fn expire_hold_backs(&self) -> Option<Instant> {
         let mut hold_backs = self.hold_backs.borrow_mut();
@@ -123,16 +165,18 @@ impl Core {
 
     /// Waits for events or the next timer, at most until `deadline`, and makes the tasks concerned ready.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
-        let next = [self.expire_timers(), self.expire_hold_backs(), deadline];
-        let until = next.into_iter().flatten().min();
+        let next_timer = self.expire_timers();
+        let until = [self.expire_hold_backs(), deadline]
+            .into_iter()
+            .flatten()
+            .min();
         let mut timeout = until.map(|at| at.saturating_duration_since(Instant::now()));
         if !self.ready.borrow().is_empty() {
             timeout = Some(Duration::ZERO);
+        } else if let Some(at) = next_timer {
+            self.set_alarm(at)?;
         }
-        let timeout = timeout.map(|t| rustix::event::Timespec {
-            tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: t.subsec_nanos().into(),
-        });
+        let timeout = timeout.map(timespec);
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS];
         let (events, _) = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok(()),
