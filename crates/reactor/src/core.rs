@@ -22,6 +22,8 @@ pub(crate) type TaskIndex = usize;
 const EVENTS: usize = 256;
 /// How long a socket may hold back bytes that are fewer than it was told to wait for.
 const HOLD_BACK_MAX: Duration = Duration::from_millis(10);
+/// More of them than begin within that time, so that none allocates.
+const HOLD_BACKS: usize = 4_096;
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
@@ -93,7 +95,7 @@ impl Core {
                 free_slots: RefCell::default(),
                 ready: RefCell::default(),
                 timers: RefCell::default(),
-                hold_backs: RefCell::default(),
+                hold_backs: RefCell::new(VecDeque::with_capacity(HOLD_BACKS)),
                 current: Cell::new(0),
             });
             *core = Some(Rc::clone(&made));
