@@ -17,9 +17,18 @@ fn result_metadata(engine: &str) -> &'static str {
     }
 }
 
+/// Enough terminals to send every type of transaction within seconds.
+fn terminals(workload: &str) -> &'static [&'static str] {
+    match workload {
+        "tpcc-spec" => &["-w", "300", "--inactive-warehouses", "298"],
+        _ => &[],
+    }
+}
+
 fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
     let summary = mydyno(["run", "--dsn", &server.dsn, "--json", "--check"])
         .and_args(["--workload", workload, "--style", style, "-c", "8"])
+        .and_args(terminals(workload))
         .and_args(["--warmup", "1s", "--window", "3s"])
         .in_directory(work)
         .run()
@@ -42,6 +51,7 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
     assert_eq!(summary["checks"].as_array().unwrap().len(), 18, "{what}");
     for transaction in summary["transactions"].as_object().unwrap().values() {
         assert_eq!(number(transaction, "/errors"), 0, "{what}");
+        assert!(number(transaction, "/committed") > 0, "{what}");
     }
     summary
 }

@@ -130,7 +130,12 @@ impl<W: Workload> Connection<'_, W> {
             match self.settle(client, job, attempt, tries) {
                 Next::Transaction => break true,
                 Next::Connection => break false,
-                Next::Try => self.pause(tries).await,
+                Next::Try => {
+                    // What pauses has been rolled back and is in no doubt.
+                    self.under_way.set(None);
+                    self.pause(tries).await;
+                    self.under_way.set(Some(job.transaction));
+                }
             }
             tries += 1;
         };

@@ -305,7 +305,9 @@ impl Recorder {
         let committed = u64::from(*how == Attempt::Committed);
         self.totals.committed[transaction.index()] += committed;
         let in_window = self.current.phase == Phase::Window;
-        if in_window && times.begin_ns < schedule.warmup_ns {
+        // Of a schedule, what was due in the warm-up and begun in the window is part of what the window did.
+        let begun_ns = times.scheduled_try_ns.unwrap_or(times.begin_ns);
+        if in_window && begun_ns < schedule.warmup_ns {
             return None;
         }
         let stats = &mut self.current.transactions[transaction.index()];

@@ -164,7 +164,7 @@ pub(crate) fn failed_by(error: &SessionError) -> Failed {
         SessionError::Server {
             code: ER_CHECKREAD, ..
         } => (FailureKind::Conflict, None),
-        // The server ends this session: shutdown (1053), killed query or connection (1317, 1927).
+        // The server ends this session: shutdown (1053), killed connection (1927 of MariaDB).
         SessionError::Server {
             code: 1053 | 1927, ..
         } => (lost, None),

@@ -9,7 +9,7 @@ use tpcc::transactions::Outcome;
 use tpcc::{Input, InputCounters, RunConstants, Transaction};
 
 /// The random stream of amounts of payments, beside that of the other inputs.
-const AMOUNTS: u64 = 3;
+const AMOUNTS: u64 = 5;
 
 /// What the connections of a run have in common.
 #[derive(Clone, Copy, Debug)]

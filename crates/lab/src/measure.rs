@@ -133,12 +133,14 @@ fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabEr
     let database = inspected.database;
     let warehouses = spec.warehouses.unwrap_or(database.warehouses);
     let seats = Seats::of(spec, warehouses)?;
+    with_session(databases.first(), async |session| {
+        let statements = spec.workload.prepared_statements(spec.style);
+        preflight::check_server(session, seats.connections, statements).await
+    })?;
     if spec.style == Style::Procedures {
         schemas::install_procedures(databases)?;
     }
     with_session(databases.first(), async |session| {
-        let statements = spec.workload.prepared_statements(spec.style);
-        preflight::check_server(session, seats.connections, statements).await?;
         let variables = preflight::variables(session).await?;
         Ok(Begun {
             database,
@@ -226,6 +228,9 @@ impl Measurement<'_> {
             }
             other => other?,
         };
+        if let Some(note) = pacing::note_on_skipped(&report) {
+            on_progress(Progress::Note(&note));
+        }
         self.results
             .record_failures(self.repeat, &failures_of(&report.failed_tries))?;
         let counters = counters_of(&report.inputs, begun.warehouses);

@@ -112,6 +112,17 @@ pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
     notes
 }
 
+/// Percentiles say nothing of what never began.
+pub(crate) fn note_on_skipped(report: &RunReport) -> Option<String> {
+    let skipped = report.window.as_ref()?.schedule.skipped;
+    (skipped > 0).then(|| {
+        format!(
+            "{skipped} transactions of the schedule never began and are in no percentile: the server does not keep up with \
+             this rate; lower --rate, or raise -c"
+        )
+    })
+}
+
 /// What an interval has beside its transactions, where it has anything.
 pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedInterval> {
     let (schedule, terminals) = (&interval.schedule, &interval.terminals);

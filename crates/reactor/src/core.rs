@@ -226,7 +226,10 @@ impl Source {
         };
         let slot = match core.free_slots.borrow_mut().pop() {
             Some(slot) => {
-                core.slots.borrow_mut()[slot] = fresh;
+                let slots = &mut core.slots.borrow_mut();
+                // Waits of the slot's last owner may still be noted.
+                let wait = slots[slot].wait + 1;
+                slots[slot] = Slot { wait, ..fresh };
                 slot
             }
             None => {

@@ -20,7 +20,7 @@ pub mod verdicts;
 pub use checks::{CHECKS, Check, CheckResult, run_checks};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
-pub use input::{Input, InputSource, Transaction};
+pub use input::{Input, InputSource, NewOrder, Transaction};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;

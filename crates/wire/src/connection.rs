@@ -30,7 +30,7 @@ struct Prepared {
     bound: Vec<u8>,
     /// As the server described them last: it need not repeat them, see [`Metadata`].
     columns: Vec<Column>,
-    /// Bytes of the smallest answer so far.
+    /// What an answer will be at least, learnt from the smallest so far.
     answer_bytes_min: usize,
 }
 
@@ -161,6 +161,7 @@ impl Connection {
     /// Says good-bye, so that the server does not count an aborted client.
     pub async fn close(mut self) {
         const COM_QUIT: u8 = 0x01;
+        self.forget_unsent();
         let start = self.begin(COM_QUIT);
         // The server answers by closing; if it is gone already, nobody misses the word.
         if self.enqueue(start, None).is_ok() {
@@ -254,6 +255,10 @@ impl Connection {
         let in_flight = self
             .pending
             .range(skipped.min(self.in_flight)..self.in_flight);
+        if in_flight.len() < 2 {
+            // One answer is one wake-up anyway.
+            return 1;
+        }
         let bytes = in_flight.map(|pending| match pending.statement {
             Some(statement) => match self.prepared[statement.0 as usize].answer_bytes_min {
                 ANSWER_BYTES_UNKNOWN => ANSWER_BYTES_MIN,
@@ -282,6 +287,17 @@ impl Connection {
             self.parsed = 0;
         }
         Ok(())
+    }
+
+    /// Drops the commands that were not sent.
+    fn forget_unsent(&mut self) {
+        for unsent in self.pending.drain(self.in_flight..) {
+            if let Some(statement) = unsent.statement {
+                // The types that it would have brought never reach the server.
+                self.prepared[statement.0 as usize].bound.clear();
+            }
+        }
+        self.output.truncate(self.sent);
     }
 
     /// The oldest command has its last answer.
@@ -416,7 +432,9 @@ impl Session for Connection {
         self.send().await?;
         self.answer_start = self.parsed;
         let status = self.read_answer().await;
-        let bytes = self.parsed - self.answer_start;
+        // Rows count half: a shorter one than any so far must not be waited for.
+        let row_bytes = status.as_ref().map_or(0, |status| status.row_bytes);
+        let bytes = self.parsed - self.answer_start - row_bytes / 2;
         if let (Ok(_), Some(statement)) = (&status, self.pending[0].statement) {
             let known = &mut self.prepared[statement.0 as usize].answer_bytes_min;
             *known = bytes.min(*known);
@@ -443,13 +461,7 @@ impl Session for Connection {
     }
 
     async fn discard(&mut self) -> Result<(), SessionError> {
-        for unsent in self.pending.drain(self.in_flight..) {
-            if let Some(statement) = unsent.statement {
-                // The types that it would have brought never reach the server.
-                self.prepared[statement.0 as usize].bound.clear();
-            }
-        }
-        self.output.truncate(self.sent);
+        self.forget_unsent();
         while !self.pending.is_empty() {
             match self.answer().await {
                 Ok(_) | Err(SessionError::Server { .. }) => {}

@@ -43,6 +43,8 @@ pub(crate) struct Status {
     pub(crate) last_insert_id: u64,
     /// Columns of its rows.
     pub(crate) width: usize,
+    /// Bytes of its rows.
+    pub(crate) row_bytes: usize,
     /// Another answer follows.
     pub(crate) more: bool,
 }
@@ -59,6 +61,7 @@ impl Status {
             affected_rows,
             last_insert_id,
             width: 0,
+            row_bytes: 0,
             more,
         })
     }

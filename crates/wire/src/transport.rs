@@ -315,9 +315,13 @@ impl Transport {
         }
     }
 
-    fn readable_after(&self, error: io::Error) -> io::Result<()> {
+    fn readable_after(&mut self, error: io::Error) -> io::Result<()> {
         match error.kind() {
-            ErrorKind::WouldBlock => self.source.clear_readable(),
+            ErrorKind::WouldBlock => {
+                // Nothing is held back: what is waited for takes long, and nobody has to look for it.
+                self.wait_for_bytes(1);
+                self.source.clear_readable();
+            }
             ErrorKind::Interrupted => {}
             _ => return Err(error),
         }

@@ -82,11 +82,13 @@ impl Connection {
                 width
             }
         };
+        let rows_start = self.parsed;
         let more = self.read_rows(width).await?;
         Ok(Status {
             affected_rows: 0,
             last_insert_id: 0,
             width,
+            row_bytes: self.parsed - rows_start,
             more,
         })
     }

@@ -42,6 +42,18 @@ impl From<SessionError> for InstallError {
 /// # Errors
 /// [`InstallError`]; nothing is dropped that mydyno did not make.
 pub async fn install<S: Session>(session: &mut S) -> Result<bool, InstallError> {
+    // Two runs that begin together would make the same ones.
+    session
+        .query("SELECT GET_LOCK('mydyno_procedures', 60)")
+        .await?;
+    let made = install_missing(session).await;
+    session
+        .query("SELECT RELEASE_LOCK('mydyno_procedures')")
+        .await?;
+    made
+}
+
+async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallError> {
     let comment = format!("mydyno {VERSION}");
     let sql = "SELECT routine_name, routine_comment FROM information_schema.routines \
         WHERE routine_schema = DATABASE() AND routine_type = 'PROCEDURE'";

@@ -13,14 +13,18 @@ use base::{Cents, Param, Session, SessionError, StatementId};
 use std::hint::black_box;
 use std::io::Write;
 
+/// Six of the order, items and quantities of the set, and two texts with the other lines.
+const NEW_ORDER_PARAMS: usize = 8 + 2 * LINES_MAX;
+
 pub(super) struct Procedures {
     new_order: StatementId,
     payment: StatementId,
     order_status: StatementId,
     delivery: StatementId,
     stock_level: StatementId,
-    /// Lines that are not in the set.
-    text: Vec<u8>,
+    /// Lines that are not in the set: of warehouses below home, and the others.
+    before: Vec<u8>,
+    after: Vec<u8>,
 }
 
 impl Procedures {
@@ -29,13 +33,14 @@ impl Procedures {
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Procedures, SessionError> {
         Ok(Procedures {
             new_order: session
-                .prepare(&text::call("new_order", 7 + 2 * LINES_MAX))
+                .prepare(&text::call("new_order", NEW_ORDER_PARAMS))
                 .await?,
             payment: session.prepare(&text::call("payment", 8)).await?,
             order_status: session.prepare(&text::call("order_status", 4)).await?,
             delivery: session.prepare(&text::call("delivery", 3)).await?,
             stock_level: session.prepare(&text::call("stock_level", 3)).await?,
-            text: Vec::with_capacity(256),
+            before: Vec::with_capacity(256),
+            after: Vec::with_capacity(256),
         })
     }
 
@@ -82,8 +87,9 @@ impl Procedures {
         session: &mut S,
         order: &NewOrder,
     ) -> Result<Outcome, Failure> {
-        let mut params = [Param::Int(0); 7 + 2 * LINES_MAX];
-        self.text.clear();
+        let mut params = [Param::Int(0); NEW_ORDER_PARAMS];
+        self.before.clear();
+        self.after.clear();
         let lines = order.lines();
         for (index, line) in lines.iter().enumerate() {
             let twice = index > 0 && lines[index - 1].item == line.item;
@@ -94,12 +100,12 @@ impl Procedures {
                 params[place + LINES_MAX] = line.quantity.into();
             } else {
                 let (number, supply) = (line.number, line.supply_warehouse);
+                let alone = match supply < order.warehouse {
+                    true => &mut self.before,
+                    false => &mut self.after,
+                };
                 // Writing to a vector cannot fail.
-                let _ = write!(
-                    self.text,
-                    "{number},{},{supply},{};",
-                    line.item, line.quantity
-                );
+                let _ = write!(alone, "{number},{},{supply},{};", line.item, line.quantity);
             }
         }
         params[0] = order.warehouse.into();
@@ -108,7 +114,8 @@ impl Procedures {
         params[3] = Param::Time(order.entered);
         params[4] = Param::Int(lines.len() as i64);
         params[5] = Param::Int(i64::from(order.remote_lines() == 0));
-        params[6 + 2 * LINES_MAX] = Param::Text(&self.text);
+        params[6 + 2 * LINES_MAX] = Param::Text(&self.before);
+        params[7 + 2 * LINES_MAX] = Param::Text(&self.after);
         session.queue(self.new_order, &params)?;
         let written = read_order(session).await?;
         let unused = lines.last().is_some_and(|line| line.item == UNUSED_ITEM);

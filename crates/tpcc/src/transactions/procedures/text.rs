@@ -7,7 +7,7 @@ use crate::schema::DISTRICTS;
 /// Names of all procedures begin like this.
 pub(super) const PREFIX: &str = "mydyno_";
 /// Raised with each change of the text below.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// `CALL mydyno_<name>(?, ...)`
 pub(super) fn call(name: &str, params: usize) -> String {
@@ -55,7 +55,12 @@ fn new_order() -> String {
     let cases = each(LINES_MAX, " ", |n| format!("WHEN p_i{n} THEN p_q{n}"));
     let quantity = format!("CASE s_i_id {cases} END");
     let dist = each(DISTRICTS as usize, ", ", |n| format!("s_dist_{n:02}"));
-    let (take_set, take_one) = (take(&quantity), take("v_q"));
+    let take_set = take(&quantity);
+    // Stock rows are locked in one order by all: by warehouse, then by item.
+    let (before, after) = (
+        lines_alone("p_before", &dist),
+        lines_alone("p_after", &dist),
+    );
     let (district, order) = (
         expect("1", "the order''s district"),
         expect("1", "the new order"),
@@ -63,42 +68,36 @@ fn new_order() -> String {
     let queue = expect("1", "the new order''s queue entry");
     format!(
         "(p_w INT, p_d INT, p_c INT, p_entry DATETIME, p_lines INT, p_all_local INT, {item_params}, {quantity_params}, \
-         p_others VARCHAR(600))
+         p_before VARCHAR(600), p_after VARCHAR(600))
          BEGIN
-           DECLARE v_o, v_written, v_n, v_i, v_s, v_q INT;
+           DECLARE v_o, v_n, v_i, v_s, v_q INT;
+           DECLARE v_written INT DEFAULT 0;
            DECLARE v_discount, v_w_tax, v_d_tax DECIMAL(4,4);
            DECLARE v_last VARCHAR(16);
            DECLARE v_credit CHAR(2);
            DECLARE v_line VARCHAR(60);
-           SELECT c_discount, c_last, c_credit, w_tax, d_tax INTO v_discount, v_last, v_credit, v_w_tax, v_d_tax
-             FROM warehouse, district, customer
-             WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d AND c_w_id = p_w AND c_d_id = p_d AND c_id = p_c;
            UPDATE district SET d_next_o_id = LAST_INSERT_ID(d_next_o_id) + 1 WHERE d_w_id = p_w AND d_id = p_d;
            {district}
            SET v_o = LAST_INSERT_ID();
+           SELECT c_discount, c_last, c_credit, w_tax, d_tax INTO v_discount, v_last, v_credit, v_w_tax, v_d_tax
+             FROM warehouse, district, customer
+             WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d AND c_w_id = p_w AND c_d_id = p_d AND c_id = p_c;
+           IF v_last IS NULL THEN
+             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for the order''s customer and warehouse';
+           END IF;
            INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
              VALUES (v_o, p_d, p_w, p_c, p_entry, NULL, p_lines, p_all_local);
            {order}
            INSERT INTO new_orders (no_o_id, no_d_id, no_w_id) VALUES (v_o, p_d, p_w);
            {queue}
+           {before}
            UPDATE stock SET {take_set} WHERE s_w_id = p_w AND s_i_id IN ({items});
            INSERT INTO order_line ({LINE_COLUMNS})
              SELECT v_o, p_d, p_w, FIELD(s_i_id, {items}), s_i_id, p_w, NULL, {quantity}, {quantity} * i_price, \
                ELT(p_d, {dist})
              FROM stock STRAIGHT_JOIN item ON i_id = s_i_id WHERE s_w_id = p_w AND s_i_id IN ({items});
-           SET v_written = ROW_COUNT();
-           WHILE p_others <> '' DO
-             SET v_line = SUBSTRING_INDEX(p_others, ';', 1);
-             SET p_others = SUBSTRING(p_others, LENGTH(v_line) + 2);
-             SET v_n = SUBSTRING_INDEX(v_line, ',', 1), v_q = SUBSTRING_INDEX(v_line, ',', -1),
-               v_i = SUBSTRING_INDEX(SUBSTRING_INDEX(v_line, ',', 2), ',', -1),
-               v_s = SUBSTRING_INDEX(SUBSTRING_INDEX(v_line, ',', -2), ',', 1);
-             UPDATE stock SET {take_one}, s_remote_cnt = s_remote_cnt + (v_s <> p_w) WHERE s_w_id = v_s AND s_i_id = v_i;
-             INSERT INTO order_line ({LINE_COLUMNS})
-               SELECT v_o, p_d, p_w, v_n, v_i, v_s, NULL, v_q, v_q * i_price, ELT(p_d, {dist})
-               FROM stock STRAIGHT_JOIN item ON i_id = s_i_id WHERE s_w_id = v_s AND s_i_id = v_i;
-             SET v_written = v_written + ROW_COUNT();
-           END WHILE;
+           SET v_written = v_written + ROW_COUNT();
+           {after}
            SELECT ol_i_id, ol_number, ol_supply_w_id, ol_quantity, ol_amount, i_price, s_quantity, i_name,
              IF(i_data LIKE BINARY '%ORIGINAL%' AND s_data LIKE BINARY '%ORIGINAL%', 'B', 'G')
              FROM order_line STRAIGHT_JOIN item ON i_id = ol_i_id
@@ -107,6 +106,25 @@ fn new_order() -> String {
            IF v_written = p_lines THEN COMMIT; ELSE ROLLBACK; END IF;
            SELECT v_o, v_discount, v_last, v_credit, v_w_tax, v_d_tax;
          END"
+    )
+}
+
+/// Takes the lines `number,item,warehouse,quantity;` of a text one by one: remote ones, and items that the order has already.
+fn lines_alone(lines: &str, dist: &str) -> String {
+    let take_one = take("v_q");
+    format!(
+        "WHILE {lines} <> '' DO
+             SET v_line = SUBSTRING_INDEX({lines}, ';', 1);
+             SET {lines} = SUBSTRING({lines}, LENGTH(v_line) + 2);
+             SET v_n = SUBSTRING_INDEX(v_line, ',', 1), v_q = SUBSTRING_INDEX(v_line, ',', -1),
+               v_i = SUBSTRING_INDEX(SUBSTRING_INDEX(v_line, ',', 2), ',', -1),
+               v_s = SUBSTRING_INDEX(SUBSTRING_INDEX(v_line, ',', -2), ',', 1);
+             UPDATE stock SET {take_one}, s_remote_cnt = s_remote_cnt + (v_s <> p_w) WHERE s_w_id = v_s AND s_i_id = v_i;
+             INSERT INTO order_line ({LINE_COLUMNS})
+               SELECT v_o, p_d, p_w, v_n, v_i, v_s, NULL, v_q, v_q * i_price, ELT(p_d, {dist})
+               FROM stock STRAIGHT_JOIN item ON i_id = s_i_id WHERE s_w_id = v_s AND s_i_id = v_i;
+             SET v_written = v_written + ROW_COUNT();
+           END WHILE;"
     )
 }
 
@@ -234,4 +252,24 @@ fn stock_level() -> String {
            COMMIT;
          END"
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{VERSION, all};
+
+    /// A database keeps the procedures of an equal version, so another text needs another one.
+    #[test]
+    fn the_version_goes_with_the_text() {
+        let text: String = all()
+            .into_iter()
+            .map(|(name, text)| name.to_owned() + &text)
+            .collect();
+        let known = (VERSION, xxhash_rust::xxh3::xxh3_64(text.as_bytes()));
+        assert_eq!(
+            known,
+            (2, 6_655_629_176_700_319_305),
+            "raise VERSION, then put both here"
+        );
+    }
 }

@@ -95,8 +95,9 @@ impl Sets {
     fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
-        session.queue(self.statements.order_rates, &[w, w, d, w, d, customer])?;
+        // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
         session.queue(self.statements.advance_district, &[w, d])?;
+        session.queue(self.statements.order_rates, &[w, w, d, w, d, customer])?;
         let mut items = [Param::Null; LINES_MAX];
         fill(
             &mut items,
@@ -212,15 +213,16 @@ fn amount(line: &Line, stocked: &Stocked) -> Cents {
 /// The order's number, and what its price depends on.
 async fn read_head<S: Session>(session: &mut S) -> Result<(i64, Rates), Failure> {
     let answer = session.answer().await?;
+    one_row(&answer, "the order's district")?;
+    let order_id = answer.last_insert_id as i64;
+    let answer = session.answer().await?;
     let row = only_row(&answer, "the order's customer, district and warehouse")?;
     black_box((row.bytes(1)?, row.bytes(2)?));
     let rates = Rates {
         discount: row.decimal(0, 4)?,
         taxes: row.decimal(3, 4)? + row.decimal(4, 4)?,
     };
-    let answer = session.answer().await?;
-    one_row(&answer, "the order's district")?;
-    Ok((answer.last_insert_id as i64, rates))
+    Ok((order_id, rates))
 }
 
 /// Finds the items of the lines; returns how many lines have one, which is all but perhaps the last.

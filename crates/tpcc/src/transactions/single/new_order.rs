@@ -52,8 +52,9 @@ impl Single {
     fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
-        session.queue(self.statements.order_customer, &[w, d, customer])?;
+        // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
         session.queue(self.statements.order_district, &[w, d])?;
+        session.queue(self.statements.order_customer, &[w, d, customer])?;
         let read_stock = self.statements.stock(order.district);
         for line in order.lines() {
             let item = Param::from(line.item);
@@ -111,16 +112,16 @@ impl Single {
 
 async fn read_head<S: Session>(session: &mut S) -> Result<Head, Failure> {
     let answer = session.answer().await?;
+    let row = only_row(&answer, "the order's district")?;
+    let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
+    let answer = session.answer().await?;
     let row = only_row(&answer, "the order's customer and warehouse")?;
     black_box((row.bytes(1)?, row.bytes(2)?));
-    let (discount, warehouse_tax) = (row.decimal(0, 4)?, row.decimal(3, 4)?);
-    let answer = session.answer().await?;
-    let row = only_row(&answer, "the order's district")?;
     Ok(Head {
-        order_id: row.int(0)?,
+        order_id,
         rates: Rates {
-            discount,
-            taxes: warehouse_tax + row.decimal(1, 4)?,
+            discount: row.decimal(0, 4)?,
+            taxes: row.decimal(3, 4)? + district_tax,
         },
     })
 }
@@ -137,7 +138,8 @@ async fn read_lines<S: Session>(
             if line.item != UNUSED_ITEM {
                 return Err(Failure::MissingRow("an item of the order"));
             }
-            session.discard().await?;
+            // Its stock, which nobody has.
+            session.answer().await?;
             return Ok(index);
         };
         let price = row.cents(0)?;
