@@ -5,7 +5,7 @@ use drive::{
     Arrivals, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening, Pace, Phase,
     RunOptions, RunReport, Source, Spacing, Terminals, Times, Workload, run,
 };
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tpcc::{InputCounters, Transaction};
 
@@ -149,7 +149,11 @@ fn terminals(count: u32, keying: Duration, think: Duration) -> Pace {
     })
 }
 
+/// One run at a time: what is measured is time, and others would take it.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn drive(fake: &Fake, options: &RunOptions) -> (RunReport, Vec<Interval>) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut intervals = Vec::new();
     let report = run(&Driven(fake), options, &mut |event| {
         if let Event::Interval(interval) = event {

@@ -77,8 +77,8 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     fixed(
         "c_data of bad credit is written",
-        "a payment of a customer with bad credit changes c_data; tpcc-mysql builds the new text and writes the old one, \
-         so its UPDATE changes less",
+        "a payment of a customer with bad credit reads c_data with a lock and changes it; tpcc-mysql reads it without, \
+         builds the new text and writes the old one, so its UPDATE changes less",
     ),
     fixed(
         "money is exact",
