@@ -7,6 +7,7 @@ use wire::Connection;
 
 /// Connections that mydyno needs beside the driving ones: variables, sums, checks.
 const EXTRA_CONNECTIONS: u64 = 2;
+
 /// Prepared statements of a connection.
 #[derive(Clone, Copy)]
 pub(crate) struct PreparedStatements(pub(crate) u32);
@@ -44,7 +45,7 @@ pub(crate) async fn check_server(
     if limit < needed {
         return Err(LabError::Unfit(format!(
             "max_connections of the server is {limit}, but {connections} connections and the {in_use} that are open \
-             need {needed}; run SET GLOBAL max_connections = {needed}, or use at most {} connections",
+             need {needed}; run SET GLOBAL max_connections = {needed}, or use at most {} connections (-c)",
             (limit + 1).saturating_sub(in_use + EXTRA_CONNECTIONS)
         )));
     }
@@ -56,7 +57,7 @@ pub(crate) async fn check_server(
     if limit < needed {
         return Err(LabError::Unfit(format!(
             "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {statements} \
-             statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed}"
+             statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed}, or use fewer connections (-c)"
         )));
     }
     let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";
