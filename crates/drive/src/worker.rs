@@ -213,7 +213,9 @@ impl<W: Workload> Work<'_, W> {
             for interval in recorder.take_finished() {
                 let _ = messages.send(Message::Interval(Box::new(interval)));
             }
-            let ended = alive.get() == 0;
+            // What a schedule brings is offered to the end, though nobody may be left to take it.
+            let scheduled = matches!(station, Station::Schedule(_));
+            let ended = alive.get() == 0 && (schedule.is_over() || !scheduled);
             if ended || schedule.aborted() || now_ns >= schedule.drain_end_ns() {
                 let abandoned: Vec<_> = under_way.iter().filter_map(Cell::get).collect();
                 abandoned
