@@ -234,6 +234,7 @@ fn contradictions_are_usage_errors() {
     for (arguments, word) in [
         (&["--workload", "tpcc-spec", "--rate", "50"][..], "--rate"),
         (&["--workload", "tpcc-spec", "--home"], "--home"),
+        (&["--workload", "tpcc-spec", "--schemas", "2"], "--schemas"),
         (&["--rate", "fast"], "80%"),
         (&["--rate", "0%"], "80%"),
         (&["--arrivals", "poisson"], "--rate"),
@@ -251,7 +252,7 @@ fn contradictions_are_usage_errors() {
                 "--inactive-warehouses",
                 "5",
             ],
-            "--inactive-warehouses 5",
+            "leaves none of the warehouses",
         ),
     ] {
         mydyno(["run", "--dsn", dsn])
