@@ -4,6 +4,7 @@ use crate::arrivals::Backlog;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
 use crate::recorder::{OperationTimes, Recorder};
 use crate::run::Schedule;
+use crate::streams::PAUSES;
 use crate::terminals::Hall;
 use base::{Random, limits};
 use std::cell::{Cell, RefCell};
@@ -12,8 +13,6 @@ use tpcc::Transaction;
 
 /// Longest pause between two tries of a transaction or of a login.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// The random stream of pauses.
-const PAUSES: u64 = 2;
 
 /// The pauses of a connection.
 pub(crate) fn pauses(seed: u64, connection: u32) -> Random {

@@ -16,6 +16,7 @@ mod pace;
 mod recorder;
 mod run;
 mod schemas;
+mod streams;
 mod terminal_client;
 mod terminals;
 mod times;

@@ -1,5 +1,6 @@
 //! When transactions come: as connections get free, by a schedule, or from terminals.
 
+use crate::streams::ARRIVALS;
 use base::Random;
 use std::time::Duration;
 
@@ -60,9 +61,6 @@ pub(crate) struct Share {
     pub(crate) worker: u32,
     pub(crate) workers: u32,
 }
-
-/// The random stream of Poisson arrivals.
-const ARRIVALS: u64 = 3;
 
 /// Intended starts of one worker, in ns from the start of the run. Arithmetic on the number of the arrival: a moment that
 /// passed unseen is still there.

@@ -2,6 +2,7 @@
 
 use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 use crate::schemas::Schemas;
+use crate::streams::INPUTS;
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
 use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
@@ -52,8 +53,6 @@ pub struct TpccWorkload<C> {
     options: TpccOptions,
 }
 
-/// The random stream of inputs; pauses have another.
-pub(crate) const INPUTS: u64 = 1;
 /// ER_CHECKREAD: MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
 const ER_CHECKREAD: u16 = 1020;
 
@@ -109,13 +108,8 @@ impl<C: Connect> Client for TerminalClient<C> {
     type Operation = Input;
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
-        match self.terminal.run(input).await {
-            Ok(outcome) => {
-                self.outcome = outcome;
-                attempt_of(outcome)
-            }
-            Err(failure) => Attempt::Failed(classify(&failure)),
-        }
+        let result = self.terminal.run(input).await;
+        attempt_of(result, &mut self.outcome)
     }
 
     fn statements(&self) -> u64 {
@@ -131,14 +125,21 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 }
 
-pub(crate) fn attempt_of(outcome: Outcome) -> Attempt {
-    match outcome {
-        Outcome::RolledBack => Attempt::RolledBack,
-        Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+/// What a try came to; how it ended well is kept in `ended`.
+pub(crate) fn attempt_of(result: Result<Outcome, Failure>, ended: &mut Outcome) -> Attempt {
+    match result {
+        Err(failure) => Attempt::Failed(classify(&failure)),
+        Ok(outcome) => {
+            *ended = outcome;
+            match outcome {
+                Outcome::RolledBack => Attempt::RolledBack,
+                Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+            }
+        }
     }
 }
 
-pub(crate) fn classify(failure: &Failure) -> Failed {
+fn classify(failure: &Failure) -> Failed {
     match failure {
         Failure::Statement(error) => failed_by(error),
         Failure::InDoubt(_) => Failed {

@@ -4,6 +4,7 @@ use crate::client::{Failed, FailureKind, Source};
 use crate::pace::Terminals;
 use crate::recorder::{Recorder, TerminalStats};
 use crate::run::Schedule;
+use crate::streams::THINKING;
 use base::{Random, limits};
 use reactor::{Queue, Signal};
 use std::cell::RefCell;
@@ -71,9 +72,6 @@ fn refuse(transaction: Transaction, code: &'static str, why: &str, recorder: &mu
     recorder.failed_try(transaction, &failed);
     recorder.given_up(transaction);
 }
-
-/// The random stream of think times.
-const THINKING: u64 = 4;
 
 /// The think times of terminal `number` of the run.
 pub(crate) fn thinking(seed: u64, number: u32) -> Random {

@@ -2,14 +2,12 @@
 
 use crate::client::{Attempt, Client, Failed, Opening, Source, Workload};
 use crate::schemas::Schemas;
-use crate::terminal_client::{INPUTS, attempt_of, classify, failed_by};
+use crate::streams::{AMOUNTS, INPUTS};
+use crate::terminal_client::{attempt_of, failed_by};
 use base::{Connect, Random, Warehouses};
 use tpcc::tpcc_mysql::{Inputs, Terminal};
 use tpcc::transactions::Outcome;
 use tpcc::{Input, InputCounters, RunConstants, Transaction};
-
-/// The random stream of amounts of payments, beside that of the other inputs.
-const AMOUNTS: u64 = 5;
 
 /// What the connections of a run have in common.
 #[derive(Clone, Copy, Debug)]
@@ -85,13 +83,8 @@ impl<C: Connect> Client for TpccMysqlClient<C> {
     }
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
-        match self.terminal.run(input).await {
-            Ok(outcome) => {
-                self.outcome = outcome;
-                attempt_of(outcome)
-            }
-            Err(failure) => Attempt::Failed(classify(&failure)),
-        }
+        let result = self.terminal.run(input).await;
+        attempt_of(result, &mut self.outcome)
     }
 
     fn statements(&self) -> u64 {

@@ -6,8 +6,8 @@ use crate::series::TRANSACTIONS;
 use crate::tables::{band_picture, verdict_tag};
 use maud::{Markup, html};
 use store::{
-    DurationsSummary, MeansByType, OpenLoopSummary, Requirement, RequirementUnit, TerminalsSummary,
-    Verdict,
+    ByTransaction, DurationsSummary, OpenLoopSummary, Requirement, RequirementUnit,
+    TerminalsSummary, Verdict,
 };
 
 /// What a repeat with terminals or a schedule shows besides its transactions.
@@ -70,7 +70,7 @@ fn users(of: &TerminalsSummary) -> Markup {
     }
 }
 
-fn means(title: &str, of: &MeansByType) -> Markup {
+fn means(title: &str, of: &ByTransaction<Option<f64>>) -> Markup {
     let all = [
         of.new_order,
         of.payment,

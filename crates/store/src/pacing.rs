@@ -1,7 +1,7 @@
 //! What terminals and schedules add to a repeat: rows, writing them, reading them.
 
 use crate::histogram::histogram_at;
-use crate::read::word;
+use crate::read::{band, word};
 use crate::results::Durable;
 use crate::types::{Band, Phase, RepeatId, Verdict, word};
 use crate::{Results, StoreError, TimeTotals};
@@ -276,14 +276,8 @@ fn read_requirement(row: &Row<'_>) -> rusqlite::Result<Requirement> {
         clause: row.get("clause")?,
         unit: word(row, "unit", RequirementUnit::parse)?,
         value: row.get("value")?,
-        allowed: Band {
-            low: row.get("allowed_low")?,
-            high: row.get("allowed_high")?,
-        },
-        chance: Band {
-            low: row.get("chance_low")?,
-            high: row.get("chance_high")?,
-        },
+        allowed: band(row, "allowed")?,
+        chance: band(row, "chance")?,
         verdict: word(row, "verdict", Verdict::parse)?,
     })
 }

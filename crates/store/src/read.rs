@@ -9,6 +9,15 @@ use crate::types::{
 use crate::{Results, StoreError};
 use rusqlite::{Params, Row, ToSql, params};
 
+/// A pair of columns, `<name>_low` and `<name>_high`.
+pub(crate) fn band(row: &Row<'_>, name: &str) -> rusqlite::Result<Band> {
+    let bound = |end: &str| row.get(format!("{name}_{end}").as_str());
+    Ok(Band {
+        low: bound("low")?,
+        high: bound("high")?,
+    })
+}
+
 /// A word that the file holds and this program does not know: only possible where somebody wrote to the file by hand.
 pub(crate) fn word<T>(
     row: &Row<'_>,
@@ -261,14 +270,8 @@ impl Results {
                     hits: row.get("hits")?,
                     trials: row.get("trials")?,
                     value: row.get("value")?,
-                    allowed: Band {
-                        low: row.get("allowed_low")?,
-                        high: row.get("allowed_high")?,
-                    },
-                    chance: Band {
-                        low: row.get("chance_low")?,
-                        high: row.get("chance_high")?,
-                    },
+                    allowed: band(row, "allowed")?,
+                    chance: band(row, "chance")?,
                     verdict: word(row, "verdict", Verdict::parse)?,
                 })
             },

@@ -48,7 +48,7 @@ pub struct Summary {
     pub statements_per_new_order: Option<f64>,
     pub client_cpu_us_per_statement: Option<f64>,
     pub client_cpu_s_per_1000_new_orders: Option<f64>,
-    pub transactions: TransactionSummaries,
+    pub transactions: ByTransaction<TransactionSummary>,
     pub errors: Vec<ErrorSummary>,
     pub reconnects: Option<u64>,
     /// Rise of sum(d_next_o_id) over the whole run, warm-up and drain included.
@@ -63,14 +63,27 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
-/// The five transaction types.
+/// Something for each of the five transaction types.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TransactionSummaries {
-    pub new_order: TransactionSummary,
-    pub payment: TransactionSummary,
-    pub order_status: TransactionSummary,
-    pub delivery: TransactionSummary,
-    pub stock_level: TransactionSummary,
+pub struct ByTransaction<T> {
+    pub new_order: T,
+    pub payment: T,
+    pub order_status: T,
+    pub delivery: T,
+    pub stock_level: T,
+}
+
+impl<T> ByTransaction<T> {
+    /// What `of` makes of each type's name.
+    pub(crate) fn new(of: impl Fn(&str) -> T) -> ByTransaction<T> {
+        ByTransaction {
+            new_order: of("new_order"),
+            payment: of("payment"),
+            order_status: of("order_status"),
+            delivery: of("delivery"),
+            stock_level: of("stock_level"),
+        }
+    }
 }
 
 /// One transaction type in the window.
@@ -327,18 +340,9 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn transaction_summaries(totals: &WindowTotals, done: bool) -> TransactionSummaries {
-    let one = |name: &str| {
-        let nothing = Totals::default();
-        transaction_summary(totals.get(name).unwrap_or(&nothing), done)
-    };
-    TransactionSummaries {
-        new_order: one("new_order"),
-        payment: one("payment"),
-        order_status: one("order_status"),
-        delivery: one("delivery"),
-        stock_level: one("stock_level"),
-    }
+fn transaction_summaries(totals: &WindowTotals, done: bool) -> ByTransaction<TransactionSummary> {
+    let nothing = Totals::default();
+    ByTransaction::new(|name| transaction_summary(totals.get(name).unwrap_or(&nothing), done))
 }
 
 /// Counts are evidence and always there; response times of a repeat that is not done are not shown.

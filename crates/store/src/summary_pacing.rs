@@ -1,7 +1,7 @@
 //! The parts of the summary that tell of terminals, schedules and the standard's requirements.
 
 use crate::pacing::{ScheduleCounts, TimeKind, WindowTimes};
-use crate::summary::WindowTotals;
+use crate::summary::{ByTransaction, WindowTotals};
 use crate::totals::{TimeTotals, Totals};
 use crate::types::{Cell, Repeat, RepeatStatus};
 use crate::{Results, StoreError};
@@ -16,20 +16,10 @@ pub struct TerminalsSummary {
     pub ceiling_nopm: Option<f64>,
     pub ceiling_deviation_nopm: Option<f64>,
     pub efficiency: Option<f64>,
-    pub keying_mean_s: MeansByType,
-    pub think_mean_s: MeansByType,
+    pub keying_mean_s: ByTransaction<Option<f64>>,
+    pub think_mean_s: ByTransaction<Option<f64>>,
     pub delivery_acknowledgements: DurationsSummary,
     pub deferred_deliveries: DurationsSummary,
-}
-
-/// A mean for each transaction type.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MeansByType {
-    pub new_order: Option<f64>,
-    pub payment: Option<f64>,
-    pub order_status: Option<f64>,
-    pub delivery: Option<f64>,
-    pub stock_level: Option<f64>,
 }
 
 /// Some durations.
@@ -150,14 +140,8 @@ fn terminals_of(
     let nothing = TimeTotals::default();
     let of = |kind: TimeKind, name: &str| times.get(&(kind, name.to_owned())).unwrap_or(&nothing);
     let means = |kind: TimeKind| {
-        let mean = |name| of(kind, name).mean_ns().filter(|_| done).map(|ns| ns / 1e9);
-        MeansByType {
-            new_order: mean("new_order"),
-            payment: mean("payment"),
-            order_status: mean("order_status"),
-            delivery: mean("delivery"),
-            stock_level: mean("stock_level"),
-        }
+        let mean = |name: &str| of(kind, name).mean_ns().filter(|_| done);
+        ByTransaction::new(|name| mean(name).map(|ns| ns / 1e9))
     };
     let inactive_warehouses = cell.what.inactive_warehouses.unwrap_or(0);
     let deliveries = totals.get("delivery").map(Totals::response_times);

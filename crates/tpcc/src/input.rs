@@ -78,6 +78,14 @@ impl NewOrder {
         &self.lines[..self.line_count as usize]
     }
 
+    /// Is the stock row of this line that of the line before? An item may be ordered twice.
+    #[must_use]
+    pub fn repeats(&self, index: usize) -> bool {
+        let key = |line: &Line| (line.supply_warehouse, line.item);
+        let lines = self.lines();
+        index > 0 && key(&lines[index - 1]) == key(&lines[index])
+    }
+
     /// Lines that another warehouse supplies.
     #[must_use]
     pub fn remote_lines(&self) -> u32 {

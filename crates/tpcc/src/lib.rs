@@ -10,6 +10,7 @@ pub mod faults;
 pub mod input;
 pub mod pacing;
 pub mod population;
+mod prepared;
 pub mod probe;
 pub mod random;
 pub mod schema;

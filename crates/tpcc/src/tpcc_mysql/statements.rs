@@ -1,29 +1,6 @@
 //! The SQL of the workload: what tpcc-mysql sends, one prepared statement per round trip, prepared once per session.
 
-use base::{Session, SessionError, StatementId};
-
-macro_rules! statements {
-    ($($field:ident: $sql:expr,)*) => {
-        /// Prepared statements of one session, by what they do.
-        pub(super) struct Statements {
-            $(pub(super) $field: StatementId,)*
-        }
-
-        impl Statements {
-            /// Prepares all statements on `session`.
-            pub(super) async fn prepare<S: Session>(
-                session: &mut S,
-            ) -> Result<Statements, SessionError> {
-                Ok(Statements {
-                    $($field: session.prepare($sql).await?,)*
-                })
-            }
-
-            /// Prepared statements of one session.
-            pub const COUNT: u32 = [$($sql),*].len() as u32;
-        }
-    };
-}
+use crate::prepared::statements;
 
 statements! {
     // New-Order

@@ -16,6 +16,7 @@ pub mod procedures;
 mod rules;
 mod sets;
 mod single;
+mod sql;
 
 use crate::input::Input;
 use base::{Session, SessionError};

@@ -1,8 +1,8 @@
 //! What clause 2 computes from what was read.
 
 use super::Failure;
-use crate::input::Payment;
-use base::{Answer, Cents, Row};
+use crate::input::{Line, Payment};
+use base::{Answer, Cents, Param, Row};
 use std::hint::black_box;
 use std::io::Write;
 
@@ -29,6 +29,77 @@ pub(super) fn stock_after(quantity: i64, ordered: i64) -> i64 {
     } else {
         quantity - ordered + 91
     }
+}
+
+/// What a line of an order needs that was read.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Stocked {
+    pub(super) price: Cents,
+    pub(super) original_item: bool,
+    /// s_quantity when the line has been taken from it.
+    pub(super) quantity_after: i64,
+    dist_info: [u8; 24],
+    dist_len: usize,
+}
+
+impl Stocked {
+    /// Takes the line from its stock row: quantity, district information, data.
+    pub(super) fn take(&mut self, line: &Line, row: &Row<'_>) -> Result<(), Failure> {
+        self.quantity_after = stock_after(row.int(0)?, i64::from(line.quantity));
+        // s_dist_xx is 24 characters (clause 1.3.1).
+        let dist = row.bytes(1)?;
+        self.dist_len = dist.len().min(self.dist_info.len());
+        self.dist_info[..self.dist_len].copy_from_slice(&dist[..self.dist_len]);
+        // The brand, clause 2.4.2.2.
+        black_box(self.original_item && contains_original(row.bytes(2)?));
+        Ok(())
+    }
+
+    /// Takes the line from what another line of the same stock row has left: the row was read before either.
+    pub(super) fn take_after(&mut self, other: &Stocked, line: &Line) {
+        *self = *other;
+        self.quantity_after = stock_after(other.quantity_after, i64::from(line.quantity));
+    }
+
+    /// ol_amount.
+    pub(super) fn amount(&self, line: &Line) -> Cents {
+        Cents(i64::from(line.quantity) * self.price.0)
+    }
+
+    /// ol_dist_info.
+    pub(super) fn dist_info(&self) -> &[u8] {
+        &self.dist_info[..self.dist_len]
+    }
+}
+
+/// The sum of the amounts of lines that were taken from stock.
+pub(super) fn sum(lines: &[Line], stocked: &[Stocked]) -> Cents {
+    let amounts = lines.iter().zip(stocked);
+    Cents(amounts.map(|(line, stocked)| stocked.amount(line).0).sum())
+}
+
+/// The key of the paying customer.
+pub(super) fn customer_key(payment: &Payment, customer: u32) -> [Param<'static>; 3] {
+    [
+        payment.customer_warehouse.into(),
+        payment.customer_district.into(),
+        customer.into(),
+    ]
+}
+
+/// The values of a payment's history row, in the order of its INSERT.
+pub(super) fn history<'a>(payment: &Payment, customer: u32, h_data: &'a [u8]) -> [Param<'a>; 8] {
+    let [w, d, c] = customer_key(payment, customer);
+    [
+        c,
+        d,
+        w,
+        payment.district.into(),
+        payment.warehouse.into(),
+        Param::Time(payment.entered),
+        Param::Cents(payment.amount),
+        Param::Text(h_data),
+    ]
 }
 
 pub(super) fn contains_original(text: &[u8]) -> bool {

@@ -92,8 +92,7 @@ impl Procedures {
         self.after.clear();
         let lines = order.lines();
         for (index, line) in lines.iter().enumerate() {
-            let twice = index > 0 && lines[index - 1].item == line.item;
-            if line.supply_warehouse == order.warehouse && !twice {
+            if line.supply_warehouse == order.warehouse && !order.repeats(index) {
                 // The place says ol_number.
                 let place = 6 + line.number as usize - 1;
                 params[place] = line.item.into();

@@ -3,6 +3,7 @@
 
 use crate::input::LINES_MAX;
 use crate::schema::DISTRICTS;
+use crate::transactions::sql::LINE_COLUMNS;
 
 /// Names of all procedures begin like this.
 pub(super) const PREFIX: &str = "mydyno_";
@@ -44,9 +45,6 @@ fn take(quantity: &str) -> String {
          s_ytd = s_ytd + {quantity}, s_order_cnt = s_order_cnt + 1"
     )
 }
-
-const LINE_COLUMNS: &str = "ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, \
-    ol_amount, ol_dist_info";
 
 fn new_order() -> String {
     let items = each(LINES_MAX, ", ", |n| format!("p_i{n}"));

@@ -7,22 +7,39 @@ mod reads;
 mod statements;
 
 use super::{Failure, Outcome};
-use crate::input::Input;
-use base::{Session, SessionError};
-use statements::Statements;
+use crate::input::{Input, LINES_MAX};
+use crate::prepared::{ByDistrict, prepare_all};
+use crate::schema::DISTRICTS;
+use crate::transactions::sql;
+use base::{Session, SessionError, StatementId};
+use statements::{Statements, marks};
+
+/// Fewest lines that an order writes: five, one of them unused.
+const LINES_MIN: usize = 4;
+const INSERTS: usize = LINES_MAX - LINES_MIN + 1;
 
 pub(super) struct Sets {
     statements: Statements,
+    /// The locking read of one stock row: warehouse, item.
+    stock: ByDistrict,
+    /// The same for all lines of one warehouse: warehouse, items.
+    stocks: ByDistrict,
+    /// Inserts so many lines more than `LINES_MIN`.
+    insert_lines: [StatementId; INSERTS],
     /// Text under construction: h_data, c_data.
     text: Vec<u8>,
 }
 
 impl Sets {
-    pub(super) const PREPARED: u32 = Statements::COUNT;
+    pub(super) const PREPARED: u32 = Statements::COUNT + 2 * DISTRICTS + INSERTS as u32;
 
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Sets, SessionError> {
+        let items = format!("IN ({})", marks(LINES_MAX));
         Ok(Sets {
             statements: Statements::prepare(session).await?,
+            stock: ByDistrict::prepare(session, |d| sql::stock(d, "", "= ?")).await?,
+            stocks: ByDistrict::prepare(session, |d| sql::stock(d, ", s_i_id", &items)).await?,
+            insert_lines: prepare_all(session, |n| sql::insert_lines(n + LINES_MIN)).await?,
             text: Vec::with_capacity(1_024),
         })
     }

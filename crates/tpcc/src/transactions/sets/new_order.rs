@@ -1,23 +1,12 @@
 //! New-Order (clause 2.4): three round trips. Lines from the home warehouse are one set; a remote line, and an item that the
 //! order has already, go alone.
 
-use super::Sets;
+use super::{LINES_MIN, Sets};
 use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
-use crate::transactions::rules::{Rates, contains_original, one_row, only_row, stock_after};
+use crate::transactions::rules::{Rates, Stocked, contains_original, one_row, only_row, sum};
 use crate::transactions::{Failure, Outcome, commit};
-use base::{Answer, Cents, Param, Row, Session};
+use base::{Answer, Param, Session};
 use std::hint::black_box;
-
-/// What a line needs that was read.
-#[derive(Clone, Copy, Default)]
-struct Stocked {
-    price: Cents,
-    original_item: bool,
-    /// s_quantity when the line has been taken from it.
-    quantity_after: i64,
-    dist_info: [u8; 24],
-    dist_len: usize,
-}
 
 /// How a line is read and written.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,12 +19,9 @@ enum Way {
 }
 
 fn way(order: &NewOrder, index: usize) -> Way {
-    let lines = order.lines();
-    let key = |line: &Line| (line.supply_warehouse, line.item);
-    let before = index.checked_sub(1).map(|before| key(&lines[before]));
-    if before == Some(key(&lines[index])) {
+    if order.repeats(index) {
         Way::Again
-    } else if lines[index].supply_warehouse == order.warehouse {
+    } else if order.lines()[index].supply_warehouse == order.warehouse {
         Way::Set
     } else {
         Way::Remote
@@ -80,9 +66,7 @@ impl Sets {
         self.write_stocks(session, order, lines, &stocked)?;
         self.write_lines(session, order, order_id, lines, &stocked)?;
         written(session, order, used).await?;
-        let amounts = lines.iter().zip(&stocked);
-        let sum = amounts.map(|(line, stocked)| amount(line, stocked).0).sum();
-        black_box(rates.total(Cents(sum)));
+        black_box(rates.total(sum(lines, &stocked)));
         if used < order.lines().len() {
             session.query("ROLLBACK").await?;
             return Ok(Outcome::RolledBack);
@@ -110,7 +94,7 @@ impl Sets {
             by_way(order, Way::Set).map(|(_, line)| [line.item.into()]),
         );
         // Stock rows are locked in one order by all: by warehouse, then by item.
-        let stock = self.statements.stock(order.district);
+        let stock = self.stock.of(order.district);
         let ask_remote = |session: &mut S, below: bool| -> Result<(), Failure> {
             for (_, line) in by_way(order, Way::Remote) {
                 if (line.supply_warehouse < order.warehouse) == below {
@@ -120,7 +104,7 @@ impl Sets {
             Ok(())
         };
         ask_remote(session, true)?;
-        session.queue(self.statements.stocks(order.district), &home)?;
+        session.queue(self.stocks.of(order.district), &home)?;
         ask_remote(session, false)?;
         let values = [
             d,
@@ -182,8 +166,9 @@ impl Sets {
         stocked: &[Stocked; LINES_MAX],
     ) -> Result<(), Failure> {
         const WIDTH: usize = 9;
-        let insert = self.statements.insert_lines(lines.len());
-        let insert = insert.ok_or(Failure::MissingRow("the items of the order"))?;
+        let index = lines.len().checked_sub(LINES_MIN);
+        let insert = index.and_then(|index| self.insert_lines.get(index));
+        let insert = *insert.ok_or(Failure::MissingRow("the items of the order"))?;
         let mut values = [Param::Null; WIDTH * LINES_MAX];
         for (values, (line, stocked)) in values
             .chunks_exact_mut(WIDTH)
@@ -197,17 +182,13 @@ impl Sets {
                 line.item.into(),
                 line.supply_warehouse.into(),
                 line.quantity.into(),
-                Param::Cents(amount(line, stocked)),
-                Param::Text(&stocked.dist_info[..stocked.dist_len]),
+                Param::Cents(stocked.amount(line)),
+                Param::Text(stocked.dist_info()),
             ]);
         }
         session.queue(insert, &values[..WIDTH * lines.len()])?;
         Ok(())
     }
-}
-
-fn amount(line: &Line, stocked: &Stocked) -> Cents {
-    Cents(i64::from(line.quantity) * stocked.price.0)
 }
 
 /// The order's number, and what its price depends on.
@@ -263,19 +244,18 @@ async fn read_stocks<S: Session>(
     let mut found = read_remote(session, order, true, stocked).await?;
     let answer = session.answer().await?;
     for row in answer.rows() {
-        let item = row.int(0)?;
+        let item = row.int(3)?;
         let of_row = |(_, line): &(usize, &Line)| i64::from(line.item) == item;
         if let Some((index, line)) = by_way(order, Way::Set).find(of_row) {
-            take_stock(line, &row, &mut stocked[index])?;
+            stocked[index].take(line, &row)?;
             found += 1;
         }
     }
     found += read_remote(session, order, false, stocked).await?;
     for index in 1..lines.len() {
         if way(order, index) == Way::Again {
-            let ordered = i64::from(lines[index].quantity);
-            stocked[index] = stocked[index - 1];
-            stocked[index].quantity_after = stock_after(stocked[index - 1].quantity_after, ordered);
+            let other = stocked[index - 1];
+            stocked[index].take_after(&other, &lines[index]);
             found += 1;
         }
     }
@@ -300,22 +280,11 @@ async fn read_remote<S: Session>(
                 continue;
             }
             let row = only_row(&answer, "the stock of an item")?;
-            take_stock(line, &row, &mut stocked[index])?;
+            stocked[index].take(line, &row)?;
             found += 1;
         }
     }
     Ok(found)
-}
-
-fn take_stock(line: &Line, row: &Row<'_>, stocked: &mut Stocked) -> Result<(), Failure> {
-    stocked.quantity_after = stock_after(row.int(1)?, i64::from(line.quantity));
-    // s_dist_xx is 24 characters (clause 1.3.1).
-    let dist = row.bytes(2)?;
-    stocked.dist_len = dist.len().min(stocked.dist_info.len());
-    stocked.dist_info[..stocked.dist_len].copy_from_slice(&dist[..stocked.dist_len]);
-    // The brand, clause 2.4.2.2.
-    black_box(stocked.original_item && contains_original(row.bytes(3)?));
-    Ok(())
 }
 
 /// Reads the answers to all that was written.

@@ -4,7 +4,7 @@ use super::Sets;
 use crate::input::{CustomerKey, Payment};
 use crate::random::last_name;
 use crate::transactions::rules::{
-    append_customer_data, customer_number, middle_row, one_row, only_row,
+    append_customer_data, customer_key, customer_number, history, middle_row, one_row, only_row,
 };
 use crate::transactions::{Failure, Outcome, commit};
 use base::{Param, Session};
@@ -66,11 +66,7 @@ impl Sets {
         payment: &Payment,
         customer: u32,
     ) -> Result<(), Failure> {
-        let key = [
-            Param::from(payment.customer_warehouse),
-            Param::from(payment.customer_district),
-            Param::from(customer),
-        ];
+        let key = customer_key(payment, customer);
         session.queue(self.statements.lock_customer, &key)?;
         Ok(())
     }
@@ -106,27 +102,14 @@ impl Sets {
         }
         let (h_data, c_data) = self.text.split_at(h_data);
         let amount = Param::Cents(payment.amount);
-        let [w, d, c] = [
-            Param::from(payment.customer_warehouse),
-            Param::from(payment.customer_district),
-            Param::from(customer),
-        ];
+        let [w, d, c] = customer_key(payment, customer);
         if bad_credit {
             let changes = [amount, amount, Param::Text(c_data), w, d, c];
             session.queue(self.statements.pay_bad_credit, &changes)?;
         } else {
             session.queue(self.statements.pay_customer, &[amount, amount, w, d, c])?;
         }
-        let history = [
-            c,
-            d,
-            w,
-            Param::from(payment.district),
-            Param::from(payment.warehouse),
-            Param::Time(payment.entered),
-            amount,
-            Param::Text(h_data),
-        ];
+        let history = history(payment, customer, h_data);
         session.queue(self.statements.insert_history, &history)?;
         one_row(&session.answer().await?, "the paying customer")?;
         one_row(&session.answer().await?, "the payment's history")

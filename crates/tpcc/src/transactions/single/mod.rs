@@ -9,21 +9,27 @@ mod stock_level;
 
 use super::{Failure, Outcome};
 use crate::input::Input;
+use crate::prepared::ByDistrict;
+use crate::schema::DISTRICTS;
+use crate::transactions::sql;
 use base::{Session, SessionError};
 use statements::Statements;
 
 pub(super) struct Single {
     statements: Statements,
+    /// The locking read of a stock row: warehouse, item.
+    stock: ByDistrict,
     /// Text under construction: h_data, c_data.
     text: Vec<u8>,
 }
 
 impl Single {
-    pub(super) const PREPARED: u32 = Statements::COUNT;
+    pub(super) const PREPARED: u32 = Statements::COUNT + DISTRICTS;
 
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Single, SessionError> {
         Ok(Single {
             statements: Statements::prepare(session).await?,
+            stock: ByDistrict::prepare(session, |d| sql::stock(d, "", "= ?")).await?,
             text: Vec::with_capacity(1_024),
         })
     }

@@ -5,20 +5,10 @@
 
 use super::Single;
 use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
-use crate::transactions::rules::{Rates, contains_original, one_row, only_row, stock_after};
+use crate::transactions::rules::{Rates, Stocked, contains_original, one_row, only_row, sum};
 use crate::transactions::{Failure, Outcome, commit};
-use base::{Cents, Param, Row, Session};
+use base::{Param, Session};
 use std::hint::black_box;
-
-/// What a line needs that was read.
-#[derive(Clone, Copy, Default)]
-struct Stocked {
-    /// s_quantity when the line has been taken from it.
-    quantity_after: i64,
-    amount: Cents,
-    dist_info: [u8; 24],
-    dist_len: usize,
-}
 
 /// The head of an order, as read.
 struct Head {
@@ -38,8 +28,7 @@ impl Single {
         let used = read_lines(session, order, &mut stocked).await?;
         let lines = order.lines().iter().zip(&stocked).take(used);
         self.write_order(session, order, &head, lines).await?;
-        let sum = stocked[..used].iter().map(|line| line.amount.0).sum();
-        black_box(head.rates.total(Cents(sum)));
+        black_box(head.rates.total(sum(&order.lines()[..used], &stocked)));
         if used < order.lines().len() {
             session.query("ROLLBACK").await?;
             return Ok(Outcome::RolledBack);
@@ -55,7 +44,7 @@ impl Single {
         // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
         session.queue(self.statements.order_district, &[w, d])?;
         session.queue(self.statements.order_customer, &[w, d, customer])?;
-        let read_stock = self.statements.stock(order.district);
+        let read_stock = self.stock.of(order.district);
         for line in order.lines() {
             let item = Param::from(line.item);
             session.queue(self.statements.item, &[item])?;
@@ -93,8 +82,8 @@ impl Single {
             let after = Param::Int(stocked.quantity_after);
             let changes = [after, quantity, remote, supply, item];
             session.queue(self.statements.update_stock, &changes)?;
-            let amount = Param::Cents(stocked.amount);
-            let dist_info = Param::Text(&stocked.dist_info[..stocked.dist_len]);
+            let amount = Param::Cents(stocked.amount(line));
+            let dist_info = Param::Text(stocked.dist_info());
             let number = Param::from(line.number);
             let values = [id, d, w, number, item, supply, quantity, amount, dist_info];
             session.queue(self.statements.insert_line, &values)?;
@@ -142,43 +131,16 @@ async fn read_lines<S: Session>(
             session.answer().await?;
             return Ok(index);
         };
-        let price = row.cents(0)?;
+        stocked[index].price = row.cents(0)?;
         black_box(row.bytes(1)?);
-        let original = contains_original(row.bytes(2)?);
+        stocked[index].original_item = contains_original(row.bytes(2)?);
         let answer = session.answer().await?;
         let row = only_row(&answer, "the stock of an item")?;
-        let mut taken = take_stock(line, price, original, &row)?;
-        // An item may be ordered twice; its row was read before the first line took from it.
-        let same = |other: &Line| {
-            (other.supply_warehouse, other.item) == (line.supply_warehouse, line.item)
-        };
-        if let Some(before) = index.checked_sub(1).filter(|&i| same(&order.lines()[i])) {
-            let left = stocked[before].quantity_after;
-            taken.quantity_after = stock_after(left, i64::from(line.quantity));
+        stocked[index].take(line, &row)?;
+        if order.repeats(index) {
+            let other = stocked[index - 1];
+            stocked[index].take_after(&other, line);
         }
-        stocked[index] = taken;
     }
     Ok(order.lines().len())
-}
-
-fn take_stock(
-    line: &Line,
-    price: Cents,
-    original_item: bool,
-    row: &Row<'_>,
-) -> Result<Stocked, Failure> {
-    let ordered = i64::from(line.quantity);
-    // s_dist_xx is 24 characters (clause 1.3.1).
-    let mut dist_info = [b' '; 24];
-    let dist = row.bytes(1)?;
-    let dist_len = dist.len().min(dist_info.len());
-    dist_info[..dist_len].copy_from_slice(&dist[..dist_len]);
-    // The brand, clause 2.4.2.2.
-    black_box(original_item && contains_original(row.bytes(2)?));
-    Ok(Stocked {
-        quantity_after: stock_after(row.int(0)?, ordered),
-        amount: Cents(ordered * price.0),
-        dist_info,
-        dist_len,
-    })
 }

@@ -4,7 +4,7 @@ use super::Single;
 use crate::input::{CustomerKey, Payment};
 use crate::random::last_name;
 use crate::transactions::rules::{
-    append_customer_data, customer_number, middle_row, one_row, only_row,
+    append_customer_data, customer_key, customer_number, history, middle_row, one_row, only_row,
 };
 use crate::transactions::{Failure, Outcome, commit};
 use base::{Param, Session};
@@ -90,22 +90,9 @@ impl Single {
         customer: u32,
         bad_credit: bool,
     ) -> Result<(), Failure> {
-        let (w, d, c) = (
-            Param::from(payment.customer_warehouse),
-            Param::from(payment.customer_district),
-            Param::from(customer),
-        );
+        let [w, d, c] = customer_key(payment, customer);
         let amount = Param::Cents(payment.amount);
-        let history = [
-            c,
-            d,
-            w,
-            Param::from(payment.district),
-            Param::from(payment.warehouse),
-            Param::Time(payment.entered),
-            amount,
-            Param::Text(&self.text),
-        ];
+        let history = history(payment, customer, &self.text);
         if bad_credit {
             session.queue(self.statements.customer_data, &[w, d, c])?;
             session.queue(self.statements.insert_history, &history)?;

@@ -1,53 +1,7 @@
 //! The SQL of the five transactions.
 
-use crate::schema::DISTRICTS;
-use base::{Session, SessionError, StatementId};
-
-macro_rules! statements {
-    ($($field:ident: $sql:expr,)*) => {
-        /// Prepared statements of one session, by what they do.
-        pub(in crate::transactions) struct Statements {
-            $(pub(super) $field: StatementId,)*
-            stock: [StatementId; DISTRICTS as usize],
-        }
-
-        impl Statements {
-            /// Prepares all statements on `session`.
-            pub(super) async fn prepare<S: Session>(
-                session: &mut S,
-            ) -> Result<Statements, SessionError> {
-                Ok(Statements {
-                    $($field: session.prepare($sql).await?,)*
-                    stock: {
-                        let mut ids = [StatementId(0); DISTRICTS as usize];
-                        for (index, id) in ids.iter_mut().enumerate() {
-                            *id = session.prepare(&stock_sql(index + 1)).await?;
-                        }
-                        ids
-                    },
-                })
-            }
-
-            /// Prepared statements of one session.
-            pub const COUNT: u32 = [$($sql),*].len() as u32 + DISTRICTS;
-        }
-    };
-}
-
-/// Only the district's own s_dist_xx is read (clause 2.4.2.2), so there is a statement for each district.
-fn stock_sql(district: usize) -> String {
-    format!(
-        "SELECT s_quantity, s_dist_{district:02}, s_data FROM stock \
-         WHERE s_w_id = ? AND s_i_id = ? FOR UPDATE"
-    )
-}
-
-impl Statements {
-    /// The locking read of a stock row for an order of `district`, 1..=10.
-    pub(super) fn stock(&self, district: u32) -> StatementId {
-        self.stock[district as usize - 1]
-    }
-}
+use crate::prepared::statements;
+use crate::transactions::sql;
 
 statements! {
     // New-Order (clause 2.4.2.2)
@@ -59,39 +13,31 @@ statements! {
         VALUES (?, ?, ?, ?, ?, NULL, ?, ?)",
     insert_new_order: "INSERT INTO new_orders (no_o_id, no_d_id, no_w_id) VALUES (?, ?, ?)",
     item: "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?",
-    update_stock: "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + 1, \
-        s_remote_cnt = s_remote_cnt + ? WHERE s_w_id = ? AND s_i_id = ?",
-    insert_line: "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
-        ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ?, ?)",
+    update_stock: sql::UPDATE_STOCK,
+    insert_line: sql::insert_lines(1),
     // Payment (clause 2.5.2.2)
-    pay_warehouse: "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?",
+    pay_warehouse: sql::PAY_WAREHOUSE,
     warehouse_address: "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip FROM warehouse WHERE w_id = ?",
-    pay_district: "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?",
+    pay_district: sql::PAY_DISTRICT,
     district_address: "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip FROM district \
         WHERE d_w_id = ? AND d_id = ?",
-    customers_by_name: "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
+    customers_by_name: sql::CUSTOMERS_BY_NAME,
     lock_customer: "SELECT c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, \
         c_since, c_credit, c_credit_lim, c_discount, c_balance FROM customer \
         WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE",
     customer_data: "SELECT c_data FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE",
-    pay_customer: "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, \
-        c_payment_cnt = c_payment_cnt + 1 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
-    pay_bad_credit: "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, \
-        c_payment_cnt = c_payment_cnt + 1, c_data = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
-    insert_history: "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    pay_customer: sql::PAY_CUSTOMER,
+    pay_bad_credit: sql::PAY_BAD_CREDIT,
+    insert_history: sql::INSERT_HISTORY,
     // Order-Status (clause 2.6.2.2)
-    status_by_name: "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
-        WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
-    status_by_number: "SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer \
-        WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+    status_by_name: sql::STATUS_BY_NAME,
+    status_by_number: sql::STATUS_BY_NUMBER,
     last_order: "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
         WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1",
     order_lines: "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
         WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
     // Delivery (clause 2.7.4.2)
-    oldest_open_order: "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? \
-        ORDER BY no_o_id LIMIT 1 FOR UPDATE",
+    oldest_open_order: sql::OLDEST_OPEN_ORDER,
     delete_new_order: "DELETE FROM new_orders WHERE no_w_id = ? AND no_d_id = ? AND no_o_id = ?",
     order_owner: "SELECT o_c_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_id = ? FOR UPDATE",
     set_carrier: "UPDATE orders SET o_carrier_id = ? WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?",

@@ -1,0 +1,61 @@
+//! Prepared statements by name.
+
+use crate::schema::DISTRICTS;
+use base::{Session, SessionError, StatementId};
+
+/// `Statements`: a prepared statement for each name, from SQL text.
+macro_rules! statements {
+    ($($field:ident: $sql:expr,)*) => {
+        /// Prepared statements of one session, by what they do.
+        pub(super) struct Statements {
+            $(pub(super) $field: base::StatementId,)*
+        }
+
+        impl Statements {
+            /// How many there are.
+            pub(super) const COUNT: u32 = [$(stringify!($field)),*].len() as u32;
+
+            /// Prepares all of them on `session`.
+            pub(super) async fn prepare<S: base::Session>(
+                session: &mut S,
+            ) -> Result<Statements, base::SessionError> {
+                Ok(Statements {
+                    $($field: session.prepare(AsRef::<str>::as_ref(&$sql)).await?,)*
+                })
+            }
+        }
+    };
+}
+pub(crate) use statements;
+
+/// Prepares N statements that differ by a number from 0.
+pub(crate) async fn prepare_all<S: Session, const N: usize>(
+    session: &mut S,
+    sql: impl Fn(usize) -> String,
+) -> Result<[StatementId; N], SessionError> {
+    let mut ids = [StatementId(0); N];
+    for (index, id) in ids.iter_mut().enumerate() {
+        *id = session.prepare(&sql(index)).await?;
+    }
+    Ok(ids)
+}
+
+/// A statement for each district.
+pub(crate) struct ByDistrict([StatementId; DISTRICTS as usize]);
+
+impl ByDistrict {
+    /// Prepares the SQL of each district, 1..=10.
+    pub(crate) async fn prepare<S: Session>(
+        session: &mut S,
+        sql: impl Fn(u32) -> String,
+    ) -> Result<ByDistrict, SessionError> {
+        prepare_all(session, |index| sql(index as u32 + 1))
+            .await
+            .map(ByDistrict)
+    }
+
+    /// That of a district, 1..=10.
+    pub(crate) fn of(&self, district: u32) -> StatementId {
+        self.0[district as usize - 1]
+    }
+}
