@@ -15,6 +15,9 @@ use tempfile::TempDir;
 use tpcc::Style;
 
 const ENGINE: &str = ENGINES[0];
+/// A window that is still open when a slow machine has come to provoke what a test waits for: what happens while the last
+/// transactions drain is in no interval.
+const AMPLE: &str = "20s";
 
 /// A loaded server, and runs against it in one style.
 struct Trouble {
@@ -86,7 +89,7 @@ impl Trouble {
     fn lock_wait_timeouts(&self) {
         let mut other = Held::open(&self.server.dsn);
         other.query("SET GLOBAL innodb_lock_wait_timeout = 1");
-        let mut running = self.run("4", "5s");
+        let mut running = self.run("4", AMPLE);
         other.query("SET GLOBAL innodb_lock_wait_timeout = 50");
         other.query("START TRANSACTION");
         other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
@@ -112,7 +115,7 @@ impl Trouble {
     fn deadlocks(&self) {
         let mut other = Held::open(&self.server.dsn);
         let mut watcher = Held::open(&self.server.dsn);
-        let running = self.run("16", "5s");
+        let running = self.run("16", AMPLE);
         other.query("START TRANSACTION");
         other.query("UPDATE item SET i_im_id = i_im_id + 1 WHERE i_id <= 2000");
         other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
