@@ -1,1 +1,17 @@
-//! The storage device model: profiles, queues and service times. An empty room, built by the devices issue.
+//! The storage device model: profiles, queues and service times; and what the shim is told and tells.
+//!
+//! Nothing here reads a clock, a file or a process: time comes in as an argument, so that the same model serves the shim
+//! and a simulator, and every run of it can be repeated.
+
+mod address;
+mod model;
+pub mod page;
+mod profile;
+mod role;
+mod setup;
+
+pub use address::device_address;
+pub use model::{Access, Completion, Device, Full, Progress, Ticket};
+pub use profile::{Profile, ProfileError, Sheet, builtin, builtins};
+pub use role::Role;
+pub use setup::{CacheSetup, DeviceSetup, RoleSetup, SETUP_VARIABLE, Setup, SetupError};

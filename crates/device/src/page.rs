@@ -1,0 +1,257 @@
+//! The shared page: what a process under the shim has done, as 64-bit words in native order.
+//!
+//! The shim maps the page and adds to its words; readers read the file and decode it. A word is written whole, so a reader sees
+//! each of them old or new; words that belong together may differ by a request that is under way. Counters only grow. A reader takes
+//! two copies and subtracts.
+
+use crate::role::Role;
+
+/// First word of a page.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"mydyno01");
+
+/// Words of one process, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Global {
+    Magic,
+    /// Set by the shim when it has taken over: the process id.
+    Process,
+    /// Written by who started the process: while 0, nothing waits and caches are not filled, but everything is counted; 1 emulates.
+    Armed,
+    /// The signal of a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) that the process came to handle; 0: none.
+    CrashSignal,
+    /// 1 where the crashing thread was inside the shim.
+    CrashInside,
+    /// Attempts to use io_uring that were refused, so that the server falls back to what the shim sees.
+    UringRefused,
+    /// Requests that were not modelled because more were outstanding than the model holds.
+    ModelFull,
+    /// Files that were not seen because too many were open.
+    FilesUnseen,
+    /// Attempts to map a file of an emulated device into memory that were refused.
+    MapsRefused,
+    /// 4 KiB pages that buffered reads found in the modelled cache, and that they did not.
+    CacheHits,
+    CacheMisses,
+    /// Pages now in the cache, and those of them that are dirty.
+    CachePages,
+    CacheDirtyPages,
+    /// What the emulation itself cost: time in the model, its calls, time spun before due times.
+    ModelNs,
+    ModelCalls,
+    SpinNs,
+}
+
+/// How many words of the process there are; a role's begin at multiples of [`ROLE_WORDS`] behind them.
+pub const GLOBAL_WORDS: usize = 32;
+
+/// Kinds of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Write,
+    Flush,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Flush];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Flush => "flush",
+        }
+    }
+}
+
+/// Words of one role that are no kind's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum OfRole {
+    /// Requests at the device now, and the most there were.
+    Outstanding,
+    OutstandingMax,
+    /// Time with at least one request outstanding; and the sum over requests of the time each was (mean queue depth = its rise
+    /// by the time that passed).
+    BusyNs,
+    OutstandingNs,
+    /// Emulated requests whose completion was judged, those of them within 2 % of the response time or 20 us of their due time,
+    /// and the sum of how late they were.
+    Judged,
+    WithinTolerance,
+    LateNs,
+    /// Emulated requests for which the host needed longer than the model.
+    Overruns,
+}
+
+const OF_ROLE_WORDS: usize = 16;
+
+/// Words of one kind of one role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum OfKind {
+    Requests,
+    Bytes,
+    ResponseSumNs,
+    ResponseMaxNs,
+    /// On the device, without waiting in its queue; emulated devices only.
+    ServiceSumNs,
+    ServiceMaxNs,
+}
+
+const OF_KIND_WORDS: usize = 8;
+const KIND_WORDS: usize = OF_KIND_WORDS + 2 * BUCKETS;
+pub const ROLE_WORDS: usize = OF_ROLE_WORDS + Kind::ALL.len() * KIND_WORDS;
+/// Length of a page.
+pub const PAGE_WORDS: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
+pub const PAGE_BYTES: usize = PAGE_WORDS * 8;
+
+/// A histogram has 16 buckets for each doubling, from 0 to 2^40 ns (18 minutes): no bucket is wider than 1/16 of its values.
+const SUB_BUCKETS: u64 = 16;
+pub const BUCKETS: usize = 16 * 37;
+
+/// Which histogram of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Histogram {
+    Response,
+    Service,
+}
+
+/// The bucket of a time; what is beyond the last is counted in it.
+#[must_use]
+pub fn bucket_of(ns: u64) -> usize {
+    if ns < SUB_BUCKETS {
+        return ns as usize;
+    }
+    let shift = 63 - ns.leading_zeros() - SUB_BUCKETS.trailing_zeros();
+    let bucket = (u64::from(shift) + 1) * SUB_BUCKETS + ((ns >> shift) - SUB_BUCKETS);
+    (bucket as usize).min(BUCKETS - 1)
+}
+
+/// The smallest time of a bucket.
+#[must_use]
+pub fn bucket_floor_ns(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < SUB_BUCKETS {
+        return bucket;
+    }
+    let shift = bucket / SUB_BUCKETS - 1;
+    (SUB_BUCKETS + bucket % SUB_BUCKETS) << shift
+}
+
+#[must_use]
+pub fn global_word(word: Global) -> usize {
+    word as usize
+}
+
+#[must_use]
+pub fn role_word(role: Role, word: OfRole) -> usize {
+    role_begin(role) + word as usize
+}
+
+#[must_use]
+pub fn kind_word(role: Role, kind: Kind, word: OfKind) -> usize {
+    kind_begin(role, kind) + word as usize
+}
+
+#[must_use]
+pub fn bucket_word(role: Role, kind: Kind, histogram: Histogram, bucket: usize) -> usize {
+    kind_begin(role, kind) + OF_KIND_WORDS + histogram as usize * BUCKETS + bucket.min(BUCKETS - 1)
+}
+
+fn role_begin(role: Role) -> usize {
+    GLOBAL_WORDS + role.index() * ROLE_WORDS
+}
+
+fn kind_begin(role: Role, kind: Kind) -> usize {
+    role_begin(role) + OF_ROLE_WORDS + kind as usize * KIND_WORDS
+}
+
+/// A copy of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    words: Vec<u64>,
+}
+
+impl Snapshot {
+    /// Decodes the bytes of a page; `None` where they are none.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Snapshot> {
+        if bytes.len() != PAGE_BYTES {
+            return None;
+        }
+        let word = |chunk: &[u8]| chunk.try_into().map(u64::from_ne_bytes).ok();
+        let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect::<Option<_>>()?;
+        (words.first() == Some(&MAGIC)).then_some(Snapshot { words })
+    }
+
+    /// The bytes of a page of a process that has done nothing.
+    #[must_use]
+    pub fn fresh() -> Vec<u8> {
+        let mut bytes = vec![0; PAGE_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC.to_ne_bytes());
+        bytes
+    }
+
+    #[must_use]
+    pub fn global(&self, word: Global) -> u64 {
+        self.words[global_word(word)]
+    }
+
+    #[must_use]
+    pub fn of_role(&self, role: Role, word: OfRole) -> u64 {
+        self.words[role_word(role, word)]
+    }
+
+    #[must_use]
+    pub fn of_kind(&self, role: Role, kind: Kind, word: OfKind) -> u64 {
+        self.words[kind_word(role, kind, word)]
+    }
+
+    /// Occurrences per bucket.
+    #[must_use]
+    pub fn buckets(&self, role: Role, kind: Kind, histogram: Histogram) -> &[u64] {
+        let begin = bucket_word(role, kind, histogram, 0);
+        &self.words[begin..begin + BUCKETS]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        BUCKETS, GLOBAL_WORDS, Global, Histogram, Kind, OF_KIND_WORDS, OF_ROLE_WORDS, OfKind,
+        OfRole, PAGE_WORDS, Role, Snapshot, bucket_floor_ns, bucket_of, bucket_word,
+    };
+
+    #[test]
+    fn buckets_are_in_order_and_narrow() {
+        for bucket in 0..BUCKETS {
+            assert_eq!(bucket_of(bucket_floor_ns(bucket)), bucket);
+        }
+        for ns in [0, 1, 15, 16, 17, 31, 32, 1000, 123_456_789] {
+            let floor = bucket_floor_ns(bucket_of(ns));
+            assert!(floor <= ns && ns - floor <= ns / 16, "{ns}: {floor}");
+        }
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+        assert!(bucket_floor_ns(BUCKETS - 1) > 1 << 39);
+    }
+
+    #[test]
+    fn words_have_room() {
+        assert!((Global::SpinNs as usize) < GLOBAL_WORDS);
+        assert!((OfRole::Overruns as usize) < OF_ROLE_WORDS);
+        assert!((OfKind::ServiceMaxNs as usize) < OF_KIND_WORDS);
+        let last = bucket_word(Role::Temp, Kind::Flush, Histogram::Service, BUCKETS - 1);
+        assert_eq!(last, PAGE_WORDS - 1);
+    }
+
+    #[test]
+    fn pages_are_decoded() {
+        let page = Snapshot::decode(&Snapshot::fresh()).unwrap();
+        assert_eq!(page.of_kind(Role::Redo, Kind::Write, OfKind::Bytes), 0);
+        assert!(Snapshot::decode(&[0; 8]).is_none());
+        assert!(Snapshot::decode(&vec![0; super::PAGE_BYTES]).is_none());
+    }
+}

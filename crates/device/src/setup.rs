@@ -1,0 +1,109 @@
+//! What the shim is told before a process starts: one TOML file, named by the environment.
+
+use crate::profile::{Profile, ProfileError};
+use crate::role::Role;
+use serde::{Deserialize, Serialize};
+
+/// Names the setup file to the shim. Without it, the shim does nothing.
+pub const SETUP_VARIABLE: &str = "MYDYNO_SHIM_SETUP";
+
+/// What the shim does in one process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// The file of the shared page ([`crate::page`]); made by who starts the process, mapped by the shim. A relative path is one
+    /// from the working directory that the process starts in, as it is for `directories` and the setup file itself.
+    pub page: String,
+    /// Directories whose files are seen; all others pass untouched.
+    pub directories: Vec<String>,
+    /// Where set, every file under `directories` has this role, whatever its name (fio).
+    pub every_file: Option<Role>,
+    /// Bytes of the system tablespace `ibdata1` that are the doublewrite buffer, `[from, to)`; servers without files of
+    /// their own for it write it there.
+    pub doublewrite_in_system_tablespace: Option<[u64; 2]>,
+    /// Where the emulation may spin for the last microseconds before a request is due.
+    pub spin: bool,
+    pub cache: CacheSetup,
+    pub devices: Vec<DeviceSetup>,
+    /// Roles that are on an emulated device. What is not named here is on real storage, and only counted.
+    pub roles: Vec<RoleSetup>,
+}
+
+/// The modelled page cache, for what is opened without `O_DIRECT` and is on an emulated device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheSetup {
+    pub bytes: u64,
+    /// Longest read-ahead of a sequential reader; Linux has 128 KiB.
+    pub read_ahead_bytes: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceSetup {
+    pub profile: Profile,
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleSetup {
+    pub role: Role,
+    /// Which of [`Setup::devices`].
+    pub device: usize,
+}
+
+/// A setup that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error("the shim's setup is not understood: {0}")]
+    Syntax(#[from] toml::de::Error),
+    #[error("the shim's setup cannot be written: {0}")]
+    Unwritable(#[from] toml::ser::Error),
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error("the shim's setup places {role} on device {device}, and has {devices}")]
+    NoSuchDevice {
+        role: &'static str,
+        device: usize,
+        devices: usize,
+    },
+}
+
+impl Setup {
+    /// Reads and checks the text of a setup file.
+    ///
+    /// # Errors
+    /// Where it is no setup, or a role is on a device that it does not have.
+    pub fn parse(text: &str) -> Result<Setup, SetupError> {
+        let setup: Setup = toml::from_str(text)?;
+        for place in &setup.roles {
+            if place.device >= setup.devices.len() {
+                return Err(SetupError::NoSuchDevice {
+                    role: place.role.name(),
+                    device: place.device,
+                    devices: setup.devices.len(),
+                });
+            }
+        }
+        for device in &setup.devices {
+            device.profile.validate()?;
+        }
+        Ok(setup)
+    }
+
+    /// The text of its file.
+    ///
+    /// # Errors
+    /// Where a value has no TOML form.
+    pub fn to_toml(&self) -> Result<String, SetupError> {
+        Ok(toml::to_string(self)?)
+    }
+
+    /// The device that a role is on; `None` where it is on real storage.
+    #[must_use]
+    pub fn device_of(&self, role: Role) -> Option<usize> {
+        let place = self.roles.iter().find(|place| place.role == role);
+        place.map(|place| place.device)
+    }
+}
