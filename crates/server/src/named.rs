@@ -107,7 +107,8 @@ pub fn start_named(
     )
 }
 
-/// Stops a named server: asks, waits up to `timeout`, kills.
+/// Stops a named server: asks, waits up to `timeout`, kills. Where its data goes too, there is nothing to shut down in good order
+/// for: it is killed at once, and a server that hangs in its shutdown holds nobody up.
 ///
 /// # Errors
 /// [`ServerError::NoSuchInstance`]; [`ServerError::Locked`] while it is being started or stopped.
@@ -127,10 +128,14 @@ pub fn stop_named(
     }
     let _lock = lock(home, name)?;
     let my_cnf = directory.join("my.cnf");
+    let patience = match after {
+        AfterStop::KeepData => timeout,
+        AfterStop::RemoveData => Duration::ZERO,
+    };
     let mut ending = Ending::Died("it was not running".to_owned());
     // Found by what it runs with: the record may be of before a crash.
     for pid in process::servers_with(&my_cnf) {
-        ending = match process::end_foreign(pid, &my_cnf, timeout)? {
+        ending = match process::end_foreign(pid, &my_cnf, patience)? {
             EndedBy::Itself => Ending::Clean,
             EndedBy::Kill => Ending::Killed,
         };

@@ -198,6 +198,9 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
         AfterStop::KeepData
     };
     match stop_named(home, name, STOP_TIMEOUT, after)? {
+        Ending::Clean | Ending::Killed if remove => {
+            println!("server {name:?} and its data are gone");
+        }
         Ending::Clean => println!("server {name:?} has stopped"),
         Ending::Killed => println!("server {name:?} did not stop in time and was killed"),
         Ending::Died(how) => println!("server {name:?} had ended before: {how}"),

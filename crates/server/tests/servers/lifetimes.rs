@@ -164,7 +164,7 @@ fn goes_on(home: &Home, build: &ServerBuild) {
         "dropping the handle of a named server stops nothing"
     );
     let ended = stop_named(home, "lab", STOP_TIMEOUT, AfterStop::RemoveData).unwrap();
-    assert_eq!(ended, Ending::Clean);
+    assert_eq!(ended, Ending::Killed);
     assert!(named(home).unwrap().is_empty());
     assert!(!home.instances().join("lab").exists());
 }
