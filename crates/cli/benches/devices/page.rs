@@ -1,0 +1,55 @@
+//! The page: Markdown, section by section.
+
+use anyhow::{Context, Result};
+use std::fmt::Write;
+use std::path::Path;
+
+pub struct Page {
+    text: String,
+}
+
+impl Page {
+    pub fn begin(machine: &str) -> Page {
+        Page {
+            text: format!(
+                "# Emulated devices, measured\n\n\
+                 `make devices` writes this page; nothing in it is written by hand. The machine: {machine}. What a figure means and what\n\
+                 is not emulated stands in [METHODOLOGY.md](../METHODOLOGY.md#emulated-devices), how profiles are written in\n\
+                 [profiles.md](profiles.md).\n"
+            ),
+        }
+    }
+
+    pub fn section(&mut self, title: &str, words: &str) {
+        // Writing to a String does not fail, here and below.
+        let _ = write!(self.text, "\n## {title}\n\n{words}\n");
+    }
+
+    pub fn table(&mut self, columns: &[&str], rows: &[Vec<String>]) {
+        self.text.push('\n');
+        let mut line = |cells: &[String]| {
+            let _ = writeln!(self.text, "| {} |", cells.join(" | "));
+        };
+        line(&columns.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        line(&columns.iter().map(|_| "---".to_owned()).collect::<Vec<_>>());
+        rows.iter().for_each(|row| line(row));
+    }
+
+    pub fn words(&mut self, words: &str) {
+        let _ = write!(self.text, "\n{words}\n");
+    }
+
+    pub fn write(self, path: &Path) -> Result<()> {
+        std::fs::write(path, self.text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// With so many decimals; `-` where there is none.
+pub fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A share as a percentage.
+pub fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{:.1} %", value * 100.0))
+}
