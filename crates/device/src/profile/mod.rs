@@ -149,6 +149,9 @@ pub struct Limits {
     pub request_bytes: Option<u64>,
 }
 
+/// The longest ramp that a test of a device should need.
+const RAMP_SECONDS_MAX: f64 = 20.0;
+
 /// A profile that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -186,10 +189,11 @@ impl Profile {
             let columns = f64::from(array.columns());
             return array
                 .profile()
-                .map_or(0.0, |member| member.seconds_until_sustained() * columns);
+                .map_or(0.0, |member| member.seconds_until_sustained() * columns)
+                .min(RAMP_SECONDS_MAX);
         }
         if let Some(disk) = &self.disk {
-            // A full cache drains faster than scattered single writes reach the platter.
+            // A full cache is an ordered one, which drains at another rate than single writes.
             return match disk.write_cache_bytes {
                 Some(bytes) if bytes > 0 => 10.0,
                 _ => 0.0,
