@@ -59,7 +59,7 @@ pub struct SolidState {
     pub read_latency_us: f64,
     /// Random 4 KiB reads per second that the controller serves, however many are outstanding.
     pub random_read_iops: f64,
-    /// Megabytes (10^6) per second.
+    /// Megabytes (10^6) per second. Reads that go on where one ended are read ahead, and take as long as a write into the cache.
     pub sequential_read_mb_per_s: f64,
     /// Mean time of a 4 KiB write into a cache that has room, with its transfer.
     pub write_latency_us: f64,
@@ -207,7 +207,7 @@ impl Profile {
         // The link and the controller bound what fills the cache.
         let incoming = solid.random_read_iops.max(solid.peak_iops());
         let filling = bytes / 4096.0 / (incoming - sustained).max(incoming / 20.0);
-        filling + self.peak_seconds().unwrap_or(0.0) * 1.5
+        (filling + self.peak_seconds().unwrap_or(0.0) * 1.5).min(RAMP_SECONDS_MAX)
     }
 
     /// How long the peak of `sheet.random_write_peak_iops` lasts after a rest; `None` where there is none.
