@@ -4,6 +4,7 @@
 use crate::copy::{FileCopy, Tree, copy_files};
 use crate::error::io_at;
 use crate::home::{self, Lock};
+use crate::instance::Storage;
 use crate::{Home, ServerBuild, ServerError};
 use base::Warehouses;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,7 @@ pub(crate) struct CloneTo {
     pub(crate) data: PathBuf,
     pub(crate) redo: Option<PathBuf>,
     pub(crate) undo: Option<PathBuf>,
+    pub(crate) storage: Storage,
 }
 
 impl ImageKey {
@@ -240,7 +242,7 @@ impl Image {
                 bytes: *bytes,
             })
             .collect();
-        copy_files(&files).map(|_| ())
+        copy_files(&files, to.storage).map(|_| ())
     }
 }
 
@@ -308,12 +310,12 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
             bytes: *bytes,
         })
         .collect();
-    copy_files(&files).map(|_| ())
+    copy_files(&files, Storage::Real).map(|_| ())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CloneTo, Image, ImageKey};
+    use super::{CloneTo, Image, ImageKey, Storage};
     use crate::Home;
     use base::Warehouses;
     use std::fs;
@@ -364,6 +366,7 @@ mod tests {
             data: temp.path().join("clone"),
             redo: Some(temp.path().join("redo")),
             undo: None,
+            storage: Storage::Real,
         };
         for directory in [&to.data, to.redo.as_ref().unwrap()] {
             fs::create_dir(directory).unwrap();

@@ -179,14 +179,18 @@ impl Settings {
     }
 
     /// Falls back where the machine cannot do what the base lines ask for, and says so. What the user set stays.
+    /// `direct_io_on`: a directory whose file system has to have O_DIRECT.
     pub(crate) fn fit_to_machine(
         &mut self,
         set: &[(String, String)],
-        data: &Path,
+        direct_io_on: Option<&Path>,
         notes: &mut Vec<String>,
     ) {
         let given = |name: &str| set.iter().any(|(n, _)| normal(n) == name);
-        if !given("innodb_flush_method") && !direct_io_works(data) {
+        if !given("innodb_flush_method")
+            && let Some(data) = direct_io_on
+            && !direct_io_works(data)
+        {
             self.put("innodb_flush_method", "fsync");
             notes.push(format!(
                 "the file system of {} has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache",
