@@ -1,5 +1,6 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
+use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
 use crate::populate::{LoadSpec, check_disk, populate};
 use crate::progress::{OnProgress, Progress};
@@ -7,11 +8,12 @@ use crate::subject::Subject;
 use base::Warehouses;
 use drive::LoadError;
 use server::{
-    Data, Ending, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
+    Data, Ending, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild, redo_bytes,
 };
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use storage::{Placement, ServerFiles, arrange};
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
@@ -24,6 +26,8 @@ pub struct PrivateSpec {
     pub binary: Option<PathBuf>,
     /// Server variables.
     pub set: Vec<(String, String)>,
+    /// Where its files go.
+    pub placement: Placement,
     pub warehouses: Warehouses,
     /// Of the population.
     pub seed: u64,
@@ -162,20 +166,42 @@ fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result
     Ok(image)
 }
 
-/// Starts a private server on a clone of `image`.
+/// Room for what a run adds: a share of the database, and something for a small one.
+const GROWTH_SHARE: u64 = 4;
+const GROWTH_BYTES_MIN: u64 = 256 << 20;
+
+/// Starts a private server on a clone of `image`, with its files where the spec places them. Where devices are emulated,
+/// they are not yet: see [`crate::measure()`].
 ///
 /// # Errors
-/// Where it does not start; [`ServerError`] carries its log.
+/// Where a place cannot be used, or the server does not start; [`server::ServerError`] carries its log.
 pub fn start_on(
     home: &Home,
     build: &ServerBuild,
     image: Image,
-    set: &[(String, String)],
-) -> Result<Subject, ServerError> {
+    spec: &PrivateSpec,
+) -> Result<Subject, LabError> {
+    let clone_bytes = image.clone_bytes(redo_bytes(build, &spec.set));
+    let files = ServerFiles {
+        binary: build.binary.clone(),
+        needed_bytes: clone_bytes + clone_bytes / GROWTH_SHARE + GROWTH_BYTES_MIN,
+        page_size_bytes: image.key().page_size_bytes,
+        set: spec.set.clone(),
+    };
+    let arranged = arrange(&spec.placement, &files)?;
+    let mut set = spec.set.clone();
+    set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
-        set: set.to_vec(),
+        storage: storage_of(&spec.placement),
+        set,
+        data_directory: arranged.data_directory.clone(),
+        scratch: arranged.scratch.clone(),
+        environment: arranged.environment.clone(),
+        files: arranged.files.clone(),
         ..InstanceOptions::default()
     };
-    Ok(Subject::private(Instance::start(home, build, options)?))
+    let instance = Instance::start(home, build, options)?;
+    let placed = Placed::of(&spec.placement, &arranged, instance.directory());
+    Ok(Subject::private(instance).placed(placed))
 }

@@ -217,6 +217,7 @@ impl Launch<'_> {
                     redo: elsewhere("innodb_log_group_home_dir"),
                     undo: elsewhere("innodb_undo_directory"),
                     storage: self.storage,
+                    redo_is_remade: settings.remakes_redo(self.build, image.redo_file_bytes(0)),
                 })
             }
         }
