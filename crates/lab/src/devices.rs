@@ -7,10 +7,10 @@ use crate::error::LabError;
 use crate::subject::Subject;
 use device::Role;
 use device::page::{BUCKETS, Global, Histogram, Kind, OfKind, OfRole, Snapshot, bucket_floor_ns};
-use server::Storage;
+use server::{ServerBuild, Storage};
 use std::path::Path;
 use std::time::Instant;
-use storage::{Arrangement, Place, Placement, ShimPage};
+use storage::{Arrangement, Delta, Place, Placement, ShimPage};
 use store::{
     CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, empty_histogram,
 };
@@ -43,6 +43,18 @@ impl Placed {
                 .any(has_page)
                 .then(|| ShimPage::of(directory)),
             notes: arranged.notes.clone(),
+        }
+    }
+
+    /// Refuses a server that was to run under the shim and does not: its devices would be this machine's.
+    pub(crate) fn require_shim(&self, build: &ServerBuild) -> Result<(), LabError> {
+        match &self.page {
+            Some(page) if !page.is_taken()? => Err(LabError::Unfit(format!(
+                "{} {} has not loaded the shim, which devices are emulated and counted with; see its log for what the loader \
+                 said, and run without places",
+                build.engine, build.version
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -132,27 +144,30 @@ impl<'a> WindowIo<'a> {
         }
     }
 
-    /// What was counted; `None` without a shim or a whole window.
+    /// What was counted, and what makes it doubtful; `None` without a shim or a whole window.
     ///
     /// # Errors
     /// Where the counters could not be read.
-    pub(crate) fn counted(self) -> Result<Option<DeviceIo>, LabError> {
+    pub(crate) fn counted(self) -> Result<Option<(DeviceIo, Vec<String>)>, LabError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         let (Some(begin), Some(end)) = (self.begin, self.end) else {
             return Ok(None);
         };
-        let counted_ns = end.at.duration_since(begin.at).as_nanos() as u64;
+        let elapsed = end.at.duration_since(begin.at);
+        let counted_ns = elapsed.as_nanos() as u64;
         let (before, after) = (&begin.counters, &end.counters);
-        Ok(Some(DeviceIo {
+        let warnings = Delta::between(before, after, elapsed).warnings();
+        let io = DeviceIo {
             shim: shim_facts(before, after),
             roles: Role::ALL
                 .into_iter()
                 .map(|role| role_io(role, before, after, counted_ns))
                 .filter(|role| role.requests.iter().any(|kind| kind.requests > 0))
                 .collect(),
-        }))
+        };
+        Ok(Some((io, warnings)))
     }
 }
 
@@ -328,6 +343,7 @@ mod tests {
                 name: "x".to_owned(),
                 ..any_profile()
             }),
+            file: None,
             at: None,
         };
         let mut placement = Placement::default();

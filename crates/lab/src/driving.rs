@@ -231,9 +231,12 @@ impl Measurement<'_> {
             return Err(error.into());
         }
         if inputs == InputsOf::Run
-            && let Some(io) = window_io.counted()?
+            && let Some((io, warnings)) = window_io.counted()?
         {
             self.results.record_device_io(self.repeat, &io)?;
+            for warning in &warnings {
+                on_progress(Progress::Note(warning));
+            }
         }
         Ok(report)
     }

@@ -8,12 +8,13 @@ use crate::subject::Subject;
 use base::Warehouses;
 use drive::LoadError;
 use server::{
-    Data, Ending, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild, redo_bytes,
+    Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
+    redo_bytes,
 };
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use storage::{Placement, ServerFiles, arrange};
+use storage::{Placement, ServerFamily, ServerFiles, ServerKind, arrange};
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
@@ -166,10 +167,6 @@ fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result
     Ok(image)
 }
 
-/// Room for what a run adds: a share of the database, and something for a small one.
-const GROWTH_SHARE: u64 = 4;
-const GROWTH_BYTES_MIN: u64 = 256 << 20;
-
 /// Starts a private server on a clone of `image`, with its files where the spec places them. Where devices are emulated,
 /// they are not yet: see [`crate::measure()`].
 ///
@@ -181,10 +178,10 @@ pub fn start_on(
     image: Image,
     spec: &PrivateSpec,
 ) -> Result<Subject, LabError> {
-    let clone_bytes = image.clone_bytes(redo_bytes(build, &spec.set));
     let files = ServerFiles {
         binary: build.binary.clone(),
-        needed_bytes: clone_bytes + clone_bytes / GROWTH_SHARE + GROWTH_BYTES_MIN,
+        kind: kind_of(build),
+        needed_bytes: image.clone_bytes(redo_bytes(build, &spec.set)),
         page_size_bytes: image.key().page_size_bytes,
         set: spec.set.clone(),
     };
@@ -203,5 +200,18 @@ pub fn start_on(
     };
     let instance = Instance::start(home, build, options)?;
     let placed = Placed::of(&spec.placement, &arranged, instance.directory());
+    placed.require_shim(build)?;
     Ok(Subject::private(instance).placed(placed))
+}
+
+/// A server, as far as its files go.
+fn kind_of(build: &ServerBuild) -> ServerKind {
+    ServerKind {
+        family: match build.flavour {
+            Flavour::MariaDb => ServerFamily::MariaDb,
+            Flavour::Mysql if build.engine.starts_with("percona-") => ServerFamily::Percona,
+            Flavour::Mysql => ServerFamily::Mysql,
+        },
+        version: build.numbers,
+    }
 }

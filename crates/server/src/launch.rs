@@ -76,7 +76,7 @@ pub(crate) fn start(
         launch.fill(&options.data)?;
     }
     let secret = launch.password.reveal();
-    home::write_private(&launch.layout.password(), &format!("{secret}\n"))?;
+    home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
     let (process, port, settings) = launch.run(options.port)?;
     let mut instance = Instance {
         build: build.clone(),
@@ -259,7 +259,7 @@ impl Launch<'_> {
         let init_file = self.layout.init_file();
         home::write_private(
             &init_file,
-            &initialise::accounts_sql(self.build, &self.password),
+            initialise::accounts_sql(self.build, &self.password),
         )?;
         for (name, bytes) in &self.files {
             home::write_private(&self.layout.directory.join(name), bytes)?;
