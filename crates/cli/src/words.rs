@@ -1,5 +1,6 @@
 //! Results as words for people.
 
+mod devices;
 mod pacing;
 
 use std::fmt::Write;
@@ -77,6 +78,7 @@ pub fn summary(summary: &Summary) -> String {
         transaction_line(&mut out, name, of);
     }
     inputs(&mut out, summary);
+    devices::devices(&mut out, summary);
     pacing::pacing(&mut out, summary);
     totals(&mut out, summary);
     out
