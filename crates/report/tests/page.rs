@@ -256,6 +256,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
             "cells.csv",
             "intervals.csv",
             "latency.csv",
+            "devices.csv",
             "inputs.csv",
             "checks.csv",
             "variables.csv"
