@@ -12,6 +12,8 @@ mod setup;
 
 pub use address::device_address;
 pub use model::{Access, Completion, Device, Full, Progress, Ticket};
-pub use profile::{Profile, ProfileError, Sheet, builtin, builtins};
+pub use profile::{
+    Array, Disk, Limits, Member, Profile, ProfileError, Sheet, SolidState, builtin, builtins,
+};
 pub use role::Role;
 pub use setup::{CacheSetup, DeviceSetup, RoleSetup, SETUP_VARIABLE, Setup, SetupError};

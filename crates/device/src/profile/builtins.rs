@@ -1,0 +1,28 @@
+//! The profiles that come with mydyno: `profiles/*.toml` at the root of the repository.
+
+use super::Profile;
+
+const TEXTS: &[&str] = &[
+    include_str!("../../../../profiles/hdd-15k.toml"),
+    include_str!("../../../../profiles/sata-850pro.toml"),
+    include_str!("../../../../profiles/nvme-pm1725.toml"),
+];
+
+/// The profiles that come with mydyno.
+#[must_use]
+pub fn builtins() -> Vec<Profile> {
+    let parse = |text: &&str| {
+        Profile::parse(text).expect("a unit test parses every builtin profile and validates it")
+    };
+    TEXTS.iter().map(parse).collect()
+}
+
+/// The one of that name. Only its text is read: an array asks for its member while it is read itself.
+#[must_use]
+pub fn builtin(name: &str) -> Option<Profile> {
+    let line = format!("name = \"{name}\"");
+    let text = TEXTS
+        .iter()
+        .find(|text| text.lines().next() == Some(&line))?;
+    Profile::parse(text).ok()
+}

@@ -1,0 +1,261 @@
+//! Profiles as people write them, well and badly.
+
+use device::{Member, Profile, builtin, builtins};
+
+const SSD: &str = r#"
+name = "mine"
+title = "Mine"
+capacity_bytes = 1_000_000_000
+[solid_state]
+read_latency_us = 100
+random_read_iops = 100_000
+sequential_read_mb_per_s = 550
+write_latency_us = 30
+random_write_iops = 9_000
+sequential_write_mb_per_s = 520
+flush_us = 1000
+power_loss_protected = false
+"#;
+
+const DISK: &str = r#"
+name = "mine"
+title = "Mine"
+capacity_bytes = 1_000_000_000
+[disk]
+rpm = 7200
+average_seek_ms = 8.5
+sequential_mb_per_s = 200
+"#;
+
+fn error(text: &str) -> String {
+    Profile::parse(text).unwrap_err().to_string()
+}
+
+/// The error of the text with one line in another form.
+fn changed(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "{from}");
+    error(&text.replace(from, to))
+}
+
+#[test]
+fn builtins_are_valid_and_come_back_from_their_text() {
+    for profile in builtins() {
+        let text = toml::to_string(&profile).unwrap();
+        assert_eq!(Profile::parse(&text).unwrap(), profile, "{text}");
+        assert_eq!(builtin(&profile.name).unwrap(), profile);
+    }
+    assert!(builtin("floppy").is_none());
+}
+
+/// Dotted keys of all numbers.
+fn numbers(table: &toml::Table, prefix: &str, found: &mut Vec<String>) {
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(table) => numbers(table, &format!("{prefix}{key}."), found),
+            toml::Value::Integer(_) | toml::Value::Float(_) => found.push(format!("{prefix}{key}")),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_figure_of_a_builtin_has_a_source_and_every_source_a_figure() {
+    for profile in builtins() {
+        let mut figures = Vec::new();
+        numbers(&toml::Table::try_from(&profile).unwrap(), "", &mut figures);
+        figures.sort();
+        let sources: Vec<String> = profile.sources.keys().cloned().collect();
+        assert_eq!(figures, sources, "{}", profile.name);
+        let empty = profile.sources.values().any(|text| text.len() < 5);
+        assert!(!empty, "{}", profile.name);
+    }
+}
+
+#[test]
+fn the_least_profiles_are_valid() {
+    Profile::parse(SSD).unwrap();
+    Profile::parse(DISK).unwrap();
+    let mirror = "name = \"m\"\ntitle = \"M\"\ncapacity_bytes = 1_000_000\n[array]\nlevel = 1\nmembers = 2\n";
+    let mirror = mirror.replace("1_000_000", "10_000_000");
+    let named = Profile::parse(&format!("{mirror}member = \"hdd-15k\"\n")).unwrap();
+    assert_eq!(named.array.unwrap().builtin_name(), Some("hdd-15k"));
+    let inline = SSD
+        .replace("[solid_state]", "[array.member.solid_state]")
+        .replace("\nname", "\n[array.member]\nname");
+    let inline = Profile::parse(&format!("{mirror}{inline}")).unwrap();
+    let text = toml::to_string(&inline).unwrap();
+    assert_eq!(Profile::parse(&text).unwrap(), inline);
+    assert!(matches!(inline.array.unwrap().member, Member::Inline(_)));
+}
+
+#[test]
+fn keys_that_are_wrong_are_named() {
+    let text = changed(SSD, "read_latency_us", "read_latncy_us");
+    assert_eq!(
+        text,
+        "`solid_state.read_latncy_us` is no key of a profile; did you mean `read_latency_us`?"
+    );
+    let text = changed(SSD, "[solid_state]", "[solidstate]");
+    assert!(text.contains("did you mean `solid_state`"), "{text}");
+    let text = changed(SSD, "flush_us = 1000\n", "");
+    assert!(text.contains("[solid_state] lacks `flush_us`"), "{text}");
+    let text = changed(SSD, "flush_us = 1000", "flush_us = \"1 ms\"");
+    assert!(
+        text.starts_with("`solid_state.flush_us`: invalid type"),
+        "{text}"
+    );
+    let text = changed(SSD, "[solid_state]", "sheet = 1\n[solid_state]");
+    assert!(text.contains("[sheet]"), "{text}");
+    let text = error(&format!(
+        "{SSD}[sources]\n\"solid_state.flsh_us\" = \"me\"\n"
+    ));
+    assert!(
+        text.contains("did you mean `solid_state.flush_us`"),
+        "{text}"
+    );
+    assert!(error("name = ").contains("TOML parse error at line 1"));
+}
+
+#[test]
+fn impossible_figures_are_refused() {
+    for (text, from, to, key) in [
+        (SSD, "1_000_000_000", "0", "`capacity_bytes`"),
+        (SSD, "name = \"mine\"", "name = \"My SSD\"", "`name`"),
+        (
+            SSD,
+            "flush_us = 1000",
+            "flush_us = -1",
+            "`solid_state.flush_us`",
+        ),
+        (
+            SSD,
+            "read_latency_us = 100",
+            "read_latency_us = nan",
+            "`solid_state.read_latency_us`",
+        ),
+        (
+            SSD,
+            "write_latency_us = 30",
+            "write_latency_us = 0",
+            "`solid_state.write_latency_us`",
+        ),
+        (
+            SSD,
+            "flush_us = 1000",
+            "flush_us = 1000\nunits = 8",
+            "`solid_state.units`",
+        ),
+        (
+            SSD,
+            "100_000",
+            "200_000",
+            "`solid_state.interface_mb_per_s`",
+        ),
+        (
+            SSD,
+            "9_000",
+            "200_000",
+            "`solid_state.sequential_write_mb_per_s`",
+        ),
+        (
+            SSD,
+            "9_000",
+            "9_000\nburst_bytes = 5",
+            "`solid_state.random_write_peak_iops`",
+        ),
+        (
+            SSD,
+            "9_000",
+            "9_000\nburst_bytes = 5\nrandom_write_peak_iops = 10",
+            "sustained",
+        ),
+        (
+            SSD,
+            "9_000",
+            "9_000\ncache_bytes = 5",
+            "`solid_state.cache_bytes`",
+        ),
+        (
+            SSD,
+            "9_000",
+            "9_000\nread_latency_while_writing_us = 5",
+            "no read faster",
+        ),
+        (
+            SSD,
+            "9_000",
+            "9_000\nlatency_variation = 2",
+            "`solid_state.latency_variation`",
+        ),
+        (
+            SSD,
+            "[solid_state]",
+            "[sheet]\nrandom_read_iops = 5\n[solid_state]",
+            "belong together",
+        ),
+        (
+            SSD,
+            "[solid_state]",
+            "[sheet]\nrandom_read_iops = 100000\nrandom_read_queue_depth = 4\n[solid_state]",
+            "raise the depth",
+        ),
+        (
+            SSD,
+            "[solid_state]",
+            "[sheet]\nsequential_read_mb_per_s = 1000\n[solid_state]",
+            "promises more",
+        ),
+        (
+            SSD,
+            "[solid_state]",
+            "[limits]\niops = 0\n[solid_state]",
+            "`limits.iops`",
+        ),
+        (DISK, "rpm = 7200", "rpm = 72", "`disk.rpm`"),
+        (
+            DISK,
+            "8.5",
+            "8.5\nfull_stroke_seek_ms = 9",
+            "`disk.average_seek_ms`",
+        ),
+        (DISK, "8.5", "8.5\nqueue_depth = 1000", "`disk.queue_depth`"),
+        (DISK, "200", "2000", "`disk.sequential_mb_per_s`"),
+        (
+            DISK,
+            "[disk]",
+            "[sheet]\nrandom_read_iops = 500\nrandom_read_queue_depth = 1\n[disk]",
+            "depth 1",
+        ),
+    ] {
+        let message = changed(text, from, to);
+        assert!(message.contains(key), "{to}: {message}");
+    }
+}
+
+#[test]
+fn a_profile_says_in_one_way_how_it_works() {
+    let both = format!("{SSD}[disk]\nrpm = 7200\naverage_seek_ms = 8\nsequential_mb_per_s = 1\n");
+    assert!(error(&both).contains("more than one"));
+    let none = SSD.split("[solid_state]").next().unwrap();
+    assert!(error(none).contains("add one of the tables"));
+}
+
+#[test]
+fn impossible_arrays_are_refused() {
+    let text = "name = \"a\"\ntitle = \"A\"\ncapacity_bytes = 1_200_000_000_000\n[array]\nlevel = 10\nmembers = 4\nstripe_bytes = 65536\nmember = \"hdd-15k\"\n";
+    Profile::parse(text).unwrap();
+    for (from, to, key) in [
+        ("level = 10", "level = 5", "`array.level`"),
+        ("members = 4", "members = 3", "`array.members`"),
+        ("members = 4", "members = 2", "`array.members`"),
+        ("members = 4", "members = 400", "`array.members`"),
+        ("stripe_bytes = 65536\n", "", "`array.stripe_bytes`"),
+        ("level = 10", "level = 1", "`array.stripe_bytes`"),
+        ("65536", "65000", "`array.stripe_bytes`"),
+        ("hdd-15k", "hdd-16k", "`array.member`"),
+        ("1_200_000_000_000", "1_300_000_000_000", "`capacity_bytes`"),
+    ] {
+        let message = changed(text, from, to);
+        assert!(message.contains(key), "{to}: {message}");
+    }
+}
