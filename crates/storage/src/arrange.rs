@@ -435,7 +435,7 @@ impl<'a> Arranger<'a> {
 }
 
 /// A directory that files can be put into, without links in its path: the shim compares paths.
-fn usable(path: &Path) -> Result<PathBuf, StorageError> {
+pub(crate) fn usable(path: &Path) -> Result<PathBuf, StorageError> {
     let bad = |why: &str| StorageError::BadDirectory {
         path: path.to_owned(),
         why: why.to_owned(),

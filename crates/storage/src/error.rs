@@ -57,6 +57,13 @@ pub enum StorageError {
         role: &'static str,
         variable: String,
     },
+    #[error("fio is needed and {why}; install the package fio (3.16 or newer), or put it on PATH")]
+    NoFio { why: String },
+    #[error("fio failed: {why}")]
+    FioFailed { why: String },
+    /// The user asked for the end.
+    #[error("interrupted")]
+    Interrupted,
     #[error(transparent)]
     Setup(#[from] device::SetupError),
 }
@@ -75,8 +82,10 @@ impl StorageError {
             | StorageError::Io { .. }
             | StorageError::BadDirectory { .. }
             | StorageError::Disk { .. }
-            | StorageError::NotPreloadable { .. } => Exit::Environment,
-            StorageError::Setup(_) => Exit::Failed,
+            | StorageError::NotPreloadable { .. }
+            | StorageError::NoFio { .. } => Exit::Environment,
+            StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
+            StorageError::Interrupted => Exit::Interrupted,
         }
     }
 }

@@ -6,6 +6,7 @@ mod binary;
 mod counters;
 mod delta;
 mod error;
+pub mod fio;
 mod library;
 mod place;
 mod variables;

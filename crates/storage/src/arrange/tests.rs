@@ -2,7 +2,7 @@ use super::{Arrangement, Arranger, Host, ServerFiles, parse_size};
 use crate::backing::MemoryFiles;
 use crate::variables::{ServerFamily, ServerKind};
 use crate::{Place, Placement, StorageError};
-use device::{Profile, Role, Setup, Sheet};
+use device::{Profile, Role, Setup};
 use std::path::{Path, PathBuf};
 
 fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
@@ -39,16 +39,7 @@ fn host(memory: Option<&Path>) -> Host {
 }
 
 fn emulated(name: &str, at: Option<&Path>) -> Place {
-    let sheet = Sheet::default();
-    let profile = device::builtins().into_iter().next();
-    let profile = profile.unwrap_or_else(|| Profile {
-        name: name.to_owned(),
-        title: String::new(),
-        capacity_bytes: 1 << 40,
-        price_usd: None,
-        sheet,
-        sources: std::collections::BTreeMap::new(),
-    });
+    let profile = device::builtin("hdd-15k").unwrap();
     Place::Emulated {
         profile: Box::new(Profile {
             name: name.to_owned(),
