@@ -1,8 +1,10 @@
 //! Results as words for people.
 
+mod comparison;
 mod devices;
 mod pacing;
 
+pub use comparison::comparison;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 

@@ -10,11 +10,12 @@ pub fn devices(out: &mut String, summary: &Summary) {
         return;
     }
     let counted = |device: &&DeviceSummary| requests(device) > 0;
+    out.push('\n');
     if summary.devices.iter().any(|device| counted(&device)) {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "\n{:<12}{:<16}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>7}{:>7}{:>10}",
+            "{:<12}{:<16}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>7}{:>7}{:>10}",
             "storage",
             "device",
             "reads/s",
