@@ -71,6 +71,9 @@ pub fn image_for(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
+    // What cannot be placed is told before minutes go into an image.
+    let estimate = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
+    arrange(&spec.placement, &files_of(build, spec, estimate)?)?;
     let key = ImageKey {
         engine: build.engine.clone(),
         version: build.version.clone(),
@@ -88,7 +91,7 @@ pub fn image_for(
         "populating {} warehouses on {} (once; about {:.1} GB)",
         spec.warehouses,
         build.engine,
-        database_bytes_estimate(spec.warehouses, spec.foreign_keys) as f64 / 1e9
+        estimate as f64 / 1e9
     )));
     let mut set: Vec<(String, String)> = LOADING_SETTINGS
         .iter()
@@ -178,14 +181,8 @@ pub fn start_on(
     image: Image,
     spec: &PrivateSpec,
 ) -> Result<Subject, LabError> {
-    let files = ServerFiles {
-        binary: build.binary.clone(),
-        kind: kind_of(build),
-        needed_bytes: image.clone_bytes(redo_bytes(build, &spec.set)),
-        page_size_bytes: image.key().page_size_bytes,
-        set: spec.set.clone(),
-    };
-    let arranged = arrange(&spec.placement, &files)?;
+    let tables_bytes = image.clone_bytes(0);
+    let arranged = arrange(&spec.placement, &files_of(build, spec, tables_bytes)?)?;
     let mut set = spec.set.clone();
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
@@ -202,6 +199,21 @@ pub fn start_on(
     let placed = Placed::of(&spec.placement, &arranged, instance.directory());
     placed.require_shim(build)?;
     Ok(Subject::private(instance).placed(placed))
+}
+
+/// What is to be placed: so many bytes of tables, and redo.
+fn files_of(
+    build: &ServerBuild,
+    spec: &PrivateSpec,
+    tables_bytes: u64,
+) -> Result<ServerFiles, LabError> {
+    Ok(ServerFiles {
+        binary: build.binary.clone(),
+        kind: kind_of(build),
+        needed_bytes: tables_bytes.saturating_add(redo_bytes(build, &spec.set)),
+        page_size_bytes: page_size(&spec.set)?,
+        set: spec.set.clone(),
+    })
 }
 
 /// A server, as far as its files go.
