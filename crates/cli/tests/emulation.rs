@@ -352,6 +352,21 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
         .exits(0);
 }
 
+/// A program that says that it is a server, and that no loader preloads anything into.
+fn fake_static_server(directory: &Path) -> String {
+    let source = directory.join("mysqld.c");
+    let program = directory.join("mysqld");
+    let text = "#include <stdio.h>\nint main(void) { return puts(\"mysqld  Ver 5.7.22 for Linux on x86_64\") < 0; }\n";
+    std::fs::write(&source, text).unwrap();
+    let compiled = std::process::Command::new("cc")
+        .args(["-static", "-o"])
+        .args([&program, &source])
+        .status()
+        .unwrap();
+    assert!(compiled.success());
+    program.to_str().unwrap().to_owned()
+}
+
 #[test]
 fn what_cannot_be_placed_is_refused() {
     let work = directory();
@@ -396,6 +411,10 @@ fn what_cannot_be_placed_is_refused() {
         2,
         &["512M"],
     );
+    let server = fake_static_server(work.path());
+    let by_file = ["--server-binary", &server, "--data", "hdd-15k"];
+    let words = ["cannot run under the shim", "statically linked"];
+    refused(&by_file, 4, &words);
     refused(
         &with(&["--data", "/nonexistent/disk"]),
         4,
