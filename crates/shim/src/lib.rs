@@ -1,1 +1,30 @@
-//! The library preloaded into mysqld. An empty room, built by the devices issue.
+//! The library that is preloaded into an unmodified server: it sees the server's file input and output, counts it by role, and
+//! where a role is on an emulated device, completes each request no earlier than the device model says.
+//!
+//! It is named by `LD_PRELOAD` and told what to do by the file that `MYDYNO_SHIM_SETUP` names; without that it only forwards. The
+//! real input and output always happens, at the speed of the host, and its results are never altered: only their time is.
+//! On the path of a request nothing is allocated and nothing panics; tables are static or made when the process starts.
+//!
+//! An emulated file is not made durable on the host: a flush costs the time it costs the model, and what it promises holds against
+//! the death of the process, not of the machine.
+
+#![expect(
+    unsafe_code,
+    reason = "C functions are taken over and called; shared memory is mapped"
+)]
+
+mod aio;
+mod aio_hooks;
+mod clock;
+mod crash;
+mod file_hooks;
+mod files;
+mod flight;
+mod io_hooks;
+mod map_hooks;
+mod meter;
+mod names;
+mod real;
+mod start;
+mod state;
+mod transfer;

@@ -1,0 +1,348 @@
+//! The functions of libaio. Errors are returned as negative numbers, as libaio does.
+
+use crate::aio::{self, Context, Emulated, Event, Events, InKernel};
+use crate::clock;
+use crate::files::{self, File, Open};
+use crate::flight::{Extent, Flight, Target};
+use crate::meter::Counted;
+use crate::real;
+use crate::state::{Inside, State, state};
+use crate::transfer::Length;
+use device::Role;
+use device::page::Kind;
+use libc::{c_int, c_long, iovec, timespec};
+
+/// As the kernel has it, on machines with the low byte first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Iocb {
+    data: u64,
+    key: u32,
+    rw_flags: i32,
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+const HAS_EVENT_FD: u32 = 1;
+
+/// What a control block asks for.
+#[derive(Clone, Copy)]
+enum Operation {
+    Read,
+    Write,
+    ReadVector,
+    WriteVector,
+    Flush,
+}
+
+impl Operation {
+    fn of(iocb: &Iocb) -> Option<Operation> {
+        match iocb.opcode {
+            0 => Some(Operation::Read),
+            1 => Some(Operation::Write),
+            2 | 3 => Some(Operation::Flush),
+            7 => Some(Operation::ReadVector),
+            8 => Some(Operation::WriteVector),
+            _ => None,
+        }
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Operation::Read | Operation::ReadVector => Kind::Read,
+            Operation::Write | Operation::WriteVector => Kind::Write,
+            Operation::Flush => Kind::Flush,
+        }
+    }
+}
+
+fn failure() -> c_int {
+    -real::errno()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn io_setup(requests: c_int, context: *mut u64) -> c_int {
+    let result = real::system(
+        libc::SYS_io_setup,
+        requests as usize,
+        context as usize,
+        0,
+        0,
+        0,
+    );
+    if result < 0 {
+        return failure();
+    }
+    if state().is_some() {
+        // SAFETY: the kernel has just written it.
+        let id = unsafe { context.read() };
+        if !aio::register(id, usize::try_from(requests).unwrap_or(0)) {
+            real::system(libc::SYS_io_destroy, id as usize, 0, 0, 0, 0);
+            return -libc::EAGAIN;
+        }
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn io_queue_init(requests: c_int, context: *mut u64) -> c_int {
+    if requests <= 0 {
+        return -libc::EINVAL;
+    }
+    // SAFETY: the program passes where to write, as libaio demands.
+    unsafe { context.write(0) };
+    io_setup(requests, context)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn io_destroy(id: u64) -> c_int {
+    let context = aio::find(id);
+    if let (Some(state), Some(context)) = (state(), context) {
+        let _inside = Inside::enter();
+        context.destroy(state);
+    }
+    match real::system(libc::SYS_io_destroy, id as usize, 0, 0, 0, 0) {
+        0 => 0,
+        _ => failure(),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn io_queue_release(id: u64) -> c_int {
+    io_destroy(id)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn io_submit(id: u64, count: c_long, iocbs: *mut *mut Iocb) -> c_int {
+    let (Some(state), Some(context)) = (state(), aio::find(id)) else {
+        return submit_to_kernel(id, count as usize, iocbs);
+    };
+    let Ok(count) = usize::try_from(count) else {
+        return -libc::EINVAL;
+    };
+    let _inside = Inside::enter();
+    let mut submitted = 0;
+    while submitted < count {
+        let at = iocbs.wrapping_add(submitted);
+        // SAFETY: the program passes that many pointers to control blocks.
+        let iocb = unsafe { **at };
+        let result = match emulated(state, &iocb) {
+            // SAFETY: as above.
+            Some(what) => submit_here(state, context, (&iocb, unsafe { *at } as u64), what),
+            None => {
+                let run = (submitted + 1..count).find(|next| {
+                    // SAFETY: as above.
+                    let iocb = unsafe { **iocbs.wrapping_add(*next) };
+                    emulated(state, &iocb).is_some()
+                });
+                forward(state, context, id, (at, run.unwrap_or(count) - submitted))
+            }
+        };
+        match result {
+            done if done > 0 => submitted += done as usize,
+            error if submitted == 0 => return error,
+            _ => break,
+        }
+    }
+    submitted as c_int
+}
+
+fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
+    let result = real::system(
+        libc::SYS_io_submit,
+        id as usize,
+        count,
+        iocbs as usize,
+        0,
+        0,
+    );
+    if result < 0 {
+        failure()
+    } else {
+        result as c_int
+    }
+}
+
+/// What is emulated, and on which file.
+fn emulated(state: &State, iocb: &Iocb) -> Option<(Operation, Open, &'static File)> {
+    let operation = Operation::of(iocb)?;
+    let open = files::seen(iocb.fd as c_int)?;
+    Some((operation, open, state.emulated_file(open)?))
+}
+
+fn length(iocb: &Iocb, operation: Operation) -> u64 {
+    match operation {
+        Operation::Read | Operation::Write => iocb.bytes,
+        Operation::ReadVector | Operation::WriteVector => {
+            Length::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int).bytes()
+        }
+        Operation::Flush => 0,
+    }
+}
+
+/// Does a request on the host and leaves it until it is due. Returns 1, or an error.
+fn submit_here(
+    state: &State,
+    context: &Context,
+    (iocb, object): (&Iocb, u64),
+    (operation, _open, file): (Operation, Open, &'static File),
+) -> c_int {
+    if !context.reserve() {
+        return -libc::EAGAIN;
+    }
+    let offset = u64::try_from(iocb.offset).unwrap_or(0);
+    let bytes = length(iocb, operation);
+    let (extent, role) = (Extent { offset, bytes }, state.role_at(file, offset));
+    let kind = operation.kind();
+    let now_ns = clock::now_ns();
+    let mut flight = match state.device_of(role) {
+        Some(device) if state.meter.is_armed() => {
+            let target = Target {
+                device,
+                role,
+                file: file.identity(),
+            };
+            Flight::begin(state, kind, target, extent, now_ns)
+        }
+        _ => Flight::unmodelled(state, kind, role, now_ns),
+    };
+    let result = on_host(iocb, operation, state.is_emulated(role));
+    flight.host_done(state, clock::now_ns());
+    let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
+    if has_event_fd {
+        // Nobody looks for it before the event is signalled, and there is no thread to signal it later.
+        flight.wait(state);
+    }
+    context.push(Emulated {
+        flight,
+        data: iocb.data,
+        object,
+        result,
+    });
+    if has_event_fd {
+        let one = 1_u64;
+        real::write(iocb.event_fd as c_int, (&raw const one).cast(), 8);
+    }
+    1
+}
+
+/// Returns what the completion tells: bytes or a negative error.
+fn on_host(iocb: &Iocb, operation: Operation, is_emulated: bool) -> i64 {
+    let fd = iocb.fd as c_int;
+    let (buffer, bytes) = (iocb.buffer as *mut libc::c_void, iocb.bytes as usize);
+    let (vector, count) = (iocb.buffer as *const iovec, iocb.bytes as c_int);
+    let result = match operation {
+        Operation::Read => real::pread(fd, buffer, bytes, iocb.offset),
+        Operation::Write => real::pwrite(fd, buffer, bytes, iocb.offset),
+        Operation::ReadVector => real::preadv(fd, vector, count, iocb.offset),
+        Operation::WriteVector => real::pwritev(fd, vector, count, iocb.offset),
+        Operation::Flush if is_emulated => 0,
+        Operation::Flush => real::fsync(fd) as isize,
+    };
+    if result < 0 {
+        -i64::from(real::errno())
+    } else {
+        result as i64
+    }
+}
+
+/// Gives requests to the kernel and counts those of files that are seen.
+fn forward(
+    state: &State,
+    context: &Context,
+    id: u64,
+    (iocbs, count): (*mut *mut Iocb, usize),
+) -> c_int {
+    for at in 0..count {
+        // SAFETY: the program passes that many pointers to control blocks.
+        let object = unsafe { *iocbs.wrapping_add(at) };
+        // SAFETY: as above.
+        let counted = counted_role(state, unsafe { &*object }).map(|(role, kind)| {
+            let began_ns = clock::now_ns();
+            state.meter.begin(role, began_ns);
+            Counted {
+                role,
+                kind,
+                began_ns,
+            }
+        });
+        let object = object as u64;
+        context.enter_kernel(counted.map(|counted| InKernel { object, counted }));
+    }
+    let result = submit_to_kernel(id, count, iocbs);
+    let taken = usize::try_from(result).unwrap_or(0);
+    for at in taken..count {
+        // SAFETY: as above.
+        let object = unsafe { *iocbs.wrapping_add(at) } as u64;
+        if let Some(request) = context.leave_kernel(object) {
+            state.meter.end(request.counted, clock::now_ns(), None);
+        }
+    }
+    context.kernel_took();
+    result
+}
+
+fn counted_role(state: &State, iocb: &Iocb) -> Option<(Role, Kind)> {
+    let operation = Operation::of(iocb)?;
+    let file = files::seen(iocb.fd as c_int)?.file()?;
+    let offset = u64::try_from(iocb.offset).unwrap_or(0);
+    Some((state.role_at(file, offset), operation.kind()))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn io_getevents(
+    id: u64,
+    min: c_long,
+    max: c_long,
+    events: *mut Event,
+    timeout: *const timespec,
+) -> c_int {
+    let (Some(state), Some(context)) = (state(), aio::find(id)) else {
+        let (id, min, max) = (id as usize, min as usize, max as usize);
+        let (events, timeout) = (events as usize, timeout as usize);
+        let result = real::system(libc::SYS_io_getevents, id, min, max, events, timeout);
+        return if result < 0 {
+            failure()
+        } else {
+            result as c_int
+        };
+    };
+    let (Ok(min), Ok(max)) = (usize::try_from(min), usize::try_from(max)) else {
+        return -libc::EINVAL;
+    };
+    if min > max {
+        return -libc::EINVAL;
+    }
+    let _inside = Inside::enter();
+    let until_ns = if timeout.is_null() {
+        u64::MAX
+    } else {
+        // SAFETY: not null, so a time that the program passes.
+        let timeout = unsafe { *timeout };
+        let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000);
+        clock::now_ns().saturating_add(wait_ns.saturating_add(timeout.tv_nsec as u64))
+    };
+    let mut events = Events::new(events, max);
+    context.get(state, id, min, until_ns, &mut events) as c_int
+}
+
+/// What is emulated has been done: there is nothing to take back, as in the kernel for files.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn io_cancel(id: u64, iocb: *mut Iocb, event: *mut Event) -> c_int {
+    let result = real::system(
+        libc::SYS_io_cancel,
+        id as usize,
+        iocb as usize,
+        event as usize,
+        0,
+        0,
+    );
+    if result < 0 { failure() } else { 0 }
+}

@@ -1,0 +1,183 @@
+//! Time, and waiting for it.
+//!
+//! A sleeping thread wakes late by what the scheduler needs, some 15 us on an idle machine. So a wait ends its sleep early, by as
+//! much as sleeps have lately overslept, and passes the rest awake. It never returns early.
+
+use crate::real;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// No estimate of the oversleep goes beyond this: a machine that is this late is not helped by spinning.
+const MARGIN_MAX_NS: u64 = 60_000;
+const MARGIN_MIN_NS: u64 = 2_000;
+/// By how much one sleep moves an estimate.
+const STEP_NS: u64 = 400;
+
+/// How late a sleep usually is: half of them are later than the first, one in twenty is later than the second.
+static OVERSLEEP_MEDIAN_NS: AtomicU64 = AtomicU64::new(12_000);
+static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
+
+thread_local! {
+    static IS_PRECISE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Of the monotonic clock.
+pub(crate) fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the time is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    }
+}
+
+/// Threads sleep 50 us longer than asked unless they say that they mind.
+fn be_precise() {
+    IS_PRECISE.with(|is_precise| {
+        if !is_precise.get() {
+            is_precise.set(true);
+            // SAFETY: sets a number of this thread.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };
+        }
+    });
+}
+
+/// How long before its end a sleep has to be over. Where spinning is allowed nearly all sleeps end before what they wait for; where
+/// it is not, half of them, so that lateness is small on both sides and the rest is short.
+pub(crate) fn margin_ns(spin: bool) -> u64 {
+    let estimate = if spin {
+        &OVERSLEEP_HIGH_NS
+    } else {
+        &OVERSLEEP_MEDIAN_NS
+    };
+    estimate.load(Ordering::Relaxed)
+}
+
+/// Moves both estimates toward what a sleep has shown.
+fn learn(overslept_ns: u64) {
+    let toward = |estimate: &AtomicU64, up_ns: u64, down_ns: u64| {
+        let old = estimate.load(Ordering::Relaxed);
+        let new = if overslept_ns > old {
+            old + up_ns
+        } else {
+            old.saturating_sub(down_ns)
+        };
+        estimate.store(new.clamp(MARGIN_MIN_NS, MARGIN_MAX_NS), Ordering::Relaxed);
+    };
+    toward(&OVERSLEEP_MEDIAN_NS, STEP_NS / 2, STEP_NS / 2);
+    toward(&OVERSLEEP_HIGH_NS, STEP_NS * 19 / 20, STEP_NS / 20);
+}
+
+/// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed awake.
+pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
+    let margin_ns = margin_ns(spin);
+    let wake_ns = due_ns.saturating_sub(margin_ns);
+    let mut now = now_ns();
+    if now < wake_ns {
+        be_precise();
+        let until = timespec(wake_ns);
+        // SAFETY: the time is ours; an interrupted sleep to an absolute time is begun again.
+        while unsafe {
+            libc::clock_nanosleep(
+                libc::CLOCK_MONOTONIC,
+                libc::TIMER_ABSTIME,
+                &raw const until,
+                std::ptr::null_mut(),
+            )
+        } == libc::EINTR
+        {}
+        now = now_ns();
+        learn(now.saturating_sub(wake_ns));
+    }
+    let awake_from = now;
+    while now < due_ns {
+        std::hint::spin_loop();
+        now = now_ns();
+    }
+    now - awake_from
+}
+
+/// How a wait for a word ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    ByWord,
+    ByTime,
+    BySignal,
+}
+
+/// Sleeps while `word` is `seen`, until a time (`u64::MAX`: for ever).
+pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
+    be_precise();
+    let until = timespec(until_ns);
+    let until: *const libc::timespec = if until_ns == u64::MAX {
+        std::ptr::null()
+    } else {
+        &raw const until
+    };
+    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let result = real::syscall(
+        libc::SYS_futex,
+        word.as_ptr() as i64,
+        i64::from(operation),
+        i64::from(seen),
+        until as i64,
+        0,
+        i64::from(u32::MAX),
+    );
+    match (result, real::errno()) {
+        (-1, libc::ETIMEDOUT) => {
+            if until_ns != u64::MAX {
+                learn(now_ns().saturating_sub(until_ns));
+            }
+            Woken::ByTime
+        }
+        (-1, libc::EINTR) => Woken::BySignal,
+        _ => Woken::ByWord,
+    }
+}
+
+pub(crate) fn wake_all(word: &AtomicU32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    real::system(
+        libc::SYS_futex,
+        word.as_ptr() as usize,
+        operation as usize,
+        i32::MAX as usize,
+        0,
+        0,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Woken, now_ns, wait_on, wait_until};
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn waits_never_end_early() {
+        for spin in [true, false] {
+            for wait_ns in [0, 1_000, 50_000, 300_000] {
+                let due_ns = now_ns() + wait_ns;
+                wait_until(due_ns, spin);
+                assert!(now_ns() >= due_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn words_and_times_wake() {
+        let word = AtomicU32::new(3);
+        assert_eq!(wait_on(&word, 2, u64::MAX), Woken::ByWord);
+        let until_ns = now_ns() + 100_000;
+        assert_eq!(wait_on(&word, 3, until_ns), Woken::ByTime);
+        assert!(now_ns() >= until_ns);
+    }
+}

@@ -1,0 +1,136 @@
+//! Telling a crash inside the shim from one of the server: its handlers are called as before, after the page has been told.
+
+use crate::real;
+use crate::state::{Inside, state};
+use device::page::Global;
+use libc::{c_int, c_void, sigaction as Action, siginfo_t};
+use std::mem::MaybeUninit;
+use std::ptr::null;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What the program wants done for a signal.
+struct Wanted {
+    signal: c_int,
+    handler: AtomicUsize,
+    /// Its handler takes three arguments.
+    has_info: AtomicBool,
+}
+
+const fn wanted(signal: c_int) -> Wanted {
+    Wanted {
+        signal,
+        handler: AtomicUsize::new(libc::SIG_DFL),
+        has_info: AtomicBool::new(false),
+    }
+}
+
+static WANTED: [Wanted; 5] = [
+    wanted(libc::SIGSEGV),
+    wanted(libc::SIGBUS),
+    wanted(libc::SIGILL),
+    wanted(libc::SIGFPE),
+    wanted(libc::SIGABRT),
+];
+
+fn wanted_for(signal: c_int) -> Option<&'static Wanted> {
+    WANTED.iter().find(|wanted| wanted.signal == signal)
+}
+
+/// Handles what the program does not handle itself, too.
+pub(crate) fn watch() {
+    for wanted in &WANTED {
+        let Some(mut action) = real_action(wanted.signal) else {
+            continue;
+        };
+        if action.sa_sigaction == libc::SIG_DFL {
+            action.sa_sigaction = crashed as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            real::sigaction(wanted.signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+fn real_action(signal: c_int) -> Option<Action> {
+    let mut action = MaybeUninit::<Action>::zeroed();
+    let result = real::sigaction(signal, null(), action.as_mut_ptr());
+    // SAFETY: written by the C library, which has said so; and all zeros would be a value as well.
+    (result == 0).then(|| unsafe { action.assume_init() })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int {
+    let (Some(_), Some(wanted)) = (state(), wanted_for(signal)) else {
+        return real::sigaction(signal, new, old);
+    };
+    let Some(mut before) = real_action(signal) else {
+        return -1;
+    };
+    if before.sa_sigaction == crashed as *const () as usize {
+        before.sa_sigaction = wanted.handler.load(Ordering::SeqCst);
+        if !wanted.has_info.load(Ordering::SeqCst) {
+            before.sa_flags &= !libc::SA_SIGINFO;
+        }
+    }
+    if !new.is_null() {
+        // SAFETY: not null, so what the program wants done.
+        let mut action = unsafe { *new };
+        if action.sa_sigaction != libc::SIG_IGN {
+            let has_info = action.sa_flags & libc::SA_SIGINFO != 0;
+            wanted.has_info.store(has_info, Ordering::SeqCst);
+            wanted.handler.store(action.sa_sigaction, Ordering::SeqCst);
+            action.sa_sigaction = crashed as *const () as usize;
+            action.sa_flags |= libc::SA_SIGINFO;
+        }
+        let result = real::sigaction(signal, &raw const action, std::ptr::null_mut());
+        if result != 0 {
+            return result;
+        }
+    }
+    if !old.is_null() {
+        // SAFETY: not null, so where the program wants it.
+        unsafe { old.write(before) };
+    }
+    0
+}
+
+extern "C" fn crashed(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    if let Some(state) = state()
+        && state.meter.get(Global::CrashSignal) == 0
+    {
+        state
+            .meter
+            .set(Global::CrashInside, u64::from(Inside::is()));
+        state.meter.set(Global::CrashSignal, signal as u64);
+    }
+    let Some(wanted) = wanted_for(signal) else {
+        return;
+    };
+    let handler = wanted.handler.load(Ordering::SeqCst);
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+        die_of(signal);
+        return;
+    }
+    if wanted.has_info.load(Ordering::SeqCst) {
+        // SAFETY: the program gave it as a handler of this type.
+        let handler = unsafe {
+            std::mem::transmute::<usize, extern "C" fn(c_int, *mut siginfo_t, *mut c_void)>(handler)
+        };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: as above.
+        let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(c_int)>(handler) };
+        handler(signal);
+    }
+}
+
+/// What happens without a handler: the signal comes again, as soon as this one has returned.
+fn die_of(signal: c_int) {
+    let Some(mut action) = real_action(signal) else {
+        return;
+    };
+    action.sa_sigaction = libc::SIG_DFL;
+    action.sa_flags = 0;
+    real::sigaction(signal, &raw const action, std::ptr::null_mut());
+    // SAFETY: sends a signal to this thread.
+    unsafe { libc::raise(signal) };
+}

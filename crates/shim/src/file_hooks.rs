@@ -1,0 +1,387 @@
+//! Functions that make and end descriptors and names.
+//!
+//! `open`, `openat` and `fcntl` take variable arguments in C; they travel as fixed ones do on x86_64 and aarch64, so a missing one is
+//! some value that is not used.
+
+use crate::files::{self, TooMany};
+use crate::real;
+use crate::state::{Inside, State, state};
+use device::page::Global;
+use libc::{FILE, c_char, c_int, c_uint, mode_t};
+
+const PATH_MAX: usize = 4096;
+
+/// What the program may ask for and the host does not get where a file is emulated.
+const STRIPPED: c_int = libc::O_DIRECT;
+
+/// The path of an open descriptor.
+struct PathOf {
+    bytes: [u8; PATH_MAX],
+    length: usize,
+}
+
+impl PathOf {
+    fn new(fd: c_int) -> Option<PathOf> {
+        let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
+        let mut digits = [0_u8; 10];
+        let mut rest = u32::try_from(fd).ok()?;
+        let mut count = 0;
+        loop {
+            *digits.get_mut(count)? = b'0' + (rest % 10) as u8;
+            count += 1;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let places = link.iter_mut().skip("/proc/self/fd/".len());
+        for (place, digit) in places.zip(digits.iter().take(count).rev()) {
+            *place = *digit;
+        }
+        let mut path = PathOf {
+            bytes: [0; PATH_MAX],
+            length: 0,
+        };
+        // SAFETY: the link ends with a zero byte; the buffer has this length.
+        let length = unsafe {
+            libc::readlink(
+                link.as_ptr().cast(),
+                path.bytes.as_mut_ptr().cast(),
+                PATH_MAX,
+            )
+        };
+        path.length = usize::try_from(length).ok()?;
+        Some(path)
+    }
+
+    /// The path of what a name means, as far as it is one that can be looked at.
+    fn of_name(at: c_int, name: *const c_char) -> Option<PathOf> {
+        let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let fd = real::openat(at, name, flags, 0);
+        if fd < 0 {
+            return None;
+        }
+        let path = PathOf::new(fd);
+        real::close(fd);
+        path
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+fn is_regular(fd: c_int) -> bool {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the status is ours, and read only where it was written.
+    unsafe {
+        libc::fstat(fd, status.as_mut_ptr()) == 0
+            && status.assume_init().st_mode & libc::S_IFMT == libc::S_IFREG
+    }
+}
+
+/// A descriptor was made. It is seen from now on where it is a regular file below a watched directory.
+fn opened(state: &State, fd: c_int, flags: c_int) {
+    files::close(fd);
+    if flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH || !is_regular(fd) {
+        return;
+    }
+    let Some(path) = PathOf::new(fd) else { return };
+    let Some(relative) = state.relative(path.bytes()) else {
+        return;
+    };
+    let role = state
+        .every_file
+        .unwrap_or_else(|| crate::names::role_of(relative));
+    if files::open(fd, relative, role, flags) == Err(TooMany) {
+        state.meter.add(Global::FilesUnseen, 1);
+        return;
+    }
+    if flags & STRIPPED != 0
+        && files::seen(fd)
+            .and_then(|open| state.emulated_file(open))
+            .is_some()
+    {
+        strip(fd);
+    }
+}
+
+/// The host serves an emulated file from its memory.
+fn strip(fd: c_int) {
+    let flags = real::fcntl(fd, libc::F_GETFL, 0);
+    if flags >= 0 {
+        real::fcntl(fd, libc::F_SETFL, (flags & !STRIPPED) as usize);
+    }
+}
+
+/// Opens by `call`, which gets the flags. A file system that has no direct I/O refuses the flag only for files that are real.
+fn open_by(flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
+    let Some(state) = state() else {
+        return call(flags);
+    };
+    let _inside = Inside::enter();
+    let mut fd = call(flags);
+    if fd < 0 && real::errno() == libc::EINVAL && flags & STRIPPED != 0 {
+        fd = call(flags & !STRIPPED);
+        let errno = real::errno();
+        if fd >= 0 {
+            opened(state, fd, flags);
+            if files::seen(fd)
+                .and_then(|open| state.emulated_file(open))
+                .is_some()
+            {
+                return fd;
+            }
+            files::close(fd);
+            real::close(fd);
+            real::set_errno(libc::EINVAL);
+            return -1;
+        }
+        real::set_errno(errno);
+        return fd;
+    }
+    if fd >= 0 {
+        crate::transfer::keeping_errno(|| opened(state, fd, flags));
+    }
+    fd
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    open_by(flags, |flags| real::open(path, flags, mode))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    open_by(flags, |flags| real::open(path, flags, mode))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
+    open_by(flags, |flags| real::open(path, flags, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
+    open_by(flags, |flags| real::open(path, flags, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn openat(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    open_by(flags, |flags| real::openat(at, path, flags, mode))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn openat64(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    open_by(flags, |flags| real::openat(at, path, flags, mode))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __openat_2(at: c_int, path: *const c_char, flags: c_int) -> c_int {
+    open_by(flags, |flags| real::openat(at, path, flags, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __openat64_2(at: c_int, path: *const c_char, flags: c_int) -> c_int {
+    open_by(flags, |flags| real::openat(at, path, flags, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn creat(path: *const c_char, mode: mode_t) -> c_int {
+    open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn creat64(path: *const c_char, mode: mode_t) -> c_int {
+    open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mkstemp(template: *mut c_char) -> c_int {
+    open_by(0, |flags| real::mkostemps(template, 0, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mkstemp64(template: *mut c_char) -> c_int {
+    open_by(0, |flags| real::mkostemps(template, 0, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mkostemp(template: *mut c_char, flags: c_int) -> c_int {
+    open_by(flags, |flags| real::mkostemps(template, 0, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int {
+    open_by(flags, |flags| real::mkostemps(template, 0, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn close(fd: c_int) -> c_int {
+    // Before the number can be another thread's.
+    if state().is_some() {
+        files::close(fd);
+    }
+    real::close(fd)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    if state().is_some() && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
+        files::close_range(first, last);
+    }
+    real::close_range(first, last, flags)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn closefrom(first: c_int) {
+    close_range(c_uint::try_from(first).unwrap_or(0), c_uint::MAX, 0);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dup(fd: c_int) -> c_int {
+    duplicated(fd, real::dup(fd))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+    duplicated(from, real::dup2(from, to))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+    duplicated(from, real::dup3(from, to, flags))
+}
+
+fn duplicated(from: c_int, to: c_int) -> c_int {
+    if let Some(state) = state()
+        && to >= 0
+        && files::duplicate(from, to) == Err(TooMany)
+    {
+        state.meter.add(Global::FilesUnseen, 1);
+    }
+    to
+}
+
+/// What is read and written through the C library's streams goes past the shim, from inside the C library.
+#[unsafe(no_mangle)]
+extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+    let stream = real::fdopen(fd, mode);
+    if !stream.is_null() && state().is_some() {
+        files::close(fd);
+    }
+    stream
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+    let Some(state) = state() else {
+        return real::fcntl(fd, command, argument);
+    };
+    let open = files::seen(fd);
+    match (command, open) {
+        (libc::F_DUPFD | libc::F_DUPFD_CLOEXEC, _) => {
+            duplicated(fd, real::fcntl(fd, command, argument))
+        }
+        (libc::F_SETFL, Some(open)) => {
+            let flags = argument as c_int;
+            let is_emulated = state.emulated_file(open).is_some();
+            let passed = if is_emulated {
+                flags & !STRIPPED
+            } else {
+                flags
+            };
+            let result = real::fcntl(fd, command, passed as usize);
+            if result >= 0 {
+                files::set_flags(fd, flags);
+            }
+            result
+        }
+        (libc::F_GETFL, Some(open)) => {
+            let flags = real::fcntl(fd, command, argument);
+            let hides = open.is_direct() && state.emulated_file(open).is_some();
+            if flags >= 0 && hides {
+                flags | STRIPPED
+            } else {
+                flags
+            }
+        }
+        _ => real::fcntl(fd, command, argument),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+    fcntl(fd, command, argument)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn unlink(path: *const c_char) -> c_int {
+    gone(libc::AT_FDCWD, path, || real::unlink(path))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int {
+    gone(at, path, || real::unlinkat(at, path, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn remove(path: *const c_char) -> c_int {
+    gone(libc::AT_FDCWD, path, || real::remove(path))
+}
+
+/// The place of the file that a name means, where it is one that is or was open.
+fn place_of(state: &State, at: c_int, name: *const c_char) -> Option<usize> {
+    crate::transfer::keeping_errno(|| {
+        let path = PathOf::of_name(at, name)?;
+        files::named(state.relative(path.bytes())?)
+    })
+}
+
+fn gone(at: c_int, name: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(state) = state() else {
+        return call();
+    };
+    let _inside = Inside::enter();
+    let place = place_of(state, at, name);
+    let result = call();
+    if let (0, Some(place)) = (result, place) {
+        files::forget(place);
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
+    let Some(state) = state() else {
+        return real::rename(from, to);
+    };
+    let _inside = Inside::enter();
+    let (place, replaced) = (
+        place_of(state, libc::AT_FDCWD, from),
+        place_of(state, libc::AT_FDCWD, to),
+    );
+    let result = real::rename(from, to);
+    if result == 0 && place != replaced {
+        crate::transfer::keeping_errno(|| renamed(state, place, replaced, to));
+    }
+    result
+}
+
+fn renamed(state: &State, place: Option<usize>, replaced: Option<usize>, to: *const c_char) {
+    if let Some(replaced) = replaced {
+        files::forget(replaced);
+    }
+    let path = PathOf::of_name(libc::AT_FDCWD, to);
+    let relative = path.as_ref().and_then(|path| state.relative(path.bytes()));
+    match (place, relative) {
+        (Some(place), Some(relative)) => {
+            let role = state
+                .every_file
+                .unwrap_or_else(|| crate::names::role_of(relative));
+            files::rename(place, relative, role);
+        }
+        (Some(place), None) => files::forget(place),
+        (None, _) => {}
+    }
+}

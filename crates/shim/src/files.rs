@@ -1,0 +1,240 @@
+//! Which descriptors are files that are seen, and which files they are. All tables are static; a descriptor is looked up by one
+//! load.
+
+use crate::names;
+use device::Role;
+use std::os::raw::c_int;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+const DESCRIPTORS_MAX: usize = 65536;
+const FILES_MAX: usize = 8192;
+
+/// A file that is or was open. Its place outlives its descriptors, because its pages may still be in the modelled cache.
+pub(crate) struct File {
+    /// 0: never used; 1: free again.
+    identity: AtomicU64,
+    /// Role, and the bits below.
+    traits: AtomicU32,
+    descriptors: AtomicU32,
+}
+
+const ROLE_MASK: u32 = 0xff;
+const SYSTEM_TABLESPACE: u32 = 1 << 8;
+const MAY_BE_MAPPED: u32 = 1 << 9;
+
+const FREE_AGAIN: u64 = 1;
+
+static DESCRIPTORS: [AtomicU64; DESCRIPTORS_MAX] = [const { AtomicU64::new(0) }; DESCRIPTORS_MAX];
+
+static FILES: [File; FILES_MAX] = [const {
+    File {
+        identity: AtomicU64::new(0),
+        traits: AtomicU32::new(0),
+        descriptors: AtomicU32::new(0),
+    }
+}; FILES_MAX];
+
+/// Held while a place is taken or given back.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// A descriptor that is seen, as one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Open(u64);
+
+const FILE_MASK: u64 = 0xffff;
+const DIRECT: u64 = 1 << 16;
+const SYNC: u64 = 1 << 17;
+const APPEND: u64 = 1 << 18;
+const SEEN: u64 = 1 << 63;
+
+impl Open {
+    pub(crate) fn place(self) -> usize {
+        (self.0 & FILE_MASK) as usize
+    }
+
+    pub(crate) fn file(self) -> Option<&'static File> {
+        FILES.get(self.place())
+    }
+
+    /// The program asked for `O_DIRECT`.
+    pub(crate) fn is_direct(self) -> bool {
+        self.0 & DIRECT != 0
+    }
+
+    /// Each write is flushed.
+    pub(crate) fn is_sync(self) -> bool {
+        self.0 & SYNC != 0
+    }
+
+    pub(crate) fn is_append(self) -> bool {
+        self.0 & APPEND != 0
+    }
+
+    fn with_flags(self, flags: c_int) -> Open {
+        let bit = |flag: c_int, bit: u64| if flags & flag != 0 { bit } else { 0 };
+        let bits =
+            bit(libc::O_DIRECT, DIRECT) | bit(libc::O_DSYNC, SYNC) | bit(libc::O_APPEND, APPEND);
+        Open(self.0 & !(DIRECT | SYNC | APPEND) | bits)
+    }
+}
+
+impl File {
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        let index = self.traits.load(Ordering::Relaxed) & ROLE_MASK;
+        Role::ALL.get(index as usize).copied().unwrap_or(Role::Data)
+    }
+
+    pub(crate) fn is_system_tablespace(&self) -> bool {
+        self.traits.load(Ordering::Relaxed) & SYSTEM_TABLESPACE != 0
+    }
+
+    pub(crate) fn may_be_mapped(&self) -> bool {
+        self.traits.load(Ordering::Relaxed) & MAY_BE_MAPPED != 0
+    }
+
+    fn become_named(&self, relative: &[u8], role: Role) {
+        let mut traits = role.index() as u32;
+        if names::is_system_tablespace(relative) {
+            traits |= SYSTEM_TABLESPACE;
+        }
+        if names::may_be_mapped(relative) {
+            traits |= MAY_BE_MAPPED;
+        }
+        self.traits.store(traits, Ordering::Relaxed);
+        let identity = names::identity_of(relative);
+        self.identity.store(identity, Ordering::Relaxed);
+    }
+}
+
+fn descriptor(fd: c_int) -> Option<&'static AtomicU64> {
+    DESCRIPTORS.get(usize::try_from(fd).ok()?)
+}
+
+/// The file behind a descriptor, where it is one that is seen.
+pub(crate) fn seen(fd: c_int) -> Option<Open> {
+    let word = descriptor(fd)?.load(Ordering::Relaxed);
+    (word & SEEN != 0).then_some(Open(word))
+}
+
+/// Tables are full, so a file is not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+/// A descriptor was opened: on a file that is seen, with these flags.
+pub(crate) fn open(fd: c_int, relative: &[u8], role: Role, flags: c_int) -> Result<(), TooMany> {
+    let word = descriptor(fd).ok_or(TooMany)?;
+    let place = place_of(relative, role).ok_or(TooMany)?;
+    let open = Open(SEEN | place as u64).with_flags(flags);
+    word.store(open.0, Ordering::Relaxed);
+    Ok(())
+}
+
+/// A descriptor is closed, or not to be seen any longer.
+pub(crate) fn close(fd: c_int) {
+    let Some(word) = descriptor(fd) else { return };
+    if word.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let open = Open(word.swap(0, Ordering::Relaxed));
+    if let Some(file) = open.file() {
+        file.descriptors.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn close_range(first: u32, last: u32) {
+    let last = last.min(DESCRIPTORS_MAX as u32 - 1);
+    for fd in first..=last {
+        close(fd as c_int);
+    }
+}
+
+/// `to` is now what `from` is.
+pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), TooMany> {
+    if from == to {
+        return Ok(());
+    }
+    close(to);
+    let Some(open) = seen(from) else {
+        return Ok(());
+    };
+    let word = descriptor(to).ok_or(TooMany)?;
+    if let Some(file) = open.file() {
+        file.descriptors.fetch_add(1, Ordering::Relaxed);
+        word.store(open.0, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// The flags of an open file were set.
+pub(crate) fn set_flags(fd: c_int, flags: c_int) {
+    if let (Some(word), Some(open)) = (descriptor(fd), seen(fd)) {
+        // Only these can be changed; O_DSYNC stays what it was.
+        let kept = if open.is_sync() { libc::O_DSYNC } else { 0 };
+        let flags = flags & !libc::O_DSYNC | kept;
+        word.store(open.with_flags(flags).0, Ordering::Relaxed);
+    }
+}
+
+/// Takes the place of a file for one more descriptor.
+fn place_of(relative: &[u8], role: Role) -> Option<usize> {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let identity = names::identity_of(relative);
+    let place = find(identity).or_else(|| find_free(identity))?;
+    let file = FILES.get(place)?;
+    if file.identity() != identity {
+        file.become_named(relative, role);
+    }
+    file.descriptors.fetch_add(1, Ordering::Relaxed);
+    Some(place)
+}
+
+fn probes(identity: u64) -> impl Iterator<Item = usize> {
+    (0..FILES_MAX).map(move |step| (identity as usize).wrapping_add(step) % FILES_MAX)
+}
+
+fn find(identity: u64) -> Option<usize> {
+    for place in probes(identity) {
+        match FILES.get(place)?.identity() {
+            0 => return None,
+            found if found == identity => return Some(place),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn find_free(identity: u64) -> Option<usize> {
+    let is_free = |place: &usize| {
+        FILES.get(*place).is_some_and(|file| {
+            file.identity() <= FREE_AGAIN && file.descriptors.load(Ordering::Relaxed) == 0
+        })
+    };
+    probes(identity).find(is_free)
+}
+
+/// The place of the file of this name, if it has one.
+pub(crate) fn named(relative: &[u8]) -> Option<usize> {
+    find(names::identity_of(relative))
+}
+
+/// The file of this name is gone. Who has it open goes on with it, at addresses of no other file.
+pub(crate) fn forget(place: usize) {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = FILES.get(place) {
+        file.identity.store(FREE_AGAIN, Ordering::Relaxed);
+    }
+}
+
+/// The file has another name now, and with it perhaps another role. Its place stays, because descriptors and pages refer to it:
+/// it is searched for from the old name's, so a file that is found there is that of the new name only if nothing hides it.
+pub(crate) fn rename(place: usize, relative: &[u8], role: Role) {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = FILES.get(place) {
+        file.become_named(relative, role);
+    }
+}

@@ -1,0 +1,193 @@
+//! A request under way on an emulated device.
+
+use crate::clock;
+use crate::meter::{Counted, tolerance_ns};
+use crate::state::State;
+use device::page::{Global, Kind};
+use device::{Access, Completion, Full, Progress, Role, Ticket, device_address};
+
+/// Where a request goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) device: usize,
+    pub(crate) role: Role,
+    /// [`crate::names::identity_of`].
+    pub(crate) file: u64,
+}
+
+/// Bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) struct Flight {
+    pub(crate) counted: Counted,
+    device: usize,
+    stage: Option<Stage>,
+}
+
+enum Stage {
+    Due(Completion),
+    Queued(Ticket, u64),
+}
+
+impl From<Progress> for Stage {
+    fn from(progress: Progress) -> Stage {
+        match progress {
+            Progress::Decided(completion) => Stage::Due(completion),
+            Progress::Queued {
+                ticket,
+                ask_again_ns,
+            } => Stage::Queued(ticket, ask_again_ns),
+        }
+    }
+}
+
+impl Flight {
+    /// Hands a request to the model and counts it as outstanding. Where the model is full it is due at once.
+    pub(crate) fn begin(
+        state: &State,
+        kind: Kind,
+        target: Target,
+        extent: Extent,
+        now_ns: u64,
+    ) -> Flight {
+        state.meter.begin(target.role, now_ns);
+        let mut flight = Flight {
+            counted: Counted {
+                role: target.role,
+                kind,
+                began_ns: now_ns,
+            },
+            device: target.device,
+            stage: None,
+        };
+        let Some(emulated) = state.devices.get(target.device) else {
+            return flight;
+        };
+        let access = Access {
+            kind,
+            address: device_address(target.file, extent.offset, emulated.capacity_bytes),
+            bytes: u32::try_from(extent.bytes).unwrap_or(u32::MAX),
+        };
+        let answer = emulated.lock().submit(now_ns, access);
+        count_model_call(state, now_ns);
+        match answer {
+            Ok(progress) => flight.advance(state, progress.into()),
+            Err(Full) => state.meter.add(Global::ModelFull, 1),
+        }
+        flight
+    }
+
+    /// What is not asked of the model: it is complete when the host is.
+    pub(crate) fn unmodelled(state: &State, kind: Kind, role: Role, now_ns: u64) -> Flight {
+        state.meter.begin(role, now_ns);
+        Flight {
+            counted: Counted {
+                role,
+                kind,
+                began_ns: now_ns,
+            },
+            device: usize::MAX,
+            stage: None,
+        }
+    }
+
+    fn advance(&mut self, state: &State, stage: Stage) {
+        if let Stage::Due(completion) = &stage {
+            let Counted { role, kind, .. } = self.counted;
+            state.meter.serviced(role, kind, completion.service_ns);
+        }
+        self.stage = Some(stage);
+    }
+
+    /// When there is something to do: it is due, or to be asked for again. 0 where the model does not know it.
+    pub(crate) fn when_ns(&self) -> u64 {
+        match &self.stage {
+            Some(Stage::Due(completion)) => completion.due_ns,
+            Some(Stage::Queued(_, ask_again_ns)) => *ask_again_ns,
+            None => 0,
+        }
+    }
+
+    /// When it is complete, as far as that is decided.
+    pub(crate) fn due_ns(&self) -> Option<u64> {
+        match &self.stage {
+            Some(Stage::Due(completion)) => Some(completion.due_ns),
+            Some(Stage::Queued(..)) | None => None,
+        }
+    }
+
+    pub(crate) fn is_queued(&self) -> bool {
+        matches!(self.stage, Some(Stage::Queued(..)))
+    }
+
+    /// Asks the model again for what is queued. To be called from [`Flight::when_ns`] on.
+    pub(crate) fn poll(&mut self, state: &State, now_ns: u64) {
+        let Some(emulated) = state.devices.get(self.device) else {
+            return;
+        };
+        match self.stage.take() {
+            Some(Stage::Queued(ticket, _)) => {
+                let progress = emulated.lock().poll(now_ns, ticket);
+                count_model_call(state, now_ns);
+                self.advance(state, progress.into());
+            }
+            stage => self.stage = stage,
+        }
+    }
+
+    /// Waits until the device has decided and the request is due. No lock is held meanwhile.
+    pub(crate) fn wait(&mut self, state: &State) {
+        loop {
+            let spun_ns = clock::wait_until(self.when_ns(), state.spin);
+            state.meter.add(Global::SpinNs, spun_ns);
+            if !self.is_queued() {
+                return;
+            }
+            self.poll(state, clock::now_ns());
+        }
+    }
+
+    /// The host has done its part.
+    pub(crate) fn host_done(&self, state: &State, now_ns: u64) {
+        if let Some(due_ns) = self.due_ns() {
+            let response_ns = due_ns.saturating_sub(self.counted.began_ns);
+            if now_ns > due_ns + tolerance_ns(response_ns) {
+                state.meter.overrun(self.counted.role);
+            }
+        }
+    }
+
+    /// It is complete, and who waited for it since `waiting_since_ns` knows it now.
+    pub(crate) fn end(self, state: &State, waiting_since_ns: u64, now_ns: u64, bytes: Option<u64>) {
+        let Some(due_ns) = self.due_ns() else {
+            state.meter.end(self.counted, now_ns, bytes);
+            return;
+        };
+        // Where nobody was waiting when it was due, the device had been done at that time.
+        let ended_ns = if due_ns < waiting_since_ns {
+            due_ns
+        } else {
+            now_ns
+        };
+        let response_ns = due_ns.saturating_sub(self.counted.began_ns);
+        let late_ns = now_ns.saturating_sub(due_ns.max(waiting_since_ns));
+        state.meter.judge(self.counted.role, response_ns, late_ns);
+        state.meter.end(self.counted, ended_ns, bytes);
+    }
+
+    /// It is complete, as one of several: it came back when it was due, and whoever waited did so for another.
+    pub(crate) fn end_unjudged(self, state: &State, now_ns: u64, bytes: Option<u64>) {
+        let ended_ns = self.due_ns().unwrap_or(now_ns);
+        state.meter.end(self.counted, ended_ns, bytes);
+    }
+}
+
+fn count_model_call(state: &State, from_ns: u64) {
+    let spent_ns = clock::now_ns().saturating_sub(from_ns);
+    state.meter.add(Global::ModelNs, spent_ns);
+    state.meter.add(Global::ModelCalls, 1);
+}

@@ -1,0 +1,194 @@
+//! Counting, on the page that is shared with who started the process.
+
+use device::Role;
+use device::page::{
+    Global, Histogram, Kind, OfKind, OfRole, PAGE_WORDS, bucket_of, bucket_word, global_word,
+    kind_word, role_word,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Beside the larger of this and [`TOLERANCE_PART`] of the response time, a completion is not on time.
+const TOLERANCE_NS: u64 = 20_000;
+const TOLERANCE_PART: u64 = 50;
+
+/// How far a completion may be from its due time.
+pub(crate) fn tolerance_ns(response_ns: u64) -> u64 {
+    (response_ns / TOLERANCE_PART).max(TOLERANCE_NS)
+}
+
+/// The page, and what is needed to count time with requests outstanding.
+pub(crate) struct Meter {
+    words: &'static [AtomicU64; PAGE_WORDS],
+    began_ns: u64,
+    queues: [Queue; Role::ALL.len()],
+}
+
+/// A request as it is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) role: Role,
+    pub(crate) kind: Kind,
+    pub(crate) began_ns: u64,
+}
+
+impl Meter {
+    pub(crate) fn new(words: &'static [AtomicU64; PAGE_WORDS], now_ns: u64) -> Meter {
+        Meter {
+            words,
+            began_ns: now_ns,
+            queues: [const { Queue(AtomicU64::new(0)) }; Role::ALL.len()],
+        }
+    }
+
+    fn word(&self, index: usize) -> Option<&AtomicU64> {
+        self.words.get(index)
+    }
+
+    fn add_at(&self, index: usize, value: u64) {
+        if let Some(word) = self.word(index) {
+            word.fetch_add(value, Ordering::Relaxed);
+        }
+    }
+
+    fn raise_at(&self, index: usize, value: u64) {
+        if let Some(word) = self.word(index)
+            && word.load(Ordering::Relaxed) < value
+        {
+            word.fetch_max(value, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn get(&self, word: Global) -> u64 {
+        self.word(global_word(word))
+            .map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set(&self, word: Global, value: u64) {
+        if let Some(word) = self.word(global_word(word)) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn add(&self, word: Global, value: u64) {
+        self.add_at(global_word(word), value);
+    }
+
+    pub(crate) fn is_armed(&self) -> bool {
+        self.get(Global::Armed) != 0
+    }
+
+    /// A request goes to the device.
+    pub(crate) fn begin(&self, role: Role, now_ns: u64) {
+        let Some(queue) = self.queues.get(role.index()) else {
+            return;
+        };
+        let outstanding = queue.enter(now_ns.saturating_sub(self.began_ns));
+        self.add_at(role_word(role, OfRole::Outstanding), 1);
+        self.raise_at(role_word(role, OfRole::OutstandingMax), outstanding);
+    }
+
+    /// It has come back; `bytes` is `None` where it failed and is no request.
+    pub(crate) fn end(&self, counted: Counted, ended_ns: u64, bytes: Option<u64>) {
+        let Counted {
+            role,
+            kind,
+            began_ns,
+        } = counted;
+        let response_ns = ended_ns.saturating_sub(began_ns);
+        if let Some(queue) = self.queues.get(role.index()) {
+            let busy_ns = queue.leave(ended_ns.saturating_sub(self.began_ns));
+            self.add_at(role_word(role, OfRole::BusyNs), busy_ns);
+        }
+        self.add_at(role_word(role, OfRole::OutstandingNs), response_ns);
+        self.add_at(role_word(role, OfRole::Outstanding), 1_u64.wrapping_neg());
+        let Some(bytes) = bytes else { return };
+        self.add_at(kind_word(role, kind, OfKind::Requests), 1);
+        self.add_at(kind_word(role, kind, OfKind::Bytes), bytes);
+        self.add_at(kind_word(role, kind, OfKind::ResponseSumNs), response_ns);
+        self.raise_at(kind_word(role, kind, OfKind::ResponseMaxNs), response_ns);
+        let bucket = bucket_of(response_ns);
+        self.add_at(bucket_word(role, kind, Histogram::Response, bucket), 1);
+    }
+
+    /// What the model said of a request.
+    pub(crate) fn serviced(&self, role: Role, kind: Kind, service_ns: u64) {
+        self.add_at(kind_word(role, kind, OfKind::ServiceSumNs), service_ns);
+        self.raise_at(kind_word(role, kind, OfKind::ServiceMaxNs), service_ns);
+        let bucket = bucket_of(service_ns);
+        self.add_at(bucket_word(role, kind, Histogram::Service, bucket), 1);
+    }
+
+    /// A request that somebody waited for came back `late_ns` after it should have, `response_ns` after it was made.
+    pub(crate) fn judge(&self, role: Role, response_ns: u64, late_ns: u64) {
+        self.add_at(role_word(role, OfRole::Judged), 1);
+        self.add_at(role_word(role, OfRole::LateNs), late_ns);
+        if late_ns <= tolerance_ns(response_ns) {
+            self.add_at(role_word(role, OfRole::WithinTolerance), 1);
+        }
+    }
+
+    pub(crate) fn overrun(&self, role: Role) {
+        self.add_at(role_word(role, OfRole::Overruns), 1);
+    }
+}
+
+/// How many requests a role has outstanding and since when its busy time has not been counted, in one word, so that threads
+/// count each moment once. Times are in units of 16 ns: the word holds 52 days.
+struct Queue(AtomicU64);
+
+const COUNT_BITS: u32 = 16;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+const UNIT_BITS: u32 = 4;
+
+impl Queue {
+    /// Returns how many are outstanding now.
+    fn enter(&self, now_ns: u64) -> u64 {
+        let now = now_ns >> UNIT_BITS;
+        let enter = |word: u64| match word & COUNT_MASK {
+            0 => Some(now << COUNT_BITS | 1),
+            COUNT_MASK => None,
+            _ => Some(word + 1),
+        };
+        let (Ok(old) | Err(old)) = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter);
+        (old & COUNT_MASK) + 1
+    }
+
+    /// Returns the busy time since it was last counted.
+    fn leave(&self, now_ns: u64) -> u64 {
+        let now = now_ns >> UNIT_BITS;
+        let leave = |word: u64| {
+            let count = word & COUNT_MASK;
+            let since = (word >> COUNT_BITS).max(now);
+            (count > 0).then(|| since << COUNT_BITS | (count - 1))
+        };
+        let before = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, leave);
+        before.map_or(0, |word| {
+            now.saturating_sub(word >> COUNT_BITS) << UNIT_BITS
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Queue;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn busy_time_is_counted_once() {
+        let queue = Queue(AtomicU64::new(0));
+        assert_eq!(queue.enter(1600), 1);
+        assert_eq!(queue.enter(3200), 2);
+        assert_eq!(queue.leave(4800), 3200);
+        assert_eq!(queue.leave(6400), 1600);
+        assert_eq!(queue.leave(8000), 0);
+        assert_eq!(queue.enter(16000), 1);
+        // A completion that is counted late, at the time it was due.
+        assert_eq!(queue.enter(32000), 2);
+        assert_eq!(queue.leave(17600), 1600);
+        assert_eq!(queue.leave(32000), 14400);
+    }
+}

@@ -1,0 +1,124 @@
+//! The functions that the shim stands in front of.
+//!
+//! They are safe to call from here in one sense only: their arguments are those that the program passed, or point to what is ours and
+//! alive, and are judged by the C library and the kernel as they would be without the shim.
+
+use libc::{FILE, c_char, c_int, c_long, c_uint, c_void, iovec, mode_t, off_t, size_t, ssize_t};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+macro_rules! real {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty, or $missing:expr;)*) => {
+        #[expect(non_camel_case_types, reason = "these are the names of the functions")]
+        #[derive(Clone, Copy)]
+        #[repr(usize)]
+        enum Symbol { $($name,)* Count }
+
+        const NAMES: [&str; Symbol::Count as usize] = [$(concat!(stringify!($name), "\0")),*];
+
+        $(pub(crate) fn $name($($arg: $type),*) -> $ret {
+            let found = find(Symbol::$name);
+            if found.is_null() {
+                set_errno(libc::ENOSYS);
+                return $missing;
+            }
+            // SAFETY: the C library's function of this name has this type; variable arguments travel as fixed ones do on
+            // x86_64 and aarch64.
+            let function: extern "C" fn($($type),*) -> $ret = unsafe { std::mem::transmute(found) };
+            function($($arg),*)
+        })*
+    };
+}
+
+static FOUND: [AtomicPtr<c_void>; Symbol::Count as usize] =
+    [const { AtomicPtr::new(null_mut()) }; Symbol::Count as usize];
+
+fn find(symbol: Symbol) -> *mut c_void {
+    find_at(symbol as usize)
+}
+
+fn find_at(index: usize) -> *mut c_void {
+    let (Some(slot), Some(name)) = (FOUND.get(index), NAMES.get(index)) else {
+        return null_mut();
+    };
+    let found = slot.load(Ordering::Relaxed);
+    if !found.is_null() {
+        return found;
+    }
+    // SAFETY: the name ends with a zero byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast()) };
+    slot.store(found, Ordering::Relaxed);
+    found
+}
+
+/// Looks every function up, so that no later call has to.
+pub(crate) fn find_all() {
+    for index in 0..NAMES.len() {
+        find_at(index);
+    }
+}
+
+pub(crate) fn errno() -> c_int {
+    // SAFETY: the C library gives each thread an errno of its own.
+    unsafe { *libc::__errno_location() }
+}
+
+pub(crate) fn set_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = value };
+}
+
+/// A system call past the function `syscall`, which is ours.
+pub(crate) fn system(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize) -> c_long {
+    syscall(
+        number,
+        a as c_long,
+        b as c_long,
+        c as c_long,
+        d as c_long,
+        e as c_long,
+        0,
+    )
+}
+
+real! {
+    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, or -1;
+    fn openat(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int, or -1;
+    fn mkostemps(template: *mut c_char, suffix: c_int, flags: c_int) -> c_int, or -1;
+    fn close(fd: c_int) -> c_int, or -1;
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int, or -1;
+    fn read(fd: c_int, to: *mut c_void, bytes: size_t) -> ssize_t, or -1;
+    fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t, or -1;
+    fn pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t, or -1;
+    fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t, or -1;
+    fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t, or -1;
+    fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t, or -1;
+    fn preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t, or -1;
+    fn pwritev(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t, or -1;
+    fn preadv2(fd: c_int, to: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t, or -1;
+    fn pwritev2(fd: c_int, from: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t, or -1;
+    fn fsync(fd: c_int) -> c_int, or -1;
+    fn fdatasync(fd: c_int) -> c_int, or -1;
+    fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int, or -1;
+    fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int, or -1;
+    fn posix_fallocate(fd: c_int, at: off_t, bytes: off_t) -> c_int, or libc::ENOSYS;
+    fn posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int, or libc::ENOSYS;
+    fn ftruncate(fd: c_int, bytes: off_t) -> c_int, or -1;
+    fn truncate(path: *const c_char, bytes: off_t) -> c_int, or -1;
+    fn lseek(fd: c_int, offset: off_t, whence: c_int) -> off_t, or -1;
+    fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int, or -1;
+    fn dup(fd: c_int) -> c_int, or -1;
+    fn dup2(from: c_int, to: c_int) -> c_int, or -1;
+    fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int, or -1;
+    fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE, or null_mut();
+    fn unlink(path: *const c_char) -> c_int, or -1;
+    fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int, or -1;
+    fn remove(path: *const c_char) -> c_int, or -1;
+    fn rename(from: *const c_char, to: *const c_char) -> c_int, or -1;
+    fn mmap(near: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, fd: c_int, at: off_t) -> *mut c_void, or libc::MAP_FAILED;
+    fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, or -1;
+    fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int, or -1;
+    fn io_uring_queue_init(entries: c_uint, ring: *mut c_void, flags: c_uint) -> c_int, or -libc::ENOSYS;
+    fn io_uring_queue_init_params(entries: c_uint, ring: *mut c_void, params: *mut c_void) -> c_int, or -libc::ENOSYS;
+    fn io_uring_queue_init_mem(entries: c_uint, ring: *mut c_void, params: *mut c_void, buffer: *mut c_void, bytes: size_t) -> c_int, or -libc::ENOSYS;
+}

@@ -1,0 +1,110 @@
+//! Taking over, before the program begins. Where that fails the process ends: it must not run without the emulation it was
+//! started for.
+
+use crate::meter::Meter;
+use crate::state::{Emulated, State, take_over};
+use crate::{clock, crash, real};
+use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
+use device::{Device, Role, SETUP_VARIABLE, Setup};
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The exit code of an environment that is not fit.
+const UNFIT: i32 = 4;
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+extern "C" fn start() {
+    let Some(path) = std::env::var_os(SETUP_VARIABLE).filter(|path| !path.is_empty()) else {
+        return;
+    };
+    if let Err(why) = prepare(&path) {
+        let line = format!("mydyno shim: {}: {why}\n", path.to_string_lossy());
+        real::write(2, line.as_ptr().cast(), line.len());
+        // SAFETY: ends the process without running the program's code.
+        unsafe { libc::_exit(UNFIT) };
+    }
+}
+
+fn prepare(path: &OsStr) -> Result<(), String> {
+    real::find_all();
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("the setup cannot be read: {error}; {SETUP_VARIABLE} names it"))?;
+    let setup = Setup::parse(&text).map_err(|error| error.to_string())?;
+    let words = map_page(&setup.page)?;
+    let meter = Meter::new(words, clock::now_ns());
+    let devices = setup.devices.iter();
+    let state = State {
+        devices: devices
+            .map(|device| Emulated::new(Device::new(&device.profile, device.seed)))
+            .collect(),
+        device_of_role: Role::ALL.map(|role| setup.device_of(role)),
+        directories: directories(&setup.directories)?,
+        every_file: setup.every_file,
+        doublewrite: setup
+            .doublewrite_in_system_tablespace
+            .map_or(0..0, |[from, to]| from..to),
+        spin: setup.spin,
+        meter,
+    };
+    tell_process(&state.meter);
+    take_over(state);
+    crash::watch();
+    Ok(())
+}
+
+/// Who started the process finds it by this. A program that it starts in turn, with its environment, does not take its place.
+fn tell_process(meter: &Meter) {
+    // SAFETY: asks for numbers.
+    let (own, parent) = unsafe { (libc::getpid(), libc::getppid()) };
+    if meter.get(Global::Process) != parent as u64 {
+        meter.set(Global::Process, own as u64);
+    }
+}
+
+fn map_page(path: &str) -> Result<&'static [AtomicU64; PAGE_WORDS], String> {
+    let unfit = |why: &dyn std::fmt::Display| format!("the page {path} cannot be used: {why}");
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(|error| unfit(&error))?;
+    let bytes = file.metadata().map_err(|error| unfit(&error))?.len();
+    if bytes != PAGE_BYTES as u64 {
+        return Err(unfit(&format!("it has {bytes} bytes, not {PAGE_BYTES}")));
+    }
+    let mapped = real::mmap(
+        std::ptr::null_mut(),
+        PAGE_BYTES,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_SHARED,
+        file.as_raw_fd(),
+        0,
+    );
+    if mapped == libc::MAP_FAILED {
+        return Err(unfit(&std::io::Error::last_os_error()));
+    }
+    // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by atomic operations only.
+    let words = unsafe { &*mapped.cast::<[AtomicU64; PAGE_WORDS]>() };
+    let magic = words.first().map_or(0, |word| word.load(Ordering::Relaxed));
+    if magic != MAGIC {
+        return Err(unfit(&"it is no page of this version of mydyno"));
+    }
+    Ok(words)
+}
+
+fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
+    let resolve = |name: &String| {
+        let path = fs::canonicalize(Path::new(name))
+            .map_err(|error| format!("the directory {name} cannot be resolved: {error}"))?;
+        let bytes = path.as_os_str().as_bytes();
+        Ok(bytes.strip_suffix(b"/").unwrap_or(bytes).to_vec())
+    };
+    names.iter().map(resolve).collect()
+}

@@ -1,0 +1,116 @@
+//! What the shim knows once it has taken over, and whether a thread is inside it.
+
+use crate::files::{File, Open};
+use crate::meter::Meter;
+use device::{Device, Role};
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Made once, before the program begins, and never freed.
+pub(crate) struct State {
+    pub(crate) meter: Meter,
+    pub(crate) devices: Vec<Emulated>,
+    /// By [`Role::index`]; `None` is real storage.
+    pub(crate) device_of_role: [Option<usize>; Role::ALL.len()],
+    /// Resolved, absolute, without a slash at the end.
+    pub(crate) directories: Vec<Vec<u8>>,
+    pub(crate) every_file: Option<Role>,
+    /// Bytes of the system tablespace.
+    pub(crate) doublewrite: Range<u64>,
+    pub(crate) spin: bool,
+}
+
+pub(crate) struct Emulated {
+    pub(crate) capacity_bytes: u64,
+    device: Mutex<Device>,
+}
+
+impl Emulated {
+    pub(crate) fn new(device: Device) -> Emulated {
+        Emulated {
+            capacity_bytes: device.capacity_bytes(),
+            device: Mutex::new(device),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Device> {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
+        self.device_of_role.get(role.index()).copied().flatten()
+    }
+
+    pub(crate) fn is_emulated(&self, role: Role) -> bool {
+        self.device_of(role).is_some()
+    }
+
+    /// Whether what the host sees of a file is the shim's to decide. The system tablespace counts as a whole, where any of its
+    /// two roles is emulated.
+    pub(crate) fn is_file_emulated(&self, file: &File) -> bool {
+        self.is_emulated(file.role())
+            || (file.is_system_tablespace()
+                && !self.doublewrite.is_empty()
+                && self.is_emulated(Role::Doublewrite))
+    }
+
+    /// The file of a descriptor that is emulated.
+    pub(crate) fn emulated_file(&self, open: Open) -> Option<&'static File> {
+        open.file().filter(|file| self.is_file_emulated(file))
+    }
+
+    /// The role of a byte of a file.
+    pub(crate) fn role_at(&self, file: &File, offset: u64) -> Role {
+        if file.is_system_tablespace() && self.doublewrite.contains(&offset) {
+            return Role::Doublewrite;
+        }
+        file.role()
+    }
+
+    /// The path below the watched directory that it is in.
+    pub(crate) fn relative<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
+        self.directories.iter().find_map(|directory| {
+            let rest = path.strip_prefix(directory.as_slice())?;
+            rest.strip_prefix(b"/")
+        })
+    }
+}
+
+static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
+
+/// `None` where the shim only forwards: without a setup, and before it has been read.
+pub(crate) fn state() -> Option<&'static State> {
+    // SAFETY: null, or what was leaked by `take_over`.
+    unsafe { STATE.load(Ordering::Acquire).as_ref() }
+}
+
+pub(crate) fn take_over(state: State) {
+    STATE.store(Box::into_raw(Box::new(state)), Ordering::Release);
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks that the thread is in the shim's own code, so that a crash there can be told from the server's.
+pub(crate) struct Inside(bool);
+
+impl Inside {
+    pub(crate) fn enter() -> Inside {
+        Inside(INSIDE.with(|inside| inside.replace(true)))
+    }
+
+    pub(crate) fn is() -> bool {
+        INSIDE.with(Cell::get)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.with(|inside| inside.set(self.0));
+    }
+}

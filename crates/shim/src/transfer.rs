@@ -1,0 +1,197 @@
+//! Reads, writes and flushes that the caller waits for.
+
+use crate::clock;
+use crate::files::{self, File, Open};
+use crate::flight::{Extent, Flight, Target};
+use crate::meter::Counted;
+use crate::real;
+use crate::state::{Inside, State, state};
+use device::page::Kind;
+use libc::{c_int, iovec, off_t};
+
+/// Where in its file a request begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Begin {
+    At(off_t),
+    /// At the descriptor's position, or at the end of the file where it appends.
+    Position,
+}
+
+/// How long a request is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Length {
+    Bytes(usize),
+    Vector(*const iovec, c_int),
+}
+
+impl Length {
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            Length::Bytes(bytes) => bytes as u64,
+            Length::Vector(vector, count) => {
+                let count = usize::try_from(count).unwrap_or(0).min(1024);
+                if vector.is_null() {
+                    return 0;
+                }
+                // SAFETY: the caller passes that many, as the function it calls demands.
+                let parts = unsafe { std::slice::from_raw_parts(vector, count) };
+                parts.iter().map(|part| part.iov_len as u64).sum()
+            }
+        }
+    }
+}
+
+/// Reads or writes by `call`; `begin` and `length` say what.
+pub(crate) fn transfer(
+    fd: c_int,
+    kind: Kind,
+    (begin, length): (Begin, Length),
+    call: impl FnOnce() -> isize,
+) -> isize {
+    let Some((state, open, file)) = seen(fd) else {
+        return call();
+    };
+    let _inside = Inside::enter();
+    let needs_offset = state.is_file_emulated(file) || file.is_system_tablespace();
+    let extent = Extent {
+        offset: if needs_offset {
+            offset_of(fd, open, kind, begin)
+        } else {
+            0
+        },
+        bytes: length.bytes(),
+    };
+    let role = state.role_at(file, extent.offset);
+    match state.device_of(role) {
+        Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
+            let target = Target {
+                device,
+                role,
+                file: file.identity(),
+            };
+            let result = direct(state, kind, target, extent, call);
+            if kind == Kind::Write && open.is_sync() && result > 0 {
+                keeping_errno(|| flush(state, target));
+            }
+            result
+        }
+        _ => {
+            let now_ns = clock::now_ns();
+            let result = counted(
+                state,
+                Counted {
+                    role,
+                    kind,
+                    began_ns: now_ns,
+                },
+                call,
+            );
+            if kind == Kind::Write && open.is_sync() && result > 0 && state.is_emulated(role) {
+                let kind = Kind::Flush;
+                let now_ns = clock::now_ns();
+                counted(
+                    state,
+                    Counted {
+                        role,
+                        kind,
+                        began_ns: now_ns,
+                    },
+                    || 0,
+                );
+            }
+            result
+        }
+    }
+}
+
+/// The state and the file of a descriptor that is seen.
+fn seen(fd: c_int) -> Option<(&'static State, Open, &'static File)> {
+    let state = state()?;
+    let open = files::seen(fd)?;
+    Some((state, open, open.file()?))
+}
+
+fn offset_of(fd: c_int, open: Open, kind: Kind, begin: Begin) -> u64 {
+    let offset = match begin {
+        Begin::At(offset) => offset,
+        Begin::Position if kind == Kind::Write && open.is_append() => {
+            // Positions are kept apart: looking for the end must not move the descriptor, though an append moves it there anyway.
+            real::lseek(fd, 0, libc::SEEK_END)
+        }
+        Begin::Position => real::lseek(fd, 0, libc::SEEK_CUR),
+    };
+    u64::try_from(offset).unwrap_or(0)
+}
+
+/// Runs what may change `errno` after the call whose `errno` the program is to see.
+pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
+    let errno = real::errno();
+    let result = run();
+    real::set_errno(errno);
+    result
+}
+
+/// Forwards and counts.
+pub(crate) fn counted(state: &State, counted: Counted, call: impl FnOnce() -> isize) -> isize {
+    state.meter.begin(counted.role, counted.began_ns);
+    let result = call();
+    let bytes = u64::try_from(result).ok();
+    state.meter.end(counted, clock::now_ns(), bytes);
+    result
+}
+
+/// A request past the page cache: to the model, to the host, and back when it is due.
+fn direct(
+    state: &State,
+    kind: Kind,
+    target: Target,
+    extent: Extent,
+    call: impl FnOnce() -> isize,
+) -> isize {
+    let began_ns = clock::now_ns();
+    let mut flight = Flight::begin(state, kind, target, extent, began_ns);
+    let result = call();
+    keeping_errno(|| {
+        flight.host_done(state, clock::now_ns());
+        flight.wait(state);
+        flight.end(state, began_ns, clock::now_ns(), u64::try_from(result).ok());
+    });
+    result
+}
+
+/// Flushes the device's cache and waits for it.
+pub(crate) fn flush(state: &State, target: Target) {
+    let none = Extent {
+        offset: 0,
+        bytes: 0,
+    };
+    direct(state, Kind::Flush, target, none, || 0);
+}
+
+/// `fsync` and its like: `call` is the real one, for files that are on real storage.
+pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let Some((state, _, file)) = seen(fd) else {
+        return call();
+    };
+    let _inside = Inside::enter();
+    let role = file.role();
+    let began_ns = clock::now_ns();
+    let counts = Counted {
+        role,
+        kind: Kind::Flush,
+        began_ns,
+    };
+    match state.device_of(role) {
+        Some(device) if state.meter.is_armed() => {
+            let target = Target {
+                device,
+                role,
+                file: file.identity(),
+            };
+            flush(state, target);
+            0
+        }
+        Some(_) => counted(state, counts, || 0) as c_int,
+        None => counted(state, counts, || call() as isize) as c_int,
+    }
+}

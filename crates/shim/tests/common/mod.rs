@@ -1,0 +1,164 @@
+//! Running programs under the shim.
+
+use device::page::{Global, Snapshot, global_word};
+use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, SETUP_VARIABLE, Setup, builtin};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Names the job of a child, which is this test's own program under the shim.
+const JOB: &str = "MYDYNO_SHIM_TEST_JOB";
+const FILES: &str = "MYDYNO_SHIM_TEST_FILES";
+
+/// The library, built if it is not there.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let test = std::env::current_exe().unwrap();
+        let target = test.ancestors().nth(2).unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "-p", "shim"]);
+        if target.ends_with("release") {
+            build.arg("--release");
+        }
+        build.current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(build.status().unwrap().success(), "the shim does not build");
+        target.join("libmydyno_shim.so")
+    })
+}
+
+/// A profile: one that comes with mydyno, whose latency is far above the host's noise.
+pub fn profile() -> Profile {
+    builtin("nvme-pm1725").unwrap_or_else(|| {
+        Profile::parse(
+            "name = \"stand-in\"\ntitle = \"\"\ncapacity_bytes = 800000000000\n[sheet]\n",
+        )
+        .unwrap()
+    })
+}
+
+/// A directory that is watched, a page and a setup.
+pub struct Bench {
+    pub directory: TempDir,
+    pub setup: Setup,
+}
+
+impl Bench {
+    /// All roles of `roles` are on one emulated device, and it is armed.
+    pub fn new(roles: &[Role]) -> Bench {
+        let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+        let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        fs::create_dir(path("files")).unwrap();
+        let place = |role: &Role| RoleSetup {
+            role: *role,
+            device: 0,
+        };
+        let setup = Setup {
+            page: path("page"),
+            directories: vec![path("files")],
+            every_file: None,
+            doublewrite_in_system_tablespace: None,
+            spin: true,
+            cache: CacheSetup {
+                bytes: 64 << 20,
+                read_ahead_bytes: 128 << 10,
+            },
+            devices: vec![DeviceSetup {
+                profile: profile(),
+                seed: 1,
+            }],
+            roles: roles.iter().map(place).collect(),
+        };
+        fs::write(path("page"), Snapshot::fresh()).unwrap();
+        let bench = Bench { directory, setup };
+        bench.arm(true);
+        bench
+    }
+
+    pub fn arm(&self, armed: bool) {
+        let page = fs::OpenOptions::new()
+            .write(true)
+            .open(&self.setup.page)
+            .unwrap();
+        let at = global_word(Global::Armed) as u64 * 8;
+        page.write_at(&u64::from(armed).to_ne_bytes(), at).unwrap();
+    }
+
+    pub fn page(&self) -> Snapshot {
+        Snapshot::decode(&fs::read(&self.setup.page).unwrap()).unwrap()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join("files").join(name)
+    }
+
+    /// A file of that many bytes of 7.
+    pub fn fill(&self, name: &str, bytes: usize) {
+        fs::write(self.file(name), vec![7; bytes]).unwrap();
+    }
+
+    /// A program under the shim.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let setup = self.directory.path().join("setup.toml");
+        fs::write(&setup, self.setup.to_toml().unwrap()).unwrap();
+        let mut command = Command::new(program);
+        command
+            .env("LD_PRELOAD", library())
+            .env(SETUP_VARIABLE, setup)
+            .env(FILES, self.directory.path().join("files"));
+        command
+    }
+
+    /// A job of this test's own program; see [`job`].
+    pub fn job(&self, name: &str) -> Command {
+        let mut command = self.command(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "child", "--nocapture"])
+            .env(JOB, name);
+        command
+    }
+
+    /// Runs a job to its end and returns what it tells.
+    pub fn run(&self, name: &str) -> Told {
+        Told::of(&self.job(name).output().unwrap())
+    }
+}
+
+/// The job of this process and the directory of its files, where it is a child.
+pub fn job() -> Option<(String, PathBuf)> {
+    let name = std::env::var(JOB).ok()?;
+    Some((name, PathBuf::from(std::env::var(FILES).unwrap())))
+}
+
+/// Tells a number to the parent.
+pub fn tell(name: &str, value: u64) {
+    println!("\n@{name} {value}");
+}
+
+/// What a job told.
+pub struct Told(String);
+
+impl Told {
+    fn of(output: &Output) -> Told {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {text}{errors}", output.status);
+        Told(text)
+    }
+
+    pub fn get(&self, name: &str) -> u64 {
+        let prefix = format!("@{name} ");
+        let found = self.0.lines().find_map(|line| line.strip_prefix(&prefix));
+        found
+            .unwrap_or_else(|| panic!("{name} was not told: {}", self.0))
+            .parse()
+            .unwrap()
+    }
+}
+
+/// Memory for direct I/O.
+#[repr(align(4096))]
+pub struct Aligned(pub [u8; 65536]);

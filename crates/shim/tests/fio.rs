@@ -1,0 +1,123 @@
+//! What fio sees under the shim: its data unaltered, and the device's latency.
+
+mod common;
+
+use common::Bench;
+use device::Role;
+use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
+use std::process::Command;
+
+/// Runs one fio job over a file of 16 MiB.
+fn fio(bench: &Bench, options: &[&str]) -> (bool, String) {
+    let mut command: Command = bench.command("fio");
+    let name = bench.file("fio.data").to_str().unwrap().to_owned();
+    command
+        .args([
+            "--name=job",
+            "--thread",
+            "--size=16m",
+            "--randseed=1",
+            "--output-format=terse",
+        ])
+        .arg(format!("--filename={name}"))
+        .args(options)
+        .current_dir(bench.directory.path());
+    let output = command.output().expect("fio runs (package fio)");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), text + &errors)
+}
+
+fn bench() -> Bench {
+    let mut bench = Bench::new(&[Role::Data]);
+    bench.setup.every_file = Some(Role::Data);
+    bench
+}
+
+fn requests(page: &Snapshot, kind: Kind) -> u64 {
+    page.of_kind(Role::Data, kind, OfKind::Requests)
+}
+
+/// Writes a file and reads it back, comparing checksums.
+fn verified(engine: &str, direct: &str, more: &[&str]) -> Snapshot {
+    let bench = bench();
+    let (engine, direct) = (format!("--ioengine={engine}"), format!("--direct={direct}"));
+    let mut options = vec![
+        engine.as_str(),
+        direct.as_str(),
+        "--rw=randwrite",
+        "--bs=16k",
+    ];
+    options.extend(["--verify=crc32c", "--verify_fatal=1"]);
+    options.extend(more);
+    let (ok, text) = fio(&bench, &options);
+    assert!(ok, "{text}");
+    bench.page()
+}
+
+#[test]
+fn synchronous_data_is_unaltered() {
+    for engine in ["psync", "sync", "pvsync", "pvsync2"] {
+        let page = verified(engine, "1", &[]);
+        assert_eq!(requests(&page, Kind::Write), 1024, "{engine}");
+        assert_eq!(requests(&page, Kind::Read), 1024, "{engine}");
+        assert!(page.global(Global::ModelCalls) >= 2048, "{engine}");
+    }
+}
+
+#[test]
+fn asynchronous_data_is_unaltered() {
+    let page = verified("libaio", "1", &["--iodepth=32"]);
+    assert_eq!(requests(&page, Kind::Write), 1024);
+    assert_eq!(requests(&page, Kind::Read), 1024);
+    let outstanding_max = page.of_role(Role::Data, OfRole::OutstandingMax);
+    assert!((16..=32).contains(&outstanding_max), "{outstanding_max}");
+    assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
+}
+
+#[test]
+fn buffered_data_is_unaltered() {
+    verified("psync", "0", &["--fsync=16"]);
+    verified("libaio", "0", &["--iodepth=4"]);
+}
+
+#[test]
+fn io_uring_is_refused() {
+    let bench = bench();
+    let (ok, _) = fio(&bench, &["--ioengine=io_uring", "--rw=read", "--bs=16k"]);
+    assert!(!ok);
+    assert!(bench.page().global(Global::UringRefused) > 0);
+}
+
+#[test]
+fn without_a_setup_nothing_happens() {
+    let bench = bench();
+    let mut command = bench.command("fio");
+    command
+        .env_remove(device::SETUP_VARIABLE)
+        .args(["--name=job", "--size=1m", "--rw=read", "--ioengine=psync"])
+        .arg(format!("--filename={}", bench.file("x").display()))
+        .current_dir(bench.directory.path());
+    assert!(command.output().unwrap().status.success());
+    bench.arm(false);
+    assert_eq!(bench.page(), Snapshot::decode(&Snapshot::fresh()).unwrap());
+}
+
+#[test]
+fn a_setup_that_cannot_be_used_ends_the_process() {
+    let bench = bench();
+    let mut command = bench.command("fio");
+    command.arg("--version");
+    std::fs::write(bench.directory.path().join("setup.toml"), "page = 1\n").unwrap();
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.starts_with("mydyno shim: "), "{errors}");
+
+    let mut bench = Bench::new(&[Role::Data]);
+    bench.setup.page = "/nowhere".to_owned();
+    let output = bench.command("fio").arg("--version").output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("the page /nowhere"), "{errors}");
+}
