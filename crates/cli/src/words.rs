@@ -1,5 +1,6 @@
 //! Results as words for people.
 
+pub mod device;
 mod pacing;
 
 use std::fmt::Write;

@@ -168,6 +168,10 @@ fn job(pattern: Pattern, queue_depth: u32, direct: bool, runtime: Duration) -> J
 }
 
 impl Probed {
+    /// Queue depths of what is measured at one depth only.
+    pub const WRITE_DEPTH: u32 = WRITE_DEPTH;
+    pub const SEQUENTIAL_DEPTH: u32 = SEQUENTIAL_QUEUE_DEPTH;
+
     /// The most random reads, and the least depth that gives them but for a few.
     #[must_use]
     pub fn best_reads(&self) -> (u32, f64) {
@@ -200,7 +204,10 @@ impl Probed {
             .sequential_write
             .mb_per_s
             .max(small_mb_per_s(self.deep_write.iops));
-        let link = reading.max(writing).ceil();
+        // And a request's transfer is a part of its time: bytes per us are MB/s.
+        let shortest_us = self.read.latency.mean_us.min(self.write.latency.mean_us);
+        let single = f64::from(RANDOM_BYTES) / tenth(shortest_us);
+        let link = reading.max(writing).max(single).ceil();
         let sheet = Sheet {
             random_read_iops: Some(whole(read_iops)),
             random_read_queue_depth: Some(depth.max(needed)),
