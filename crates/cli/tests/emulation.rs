@@ -5,7 +5,7 @@ mod support;
 
 use ::server::{AfterStop, Home, InstanceOptions, Storage, start_named, stop_named};
 use device::Role;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -334,6 +334,8 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
         .spawn();
     until_measuring(&mut running, &file);
     kill_9(pid);
+    // A child that nobody has waited for still counts as the owner of its socket.
+    rustix::process::waitpid(Pid::from_raw(pid.cast_signed()), WaitOptions::empty()).unwrap();
     running.wait(PATIENCE).exits(5);
     let committed = "SELECT sum(committed) FROM interval WHERE transaction_type = 'new_order'";
     let committed: i64 = result(&file, committed).parse().unwrap();

@@ -116,119 +116,104 @@ fn keys_that_are_wrong_are_named() {
     assert!(error("name = ").contains("TOML parse error at line 1"));
 }
 
+/// What is written, what is written instead, and what the message then contains.
+type Change = (&'static str, &'static str, &'static str);
+
+const SSD_CHANGES: &[Change] = &[
+    ("1_000_000_000", "0", "`capacity_bytes`"),
+    ("name = \"mine\"", "name = \"My SSD\"", "`name`"),
+    ("flush_us = 1000", "flush_us = -1", "`solid_state.flush_us`"),
+    (
+        "read_latency_us = 100",
+        "read_latency_us = nan",
+        "`solid_state.read_latency_us`",
+    ),
+    (
+        "write_latency_us = 30",
+        "write_latency_us = 0",
+        "`solid_state.write_latency_us`",
+    ),
+    (
+        "flush_us = 1000",
+        "flush_us = 1000\nunits = 8",
+        "`solid_state.units`",
+    ),
+    ("100_000", "200_000", "`solid_state.interface_mb_per_s`"),
+    (
+        "9_000",
+        "200_000",
+        "`solid_state.sequential_write_mb_per_s`",
+    ),
+    (
+        "9_000",
+        "9_000\nburst_bytes = 5",
+        "`solid_state.random_write_peak_iops`",
+    ),
+    (
+        "9_000",
+        "9_000\nburst_bytes = 5\nrandom_write_peak_iops = 10",
+        "sustained",
+    ),
+    (
+        "9_000",
+        "9_000\ncache_bytes = 5",
+        "`solid_state.cache_bytes`",
+    ),
+    (
+        "9_000",
+        "9_000\nread_latency_while_writing_us = 5",
+        "no read faster",
+    ),
+    (
+        "9_000",
+        "9_000\nlatency_variation = 2",
+        "`solid_state.latency_variation`",
+    ),
+    (
+        "[solid_state]",
+        "[sheet]\nrandom_read_iops = 5\n[solid_state]",
+        "belong together",
+    ),
+    (
+        "[solid_state]",
+        "[sheet]\nrandom_read_iops = 100000\nrandom_read_queue_depth = 4\n[solid_state]",
+        "raise the depth",
+    ),
+    (
+        "[solid_state]",
+        "[sheet]\nsequential_read_mb_per_s = 1000\n[solid_state]",
+        "promises more",
+    ),
+    (
+        "[solid_state]",
+        "[limits]\niops = 0\n[solid_state]",
+        "`limits.iops`",
+    ),
+];
+
+const DISK_CHANGES: &[Change] = &[
+    ("rpm = 7200", "rpm = 72", "`disk.rpm`"),
+    (
+        "8.5",
+        "8.5\nfull_stroke_seek_ms = 9",
+        "`disk.average_seek_ms`",
+    ),
+    ("8.5", "8.5\nqueue_depth = 1000", "`disk.queue_depth`"),
+    ("200", "2000", "`disk.sequential_mb_per_s`"),
+    (
+        "[disk]",
+        "[sheet]\nrandom_read_iops = 500\nrandom_read_queue_depth = 1\n[disk]",
+        "depth 1",
+    ),
+];
+
 #[test]
 fn impossible_figures_are_refused() {
-    for (text, from, to, key) in [
-        (SSD, "1_000_000_000", "0", "`capacity_bytes`"),
-        (SSD, "name = \"mine\"", "name = \"My SSD\"", "`name`"),
-        (
-            SSD,
-            "flush_us = 1000",
-            "flush_us = -1",
-            "`solid_state.flush_us`",
-        ),
-        (
-            SSD,
-            "read_latency_us = 100",
-            "read_latency_us = nan",
-            "`solid_state.read_latency_us`",
-        ),
-        (
-            SSD,
-            "write_latency_us = 30",
-            "write_latency_us = 0",
-            "`solid_state.write_latency_us`",
-        ),
-        (
-            SSD,
-            "flush_us = 1000",
-            "flush_us = 1000\nunits = 8",
-            "`solid_state.units`",
-        ),
-        (
-            SSD,
-            "100_000",
-            "200_000",
-            "`solid_state.interface_mb_per_s`",
-        ),
-        (
-            SSD,
-            "9_000",
-            "200_000",
-            "`solid_state.sequential_write_mb_per_s`",
-        ),
-        (
-            SSD,
-            "9_000",
-            "9_000\nburst_bytes = 5",
-            "`solid_state.random_write_peak_iops`",
-        ),
-        (
-            SSD,
-            "9_000",
-            "9_000\nburst_bytes = 5\nrandom_write_peak_iops = 10",
-            "sustained",
-        ),
-        (
-            SSD,
-            "9_000",
-            "9_000\ncache_bytes = 5",
-            "`solid_state.cache_bytes`",
-        ),
-        (
-            SSD,
-            "9_000",
-            "9_000\nread_latency_while_writing_us = 5",
-            "no read faster",
-        ),
-        (
-            SSD,
-            "9_000",
-            "9_000\nlatency_variation = 2",
-            "`solid_state.latency_variation`",
-        ),
-        (
-            SSD,
-            "[solid_state]",
-            "[sheet]\nrandom_read_iops = 5\n[solid_state]",
-            "belong together",
-        ),
-        (
-            SSD,
-            "[solid_state]",
-            "[sheet]\nrandom_read_iops = 100000\nrandom_read_queue_depth = 4\n[solid_state]",
-            "raise the depth",
-        ),
-        (
-            SSD,
-            "[solid_state]",
-            "[sheet]\nsequential_read_mb_per_s = 1000\n[solid_state]",
-            "promises more",
-        ),
-        (
-            SSD,
-            "[solid_state]",
-            "[limits]\niops = 0\n[solid_state]",
-            "`limits.iops`",
-        ),
-        (DISK, "rpm = 7200", "rpm = 72", "`disk.rpm`"),
-        (
-            DISK,
-            "8.5",
-            "8.5\nfull_stroke_seek_ms = 9",
-            "`disk.average_seek_ms`",
-        ),
-        (DISK, "8.5", "8.5\nqueue_depth = 1000", "`disk.queue_depth`"),
-        (DISK, "200", "2000", "`disk.sequential_mb_per_s`"),
-        (
-            DISK,
-            "[disk]",
-            "[sheet]\nrandom_read_iops = 500\nrandom_read_queue_depth = 1\n[disk]",
-            "depth 1",
-        ),
-    ] {
-        let message = changed(text, from, to);
-        assert!(message.contains(key), "{to}: {message}");
+    for (text, changes) in [(SSD, SSD_CHANGES), (DISK, DISK_CHANGES)] {
+        for (from, to, key) in changes {
+            let message = changed(text, from, to);
+            assert!(message.contains(key), "{to}: {message}");
+        }
     }
 }
 

@@ -9,7 +9,9 @@ mod error;
 pub mod fio;
 mod library;
 mod place;
+pub mod probe;
 mod variables;
+pub mod verify;
 
 pub use arrange::{Arrangement, ServerFiles, arrange};
 pub use counters::ShimPage;

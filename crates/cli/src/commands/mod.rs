@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod demo;
+pub mod device;
 pub mod export;
 pub mod load;
 pub mod report;

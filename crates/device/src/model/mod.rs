@@ -1,7 +1,16 @@
 //! A device at work.
 
+mod array;
+mod cache;
+mod disk;
+mod mechanics;
+mod random;
+mod slots;
+mod solid_state;
+
 use crate::page::Kind;
-use crate::profile::Profile;
+use crate::profile::{Limits, Profile};
+use array::{Array, Unit};
 
 /// One request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +45,46 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// What one model answers to another: the slot of a request that is not decided.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Decided(Completion),
+    Queued(u32),
+}
+
 /// A device with its queues. All memory is taken when it is made; nothing is allocated later.
 #[derive(Debug)]
 pub struct Device {
     capacity_bytes: u64,
+    gate: Gate,
+    model: Model,
+}
+
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are a few per process, and a box would cost each request an access to memory"
+)]
+enum Model {
+    Single(Unit),
+    Array(Array),
+    /// Of a profile that is not valid.
+    Nothing,
 }
 
 impl Device {
+    /// A device that has nothing to do, with an empty cache. The profile is a valid one ([`Profile::validate`]); one that does not say
+    /// how it works completes everything at once.
     #[must_use]
-    pub fn new(profile: &Profile, _seed: u64) -> Device {
+    pub fn new(profile: &Profile, seed: u64) -> Device {
+        let model = match &profile.array {
+            Some(array) => Model::Array(Array::new(array, seed)),
+            None => Unit::new(profile, seed).map_or(Model::Nothing, Model::Single),
+        };
         Device {
             capacity_bytes: profile.capacity_bytes,
+            gate: Gate::new(profile.limits.unwrap_or_default()),
+            model,
         }
     }
 
@@ -55,31 +93,127 @@ impl Device {
         self.capacity_bytes
     }
 
+    /// Requests that hold a place of the model: those not decided, and those decided that nobody has asked for since.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        match &self.model {
+            Model::Single(unit) => unit.outstanding(),
+            Model::Array(array) => array.outstanding(),
+            Model::Nothing => 0,
+        }
+    }
+
+    /// Brings a solid-state device into the state in which long random writing leaves it: no erased space in reserve, and from
+    /// the next write on a full cache. A disk needs none.
+    pub fn precondition(&mut self) {
+        match &mut self.model {
+            Model::Single(unit) => unit.precondition(),
+            Model::Array(array) => array.precondition(),
+            Model::Nothing => {}
+        }
+    }
+
     /// A request arrives. Times may come a little out of order, as threads do.
     ///
     /// # Errors
     /// [`Full`] where it cannot be held; the caller lets it pass unmodelled.
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Progress, Full> {
-        let service_ns = 100_000 + u64::from(access.bytes);
-        Ok(Progress::Decided(Completion {
-            due_ns: now_ns + service_ns,
-            service_ns,
-        }))
+        let part = self.enter(now_ns, access, false)?;
+        Ok(self.progress(now_ns, part))
     }
 
-    /// A request that nobody waits for, such as the write-back of a page cache.
+    /// A request that nobody waits for, such as the write-back of a page cache. It holds its place until it is decided.
     ///
     /// # Errors
     /// As [`Device::submit`].
     pub fn submit_detached(&mut self, now_ns: u64, access: Access) -> Result<(), Full> {
-        self.submit(now_ns, access).map(|_| ())
+        self.enter(now_ns, access, true).map(|_| ())
     }
 
     /// Asks again for what was queued.
-    pub fn poll(&mut self, _now_ns: u64, _ticket: Ticket) -> Progress {
-        Progress::Decided(Completion {
-            due_ns: 0,
+    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> Progress {
+        let Ticket(slot) = ticket;
+        let part = match &mut self.model {
+            Model::Single(unit) => unit.poll(now_ns, slot),
+            Model::Array(array) => array.poll(now_ns, slot),
+            Model::Nothing => Part::at_once(now_ns),
+        };
+        self.progress(now_ns, part)
+    }
+
+    fn enter(&mut self, now_ns: u64, mut access: Access, detached: bool) -> Result<Part, Full> {
+        // Nothing lies beyond the end, whatever is asked for.
+        access.address = access.address.min(self.capacity_bytes);
+        let from_ns = self.gate.pass(now_ns, access);
+        match &mut self.model {
+            Model::Single(unit) => unit.submit(from_ns, access, detached),
+            Model::Array(array) => array.submit(from_ns, access, detached),
+            Model::Nothing => Ok(Part::at_once(from_ns)),
+        }
+    }
+
+    fn progress(&self, now_ns: u64, part: Part) -> Progress {
+        let slot = match part {
+            Part::Decided(completion) => return Progress::Decided(completion),
+            Part::Queued(slot) => slot,
+        };
+        let ask_again_ns = match &self.model {
+            Model::Single(unit) => unit.ask_again_ns(now_ns),
+            Model::Array(array) => array.ask_again_ns(now_ns, slot),
+            Model::Nothing => now_ns,
+        };
+        Progress::Queued {
+            ticket: Ticket(slot),
+            ask_again_ns,
+        }
+    }
+}
+
+impl Part {
+    fn at_once(now_ns: u64) -> Part {
+        Part::Decided(Completion {
+            due_ns: now_ns,
             service_ns: 0,
         })
+    }
+}
+
+/// A provider's limits: requests pass one after the other, at most so many and so many bytes in a time. Without credit for idle
+/// time: what a volume does when it is used up is what a database sees.
+#[derive(Debug)]
+struct Gate {
+    request_ns: f64,
+    ns_per_byte: f64,
+    request_bytes: u64,
+    requests_free_ns: f64,
+    bytes_free_ns: f64,
+    is_open: bool,
+}
+
+impl Gate {
+    fn new(limits: Limits) -> Gate {
+        Gate {
+            request_ns: limits.iops.map_or(0.0, |iops| 1e9 / iops),
+            ns_per_byte: limits.mb_per_s.map_or(0.0, |mb_per_s| 1e3 / mb_per_s),
+            request_bytes: limits.request_bytes(),
+            requests_free_ns: 0.0,
+            bytes_free_ns: 0.0,
+            is_open: limits.iops.is_none() && limits.mb_per_s.is_none(),
+        }
+    }
+
+    /// When the request may go to the device.
+    fn pass(&mut self, now_ns: u64, access: Access) -> u64 {
+        if self.is_open || access.kind == Kind::Flush {
+            return now_ns;
+        }
+        let bytes = u64::from(access.bytes);
+        let requests = bytes.div_ceil(self.request_bytes.max(1)).max(1);
+        let begin_ns = (now_ns as f64)
+            .max(self.requests_free_ns)
+            .max(self.bytes_free_ns);
+        self.requests_free_ns = begin_ns + requests as f64 * self.request_ns;
+        self.bytes_free_ns = begin_ns + bytes as f64 * self.ns_per_byte;
+        (begin_ns as u64).max(now_ns)
     }
 }

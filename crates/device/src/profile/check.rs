@@ -226,92 +226,62 @@ fn solid_state(solid: &SolidState) -> Checked {
 
 /// Nothing in a solid-state device is faster than what it passes through.
 fn speeds(solid: &SolidState) -> Checked {
-    let interface = Figure {
-        key: "solid_state.interface_mb_per_s",
-        value: solid.interface_mb_per_s(),
-    };
-    let beyond_the_link = "nothing is faster than the link to the host";
-    for (key, value) in [
-        (
-            "solid_state.sequential_read_mb_per_s",
-            solid.sequential_read_mb_per_s,
-        ),
-        (
-            "solid_state.sequential_write_mb_per_s",
-            solid.sequential_write_mb_per_s,
-        ),
-    ] {
-        at_most(&Figure { key, value }, &interface, beyond_the_link)?;
+    let figure = |key, value| Figure { key, value };
+    let interface = figure("solid_state.interface_mb_per_s", solid.interface_mb_per_s());
+    let read = figure(
+        "solid_state.sequential_read_mb_per_s",
+        solid.sequential_read_mb_per_s,
+    );
+    let write = figure(
+        "solid_state.sequential_write_mb_per_s",
+        solid.sequential_write_mb_per_s,
+    );
+    for sequential in [&read, &write] {
+        let why = "nothing is faster than the link to the host";
+        at_most(sequential, &interface, why)?;
     }
-    for (key, iops, name, mb_per_s) in [
+    for (key, iops, most) in [
         (
             "solid_state.random_read_iops x 4 KiB in MB/s",
             solid.random_read_iops,
-            "solid_state.interface_mb_per_s",
-            solid.interface_mb_per_s(),
+            &interface,
         ),
         (
             "solid_state.random_write_iops x 4 KiB in MB/s",
             solid.random_write_iops,
-            "solid_state.sequential_write_mb_per_s",
-            solid.sequential_write_mb_per_s,
+            &write,
         ),
         (
             "solid_state.random_write_peak_iops x 4 KiB in MB/s",
             solid.peak_iops(),
-            "solid_state.sequential_write_mb_per_s",
-            solid.sequential_write_mb_per_s,
+            &write,
         ),
     ] {
-        let random = Figure {
-            key,
-            value: iops * 4096e-6,
-        };
-        let sequential = Figure {
-            key: name,
-            value: mb_per_s,
-        };
-        at_most(
-            &random,
-            &sequential,
-            "random 4 KiB requests cannot move more bytes",
-        )?;
+        let why = "random 4 KiB requests cannot move more bytes";
+        at_most(&figure(key, iops * 4096e-6), most, why)?;
     }
-    let sustained = Figure {
-        key: "solid_state.random_write_iops",
-        value: solid.random_write_iops,
-    };
-    let peak = Figure {
-        key: "solid_state.random_write_peak_iops",
-        value: solid.peak_iops(),
-    };
-    at_most(&sustained, &peak, "the sustained rate is the lower one")?;
-    let transfer_us = 4096.0 / solid.interface_mb_per_s();
-    for (key, value) in [
-        ("solid_state.read_latency_us", solid.read_latency_us),
-        ("solid_state.write_latency_us", solid.write_latency_us),
-    ] {
-        let transfer = Figure {
-            key: "time of 4 KiB at solid_state.interface_mb_per_s in us",
-            value: transfer_us,
-        };
-        at_most(
-            &transfer,
-            &Figure { key, value },
-            "the transfer is a part of it",
-        )?;
+    at_most(
+        &figure("solid_state.random_write_iops", solid.random_write_iops),
+        &figure("solid_state.random_write_peak_iops", solid.peak_iops()),
+        "the sustained rate is the lower one",
+    )?;
+    latencies(solid)
+}
+
+fn latencies(solid: &SolidState) -> Checked {
+    let figure = |key, value| Figure { key, value };
+    let read = figure("solid_state.read_latency_us", solid.read_latency_us);
+    let write = figure("solid_state.write_latency_us", solid.write_latency_us);
+    let transfer = figure(
+        "time of 4 KiB at solid_state.interface_mb_per_s in us",
+        4096.0 / solid.interface_mb_per_s(),
+    );
+    for latency in [&read, &write] {
+        at_most(&transfer, latency, "the transfer is a part of it")?;
     }
-    let idle = Figure {
-        key: "solid_state.read_latency_us",
-        value: solid.read_latency_us,
-    };
     let key = "solid_state.read_latency_while_writing_us";
     match solid.read_latency_while_writing_us {
-        Some(value) => at_most(
-            &idle,
-            &Figure { key, value },
-            "writing makes no read faster",
-        ),
+        Some(value) => at_most(&read, &figure(key, value), "writing makes no read faster"),
         None => Ok(()),
     }
 }

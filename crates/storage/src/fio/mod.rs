@@ -76,6 +76,16 @@ pub struct Job {
     pub runtime: Duration,
     /// Past the page cache (`O_DIRECT`).
     pub direct: bool,
+    /// How much of the file is worked on, from its begin.
+    pub span_bytes: u64,
+}
+
+/// Who waits for a job.
+pub struct Watch<'a> {
+    /// Ends it.
+    pub stop: &'a AtomicBool,
+    /// Is told how long it has been running, now and then.
+    pub on_tick: &'a mut dyn FnMut(Duration),
 }
 
 /// A device that a job runs on by the shim.
@@ -120,14 +130,14 @@ impl Fio {
     /// Runs a job on real storage.
     ///
     /// # Errors
-    /// [`StorageError::FioFailed`] with what fio said; [`StorageError::Interrupted`] where `stop` was set.
+    /// [`StorageError::FioFailed`] with what fio said; [`StorageError::Interrupted`] where it was stopped.
     pub fn run_bare(
         &self,
         job: &Job,
         file: &TestFile,
-        stop: &AtomicBool,
+        watch: &mut Watch<'_>,
     ) -> Result<Measured, StorageError> {
-        self.run(job, file, Vec::new(), stop)
+        self.run(job, file, Vec::new(), watch)
     }
 
     /// Runs a job under the shim.
@@ -139,7 +149,7 @@ impl Fio {
         job: &Job,
         emulation: &Emulation<'_>,
         file: &TestFile,
-        stop: &AtomicBool,
+        watch: &mut Watch<'_>,
     ) -> Result<Emulated, StorageError> {
         let library = library::shim_library()?;
         let setup_path = file.directory().join("shim.toml");
@@ -151,7 +161,7 @@ impl Fio {
         page.arm(emulation.armed)?;
         let before = page.snapshot()?;
         let environment = library::environment(&library, setup_path.as_os_str());
-        let measured = self.run(job, file, environment, stop)?;
+        let measured = self.run(job, file, environment, watch)?;
         if !page.is_taken()? {
             return Err(StorageError::FioFailed {
                 why: format!(
@@ -172,7 +182,7 @@ impl Fio {
         job: &Job,
         file: &TestFile,
         environment: Vec<(OsString, OsString)>,
-        stop: &AtomicBool,
+        watch: &mut Watch<'_>,
     ) -> Result<Measured, StorageError> {
         let output = file.directory().join(OUTPUT_FILE);
         let errors = file.directory().join("fio.err");
@@ -186,7 +196,7 @@ impl Fio {
             .stdout(Stdio::null())
             .stderr(stderr);
         let limit = job.ramp + job.runtime + GRACE;
-        let status = process::run(command, limit, stop)?;
+        let status = process::run(command, limit, watch)?;
         let said = std::fs::read_to_string(&errors).unwrap_or_default();
         let failed = |why: String| StorageError::FioFailed { why };
         if !status.success() {
@@ -218,7 +228,7 @@ fn arguments(job: &Job, file: &TestFile, output: &Path) -> Vec<OsString> {
         format!("--iodepth={}", job.queue_depth),
         format!("--ioengine={engine}"),
         format!("--direct={direct}"),
-        format!("--size={}", file.bytes()),
+        format!("--size={}", job.span_bytes.min(file.bytes())),
         "--time_based".to_owned(),
         format!("--runtime={}", seconds(job.runtime)),
         format!("--ramp_time={}", seconds(job.ramp)),

@@ -1,10 +1,11 @@
 //! A child that ends with this program, in time, or when the user asks for it.
 
+use super::Watch;
 use crate::error::{StorageError, io_at};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -15,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn run(
     mut command: Command,
     limit: Duration,
-    stop: &AtomicBool,
+    watch: &mut Watch<'_>,
 ) -> Result<ExitStatus, StorageError> {
     tie(&mut command);
     let start = Instant::now();
@@ -25,7 +26,8 @@ pub(super) fn run(
         if let Some(status) = child.try_wait().map_err(io_at("wait for", &program))? {
             return Ok(status);
         }
-        if stop.load(Ordering::Relaxed) {
+        (watch.on_tick)(start.elapsed());
+        if watch.stop.load(Ordering::Relaxed) {
             end(&mut child);
             return Err(StorageError::Interrupted);
         }
@@ -81,7 +83,7 @@ fn tie(command: &mut Command) {
 
 #[cfg(test)]
 mod tests {
-    use super::run;
+    use super::{Watch, run};
     use crate::StorageError;
     use std::process::Command;
     use std::sync::atomic::AtomicBool;
@@ -93,15 +95,23 @@ mod tests {
         command
     }
 
+    fn run_for(seconds: &str, limit: Duration, stopped: bool) -> Result<bool, StorageError> {
+        let stop = AtomicBool::new(stopped);
+        let mut watch = Watch {
+            stop: &stop,
+            on_tick: &mut |_| {},
+        };
+        run(sleep(seconds), limit, &mut watch).map(|status| status.success())
+    }
+
     #[test]
     fn children_end_in_time_or_when_asked() {
-        let go = AtomicBool::new(false);
         let long = Duration::from_secs(20);
-        assert!(run(sleep("0"), long, &go).unwrap().success());
+        assert!(run_for("0", long, false).unwrap());
         let start = Instant::now();
-        let late = run(sleep("30"), Duration::from_millis(50), &go).unwrap_err();
+        let late = run_for("30", Duration::from_millis(50), false).unwrap_err();
         assert!(matches!(late, StorageError::FioFailed { .. }));
-        let stopped = run(sleep("30"), long, &AtomicBool::new(true)).unwrap_err();
+        let stopped = run_for("30", long, true).unwrap_err();
         assert!(matches!(stopped, StorageError::Interrupted));
         assert!(start.elapsed() < Duration::from_secs(10));
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 
 /// Devices by role, with how true they were where they are emulated; nothing where nothing was placed or counted.
-pub fn devices(out: &mut String, summary: &Summary) {
+pub fn io_by_role(out: &mut String, summary: &Summary) {
     if summary.devices.is_empty() {
         return;
     }

@@ -1,0 +1,313 @@
+//! Several devices behind one address space: striped, mirrored, or both.
+
+use super::disk::Disk;
+use super::slots::{OUTSTANDING_MAX, Slots};
+use super::solid_state::SolidState;
+use super::{Access, Completion, Full, Part};
+use crate::page::Kind;
+use crate::profile;
+
+/// One device that is no array.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are a few per process, and a box would cost each request an access to memory"
+)]
+pub enum Unit {
+    SolidState(SolidState),
+    Disk(Disk),
+}
+
+impl Unit {
+    /// `None` where the profile is none of a single device.
+    pub fn new(profile: &profile::Profile, seed: u64) -> Option<Unit> {
+        if let Some(solid) = &profile.solid_state {
+            return Some(Unit::SolidState(SolidState::new(solid, seed)));
+        }
+        let disk = profile.disk.as_ref()?;
+        Some(Unit::Disk(Disk::new(disk, profile.capacity_bytes)))
+    }
+
+    pub fn precondition(&mut self) {
+        if let Unit::SolidState(solid) = self {
+            solid.precondition();
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        match self {
+            Unit::SolidState(_) => true,
+            Unit::Disk(disk) => disk.has_room(),
+        }
+    }
+
+    pub fn outstanding(&self) -> usize {
+        match self {
+            Unit::SolidState(_) => 0,
+            Unit::Disk(disk) => disk.outstanding(),
+        }
+    }
+
+    fn wait_ns(&self, now_ns: u64, address: u64) -> u64 {
+        match self {
+            Unit::SolidState(solid) => solid.wait_ns(now_ns),
+            Unit::Disk(disk) => disk.wait_ns(now_ns, address),
+        }
+    }
+
+    pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
+        match self {
+            Unit::SolidState(solid) => Ok(Part::Decided(solid.submit(now_ns, access))),
+            Unit::Disk(disk) => disk.submit(now_ns, access, detached),
+        }
+    }
+
+    pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
+        match self {
+            Unit::SolidState(_) => Part::Decided(Completion {
+                due_ns: now_ns,
+                service_ns: 0,
+            }),
+            Unit::Disk(disk) => disk.poll(now_ns, slot),
+        }
+    }
+
+    pub fn ask_again_ns(&self, now_ns: u64) -> u64 {
+        match self {
+            Unit::SolidState(_) => now_ns.saturating_add(1),
+            Unit::Disk(disk) => disk.ask_again_ns(now_ns),
+        }
+    }
+}
+
+/// What is known of a request whose parts are not all decided.
+#[derive(Clone, Copy, Debug)]
+struct Whole {
+    due_ns: u64,
+    service_ns: u64,
+    parts_open: u32,
+}
+
+impl Whole {
+    fn add(&mut self, part: Completion) {
+        self.due_ns = self.due_ns.max(part.due_ns);
+        self.service_ns = self.service_ns.max(part.service_ns);
+    }
+
+    fn completion(&self) -> Completion {
+        Completion {
+            due_ns: self.due_ns,
+            service_ns: self.service_ns,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Array {
+    /// Members with different data, and how many have the same.
+    columns: u64,
+    mirrors: usize,
+    stripe_bytes: u64,
+    members: Vec<Unit>,
+    /// Where the last read of each member ended.
+    read_to: Vec<u64>,
+    slots: Slots<Whole>,
+    /// For each slot, the members' slots of its parts: a request has at most one part on a member.
+    parts: Vec<Option<u32>>,
+    /// The mirror that is asked first where both are equally busy.
+    turn: usize,
+}
+
+impl Array {
+    /// An array without members, where the profile is not valid, completes everything at once.
+    pub fn new(profile: &profile::Array, seed: u64) -> Array {
+        let member = profile.profile();
+        let unit = |n: u64| {
+            // Members with one seed would move in step.
+            let seed = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            member.as_ref().and_then(|member| Unit::new(member, seed))
+        };
+        let members: Vec<Unit> = (0..u64::from(profile.members)).filter_map(unit).collect();
+        let columns = (profile.columns() as usize).min(members.len());
+        let mirrors = members.len().checked_div(columns).unwrap_or(0);
+        Array {
+            columns: columns as u64,
+            mirrors,
+            stripe_bytes: profile.stripe_bytes.unwrap_or(u64::MAX),
+            read_to: vec![0; members.len()],
+            slots: Slots::new(),
+            parts: vec![None; OUTSTANDING_MAX * members.len()],
+            members,
+            turn: 0,
+        }
+    }
+
+    pub fn precondition(&mut self) {
+        self.members.iter_mut().for_each(Unit::precondition);
+    }
+
+    pub fn outstanding(&self) -> usize {
+        let members = self.members.iter().map(Unit::outstanding);
+        members.max().unwrap_or(0).max(self.slots.used())
+    }
+
+    pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
+        // All parts or none: what is on some members only could not be taken back.
+        if !self.slots.has_room() || !self.members.iter().all(Unit::has_room) {
+            return Err(Full);
+        }
+        let whole = Whole {
+            due_ns: now_ns,
+            service_ns: 0,
+            parts_open: 0,
+        };
+        let slot = self.slots.insert(whole).ok_or(Full)?;
+        self.split(now_ns, access, slot, detached);
+        if detached {
+            // Its parts go away by themselves.
+            self.slots.remove(slot);
+            return Ok(Part::Queued(slot));
+        }
+        Ok(self.settle(slot, now_ns))
+    }
+
+    pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
+        let begin = slot as usize * self.members.len();
+        for (member, unit) in self.members.iter_mut().enumerate() {
+            let Some(place) = self.parts.get_mut(begin + member) else {
+                break;
+            };
+            let Some(part) = *place else { continue };
+            if let Part::Decided(completion) = unit.poll(now_ns, part) {
+                *place = None;
+                if let Some(whole) = self.slots.get_mut(slot) {
+                    whole.add(completion);
+                    whole.parts_open = whole.parts_open.saturating_sub(1);
+                }
+            }
+        }
+        self.settle(slot, now_ns)
+    }
+
+    /// The first of the moments at which one of its parts can be asked for.
+    pub fn ask_again_ns(&self, now_ns: u64, slot: u32) -> u64 {
+        let begin = slot as usize * self.members.len();
+        let open = |member: &(usize, &Unit)| {
+            let part = self.parts.get(begin + member.0);
+            part.is_some_and(Option::is_some)
+        };
+        let members = self.members.iter().enumerate().filter(open);
+        let times = members.map(|(_, unit)| unit.ask_again_ns(now_ns));
+        times.min().unwrap_or(now_ns.saturating_add(1))
+    }
+
+    fn settle(&mut self, slot: u32, now_ns: u64) -> Part {
+        match self.slots.get(slot) {
+            Some(whole) if whole.parts_open > 0 => Part::Queued(slot),
+            Some(whole) => {
+                let completion = whole.completion();
+                self.slots.remove(slot);
+                Part::Decided(completion)
+            }
+            None => Part::Decided(Completion {
+                due_ns: now_ns,
+                service_ns: 0,
+            }),
+        }
+    }
+
+    /// Stripes that follow each other on a member are one part: a request has as many parts as columns, at most.
+    fn split(&mut self, now_ns: u64, access: Access, slot: u32, detached: bool) {
+        if access.kind == Kind::Flush {
+            for member in 0..self.members.len() {
+                self.part(now_ns, access, slot, member, detached);
+            }
+            return;
+        }
+        let stripe = self.stripe_bytes;
+        let end = access
+            .address
+            .saturating_add(u64::from(access.bytes.max(1)));
+        let (first, last) = (access.address / stripe, (end - 1) / stripe);
+        for index in first..=last.min(first.saturating_add(self.columns).saturating_sub(1)) {
+            let column = index % self.columns;
+            let last_here = last - (last - index) % self.columns;
+            let skipped = if index == first {
+                access.address % stripe
+            } else {
+                0
+            };
+            let filled = if last_here == last {
+                (end - 1) % stripe + 1
+            } else {
+                stripe
+            };
+            let from = (index / self.columns).saturating_mul(stripe) + skipped;
+            let to = (last_here / self.columns)
+                .saturating_mul(stripe)
+                .saturating_add(filled);
+            let part = Access {
+                kind: access.kind,
+                address: from,
+                bytes: to.saturating_sub(from).min(u64::from(u32::MAX)) as u32,
+            };
+            let mirrors = column as usize * self.mirrors..(column as usize + 1) * self.mirrors;
+            if access.kind == Kind::Read {
+                let member = self.nearest(now_ns, &part, mirrors);
+                self.part(now_ns, part, slot, member, detached);
+            } else {
+                for member in mirrors {
+                    self.part(now_ns, part, slot, member, detached);
+                }
+            }
+        }
+    }
+
+    /// The mirror to read from: the disk that has just read what comes before, else the one that waits least.
+    fn nearest(&mut self, now_ns: u64, part: &Access, mirrors: std::ops::Range<usize>) -> usize {
+        self.turn = self.turn.wrapping_add(1);
+        let first = mirrors.start;
+        let mut best = (u64::MAX, first);
+        for n in 0..self.mirrors {
+            let member = first + (n + self.turn) % self.mirrors;
+            let Some(unit) = self.members.get(member) else {
+                continue;
+            };
+            let goes_on = self.read_to.get(member) == Some(&part.address);
+            if goes_on && matches!(unit, Unit::Disk(_)) {
+                return member;
+            }
+            let wait_ns = unit.wait_ns(now_ns, part.address);
+            if wait_ns < best.0 {
+                best = (wait_ns, member);
+            }
+        }
+        best.1
+    }
+
+    fn part(&mut self, now_ns: u64, access: Access, slot: u32, member: usize, detached: bool) {
+        let count = self.members.len();
+        let Some(unit) = self.members.get_mut(member) else {
+            return;
+        };
+        if access.kind == Kind::Read
+            && let Some(read_to) = self.read_to.get_mut(member)
+        {
+            *read_to = access.address.saturating_add(u64::from(access.bytes));
+        }
+        let Some(whole) = self.slots.get_mut(slot) else {
+            return;
+        };
+        match unit.submit(now_ns, access, detached) {
+            Ok(Part::Decided(completion)) => whole.add(completion),
+            Ok(Part::Queued(part)) if !detached => {
+                whole.parts_open += 1;
+                if let Some(place) = self.parts.get_mut(slot as usize * count + member) {
+                    *place = Some(part);
+                }
+            }
+            // Room was looked for before, and a detached part is nobody's.
+            Ok(Part::Queued(_)) | Err(Full) => {}
+        }
+    }
+}

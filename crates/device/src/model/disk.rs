@@ -1,0 +1,389 @@
+//! A disk: one arm that does one thing at a time, and chooses the next when it is free.
+//!
+//! A choice is made for the moment at which the head became free or a request came to an idle disk, among what had arrived by then,
+//! whatever the moment at which it is computed. So answers do not depend on how often anybody asks.
+
+use super::mechanics::{Mechanics, ReadAhead};
+use super::slots::{OUTSTANDING_MAX, Slots};
+use super::{Access, Completion, Full, Part};
+use crate::page::Kind;
+use crate::profile;
+
+/// Writes in the cache, however short.
+const DIRTY_MAX: usize = 1024;
+/// Of the next ones in the arm's direction, the one that the platter brings first is written.
+const DIRTY_CHOICE: usize = 4;
+/// A request that has waited this much longer than another is preferred even where it costs one unit of time more: nothing starves.
+const AGEING: u64 = 32;
+
+#[derive(Debug)]
+struct Request {
+    access: Access,
+    arrived_ns: u64,
+    sequence: u64,
+    /// Nobody asks for it.
+    detached: bool,
+    /// Of a flush: writes before it that are not on the platter yet.
+    writes_before: usize,
+    decided: Option<Completion>,
+}
+
+/// A write in the cache.
+#[derive(Clone, Copy, Debug)]
+struct Dirty {
+    address: u64,
+    bytes: u32,
+    sequence: u64,
+}
+
+#[derive(Debug)]
+pub struct Disk {
+    overhead_ns: u64,
+    queue_depth: usize,
+    flush_ns: u64,
+    link_ns_per_byte: f64,
+    cache_bytes: u64,
+    mechanics: Mechanics,
+    ahead: ReadAhead,
+    slots: Slots<Request>,
+    /// Requests for the arm, and writes that find the cache full, each in the order of arrival; flushes.
+    waiting: Vec<u32>,
+    stalled: Vec<u32>,
+    flushes: Vec<u32>,
+    /// By address.
+    dirty: Vec<Dirty>,
+    dirty_bytes: u64,
+    dirty_since_ns: u64,
+    /// The last choice was one from the cache: the next is not, where both wait.
+    drained_last: bool,
+    sequence: u64,
+    /// When the last write decided on is complete, and when the last one reached the platter.
+    written_ns: u64,
+}
+
+impl Disk {
+    pub fn new(profile: &profile::Disk, capacity_bytes: u64) -> Disk {
+        let overhead_ns = (profile.command_overhead_us() * 1e3) as u64;
+        Disk {
+            overhead_ns,
+            queue_depth: profile.queue_depth.unwrap_or(32) as usize,
+            flush_ns: (profile.flush_us.unwrap_or(100.0) * 1e3) as u64,
+            link_ns_per_byte: 1e3 / profile.interface_mb_per_s.unwrap_or(600.0),
+            cache_bytes: profile.write_cache_bytes.unwrap_or(0),
+            mechanics: Mechanics::new(profile, capacity_bytes),
+            ahead: ReadAhead::new(profile.read_ahead_bytes.unwrap_or(1 << 20)),
+            slots: Slots::new(),
+            waiting: Vec::with_capacity(OUTSTANDING_MAX),
+            stalled: Vec::with_capacity(OUTSTANDING_MAX),
+            flushes: Vec::with_capacity(OUTSTANDING_MAX),
+            dirty: Vec::with_capacity(DIRTY_MAX),
+            dirty_bytes: 0,
+            dirty_since_ns: 0,
+            drained_last: false,
+            sequence: 0,
+            written_ns: 0,
+        }
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.slots.has_room()
+    }
+
+    pub fn outstanding(&self) -> usize {
+        self.slots.used()
+    }
+
+    /// How long a read that comes now would about wait: queue and arm.
+    pub fn wait_ns(&self, now_ns: u64, address: u64) -> u64 {
+        let busy_ns = self.mechanics.free_ns.saturating_sub(now_ns);
+        let queue = self.waiting.len() as u64;
+        let queue_ns = self.mechanics.half_revolution_ns().saturating_mul(queue);
+        busy_ns
+            .saturating_add(queue_ns)
+            .saturating_add(self.mechanics.seek_ns(address))
+    }
+
+    pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
+        self.advance(now_ns);
+        self.sequence += 1;
+        let request = Request {
+            access,
+            arrived_ns: now_ns,
+            sequence: self.sequence,
+            detached,
+            writes_before: self.writes_outstanding(),
+            decided: None,
+        };
+        let (kind, idle_flush) = (access.kind, request.writes_before == 0);
+        if kind == Kind::Write && self.cache_bytes > 0 && self.stalled.is_empty() {
+            let completion = if self.replaces(access) {
+                Some(self.cached(now_ns, access.bytes))
+            } else {
+                self.admit(now_ns, access, request.sequence)
+            };
+            if let Some(completion) = completion {
+                return Ok(Part::Decided(completion));
+            }
+        } else if kind == Kind::Flush && idle_flush {
+            return Ok(Part::Decided(self.flushed(now_ns)));
+        }
+        let slot = self.slots.insert(request).ok_or(Full)?;
+        match kind {
+            Kind::Flush => self.flushes.push(slot),
+            Kind::Write if self.cache_bytes > 0 => self.stalled.push(slot),
+            _ => self.waiting.push(slot),
+        }
+        self.advance(now_ns);
+        Ok(if detached {
+            Part::Queued(slot)
+        } else {
+            self.poll(now_ns, slot)
+        })
+    }
+
+    pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
+        self.advance(now_ns);
+        match self.slots.get(slot).map(|request| request.decided) {
+            Some(None) => Part::Queued(slot),
+            decided => {
+                self.slots.remove(slot);
+                // A slot without a request is one that was never given out.
+                let nothing = Completion {
+                    due_ns: now_ns,
+                    service_ns: 0,
+                };
+                Part::Decided(decided.flatten().unwrap_or(nothing))
+            }
+        }
+    }
+
+    /// When to ask for what is queued.
+    pub fn ask_again_ns(&self, now_ns: u64) -> u64 {
+        let next_ns = self.next_choice_ns().unwrap_or(now_ns);
+        next_ns.max(now_ns.saturating_add(1))
+    }
+
+    fn writes_outstanding(&self) -> usize {
+        let is_write = |slot: &&u32| {
+            let request = self.slots.get(**slot);
+            request.is_some_and(|request| request.access.kind == Kind::Write)
+        };
+        let waiting = if self.cache_bytes > 0 {
+            0
+        } else {
+            self.waiting.iter().filter(is_write).count()
+        };
+        self.dirty.len() + self.stalled.len() + waiting
+    }
+
+    fn link_ns(&self, bytes: u32) -> u64 {
+        (f64::from(bytes) * self.link_ns_per_byte) as u64
+    }
+
+    fn flushed(&self, arrived_ns: u64) -> Completion {
+        Completion {
+            due_ns: arrived_ns
+                .max(self.written_ns)
+                .saturating_add(self.flush_ns),
+            service_ns: self.flush_ns,
+        }
+    }
+
+    /// Where the first write in the cache is that does not lie before this address.
+    fn place_of(&self, address: u64) -> usize {
+        self.dirty.partition_point(|dirty| dirty.address < address)
+    }
+
+    /// Whether the cache has a write of these bytes, which this one then replaces.
+    fn replaces(&self, access: Access) -> bool {
+        let there = self.dirty.get(self.place_of(access.address));
+        there.is_some_and(|it| it.address == access.address && it.bytes >= access.bytes)
+    }
+
+    /// `None` where it is full.
+    fn admit(&mut self, now_ns: u64, access: Access, sequence: u64) -> Option<Completion> {
+        let bytes = self.dirty_bytes + u64::from(access.bytes);
+        let fits = bytes <= self.cache_bytes || self.dirty.is_empty();
+        if !fits || self.dirty.len() >= DIRTY_MAX {
+            return None;
+        }
+        if self.dirty.is_empty() {
+            self.dirty_since_ns = now_ns;
+        }
+        let dirty = Dirty {
+            address: access.address,
+            bytes: access.bytes,
+            sequence,
+        };
+        self.dirty.insert(self.place_of(access.address), dirty);
+        self.dirty_bytes = bytes;
+        Some(self.cached(now_ns, access.bytes))
+    }
+
+    fn cached(&mut self, now_ns: u64, bytes: u32) -> Completion {
+        let service_ns = self.overhead_ns + self.link_ns(bytes);
+        let due_ns = now_ns.saturating_add(service_ns);
+        self.written_ns = self.written_ns.max(due_ns);
+        Completion { due_ns, service_ns }
+    }
+
+    /// The moment of the next choice, if there is anything to choose.
+    fn next_choice_ns(&self) -> Option<u64> {
+        let arrived_ns = |slot: &u32| self.slots.get(*slot).map(|request| request.arrived_ns);
+        let waiting = self.waiting.first().and_then(arrived_ns);
+        let dirty = (!self.dirty.is_empty()).then_some(self.dirty_since_ns);
+        let first_ns = match (waiting, dirty) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b)?,
+        };
+        Some(first_ns.max(self.mechanics.free_ns))
+    }
+
+    /// Makes all choices up to now. Each takes a request away, so this ends.
+    fn advance(&mut self, now_ns: u64) {
+        while let Some(at_ns) = self.next_choice_ns().filter(|at_ns| *at_ns <= now_ns) {
+            let full = self.dirty.len() * 4 >= DIRTY_MAX * 3
+                || self.dirty_bytes.saturating_mul(4) >= self.cache_bytes.saturating_mul(3);
+            let pressed = full || !self.flushes.is_empty();
+            let drain = pressed && !self.drained_last && !self.dirty.is_empty();
+            match self.choose(at_ns) {
+                Some(place) if !drain => self.serve(at_ns, place),
+                _ if self.dirty.is_empty() => break,
+                _ => self.drain(at_ns),
+            }
+        }
+    }
+
+    /// The place in the queue of the request that is served next: the shortest time to its first byte, and older ones favoured.
+    fn choose(&self, at_ns: u64) -> Option<usize> {
+        let candidates = self.waiting.iter().take(self.queue_depth).enumerate();
+        let mut best: Option<(i64, usize)> = None;
+        for (place, slot) in candidates {
+            let Some(request) = self.slots.get(*slot) else {
+                continue;
+            };
+            if request.arrived_ns > at_ns {
+                continue;
+            }
+            let access = &request.access;
+            let cost_ns =
+                if access.kind == Kind::Read && self.ahead.has(access.address, access.bytes) {
+                    0
+                } else {
+                    let begin_ns = at_ns.max(request.arrived_ns.saturating_add(self.overhead_ns));
+                    self.mechanics.position_ns(begin_ns, access.address)
+                };
+            let age_ns = at_ns - request.arrived_ns;
+            let score = cost_ns as i64 - (age_ns / AGEING) as i64;
+            if best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, place));
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+
+    fn serve(&mut self, at_ns: u64, place: usize) {
+        self.drained_last = false;
+        let slot = self.waiting.remove(place);
+        let Some(request) = self.slots.get(slot) else {
+            return;
+        };
+        let (access, arrived_ns, sequence) = (request.access, request.arrived_ns, request.sequence);
+        let begin_ns = at_ns.max(arrived_ns.saturating_add(self.overhead_ns));
+        let end = access.address.saturating_add(u64::from(access.bytes));
+        let due_ns = if access.kind != Kind::Read {
+            self.ahead.stop(at_ns, &self.mechanics);
+            self.mechanics
+                .transfer(begin_ns, access.address, access.bytes)
+        } else if self.ahead.has(access.address, access.bytes) {
+            let there_ns = self.ahead.take(begin_ns, end, &mut self.mechanics);
+            there_ns.saturating_add(self.link_ns(access.bytes))
+        } else {
+            let end_ns = self
+                .mechanics
+                .transfer(begin_ns, access.address, access.bytes);
+            self.ahead.begin(access.address, end, end_ns);
+            end_ns
+        };
+        let service_ns = due_ns.saturating_sub(at_ns.max(arrived_ns));
+        self.decide(slot, Completion { due_ns, service_ns });
+        if access.kind == Kind::Write {
+            self.written_ns = self.written_ns.max(due_ns);
+            self.on_platter(sequence);
+        }
+    }
+
+    /// Writes one from the cache: upwards over the addresses, then from the first again.
+    fn drain(&mut self, at_ns: u64) {
+        self.drained_last = true;
+        let count = self.dirty.len();
+        let ahead = self.place_of(self.mechanics.address);
+        let next = (ahead..count).chain(0..ahead).take(DIRTY_CHOICE);
+        let time_ns = |place: &usize| {
+            let dirty = self.dirty.get(*place);
+            dirty.map(|dirty| self.mechanics.position_ns(at_ns, dirty.address))
+        };
+        let Some(place) = next.min_by_key(time_ns) else {
+            return;
+        };
+        let dirty = self.dirty.remove(place);
+        self.dirty_bytes = self.dirty_bytes.saturating_sub(u64::from(dirty.bytes));
+        self.ahead.stop(at_ns, &self.mechanics);
+        let end_ns = self.mechanics.transfer(at_ns, dirty.address, dirty.bytes);
+        self.written_ns = self.written_ns.max(end_ns);
+        self.on_platter(dirty.sequence);
+        self.unstall(end_ns);
+    }
+
+    /// Room in the cache: those that wait for it go in.
+    fn unstall(&mut self, at_ns: u64) {
+        let mut moved = 0;
+        while let Some(slot) = self.stalled.get(moved).copied() {
+            let request = self.slots.get(slot);
+            let Some((access, arrived_ns, sequence)) =
+                request.map(|request| (request.access, request.arrived_ns, request.sequence))
+            else {
+                break;
+            };
+            let Some(completion) = self.admit(at_ns.max(arrived_ns), access, sequence) else {
+                break;
+            };
+            self.decide(slot, completion);
+            moved += 1;
+        }
+        self.stalled.drain(..moved);
+    }
+
+    /// A write is on the platter, which flushes behind it have waited for.
+    fn on_platter(&mut self, sequence: u64) {
+        let mut place = 0;
+        while let Some(slot) = self.flushes.get(place).copied() {
+            place += 1;
+            let Some(flush) = self.slots.get_mut(slot) else {
+                continue;
+            };
+            if flush.sequence < sequence {
+                continue;
+            }
+            flush.writes_before = flush.writes_before.saturating_sub(1);
+            if flush.writes_before == 0 {
+                let arrived_ns = flush.arrived_ns;
+                place -= 1;
+                self.flushes.remove(place);
+                let completion = self.flushed(arrived_ns);
+                self.decide(slot, completion);
+            }
+        }
+    }
+
+    fn decide(&mut self, slot: u32, completion: Completion) {
+        let Some(request) = self.slots.get_mut(slot) else {
+            return;
+        };
+        if request.detached {
+            self.slots.remove(slot);
+        } else {
+            request.decided = Some(completion);
+        }
+    }
+}
