@@ -33,7 +33,7 @@ pub struct PlaceArguments {
     /// Temporary files
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
     pub temp: Option<Place>,
-    /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half of the files]
+    /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half of the tables]
     #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = size, conflicts_with_all = FOREIGN)]
     pub page_cache: Option<u64>,
     /// Count the I/O of real storage too, by role; emulated devices are counted anyway

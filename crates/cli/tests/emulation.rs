@@ -263,6 +263,7 @@ impl Crashing {
                 version: build.numbers,
             },
             needed_bytes: 512 << 20,
+            redo_bytes: 64 << 20,
             page_size_bytes: 16 << 10,
             set: Vec::new(),
         };

@@ -12,7 +12,7 @@ use server::{Home, Image, ServerBuild, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{Place, Placement};
-use store::{LabId, RepeatId, Results};
+use store::{LabId, NoteOn, RepeatId, Results};
 use tpcc::Style;
 use tpcc::population::database_bytes_estimate;
 
@@ -112,7 +112,16 @@ pub fn demo(
             lab,
             ordinal: index as u32 + 1,
         };
-        let measured = servers.measure(place, spec, cell, stop, on_progress)?;
+        let mut notes = Vec::new();
+        let measured = servers.measure(place, spec, cell, stop, &mut |progress| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+            }
+            on_progress(progress);
+        })?;
+        for note in &notes {
+            results.record_note(NoteOn::Repeat(measured.repeat), note)?;
+        }
         report.repeats.push(measured.repeat);
         // The first failure is the cause.
         if report.exit == Exit::Ok {

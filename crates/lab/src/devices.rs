@@ -274,10 +274,10 @@ fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> Tim
 #[cfg(test)]
 mod tests {
     use super::{is_emulated, role_io, storage_of, times_of};
+    use device::Role;
     use device::page::{
         Histogram, Kind, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word, role_word,
     };
-    use device::{Profile, Role, Sheet};
     use server::Storage;
     use std::path::PathBuf;
     use storage::{Place, Placement};
@@ -338,14 +338,7 @@ mod tests {
 
     #[test]
     fn a_role_without_a_place_is_where_data_is() {
-        let emulated = Place::Emulated {
-            profile: Box::new(Profile {
-                name: "x".to_owned(),
-                ..any_profile()
-            }),
-            file: None,
-            at: None,
-        };
+        let emulated = Place::parse("hdd-15k").unwrap();
         let mut placement = Placement::default();
         assert_eq!(storage_of(&placement), Storage::Real);
         placement.places.insert(Role::Data, emulated);
@@ -353,16 +346,5 @@ mod tests {
         placement.places.insert(Role::Redo, real);
         assert_eq!(storage_of(&placement), Storage::Emulated);
         assert!(is_emulated(&placement, Role::Temp) && !is_emulated(&placement, Role::Redo));
-    }
-
-    fn any_profile() -> Profile {
-        Profile {
-            name: String::new(),
-            title: String::new(),
-            capacity_bytes: 1,
-            price_usd: None,
-            sheet: Sheet::default(),
-            sources: std::collections::BTreeMap::new(),
-        }
     }
 }

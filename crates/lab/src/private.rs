@@ -207,10 +207,12 @@ fn files_of(
     spec: &PrivateSpec,
     tables_bytes: u64,
 ) -> Result<ServerFiles, LabError> {
+    let redo_bytes = redo_bytes(build, &spec.set);
     Ok(ServerFiles {
         binary: build.binary.clone(),
         kind: kind_of(build),
-        needed_bytes: tables_bytes.saturating_add(redo_bytes(build, &spec.set)),
+        needed_bytes: tables_bytes.saturating_add(redo_bytes),
+        redo_bytes,
         page_size_bytes: page_size(&spec.set)?,
         set: spec.set.clone(),
     })

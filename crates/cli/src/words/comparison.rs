@@ -26,6 +26,12 @@ pub fn comparison(runs: &[Summary]) -> String {
         let same = |run: &&Summary| device(run) == Some(name) && run.connections == load;
         runs.iter().find(same)
     };
+    // Slowest first, by its best.
+    let best = |name: &str| {
+        let nopm = |load: &u32| find(name, *load).and_then(|run| run.nopm);
+        loads.iter().filter_map(nopm).fold(0.0, f64::max)
+    };
+    devices.sort_by(|a, b| best(a).total_cmp(&best(b)));
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write!(out, "{:<16}", "NOPM on");
