@@ -11,8 +11,9 @@ use crate::profile;
 
 /// Writes in the cache, however short.
 const DIRTY_MAX: usize = 1024;
-/// A request that has waited this much longer than another is preferred even where it costs one unit of time more: nothing starves.
-const AGEING: u64 = 32;
+/// Waiting counts for an eighth of positioning, so that nothing starves. Less of it would let a 15k disk do three times as much
+/// with 32 outstanding as with one; real ones do about twice as much.
+const AGEING: u64 = 8;
 
 #[derive(Debug)]
 struct Request {
