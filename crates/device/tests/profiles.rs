@@ -189,6 +189,11 @@ const SSD_CHANGES: &[Change] = &[
         "[limits]\niops = 0\n[solid_state]",
         "`limits.iops`",
     ),
+    (
+        "[solid_state]",
+        "[limits]\niops = 100\n[sheet]\nrandom_read_iops = 200\nrandom_read_queue_depth = 4\n[solid_state]",
+        "`limits.iops`",
+    ),
 ];
 
 const DISK_CHANGES: &[Change] = &[

@@ -2,10 +2,20 @@
 
 use super::Profile;
 
+/// From the slowest to the fastest, single devices first.
 const TEXTS: &[&str] = &[
+    include_str!("../../../../profiles/hdd-7k2.toml"),
     include_str!("../../../../profiles/hdd-15k.toml"),
     include_str!("../../../../profiles/sata-850pro.toml"),
+    include_str!("../../../../profiles/sata-ssd-enterprise.toml"),
+    include_str!("../../../../profiles/sas-pm1633.toml"),
     include_str!("../../../../profiles/nvme-pm1725.toml"),
+    include_str!("../../../../profiles/nvme-pcie4.toml"),
+    include_str!("../../../../profiles/cloud-gp3.toml"),
+    include_str!("../../../../profiles/cloud-io2.toml"),
+    include_str!("../../../../profiles/raid10-hdd-8.toml"),
+    include_str!("../../../../profiles/raid1-nvme-2.toml"),
+    include_str!("../../../../profiles/raid10-nvme-4.toml"),
 ];
 
 /// The profiles that come with mydyno.

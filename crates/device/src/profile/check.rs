@@ -81,6 +81,7 @@ pub fn profile(profile: &Profile) -> Checked {
     sheet(&profile.sheet)?;
     if let Some(all) = &profile.limits {
         limits(all)?;
+        sheet_of_limits(&profile.sheet, all)?;
     }
     match (&profile.solid_state, &profile.disk, &profile.array) {
         (Some(solid), None, None) => {
@@ -168,6 +169,47 @@ fn limits(limits: &Limits) -> Checked {
             limits.request_bytes.map(|bytes| bytes as f64),
         ),
     ])
+}
+
+fn sheet_of_limits(sheet: &Sheet, limits: &Limits) -> Checked {
+    let iops = ("limits.iops", limits.iops);
+    let mb_per_s = ("limits.mb_per_s", limits.mb_per_s);
+    promises(&[
+        ("sheet.random_read_iops", sheet.random_read_iops, iops),
+        ("sheet.random_write_iops", sheet.random_write_iops, iops),
+        (
+            "sheet.random_write_peak_iops",
+            sheet.random_write_peak_iops,
+            iops,
+        ),
+        (
+            "sheet.sequential_read_mb_per_s",
+            sheet.sequential_read_mb_per_s,
+            mb_per_s,
+        ),
+        (
+            "sheet.sequential_write_mb_per_s",
+            sheet.sequential_write_mb_per_s,
+            mb_per_s,
+        ),
+    ])
+}
+
+/// A figure that may be absent, and its key.
+type Optional<'a> = (&'a str, Option<f64>);
+
+/// A sheet may promise less than its model can do, never more than the 5 % that a measurement is forgiven.
+fn promises(pairs: &[(&str, Option<f64>, Optional)]) -> Checked {
+    for (key, promised, (name, given)) in pairs {
+        if let (Some(promised), Some(given)) = (promised, given)
+            && *promised > given * 1.05
+        {
+            return refuse(format!(
+                "`{key}` ({promised}) exceeds `{name}` ({given}): the sheet promises more than the model gives; correct one of them"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn solid_state(solid: &SolidState) -> Checked {
@@ -306,52 +348,46 @@ fn units(solid: &SolidState) -> Checked {
     Ok(())
 }
 
-/// A sheet may promise less than its model can do, never more.
 fn sheet_of_solid_state(sheet: &Sheet, solid: &SolidState) -> Checked {
-    let pairs = [
+    promises(&[
         (
             "sheet.random_read_iops",
             sheet.random_read_iops,
-            "solid_state.random_read_iops",
-            solid.random_read_iops,
+            ("solid_state.random_read_iops", Some(solid.random_read_iops)),
         ),
         (
             "sheet.random_write_iops",
             sheet.random_write_iops,
-            "solid_state.random_write_iops",
-            solid.random_write_iops,
+            (
+                "solid_state.random_write_iops",
+                Some(solid.random_write_iops),
+            ),
         ),
         (
             "sheet.random_write_peak_iops",
             sheet.random_write_peak_iops,
-            "solid_state.random_write_peak_iops",
-            solid.peak_iops(),
+            (
+                "solid_state.random_write_peak_iops",
+                Some(solid.peak_iops()),
+            ),
         ),
         (
             "sheet.sequential_read_mb_per_s",
             sheet.sequential_read_mb_per_s,
-            "solid_state.sequential_read_mb_per_s",
-            solid.sequential_read_mb_per_s,
+            (
+                "solid_state.sequential_read_mb_per_s",
+                Some(solid.sequential_read_mb_per_s),
+            ),
         ),
         (
             "sheet.sequential_write_mb_per_s",
             sheet.sequential_write_mb_per_s,
-            "solid_state.sequential_write_mb_per_s",
-            solid.sequential_write_mb_per_s,
+            (
+                "solid_state.sequential_write_mb_per_s",
+                Some(solid.sequential_write_mb_per_s),
+            ),
         ),
-    ];
-    for (key, promised, name, given) in pairs {
-        let Some(value) = promised else { continue };
-        let given = Figure {
-            key: name,
-            value: given * 1.05,
-        };
-        at_most(
-            &Figure { key, value },
-            &given,
-            "the sheet promises more than the model gives (5 % are forgiven)",
-        )?;
-    }
+    ])?;
     if let (Some(iops), Some(depth)) = (sheet.random_read_iops, sheet.random_read_queue_depth) {
         let reached = f64::from(depth) / solid.read_latency_us * 1e6;
         if iops > reached * 1.05 {
@@ -415,27 +451,19 @@ fn disk(disk: &Disk) -> Checked {
 }
 
 fn sheet_of_disk(sheet: &Sheet, disk: &Disk) -> Checked {
-    for (key, promised) in [
+    let given = ("disk.sequential_mb_per_s", Some(disk.sequential_mb_per_s));
+    promises(&[
         (
             "sheet.sequential_read_mb_per_s",
             sheet.sequential_read_mb_per_s,
+            given,
         ),
         (
             "sheet.sequential_write_mb_per_s",
             sheet.sequential_write_mb_per_s,
+            given,
         ),
-    ] {
-        let Some(value) = promised else { continue };
-        let given = Figure {
-            key: "disk.sequential_mb_per_s",
-            value: disk.sequential_mb_per_s * 1.05,
-        };
-        at_most(
-            &Figure { key, value },
-            &given,
-            "the sheet promises more than the model gives (5 % are forgiven)",
-        )?;
-    }
+    ])?;
     // One at a time, a read waits for half a revolution besides its seek.
     let least_us = disk.average_seek_ms * 500.0 + disk.revolution_us() / 2.0;
     if let (Some(iops), Some(1)) = (sheet.random_read_iops, sheet.random_read_queue_depth)
