@@ -7,11 +7,20 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use support::{directory, float, mydyno, number, shim, text, until};
 
+/// Held by who measures: two at a time would measure each other.
+static MEASURING: Mutex<()> = Mutex::new(());
 /// Two devices take a minute.
 const VERIFICATION: Duration = Duration::from_secs(240);
+
+/// Alone on this host, as far as these tests go.
+fn alone() -> MutexGuard<'static, ()> {
+    shim();
+    MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
     document.pointer(pointer).unwrap().as_array().unwrap()
@@ -99,7 +108,7 @@ fn assert_holds(figure: &Value) {
 
 #[test]
 fn emulated_devices_meet_their_sheets() {
-    shim();
+    let _alone = alone();
     let arguments = [
         "device",
         "verify",
@@ -128,7 +137,7 @@ fn emulated_devices_meet_their_sheets() {
 
 #[test]
 fn a_directory_becomes_a_profile() {
-    shim();
+    let _alone = alone();
     let work = directory();
     let ran = mydyno([
         "device",
@@ -166,7 +175,7 @@ fn fio_directories(parent: &Path) -> usize {
 
 #[test]
 fn ctrl_c_ends_fio_and_leaves_nothing() {
-    shim();
+    let _alone = alone();
     let work = directory();
     let path = work.path().to_str().unwrap();
     let arguments = [

@@ -406,7 +406,9 @@ impl Check {
     /// Would the device meet its sheet on a host that is never late, and asks again at once?
     fn would_do(&self, measured: f64, emulation: &AtWork) -> bool {
         if self.metric.is_time() {
-            return self.is_within(measured - emulation.lateness_us);
+            // One at a time, nothing waits in the device's queue: its answer takes the time on the device.
+            return self.is_within(emulation.service_us)
+                || self.is_within(measured - emulation.lateness_us);
         }
         // Little's law: with all the requests outstanding that fio was told to have, each of them as long as the model made it.
         let modelled_us = emulation.response_us - emulation.lateness_us;
@@ -423,23 +425,26 @@ impl Check {
 #[derive(Clone, Copy, Debug, Default)]
 struct AtWork {
     overrun_share: f64,
-    /// Means over all requests.
+    /// Mean over all requests.
     lateness_us: f64,
+    /// Means over those of the figure.
     response_us: f64,
+    service_us: f64,
 }
 
 impl AtWork {
     fn of(check: &Check, emulated: &Emulated) -> AtWork {
         let counters = &emulated.counters.total;
-        let kind = if check.job.pattern.reads() {
-            &counters.reads
-        } else {
-            &counters.writes
+        let kind = match check.metric {
+            Metric::FlushLatency => &counters.flushes,
+            _ if check.job.pattern.reads() => &counters.reads,
+            _ => &counters.writes,
         };
         AtWork {
             overrun_share: counters.overrun_share.unwrap_or(0.0),
             lateness_us: counters.lateness_mean_us.unwrap_or(0.0),
             response_us: kind.response.map_or(0.0, |times| times.mean_us),
+            service_us: kind.service.map_or(0.0, |times| times.mean_us),
         }
     }
 }
