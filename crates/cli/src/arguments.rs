@@ -29,7 +29,7 @@ pub enum Command {
     Check(CheckArguments),
     /// Server engines: what there is, install, start, stop
     Server(ServerArguments),
-    /// Storage devices: those that can be emulated, what they do, and what a directory of this machine does
+    /// Storage devices: those that can be emulated; verify them, measure real ones
     Device(DeviceArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 pub enum StorageError {
     #[error("the shim {library} is missing: {todo}")]
     NoShim { library: PathBuf, todo: String },
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {cause}")]
     Io {
         action: &'static str,
         path: PathBuf,
-        source: std::io::Error,
+        /// In the message, and no `source`, which would be told a second time.
+        cause: std::io::Error,
     },
     /// A word that is no place.
     #[error(
@@ -96,9 +97,9 @@ pub(crate) fn io_at<E: Into<std::io::Error>>(
     path: impl Into<PathBuf>,
 ) -> impl FnOnce(E) -> StorageError {
     let path = path.into();
-    move |source| StorageError::Io {
+    move |error| StorageError::Io {
         action,
         path,
-        source: source.into(),
+        cause: error.into(),
     }
 }

@@ -82,10 +82,15 @@ fn verdict(figure: &Figure) -> String {
     let mut words = match figure.verdict {
         Verdict::Within => format!("within {bound:.0} %"),
         Verdict::Outside => format!("OUTSIDE {bound:.0} %"),
-        Verdict::HostLimited => "host-limited: this host is too slow to tell".to_owned(),
+        Verdict::HostLimited => {
+            "host-limited: this host is too slow or too busy to tell".to_owned()
+        }
     };
     if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
         let _ = write!(words, ", {:.1} % overran", share * 100.0);
+    }
+    if let (Verdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
+        let _ = write!(words, ", {late_us:.0} us late on average");
     }
     words
 }

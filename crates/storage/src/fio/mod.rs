@@ -23,6 +23,8 @@ const PROGRAM: &str = "fio";
 /// The oldest with all that is read of its documents.
 const VERSION_MIN: (u32, u32) = (3, 16);
 const OUTPUT_FILE: &str = "fio.json";
+/// Time from its start to its first request.
+const START_UP: Duration = Duration::from_millis(200);
 /// Beyond its run time, fio starts threads, opens files and writes its document.
 const GRACE: Duration = Duration::from_secs(60);
 
@@ -100,7 +102,7 @@ pub struct Emulation<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emulated {
     pub measured: Measured,
-    /// Of the whole run of the process, ramp included.
+    /// From the end of the ramp.
     pub counters: Delta,
 }
 
@@ -159,9 +161,25 @@ impl Fio {
         std::fs::write(&page_path, Snapshot::fresh()).map_err(io_at("write", &page_path))?;
         let page = ShimPage::of(file.directory());
         page.arm(emulation.armed)?;
-        let before = page.snapshot()?;
+        let mut before = (page.snapshot()?, Duration::ZERO);
+        let mut last = Duration::ZERO;
         let environment = library::environment(&library, setup_path.as_os_str());
-        let measured = self.run(job, file, environment, watch)?;
+        let mut tick = |elapsed: Duration| {
+            (watch.on_tick)(elapsed);
+            last = elapsed;
+            // Once. What cannot be read now fails at the end.
+            if before.1.is_zero()
+                && elapsed > job.ramp + START_UP
+                && let Ok(snapshot) = page.snapshot()
+            {
+                before = (snapshot, elapsed);
+            }
+        };
+        let mut inner = Watch {
+            stop: watch.stop,
+            on_tick: &mut tick,
+        };
+        let measured = self.run(job, file, environment, &mut inner)?;
         if !page.is_taken()? {
             return Err(StorageError::FioFailed {
                 why: format!(
@@ -170,9 +188,9 @@ impl Fio {
                 ),
             });
         }
-        let elapsed = job.ramp + measured.runtime;
+        let elapsed = last.saturating_sub(before.1);
         Ok(Emulated {
-            counters: Delta::between(&before, &page.snapshot()?, elapsed),
+            counters: Delta::between(&before.0, &page.snapshot()?, elapsed),
             measured,
         })
     }

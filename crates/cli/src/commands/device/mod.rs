@@ -70,14 +70,21 @@ fn list(json: bool) -> Outcome {
         return Ok(Exit::Ok);
     }
     println!(
-        "{:<20}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}{:>7}  title",
-        "device", "read IOPS", "write", "read MB/s", "write", "read us", "flush us", "USD"
+        "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  title",
+        "device",
+        "read IOPS",
+        "write IOPS",
+        "read MB/s",
+        "write MB/s",
+        "read us",
+        "flush us",
+        "USD"
     );
     for device in &devices {
         let sheet = &device.sheet;
         let whole = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.0}"));
         println!(
-            "{:<20}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}{:>7}  {}",
+            "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  {}",
             device.name,
             whole(sheet.random_read_iops),
             whole(sheet.random_write_iops),
