@@ -236,7 +236,7 @@ pub enum ServerCommand {
         from: Option<PathBuf>,
     },
     /// Start a server that lives until `server stop`
-    Start(ServerStartArguments),
+    Start(Box<ServerStartArguments>),
     /// Stop a server that `server start` started
     Stop {
         #[arg(default_value = "default")]
@@ -260,9 +260,8 @@ pub struct ServerStartArguments {
     /// The loopback port [default: a free one]
     #[arg(long)]
     pub port: Option<u16>,
-    /// Where the data directory goes; must not exist yet
-    #[arg(long, value_name = "DIRECTORY")]
-    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub places: PlaceArguments,
     /// A server variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,

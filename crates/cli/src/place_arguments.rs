@@ -7,37 +7,35 @@ use clap::Args;
 use device::Role;
 use storage::{Place, Placement};
 
-const STORAGE: &str = "Storage of the private server";
-/// A DSN or an option file names a server whose files are where they are.
-const FOREIGN: [&str; 2] = ["dsn", "defaults_file"];
+const STORAGE: &str = "Storage";
 
 /// Where files go, by what they are for.
 #[derive(Args, Clone)]
 pub struct PlaceArguments {
     /// Where data goes, and everything that has no place of its own: an emulated device (`mydyno device list`, or a
     /// profile file), its bytes in memory or where PROFILE@DIRECTORY says, or a real device's directory (with a slash)
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub data: Option<Place>,
     /// The redo log
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub redo: Option<Place>,
     /// Undo tablespaces, on servers that have them
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub undo: Option<Place>,
     /// The doublewrite buffer
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub doublewrite: Option<Place>,
     /// The binary log, which this turns on
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub binlog: Option<Place>,
     /// Temporary files
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE", conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub temp: Option<Place>,
     /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half of the tables]
-    #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = size, conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = size)]
     pub page_cache: Option<u64>,
     /// Count the I/O of real storage too, by role; emulated devices are counted anyway
-    #[arg(help_heading = STORAGE, long, conflicts_with_all = FOREIGN)]
+    #[arg(help_heading = STORAGE, long)]
     pub count_io: bool,
 }
 
@@ -71,15 +69,27 @@ impl PlaceArguments {
     /// For a server that is not private; for a page cache that nothing would use.
     pub fn validate(&self, target: &TargetArguments) -> Result<(), Failure> {
         let placement = self.placement();
+        let is_nothing = placement == Placement::default();
         let is_private = target.engine.is_some() || target.server_binary.is_some();
-        let words = if placement != Placement::default() && !is_private {
-            "places and --count-io are for private servers, whose files mydyno makes; add --engine"
-        } else if self.page_cache.is_some() && !placement.is_emulated() {
-            "--page-cache is for emulated devices, and real ones have this machine's; name a profile (--data hdd-15k), or \
-             leave it out"
-        } else {
+        if is_nothing || is_private {
+            return self.validate_page_cache();
+        }
+        Err(Failure::new(
+            Exit::Usage,
+            "places and --count-io are for servers that mydyno starts: use --engine, or give them to `mydyno server start`",
+        ))
+    }
+
+    /// Refuses a page cache that nothing would use.
+    ///
+    /// # Errors
+    /// Says what to do.
+    pub fn validate_page_cache(&self) -> Result<(), Failure> {
+        if self.page_cache.is_none() || self.placement().is_emulated() {
             return Ok(());
-        };
+        }
+        let words = "--page-cache is for emulated devices, and real ones have this machine's; name a profile (--data \
+                     hdd-15k), or leave it out";
         Err(Failure::new(Exit::Usage, words))
     }
 }
@@ -136,10 +146,8 @@ mod tests {
         // With nothing named, the target is an option file's.
         let parsed = run(&places).unwrap();
         assert!(parsed.places.validate(&parsed.target).is_err());
-        let error = run(&["--dsn", "mysql://h/s", "--data", "/mnt"])
-            .err()
-            .unwrap();
-        assert_eq!(error.exit_code(), 2);
+        let parsed = run(&["--dsn", "mysql://h/s", "--data", "/mnt"]).unwrap();
+        assert!(parsed.places.validate(&parsed.target).is_err());
         let error = run(&["--engine", "mysql-5.7", "--data", "floppy"])
             .err()
             .unwrap();

@@ -3,17 +3,12 @@
 #[expect(dead_code, unused_imports, reason = "each test file uses a part of it")]
 mod support;
 
-use ::server::{AfterStop, Home, InstanceOptions, Storage, start_named, stop_named};
-use device::Role;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use storage::{
-    Arrangement, Place, Placement, ServerFamily, ServerFiles, ServerKind, ShimPage, arrange,
-};
 use support::{
-    PATIENCE, Ran, Running, directory, float, home, install, mydyno, number, result, results,
+    PATIENCE, Ran, Running, directory, float, install, mydyno, number, result, results,
     servers_under, shim, text, until, value,
 };
 
@@ -240,87 +235,35 @@ fn data_directory(file: &Path) -> PathBuf {
     PathBuf::from(found.unwrap().trim_matches('"'))
 }
 
-/// A named server under the shim, started again after a `kill -9`.
-struct Crashing {
-    name: String,
-    home: Home,
-    arranged: Arrangement,
-}
-
-impl Crashing {
-    fn new() -> Crashing {
-        shim();
-        install("mysql-5.7");
-        let home = Home::at(home().to_owned()).unwrap();
-        let build = ::server::find(&home, "mysql-5.7").unwrap();
-        let mut placement = Placement::default();
-        let place = Place::parse("sata-850pro").unwrap();
-        placement.places.insert(Role::Data, place);
-        let files = ServerFiles {
-            binary: build.binary.clone(),
-            kind: ServerKind {
-                family: ServerFamily::Mysql,
-                version: build.numbers,
-            },
-            needed_bytes: 512 << 20,
-            redo_bytes: 64 << 20,
-            page_size_bytes: 16 << 10,
-            set: Vec::new(),
-        };
-        Crashing {
-            name: format!("crash-{}", std::process::id()),
-            arranged: arrange(&placement, &files).unwrap(),
-            home,
-        }
-    }
-
-    /// Starts it, on what data there is, with the device at work. Returns DSN and process.
-    fn start(&self) -> (String, u32) {
-        let build = ::server::find(&self.home, "mysql-5.7").unwrap();
-        let own = [
-            ("innodb_buffer_pool_size", "32M"),
-            ("innodb_log_file_size", "32M"),
-            ("innodb_flush_log_at_trx_commit", "1"),
-        ];
-        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let options = InstanceOptions {
-            storage: Storage::Emulated,
-            set: own.into_iter().chain(self.arranged.set.clone()).collect(),
-            data_directory: self.arranged.data_directory.clone(),
-            scratch: self.arranged.scratch.clone(),
-            environment: self.arranged.environment.clone(),
-            files: self.arranged.files.clone(),
-            ..InstanceOptions::default()
-        };
-        let instance = start_named(&self.home, &build, &self.name, options).unwrap();
-        let page = ShimPage::of(instance.directory());
-        assert!(page.is_taken().unwrap());
-        page.arm(true).unwrap();
-        let dsn = instance.dsn_with_password();
-        (
-            format!("{}/tpcc", dsn.trim_end_matches('/')),
-            instance.pid(),
-        )
-    }
-}
-
-impl Drop for Crashing {
-    fn drop(&mut self) {
-        let _ = stop_named(
-            &self.home,
-            &self.name,
-            Duration::ZERO,
-            AfterStop::RemoveData,
-        );
-    }
+/// Starts the named server, on what data there is. Returns DSN and process.
+fn start_named(name: &str, places: &[&str]) -> (String, u32) {
+    let arguments = [
+        "server",
+        "start",
+        "--engine",
+        "mysql-5.7",
+        "--name",
+        name,
+        "--json",
+        "--set",
+        "innodb_buffer_pool_size=32M",
+        "--set",
+        "innodb_log_file_size=32M",
+    ];
+    let started = mydyno(arguments).and_args(places).run().exits(0).json();
+    let pid = u32::try_from(number(&started, "/pid")).unwrap();
+    (text(&started, "/dsn").to_owned(), pid)
 }
 
 #[test]
 fn what_was_committed_survives_a_kill_9_under_the_shim() {
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let crashing = Crashing::new();
-    let (dsn, pid) = crashing.start();
+    shim();
+    install("mysql-5.7");
+    let places = ["--data", "sata-850pro"];
+    let name = "crashing";
+    let (dsn, pid) = start_named(name, &places);
     mydyno(["load", "--dsn", &dsn, "-w", "1"])
         .in_directory(work.path())
         .spawn()
@@ -335,14 +278,24 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
         .spawn();
     until_measuring(&mut running, &file);
     kill_9(pid);
-    // A child that nobody has waited for still counts as the owner of its socket.
-    rustix::process::waitpid(Pid::from_raw(pid.cast_signed()), WaitOptions::empty()).unwrap();
     running.wait(PATIENCE).exits(5);
     let committed = "SELECT sum(committed) FROM interval WHERE transaction_type = 'new_order'";
     let committed: i64 = result(&file, committed).parse().unwrap();
     assert!(committed > 0);
 
-    let (dsn, _) = crashing.start();
+    // On another device its files would not be found.
+    let other = [
+        "server",
+        "start",
+        "--engine",
+        "mysql-5.7",
+        "--name",
+        name,
+        "--data",
+        "hdd-15k",
+    ];
+    mydyno(other).run().exits(4).says(&["--data sata-850pro"]);
+    let (dsn, _) = start_named(name, &[]);
     let after: i64 = value(&dsn, sum).parse().unwrap();
     assert!(
         after - before >= committed,
@@ -353,6 +306,17 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
         .spawn()
         .wait(RUN_PATIENCE)
         .exits(0);
+    // Its device is at work again, and is counted.
+    let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--json"];
+    let ran = mydyno(["run", "--dsn", &dsn])
+        .and_args(arguments)
+        .in_directory(work.path())
+        .run();
+    let document = ran.exits(0).json();
+    let redo = device(&document, "redo");
+    assert_eq!(text(redo, "/device"), "sata-850pro");
+    assert!(float(redo, "/flush/service_mean_us") > 100.0, "{redo:#}");
+    mydyno(["server", "stop", name, "--remove"]).run().exits(0);
 }
 
 /// A program that says that it is a server, and that no loader preloads anything into.
@@ -393,10 +357,10 @@ fn what_cannot_be_placed_is_refused() {
         refused(
             &[&dsn[..], place].concat(),
             2,
-            &[place[0], "cannot be used with"],
+            &["server start", "use --engine"],
         );
     }
-    refused(&["--redo", "hdd-15k"], 2, &["add --engine"]);
+    refused(&["--redo", "hdd-15k"], 2, &["use --engine"]);
     let engine = ["--engine", "mysql-5.7", "-w", "1"];
     let with = |more: &[&'static str]| [&engine[..], more].concat();
     refused(

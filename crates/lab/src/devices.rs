@@ -29,14 +29,8 @@ impl Placed {
     /// What was arranged for a server whose own directory this is.
     pub(crate) fn of(placement: &Placement, arranged: &Arrangement, directory: &Path) -> Placed {
         let has_page = |(name, _): &(String, Vec<u8>)| name == ShimPage::FILE;
-        let place = |(role, device, backing): &(Role, String, String)| CellPlace {
-            role: role.name().to_owned(),
-            device: device.clone(),
-            emulated: is_emulated(placement, *role),
-            backing: backing.clone(),
-        };
         Placed {
-            places: arranged.devices.iter().map(place).collect(),
+            places: places_of(placement, arranged),
             page: arranged
                 .files
                 .iter()
@@ -72,6 +66,17 @@ impl Placed {
     }
 }
 
+/// What was arranged, for results.
+pub(crate) fn places_of(placement: &Placement, arranged: &Arrangement) -> Vec<CellPlace> {
+    let place = |(role, device, backing): &(Role, String, String)| CellPlace {
+        role: role.name().to_owned(),
+        device: device.clone(),
+        emulated: is_emulated(placement, *role),
+        backing: backing.clone(),
+    };
+    arranged.devices.iter().map(place).collect()
+}
+
 /// A role without a place of its own is where data is.
 fn is_emulated(placement: &Placement, role: Role) -> bool {
     let place = placement.places.get(&role);
@@ -89,11 +94,12 @@ pub(crate) fn storage_of(placement: &Placement) -> Storage {
 }
 
 impl Subject {
-    /// From now on devices are emulated, or from now on they are not. Nothing where the server has no shim.
+    /// From now on the devices of a private server are emulated, or from now on they are not. Nothing where it has no shim.
+    /// A named server is the user's, for whom its devices are at work all the time.
     pub(crate) fn arm(&self, armed: bool) -> Result<(), LabError> {
         match &self.placed.page {
-            Some(page) => Ok(page.arm(armed)?),
-            None => Ok(()),
+            Some(page) if self.is_private() => Ok(page.arm(armed)?),
+            _ => Ok(()),
         }
     }
 }

@@ -73,7 +73,7 @@ pub fn image_for(
 ) -> Result<(Image, Option<Load>), LabError> {
     // What cannot be placed is told before minutes go into an image.
     let estimate = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
-    arrange(&spec.placement, &files_of(build, spec, estimate)?)?;
+    arrange(&spec.placement, &files_of(build, &spec.set, estimate)?)?;
     let key = ImageKey {
         engine: build.engine.clone(),
         version: build.version.clone(),
@@ -182,7 +182,7 @@ pub fn start_on(
     spec: &PrivateSpec,
 ) -> Result<Subject, LabError> {
     let tables_bytes = image.clone_bytes(0);
-    let arranged = arrange(&spec.placement, &files_of(build, spec, tables_bytes)?)?;
+    let arranged = arrange(&spec.placement, &files_of(build, &spec.set, tables_bytes)?)?;
     let mut set = spec.set.clone();
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
@@ -202,19 +202,19 @@ pub fn start_on(
 }
 
 /// What is to be placed: so many bytes of tables, and redo.
-fn files_of(
+pub(crate) fn files_of(
     build: &ServerBuild,
-    spec: &PrivateSpec,
+    set: &[(String, String)],
     tables_bytes: u64,
 ) -> Result<ServerFiles, LabError> {
-    let redo_bytes = redo_bytes(build, &spec.set);
+    let redo_bytes = redo_bytes(build, set);
     Ok(ServerFiles {
         binary: build.binary.clone(),
         kind: kind_of(build),
         needed_bytes: tables_bytes.saturating_add(redo_bytes),
         redo_bytes,
-        page_size_bytes: page_size(&spec.set)?,
-        set: spec.set.clone(),
+        page_size_bytes: page_size(set)?,
+        set: set.to_vec(),
     })
 }
 

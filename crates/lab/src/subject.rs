@@ -2,6 +2,7 @@
 
 use crate::devices::Placed;
 use crate::error::LabError;
+use crate::named::placed_of;
 use crate::schemas::targets;
 use base::Connect;
 use drive::Schemas;
@@ -50,6 +51,11 @@ impl Subject {
         }
     }
 
+    /// Does it end with this command?
+    pub(crate) fn is_private(&self) -> bool {
+        matches!(self.origin, Origin::Private(_))
+    }
+
     /// The same server, whose files were placed.
     pub(crate) fn placed(self, placed: Placed) -> Subject {
         Subject { placed, ..self }
@@ -68,14 +74,18 @@ impl Subject {
                 }
                 Address::Unix(path) => named.socket == *path,
             });
+        let mut placed = Placed::default();
         let origin = match found {
-            Some(named) if named.running => Origin::Named(Box::new(named)),
+            Some(named) if named.running => {
+                placed = placed_of(named.directory())?;
+                Origin::Named(Box::new(named))
+            }
             _ => Origin::External,
         };
         Ok(Subject {
             connect: target.connect.clone(),
             schemas: None,
-            placed: Placed::default(),
+            placed,
             origin,
         })
     }
@@ -138,23 +148,27 @@ impl Subject {
     #[must_use]
     pub fn ended(&self) -> Option<String> {
         match &self.origin {
-            Origin::Private(instance) => {
-                let how = instance.exited()?;
-                Some(match self.placed.crash() {
-                    Some(crash) => format!("{how}; {crash}"),
-                    None => how,
-                })
-            }
+            Origin::Private(instance) => Some(self.with_crash(instance.exited()?)),
             Origin::Named(named) => {
                 // A dead process that nobody has reaped is still there, but has no command line.
                 let command_line = format!("/proc/{}/cmdline", named.pid);
                 let alive = std::fs::read(command_line).is_ok_and(|text| !text.is_empty());
                 // Another process may have been started in its place.
                 let answers = UnixStream::connect(&named.socket).is_ok();
-                (!alive && !answers)
-                    .then(|| format!("server {:?} (process {}) has ended", named.name, named.pid))
+                if alive || answers {
+                    return None;
+                }
+                let how = format!("server {:?} (process {}) has ended", named.name, named.pid);
+                Some(self.with_crash(how))
             }
             Origin::External => None,
+        }
+    }
+
+    fn with_crash(&self, how: String) -> String {
+        match self.placed.crash() {
+            Some(crash) => format!("{how}; {crash}"),
+            None => how,
         }
     }
 

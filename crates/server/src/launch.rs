@@ -264,6 +264,10 @@ impl Launch<'_> {
         for (name, bytes) in &self.files {
             home::write_private(&self.layout.directory.join(name), bytes)?;
         }
+        // A killed server leaves it, and a process that nobody has reaped passes for its owner. This directory is locked.
+        let mut socket_lock = self.layout.socket.clone().into_os_string();
+        socket_lock.push(".lock");
+        home::remove_file_if_there(std::path::Path::new(&socket_lock))?;
         let result = self.try_start(log_start);
         // Its work is done, or there is none: no second copy of the password stays.
         home::remove_file_if_there(&init_file)?;
