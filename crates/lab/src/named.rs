@@ -99,6 +99,17 @@ pub fn start_named_on(
     Ok((instance, notes))
 }
 
+/// Lets the devices of a named server be this machine's, so that its shutdown need not wait for a slow one.
+///
+/// # Errors
+/// Where what is kept of it cannot be read or written.
+pub fn disarm_named(home: &Home, name: &str) -> Result<(), LabError> {
+    match placed_of(&home.instances().join(name))?.page {
+        Some(page) => Ok(page.arm(false)?),
+        None => Ok(()),
+    }
+}
+
 fn plain(
     home: &Home,
     build: &ServerBuild,

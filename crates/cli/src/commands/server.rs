@@ -9,7 +9,7 @@ use ::server::{
 };
 use base::Exit;
 use device::Role;
-use lab::{NamedSpec, start_named_on};
+use lab::{NamedSpec, disarm_named, start_named_on};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -209,6 +209,9 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
     } else {
         AfterStop::KeepData
     };
+    if let Err(error) = disarm_named(home, name) {
+        eprintln!("note: its devices stay emulated while it stops: {error}");
+    }
     match stop_named(home, name, STOP_TIMEOUT, after)? {
         Ending::Clean => println!("server {name:?} has stopped"),
         Ending::Killed => println!("server {name:?} did not stop in time and was killed"),
