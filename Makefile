@@ -12,7 +12,7 @@ PACKAGES_TEST := $(PACKAGES_DEMO) chromium
 .PHONY: demo test lint bench build engines packages-demo packages-test clean
 
 demo: packages-demo
-	$(CARGO) build --release --locked -p cli
+	$(CARGO) build --release --locked -p cli -p shim
 	target/release/mydyno demo
 
 test: packages-test engines
@@ -28,11 +28,12 @@ ROUNDS ?= 3
 bench: packages-demo
 	$(CARGO) bench --locked -p tpcc --bench population
 	$(CARGO) bench --locked -p drive --bench recording
+	$(CARGO) bench --locked -p device --bench model
 	$(CARGO) bench --locked -p cli --bench driver -- --rounds $(ROUNDS) $(if $(DSN),--dsn "$$DSN") \
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 
 build:
-	$(CARGO) build --release --locked -p cli
+	$(CARGO) build --release --locked -p cli -p shim
 
 engines: packages-test
 	$(CARGO) build --locked -p cli

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::place_arguments::PlaceArguments;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -18,12 +19,12 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// The main job on a private server: load, drive at 1, 8 and 32 connections, check, report
+    /// The main job on private servers: load, drive at 8 and 32 connections on four emulated devices, check, report
     Demo(DemoArguments),
     /// Create and populate a TPC-C database
     Load(LoadArguments),
     /// Warm up, drive, measure, print a summary
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Prove a database consistent: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
     /// Server engines: what there is, install, start, stop
@@ -116,6 +117,8 @@ pub struct LoadArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    #[command(flatten)]
+    pub places: PlaceArguments,
     /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
     /// tpcc-mysql (the statements of that tool, with its deviations)
     #[arg(long, default_value = "tpcc", value_parser = named(Workload::ALL, Workload::name))]

@@ -5,6 +5,7 @@
 
 mod check;
 mod demo;
+mod devices;
 mod driving;
 mod error;
 mod measure;

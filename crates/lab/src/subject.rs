@@ -1,5 +1,6 @@
 //! The server under test: one that mydyno starts for the command, or one that is there.
 
+use crate::devices::Placed;
 use crate::error::LabError;
 use crate::schemas::targets;
 use base::Connect;
@@ -18,6 +19,7 @@ pub struct Subject {
     pub connect: ConnectOptions,
     /// How many schemas are used, numbered behind that name; where none, the schema itself.
     schemas: Option<u32>,
+    pub(crate) placed: Placed,
     origin: Origin,
 }
 
@@ -43,8 +45,14 @@ impl Subject {
         Subject {
             connect,
             schemas: None,
+            placed: Placed::default(),
             origin: Origin::Private(Box::new(instance)),
         }
+    }
+
+    /// The same server, whose files were placed.
+    pub(crate) fn placed(self, placed: Placed) -> Subject {
+        Subject { placed, ..self }
     }
 
     /// The server that a DSN or option file names. Where it is one of `mydyno server start`, it is known as such.
@@ -67,6 +75,7 @@ impl Subject {
         Ok(Subject {
             connect: target.connect.clone(),
             schemas: None,
+            placed: Placed::default(),
             origin,
         })
     }
@@ -129,7 +138,13 @@ impl Subject {
     #[must_use]
     pub fn ended(&self) -> Option<String> {
         match &self.origin {
-            Origin::Private(instance) => instance.exited(),
+            Origin::Private(instance) => {
+                let how = instance.exited()?;
+                Some(match self.placed.crash() {
+                    Some(crash) => format!("{how}; {crash}"),
+                    None => how,
+                })
+            }
             Origin::Named(named) => {
                 // A dead process that nobody has reaped is still there, but has no command line.
                 let command_line = format!("/proc/{}/cmdline", named.pid);

@@ -356,8 +356,8 @@ impl Context {
             self.waiters.fetch_add(1, Ordering::SeqCst);
             let woken = clock::wait_on(&self.changes, seen, sleep_until_ns);
             self.waiters.fetch_sub(1, Ordering::SeqCst);
-            if woken != Woken::ByTime {
-                return woken == Woken::BySignal;
+            if woken != Woken::Time {
+                return woken == Woken::Signal;
             }
         }
         let from_ns = clock::now_ns();

@@ -1,6 +1,7 @@
 //! The functions of libaio. Errors are returned as negative numbers, as libaio does.
 
 use crate::aio::{self, Context, Emulated, Event, Events, InKernel};
+use crate::buffered;
 use crate::clock;
 use crate::files::{self, File, Open};
 use crate::flight::{Extent, Flight, Target};
@@ -192,28 +193,58 @@ fn submit_here(
     state: &State,
     context: &Context,
     (iocb, object): (&Iocb, u64),
-    (operation, _open, file): (Operation, Open, &'static File),
+    (operation, open, file): (Operation, Open, &'static File),
 ) -> c_int {
     if !context.reserve() {
         return -libc::EAGAIN;
     }
+    state.write_back.go_on(state);
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     let bytes = length(iocb, operation);
     let (extent, role) = (Extent { offset, bytes }, state.role_at(file, offset));
     let kind = operation.kind();
+    let place = open.place();
+    let is_armed = state.meter.is_armed();
     let now_ns = clock::now_ns();
+    let mut result = 0;
     let mut flight = match state.device_of(role) {
-        Some(device) if state.meter.is_armed() => {
+        // As in the kernel, a request through the page cache is over when it has been submitted.
+        Some(_) if is_armed && !open.is_direct() && kind != Kind::Flush => {
+            let request = buffered::Request {
+                fd: iocb.fd as c_int,
+                place,
+                extent,
+            };
+            buffered::transfer(state, kind, request, || {
+                result = on_host(iocb, operation, true);
+                result as isize
+            });
+            Flight::uncounted()
+        }
+        Some(device) if is_armed => {
             let target = Target {
                 device,
                 role,
                 file: file.identity(),
             };
-            Flight::begin(state, kind, target, extent, now_ns)
+            match kind {
+                Kind::Flush => buffered::write_out(state, place),
+                Kind::Write => {
+                    let end = offset.saturating_add(bytes);
+                    buffered::drop_bytes(state, place, offset..end, true);
+                }
+                Kind::Read => {}
+            }
+            let flight = Flight::begin(state, kind, target, extent, clock::now_ns());
+            result = on_host(iocb, operation, true);
+            flight
         }
-        _ => Flight::unmodelled(state, kind, role, now_ns),
+        device => {
+            let flight = Flight::unmodelled(state, kind, role, now_ns);
+            result = on_host(iocb, operation, device.is_some());
+            flight
+        }
     };
-    let result = on_host(iocb, operation, state.is_emulated(role));
     flight.host_done(state, clock::now_ns());
     let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
     if has_event_fd {

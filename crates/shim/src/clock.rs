@@ -108,9 +108,9 @@ pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
 /// How a wait for a word ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    ByWord,
-    ByTime,
-    BySignal,
+    Changed,
+    Time,
+    Signal,
 }
 
 /// Sleeps while `word` is `seen`, until a time (`u64::MAX`: for ever).
@@ -137,10 +137,10 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
             if until_ns != u64::MAX {
                 learn(now_ns().saturating_sub(until_ns));
             }
-            Woken::ByTime
+            Woken::Time
         }
-        (-1, libc::EINTR) => Woken::BySignal,
-        _ => Woken::ByWord,
+        (-1, libc::EINTR) => Woken::Signal,
+        _ => Woken::Changed,
     }
 }
 
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn words_and_times_wake() {
         let word = AtomicU32::new(3);
-        assert_eq!(wait_on(&word, 2, u64::MAX), Woken::ByWord);
+        assert_eq!(wait_on(&word, 2, u64::MAX), Woken::Changed);
         let until_ns = now_ns() + 100_000;
-        assert_eq!(wait_on(&word, 3, until_ns), Woken::ByTime);
+        assert_eq!(wait_on(&word, 3, until_ns), Woken::Time);
         assert!(now_ns() >= until_ns);
     }
 }

@@ -3,6 +3,7 @@
 //! `open`, `openat` and `fcntl` take variable arguments in C; they travel as fixed ones do on x86_64 and aarch64, so a missing one is
 //! some value that is not used.
 
+use crate::buffered;
 use crate::files::{self, TooMany};
 use crate::real;
 use crate::state::{Inside, State, state};
@@ -15,13 +16,13 @@ const PATH_MAX: usize = 4096;
 const STRIPPED: c_int = libc::O_DIRECT;
 
 /// The path of an open descriptor.
-struct PathOf {
+pub(crate) struct PathOf {
     bytes: [u8; PATH_MAX],
     length: usize,
 }
 
 impl PathOf {
-    fn new(fd: c_int) -> Option<PathOf> {
+    fn of_descriptor(fd: c_int) -> Option<PathOf> {
         let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
         let mut digits = [0_u8; 10];
         let mut rest = u32::try_from(fd).ok()?;
@@ -55,18 +56,18 @@ impl PathOf {
     }
 
     /// The path of what a name means, as far as it is one that can be looked at.
-    fn of_name(at: c_int, name: *const c_char) -> Option<PathOf> {
+    pub(crate) fn of_name(at: c_int, name: *const c_char) -> Option<PathOf> {
         let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let fd = real::openat(at, name, flags, 0);
         if fd < 0 {
             return None;
         }
-        let path = PathOf::new(fd);
+        let path = PathOf::of_descriptor(fd);
         real::close(fd);
         path
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
@@ -86,7 +87,9 @@ fn opened(state: &State, fd: c_int, flags: c_int) {
     if flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH || !is_regular(fd) {
         return;
     }
-    let Some(path) = PathOf::new(fd) else { return };
+    let Some(path) = PathOf::of_descriptor(fd) else {
+        return;
+    };
     let Some(relative) = state.relative(path.bytes()) else {
         return;
     };
@@ -219,8 +222,11 @@ extern "C" fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn close(fd: c_int) -> c_int {
     // Before the number can be another thread's.
-    if state().is_some() {
-        files::close(fd);
+    if let Some(state) = state()
+        && let Some(place) = files::close(fd)
+    {
+        let _inside = Inside::enter();
+        buffered::drop_bytes(state, place, 0..u64::MAX, true);
     }
     real::close(fd)
 }
@@ -313,75 +319,4 @@ extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
     fcntl(fd, command, argument)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn unlink(path: *const c_char) -> c_int {
-    gone(libc::AT_FDCWD, path, || real::unlink(path))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int {
-    gone(at, path, || real::unlinkat(at, path, flags))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn remove(path: *const c_char) -> c_int {
-    gone(libc::AT_FDCWD, path, || real::remove(path))
-}
-
-/// The place of the file that a name means, where it is one that is or was open.
-fn place_of(state: &State, at: c_int, name: *const c_char) -> Option<usize> {
-    crate::transfer::keeping_errno(|| {
-        let path = PathOf::of_name(at, name)?;
-        files::named(state.relative(path.bytes())?)
-    })
-}
-
-fn gone(at: c_int, name: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
-    let Some(state) = state() else {
-        return call();
-    };
-    let _inside = Inside::enter();
-    let place = place_of(state, at, name);
-    let result = call();
-    if let (0, Some(place)) = (result, place) {
-        files::forget(place);
-    }
-    result
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
-    let Some(state) = state() else {
-        return real::rename(from, to);
-    };
-    let _inside = Inside::enter();
-    let (place, replaced) = (
-        place_of(state, libc::AT_FDCWD, from),
-        place_of(state, libc::AT_FDCWD, to),
-    );
-    let result = real::rename(from, to);
-    if result == 0 && place != replaced {
-        crate::transfer::keeping_errno(|| renamed(state, place, replaced, to));
-    }
-    result
-}
-
-fn renamed(state: &State, place: Option<usize>, replaced: Option<usize>, to: *const c_char) {
-    if let Some(replaced) = replaced {
-        files::forget(replaced);
-    }
-    let path = PathOf::of_name(libc::AT_FDCWD, to);
-    let relative = path.as_ref().and_then(|path| state.relative(path.bytes()));
-    match (place, relative) {
-        (Some(place), Some(relative)) => {
-            let role = state
-                .every_file
-                .unwrap_or_else(|| crate::names::role_of(relative));
-            files::rename(place, relative, role);
-        }
-        (Some(place), None) => files::forget(place),
-        (None, _) => {}
-    }
 }

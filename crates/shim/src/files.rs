@@ -7,8 +7,8 @@ use std::os::raw::c_int;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-const DESCRIPTORS_MAX: usize = 65536;
-const FILES_MAX: usize = 8192;
+pub(crate) const DESCRIPTORS_MAX: usize = 65536;
+pub(crate) const FILES_MAX: usize = 8192;
 
 /// A file that is or was open. Its place outlives its descriptors, because its pages may still be in the modelled cache.
 pub(crate) struct File {
@@ -121,6 +121,11 @@ pub(crate) fn seen(fd: c_int) -> Option<Open> {
     (word & SEEN != 0).then_some(Open(word))
 }
 
+/// The file of a place.
+pub(crate) fn at(place: usize) -> Option<&'static File> {
+    FILES.get(place)
+}
+
 /// Tables are full, so a file is not seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
@@ -129,21 +134,26 @@ pub(crate) struct TooMany;
 pub(crate) fn open(fd: c_int, relative: &[u8], role: Role, flags: c_int) -> Result<(), TooMany> {
     let word = descriptor(fd).ok_or(TooMany)?;
     let place = place_of(relative, role).ok_or(TooMany)?;
+    crate::buffered::forget_reader(fd);
     let open = Open(SEEN | place as u64).with_flags(flags);
     word.store(open.0, Ordering::Relaxed);
     Ok(())
 }
 
-/// A descriptor is closed, or not to be seen any longer.
-pub(crate) fn close(fd: c_int) {
-    let Some(word) = descriptor(fd) else { return };
+/// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no name and now no descriptor
+/// either.
+pub(crate) fn close(fd: c_int) -> Option<usize> {
+    let word = descriptor(fd)?;
     if word.load(Ordering::Relaxed) == 0 {
-        return;
+        return None;
     }
     let open = Open(word.swap(0, Ordering::Relaxed));
-    if let Some(file) = open.file() {
-        file.descriptors.fetch_sub(1, Ordering::Relaxed);
+    if open.0 & SEEN == 0 {
+        return None;
     }
+    let file = open.file()?;
+    let is_last = file.descriptors.fetch_sub(1, Ordering::Relaxed) == 1;
+    (is_last && file.identity() == FREE_AGAIN).then_some(open.place())
 }
 
 pub(crate) fn close_range(first: u32, last: u32) {
@@ -222,12 +232,13 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
     find(names::identity_of(relative))
 }
 
-/// The file of this name is gone. Who has it open goes on with it, at addresses of no other file.
-pub(crate) fn forget(place: usize) {
+/// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has.
+pub(crate) fn forget(place: usize) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(file) = FILES.get(place) {
+    FILES.get(place).is_some_and(|file| {
         file.identity.store(FREE_AGAIN, Ordering::Relaxed);
-    }
+        file.descriptors.load(Ordering::Relaxed) == 0
+    })
 }
 
 /// The file has another name now, and with it perhaps another role. Its place stays, because descriptors and pages refer to it:

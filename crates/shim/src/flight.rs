@@ -24,6 +24,7 @@ pub(crate) struct Extent {
 
 pub(crate) struct Flight {
     pub(crate) counted: Counted,
+    is_counted: bool,
     device: usize,
     stage: Option<Stage>,
 }
@@ -61,6 +62,7 @@ impl Flight {
                 kind,
                 began_ns: now_ns,
             },
+            is_counted: true,
             device: target.device,
             stage: None,
         };
@@ -90,6 +92,21 @@ impl Flight {
                 kind,
                 began_ns: now_ns,
             },
+            is_counted: true,
+            device: usize::MAX,
+            stage: None,
+        }
+    }
+
+    /// What is over and has been counted elsewhere.
+    pub(crate) fn uncounted() -> Flight {
+        Flight {
+            counted: Counted {
+                role: Role::Data,
+                kind: Kind::Read,
+                began_ns: 0,
+            },
+            is_counted: false,
             device: usize::MAX,
             stage: None,
         }
@@ -163,6 +180,9 @@ impl Flight {
 
     /// It is complete, and who waited for it since `waiting_since_ns` knows it now.
     pub(crate) fn end(self, state: &State, waiting_since_ns: u64, now_ns: u64, bytes: Option<u64>) {
+        if !self.is_counted {
+            return;
+        }
         let Some(due_ns) = self.due_ns() else {
             state.meter.end(self.counted, now_ns, bytes);
             return;

@@ -3,7 +3,7 @@
 use crate::real;
 use crate::transfer::{Begin, Length, sync, transfer};
 use device::page::Kind;
-use libc::{c_int, c_uint, c_void, iovec, off_t, size_t, ssize_t};
+use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
 
 #[unsafe(no_mangle)]
 extern "C" fn read(fd: c_int, to: *mut c_void, bytes: size_t) -> ssize_t {
@@ -160,9 +160,4 @@ extern "C" fn fsync(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn fdatasync(fd: c_int) -> c_int {
     sync(fd, || real::fdatasync(fd))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int {
-    real::sync_file_range(fd, at, bytes, flags)
 }

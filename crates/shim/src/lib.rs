@@ -15,6 +15,8 @@
 
 mod aio;
 mod aio_hooks;
+mod buffered;
+mod cache;
 mod clock;
 mod crash;
 mod file_hooks;
@@ -23,8 +25,10 @@ mod flight;
 mod io_hooks;
 mod map_hooks;
 mod meter;
+mod name_hooks;
 mod names;
 mod real;
 mod start;
 mod state;
 mod transfer;
+mod write_back;

@@ -1,8 +1,10 @@
 //! Taking over, before the program begins. Where that fails the process ends: it must not run without the emulation it was
 //! started for.
 
+use crate::cache::Cache;
 use crate::meter::Meter;
 use crate::state::{Emulated, State, take_over};
+use crate::write_back::WriteBack;
 use crate::{clock, crash, real};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
 use device::{Device, Role, SETUP_VARIABLE, Setup};
@@ -11,6 +13,7 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The exit code of an environment that is not fit.
@@ -40,6 +43,7 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let words = map_page(&setup.page)?;
     let meter = Meter::new(words, clock::now_ns());
     let devices = setup.devices.iter();
+    let cache = Cache::new(setup.cache.bytes);
     let state = State {
         devices: devices
             .map(|device| Emulated::new(Device::new(&device.profile, device.seed)))
@@ -51,6 +55,10 @@ fn prepare(path: &OsStr) -> Result<(), String> {
             .doublewrite_in_system_tablespace
             .map_or(0..0, |[from, to]| from..to),
         spin: setup.spin,
+        read_ahead_bytes: setup.cache.read_ahead_bytes,
+        cache_pages: u64::from(cache.capacity()),
+        cache: Mutex::new(cache),
+        write_back: WriteBack::new(),
         meter,
     };
     tell_process(&state.meter);

@@ -1,7 +1,10 @@
 //! What the shim knows once it has taken over, and whether a thread is inside it.
 
+use crate::cache::Cache;
 use crate::files::{File, Open};
 use crate::meter::Meter;
+use crate::write_back::WriteBack;
+use device::page::Global;
 use device::{Device, Role};
 use std::cell::Cell;
 use std::ops::Range;
@@ -20,6 +23,11 @@ pub(crate) struct State {
     /// Bytes of the system tablespace.
     pub(crate) doublewrite: Range<u64>,
     pub(crate) spin: bool,
+    pub(crate) read_ahead_bytes: u32,
+    /// How many pages the modelled page cache holds.
+    pub(crate) cache_pages: u64,
+    pub(crate) cache: Mutex<Cache>,
+    pub(crate) write_back: WriteBack,
 }
 
 pub(crate) struct Emulated {
@@ -41,6 +49,19 @@ impl Emulated {
 }
 
 impl State {
+    pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells what is in the cache now.
+    pub(crate) fn cache_changed(&self) {
+        let cache = self.cache();
+        self.meter.set(Global::CachePages, u64::from(cache.count()));
+        self.meter
+            .set(Global::CacheDirtyPages, u64::from(cache.dirty_count()));
+        self.write_back.note_oldest(cache.oldest_ns());
+    }
+
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
         self.device_of_role.get(role.index()).copied().flatten()
     }

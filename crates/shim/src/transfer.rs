@@ -1,5 +1,6 @@
 //! Reads, writes and flushes that the caller waits for.
 
+use crate::buffered::{self, Request};
 use crate::clock;
 use crate::files::{self, File, Open};
 use crate::flight::{Extent, Flight, Target};
@@ -62,6 +63,7 @@ pub(crate) fn transfer(
         bytes: length.bytes(),
     };
     let role = state.role_at(file, extent.offset);
+    let is_synced = kind == Kind::Write && open.is_sync();
     match state.device_of(role) {
         Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
             let target = Target {
@@ -69,35 +71,31 @@ pub(crate) fn transfer(
                 role,
                 file: file.identity(),
             };
-            let result = direct(state, kind, target, extent, call);
-            if kind == Kind::Write && open.is_sync() && result > 0 {
-                keeping_errno(|| flush(state, target));
+            let place = open.place();
+            let result = if open.is_direct() {
+                direct_at(state, (kind, place), target, extent, call)
+            } else {
+                let request = Request { fd, place, extent };
+                buffered::transfer(state, kind, request, call)
+            };
+            if is_synced && result > 0 {
+                keeping_errno(|| flush(state, place, target));
             }
             result
         }
-        _ => {
-            let now_ns = clock::now_ns();
-            let result = counted(
-                state,
-                Counted {
-                    role,
-                    kind,
-                    began_ns: now_ns,
-                },
-                call,
-            );
-            if kind == Kind::Write && open.is_sync() && result > 0 && state.is_emulated(role) {
-                let kind = Kind::Flush;
-                let now_ns = clock::now_ns();
-                counted(
-                    state,
-                    Counted {
-                        role,
-                        kind,
-                        began_ns: now_ns,
-                    },
-                    || 0,
-                );
+        device => {
+            let began_ns = clock::now_ns();
+            let counts = |kind, began_ns| Counted {
+                role,
+                kind,
+                began_ns,
+            };
+            let result = counted(state, counts(kind, began_ns), call);
+            if device.is_some() {
+                buffered::stay_empty(state);
+                if is_synced && result > 0 {
+                    counted(state, counts(Kind::Flush, clock::now_ns()), || 0);
+                }
             }
             result
         }
@@ -140,6 +138,22 @@ pub(crate) fn counted(state: &State, counted: Counted, call: impl FnOnce() -> is
     result
 }
 
+/// A request past the page cache, in which nothing of what it writes stays.
+fn direct_at(
+    state: &State,
+    (kind, place): (Kind, usize),
+    target: Target,
+    extent: Extent,
+    call: impl FnOnce() -> isize,
+) -> isize {
+    state.write_back.go_on(state);
+    if kind == Kind::Write {
+        let end = extent.offset.saturating_add(extent.bytes);
+        buffered::drop_bytes(state, place, extent.offset..end, true);
+    }
+    direct(state, kind, target, extent, call)
+}
+
 /// A request past the page cache: to the model, to the host, and back when it is due.
 fn direct(
     state: &State,
@@ -159,8 +173,10 @@ fn direct(
     result
 }
 
-/// Flushes the device's cache and waits for it.
-pub(crate) fn flush(state: &State, target: Target) {
+/// Writes what is dirty of a file, flushes the device's cache and waits for both.
+pub(crate) fn flush(state: &State, place: usize, target: Target) {
+    state.write_back.go_on(state);
+    buffered::write_out(state, place);
     let none = Extent {
         offset: 0,
         bytes: 0,
@@ -170,7 +186,7 @@ pub(crate) fn flush(state: &State, target: Target) {
 
 /// `fsync` and its like: `call` is the real one, for files that are on real storage.
 pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    let Some((state, _, file)) = seen(fd) else {
+    let Some((state, open, file)) = seen(fd) else {
         return call();
     };
     let _inside = Inside::enter();
@@ -188,7 +204,7 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
                 role,
                 file: file.identity(),
             };
-            flush(state, target);
+            flush(state, open.place(), target);
             0
         }
         Some(_) => counted(state, counts, || 0) as c_int,

@@ -39,6 +39,8 @@ pub struct ServerFiles {
     pub kind: ServerKind,
     /// Bytes that its files will need.
     pub needed_bytes: u64,
+    /// Of them, the redo log's.
+    pub redo_bytes: u64,
     pub page_size_bytes: u32,
     /// Variables that the user set.
     pub set: Vec<(String, String)>,
@@ -366,6 +368,10 @@ impl<'a> Arranger<'a> {
     /// The shim's library, setup and page.
     fn add_shim(&mut self, library: &Path) -> Result<(), StorageError> {
         let page_cache_bytes = self.placement.page_cache_bytes;
+        let tables_bytes = self
+            .files
+            .needed_bytes
+            .saturating_sub(self.files.redo_bytes);
         let data = self.arrangement.data_directory.clone();
         let mut directories = vec![data.unwrap_or_else(|| PathBuf::from(OWN_DATA))];
         let temp = std::iter::once(&self.temp);
@@ -387,8 +393,7 @@ impl<'a> Arranger<'a> {
                 .doublewrite_in_system_tablespace(self.files.page_size_bytes),
             spin: may_spin(self.host.cores),
             cache: CacheSetup {
-                bytes: page_cache_bytes
-                    .unwrap_or(self.files.needed_bytes / 100 * PAGE_CACHE_PERCENT),
+                bytes: page_cache_bytes.unwrap_or(tables_bytes / 100 * PAGE_CACHE_PERCENT),
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
             devices: std::mem::take(&mut self.devices),

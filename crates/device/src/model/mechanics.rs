@@ -154,7 +154,8 @@ impl ReadAhead {
         if filled == self.limit {
             // It had stopped there, and waits for the platter to come round.
             self.reached = filled;
-            self.reached_ns = begin_ns + mechanics.rotation_ns(begin_ns, filled);
+            let wait_ns = mechanics.rotation_ns(begin_ns, filled);
+            self.reached_ns = begin_ns.saturating_add(wait_ns);
         }
         let missing = end.saturating_sub(self.reached);
         let there_ns = self

@@ -10,6 +10,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         binary: PathBuf::from("/x/mysqld"),
         kind: ServerKind { family, version },
         needed_bytes: 1 << 30,
+        redo_bytes: 0,
         page_size_bytes: 16 << 10,
         set: Vec::new(),
     }

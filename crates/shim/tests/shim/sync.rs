@@ -1,36 +1,19 @@
 //! Reads, writes and flushes that the caller waits for.
 
-mod common;
-
-use common::{Aligned, Bench, job, tell};
+use crate::common::{Aligned, Bench, open, requests, timed};
 use device::Role;
 use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Instant;
 
 const PAGE: usize = 16384;
 
-fn open(path: &Path, flags: i32) -> File {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.custom_flags(flags).open(path).unwrap()
-}
-
-fn timed(name: &str, run: impl FnOnce()) {
-    let began = Instant::now();
-    run();
-    tell(name, began.elapsed().as_nanos() as u64);
-}
-
-#[test]
-fn child() {
-    let Some((name, files)) = job() else { return };
+pub fn job(name: &str, files: &Path) -> bool {
     let mut buffer = Box::new(Aligned([3; 65536]));
     let data = |flags: i32| open(&files.join("t.ibd"), flags);
-    match name.as_str() {
+    match name {
         "direct" => {
             let file = data(libc::O_DIRECT);
             timed("reads_ns", || {
@@ -77,12 +60,9 @@ fn child() {
             log.read_to_end(&mut text).unwrap();
             assert_eq!(text, vec![3; 5120]);
         }
-        other => panic!("no such job: {other}"),
+        _ => return false,
     }
-}
-
-fn requests(page: &Snapshot, role: Role) -> [u64; 3] {
-    Kind::ALL.map(|kind| page.of_kind(role, kind, OfKind::Requests))
+    true
 }
 
 /// Every request of the role came back when it should have, as far as the machine lets a test demand that.

@@ -1,12 +1,14 @@
 //! Running programs under the shim.
 
-use device::page::{Global, Snapshot, global_word};
+use device::page::{Global, Kind, OfKind, Snapshot, global_word};
 use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, SETUP_VARIABLE, Setup, builtin};
-use std::fs;
-use std::os::unix::fs::FileExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// Names the job of a child, which is this test's own program under the shim.
@@ -42,6 +44,8 @@ pub fn profile() -> Profile {
 
 /// A directory that is watched, a page and a setup.
 pub struct Bench {
+    /// Times are compared: one at a time.
+    _alone: MutexGuard<'static, ()>,
     pub directory: TempDir,
     pub setup: Setup,
 }
@@ -49,6 +53,8 @@ pub struct Bench {
 impl Bench {
     /// All roles of `roles` are on one emulated device, and it is armed.
     pub fn new(roles: &[Role]) -> Bench {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir_in("/dev/shm").unwrap();
         let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         fs::create_dir(path("files")).unwrap();
@@ -73,13 +79,17 @@ impl Bench {
             roles: roles.iter().map(place).collect(),
         };
         fs::write(path("page"), Snapshot::fresh()).unwrap();
-        let bench = Bench { directory, setup };
+        let bench = Bench {
+            _alone: alone,
+            directory,
+            setup,
+        };
         bench.arm(true);
         bench
     }
 
     pub fn arm(&self, armed: bool) {
-        let page = fs::OpenOptions::new()
+        let page = OpenOptions::new()
             .write(true)
             .open(&self.setup.page)
             .unwrap();
@@ -135,7 +145,8 @@ pub fn job() -> Option<(String, PathBuf)> {
 
 /// Tells a number to the parent.
 pub fn tell(name: &str, value: u64) {
-    println!("\n@{name} {value}");
+    let line = format!("\n@{name} {value}\n");
+    std::io::stdout().write_all(line.as_bytes()).unwrap();
 }
 
 /// What a job told.
@@ -162,3 +173,20 @@ impl Told {
 /// Memory for direct I/O.
 #[repr(align(4096))]
 pub struct Aligned(pub [u8; 65536]);
+
+pub fn open(path: &Path, flags: i32) -> File {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.custom_flags(flags).open(path).unwrap()
+}
+
+pub fn timed(name: &str, run: impl FnOnce()) {
+    let began = Instant::now();
+    run();
+    tell(name, began.elapsed().as_nanos() as u64);
+}
+
+/// Reads, writes and flushes.
+pub fn requests(page: &Snapshot, role: Role) -> [u64; 3] {
+    Kind::ALL.map(|kind| page.of_kind(role, kind, OfKind::Requests))
+}

@@ -1,8 +1,6 @@
 //! What fio sees under the shim: its data unaltered, and the device's latency.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use device::Role;
 use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
 use std::process::Command;
@@ -34,7 +32,7 @@ fn bench() -> Bench {
     bench
 }
 
-fn requests(page: &Snapshot, kind: Kind) -> u64 {
+fn count(page: &Snapshot, kind: Kind) -> u64 {
     page.of_kind(Role::Data, kind, OfKind::Requests)
 }
 
@@ -59,8 +57,8 @@ fn verified(engine: &str, direct: &str, more: &[&str]) -> Snapshot {
 fn synchronous_data_is_unaltered() {
     for engine in ["psync", "sync", "pvsync", "pvsync2"] {
         let page = verified(engine, "1", &[]);
-        assert_eq!(requests(&page, Kind::Write), 1024, "{engine}");
-        assert_eq!(requests(&page, Kind::Read), 1024, "{engine}");
+        assert_eq!(count(&page, Kind::Write), 1024, "{engine}");
+        assert_eq!(count(&page, Kind::Read), 1024, "{engine}");
         assert!(page.global(Global::ModelCalls) >= 2048, "{engine}");
     }
 }
@@ -68,8 +66,8 @@ fn synchronous_data_is_unaltered() {
 #[test]
 fn asynchronous_data_is_unaltered() {
     let page = verified("libaio", "1", &["--iodepth=32"]);
-    assert_eq!(requests(&page, Kind::Write), 1024);
-    assert_eq!(requests(&page, Kind::Read), 1024);
+    assert_eq!(count(&page, Kind::Write), 1024);
+    assert_eq!(count(&page, Kind::Read), 1024);
     let outstanding_max = page.of_role(Role::Data, OfRole::OutstandingMax);
     assert!((16..=32).contains(&outstanding_max), "{outstanding_max}");
     assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
@@ -114,6 +112,7 @@ fn a_setup_that_cannot_be_used_ends_the_process() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.starts_with("mydyno shim: "), "{errors}");
 
+    drop(bench);
     let mut bench = Bench::new(&[Role::Data]);
     bench.setup.page = "/nowhere".to_owned();
     let output = bench.command("fio").arg("--version").output().unwrap();

@@ -1,0 +1,307 @@
+//! Emulated files that are not opened for direct I/O: through the modelled page cache.
+
+use crate::cache::{PAGE_BYTES, RUN_PAGES_MAX, Run};
+use crate::clock;
+use crate::flight::Extent;
+use crate::state::State;
+use crate::transfer::keeping_errno;
+use crate::write_back::{Group, Pressure};
+use device::page::{Global, Kind};
+use libc::c_int;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where a sequential reader begins to read ahead, and it doubles from there.
+const WINDOW_MIN_BYTES: u32 = 16 << 10;
+
+const READERS: usize = crate::files::DESCRIPTORS_MAX;
+
+/// Of each descriptor: the page after its last read (upper half) and its window in bytes.
+static READER: [AtomicU64; READERS] = [const { AtomicU64::new(0) }; READERS];
+
+/// What is read or written, by whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) fd: c_int,
+    /// [`crate::files::Open::place`].
+    pub(crate) place: usize,
+    pub(crate) extent: Extent,
+}
+
+fn pages_of(extent: Extent) -> Range<u32> {
+    let first = extent.offset / PAGE_BYTES;
+    let end = (extent.offset + extent.bytes).div_ceil(PAGE_BYTES);
+    let number = |page: u64| u32::try_from(page).unwrap_or(u32::MAX);
+    number(first)..number(end)
+}
+
+/// A new descriptor has read nothing.
+pub(crate) fn forget_reader(fd: c_int) {
+    if let Some(reader) = usize::try_from(fd).ok().and_then(|fd| READER.get(fd)) {
+        reader.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What is known of who reads: the page after the last read, and by how much was read ahead of it.
+fn reader_of(fd: c_int) -> Option<(&'static AtomicU64, u32, u32)> {
+    let reader = READER.get(usize::try_from(fd).ok()?)?;
+    let last = reader.load(Ordering::Relaxed);
+    Some((reader, (last >> 32) as u32, last as u32))
+}
+
+/// By how much to read ahead of pages if they are missing: 0 for who reads here and there.
+fn window_bytes(state: &State, fd: c_int, pages: &Range<u32>) -> u32 {
+    let Some((_, next, window)) = reader_of(fd) else {
+        return 0;
+    };
+    // A reader at the beginning of a file is taken for a sequential one, and one may read a page twice, in parts.
+    if pages.start != next && pages.start + 1 != next {
+        return 0;
+    }
+    let largest = state.read_ahead_bytes;
+    window
+        .saturating_mul(2)
+        .clamp(WINDOW_MIN_BYTES.min(largest), largest)
+}
+
+/// A window that was used is the one to double.
+fn remember_reader(fd: c_int, pages: &Range<u32>, window_bytes: u32, was_used: bool) {
+    if let Some((reader, _, last_bytes)) = reader_of(fd) {
+        let kept = if was_used || window_bytes == 0 {
+            window_bytes
+        } else {
+            last_bytes
+        };
+        let now = u64::from(pages.end) << 32 | u64::from(kept);
+        reader.store(now, Ordering::Relaxed);
+    }
+}
+
+fn file_bytes(fd: c_int) -> u64 {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the status is ours, and read only where it was written.
+    unsafe {
+        if libc::fstat(fd, status.as_mut_ptr()) == 0 {
+            u64::try_from(status.assume_init().st_size).unwrap_or(0)
+        } else {
+            0
+        }
+    }
+}
+
+/// Reads or writes through the cache.
+pub(crate) fn transfer(
+    state: &State,
+    kind: Kind,
+    request: Request,
+    call: impl FnOnce() -> isize,
+) -> isize {
+    // Pages of which only a part is written are read first, where there is something to read.
+    let bytes_before = if kind == Kind::Write && is_partial(request.extent) {
+        file_bytes(request.fd)
+    } else {
+        0
+    };
+    let result = call();
+    let Some(bytes) = u64::try_from(result).ok().filter(|bytes| *bytes > 0) else {
+        return result;
+    };
+    let extent = Extent {
+        bytes,
+        ..request.extent
+    };
+    let request = Request { extent, ..request };
+    keeping_errno(|| {
+        state.write_back.go_on(state);
+        match kind {
+            Kind::Read => read(state, request),
+            Kind::Write => write(state, request, bytes_before),
+            Kind::Flush => {}
+        }
+    });
+    result
+}
+
+fn is_partial(extent: Extent) -> bool {
+    !extent.offset.is_multiple_of(PAGE_BYTES)
+        || !(extent.offset + extent.bytes).is_multiple_of(PAGE_BYTES)
+}
+
+fn read(state: &State, request: Request) {
+    let pages = pages_of(request.extent);
+    let window = window_bytes(state, request.fd, &pages);
+    let ahead_end = if window > 0 {
+        let end = u64::from(pages.end) + u64::from(window) / PAGE_BYTES;
+        let file_end = file_bytes(request.fd).div_ceil(PAGE_BYTES);
+        end.min(file_end) as u32
+    } else {
+        0
+    };
+    let was_used = bring(state, request.place, pages.clone(), ahead_end);
+    remember_reader(request.fd, &pages, window, was_used);
+}
+
+/// Brings pages into the cache and waits for those that were not there. Where the last is missing, what comes until `ahead_end`
+/// is brought as well. Returns whether any was missing.
+fn bring(state: &State, place: usize, pages: Range<u32>, ahead_end: u32) -> bool {
+    let mut group = None;
+    let (mut hits, mut misses) = (0, 0);
+    let mut next = pages.start;
+    while next < pages.end {
+        let run = {
+            let mut cache = state.cache();
+            while next < pages.end && cache.touch(place, next) {
+                hits += 1;
+                next += 1;
+            }
+            let first = next;
+            while next < pages.end.max(ahead_end)
+                && next - first < RUN_PAGES_MAX
+                && !cache.has(place, next)
+                && (next < pages.end || first < pages.end)
+            {
+                misses += u64::from(next < pages.end);
+                if let Some(evicted) = cache.insert(place, next) {
+                    drop(cache);
+                    evict(state, evicted);
+                    cache = state.cache();
+                }
+                next += 1;
+            }
+            Run {
+                place,
+                first,
+                pages: next - first,
+            }
+        };
+        if run.pages > 0 {
+            group
+                .get_or_insert_with(Group::new)
+                .send(state, Kind::Read, run);
+        }
+    }
+    state.meter.add(Global::CacheHits, hits);
+    state.meter.add(Global::CacheMisses, misses);
+    if let Some(group) = group {
+        state.cache_changed();
+        group.wait(state);
+    }
+    misses > 0
+}
+
+/// Dirty pages that gave their place to others are written; where the queue is full, who needs the place waits.
+fn evict(state: &State, run: Run) {
+    if let Some(run) = state.write_back.try_send(state, run) {
+        let mut group = Group::new();
+        group.send(state, Kind::Write, run);
+        group.wait(state);
+    }
+}
+
+fn write(state: &State, request: Request, bytes_before: u64) {
+    let (place, extent) = (request.place, request.extent);
+    let pages = pages_of(extent);
+    for number in [pages.start, pages.end.saturating_sub(1)] {
+        let from = u64::from(number) * PAGE_BYTES;
+        let to = (from + PAGE_BYTES).min(bytes_before);
+        let is_covered = extent.offset <= from && extent.offset + extent.bytes >= to;
+        if from < bytes_before && !is_covered {
+            bring(state, place, number..number + 1, 0);
+        }
+    }
+    let now_ns = clock::now_ns();
+    for number in pages.clone() {
+        let mut cache = state.cache();
+        let evicted = cache.insert(place, number);
+        cache.dirty(place, number, now_ns);
+        drop(cache);
+        if let Some(run) = evicted {
+            evict(state, run);
+        }
+    }
+    state.cache_changed();
+    throttle(state, pages.len() as u64);
+}
+
+/// Who makes pages dirty faster than the device takes them writes as many as it made, and half as many more, and waits.
+fn throttle(state: &State, dirtied_pages: u64) {
+    let mut group = None;
+    let mut written = 0;
+    while written <= dirtied_pages * 3 / 2 {
+        let now_ns = clock::now_ns();
+        if state.write_back.pressure(state, now_ns) != Pressure::Throttle {
+            break;
+        }
+        let Some(run) = state.cache().take_oldest(now_ns) else {
+            break;
+        };
+        written += u64::from(run.pages);
+        group
+            .get_or_insert_with(Group::new)
+            .send(state, Kind::Write, run);
+        state.cache_changed();
+    }
+    if let Some(group) = group {
+        group.wait(state);
+    }
+}
+
+/// Writes the dirty pages of a file and waits for them, and for those under way.
+pub(crate) fn write_out(state: &State, place: usize) {
+    if state.meter.get(Global::CacheDirtyPages) > 0 {
+        let now_ns = clock::now_ns();
+        let mut group = None;
+        loop {
+            let run = state.cache().take_of_file(place, now_ns);
+            let Some(run) = run else { break };
+            group
+                .get_or_insert_with(Group::new)
+                .send(state, Kind::Write, run);
+        }
+        if let Some(group) = group {
+            state.cache_changed();
+            group.wait(state);
+        }
+    }
+    state.write_back.finish(state, place);
+}
+
+/// Begins to write the dirty pages of a file, as far as the queue has room.
+pub(crate) fn start_write_out(state: &State, place: usize) {
+    let now_ns = clock::now_ns();
+    loop {
+        let run = state.cache().take_of_file(place, now_ns);
+        let Some(run) = run else { break };
+        evict(state, run);
+    }
+    state.cache_changed();
+}
+
+/// Takes bytes of a file out of the cache; dirty pages only where they no longer matter.
+pub(crate) fn drop_bytes(state: &State, place: usize, bytes: Range<u64>, with_dirty: bool) {
+    if state.meter.get(Global::CachePages) == 0 {
+        return;
+    }
+    // A page of which a part stays, stays.
+    let number = |page: u64| u32::try_from(page).unwrap_or(u32::MAX);
+    let first = number(bytes.start.div_ceil(PAGE_BYTES));
+    let end = number(bytes.end / PAGE_BYTES);
+    let mut cache = state.cache();
+    if end.saturating_sub(first) <= RUN_PAGES_MAX && with_dirty {
+        for page in first..end {
+            cache.drop_page(place, page);
+        }
+    } else {
+        cache.drop_pages(place, first, end, with_dirty);
+    }
+    drop(cache);
+    state.cache_changed();
+}
+
+/// While the emulation is not armed nothing is in the cache, so that it begins empty.
+pub(crate) fn stay_empty(state: &State) {
+    if state.meter.get(Global::CachePages) > 0 {
+        state.cache().clear();
+        state.cache_changed();
+    }
+}

@@ -1,0 +1,503 @@
+//! The modelled page cache: which pages of which files the kernel would have in memory, and which of them are dirty. It holds no
+//! data, waits for nothing and knows no device.
+//!
+//! Pages are found by hash, dirty ones hang on two lists in the order in which they became dirty (all of them, and those of their file),
+//! and a clock hand looks for pages to give up. All memory is taken when it is made; pages that were never used cost none.
+
+use crate::files::FILES_MAX;
+
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// Pages that are written or read at once, at most: 512 KiB.
+pub(crate) const RUN_PAGES_MAX: u32 = 128;
+
+/// How many dirty pages the hand passes before it gives one up.
+const DIRTY_SKIPS_MAX: u32 = 256;
+
+/// An index of no page. All zeros is a page that was never used.
+const NONE: u32 = 0;
+
+#[derive(Clone, Copy, Default)]
+struct Links {
+    before: u32,
+    after: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Page {
+    number: u32,
+    place: u32,
+    same_hash: u32,
+    /// Of all dirty pages.
+    age: Links,
+    /// Of the dirty pages of its file.
+    dirty: Links,
+    /// Of all pages of its file.
+    file: Links,
+    is_used: bool,
+    is_dirty: bool,
+    was_touched: bool,
+    dirtied_ns: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Chain {
+    Age,
+    Dirty,
+    File,
+}
+
+impl Page {
+    fn links(&mut self, chain: Chain) -> &mut Links {
+        match chain {
+            Chain::Age => &mut self.age,
+            Chain::Dirty => &mut self.dirty,
+            Chain::File => &mut self.file,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct OfFile {
+    dirty: List,
+    pages: List,
+}
+
+/// Neighbouring pages of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) place: usize,
+    pub(crate) first: u32,
+    pub(crate) pages: u32,
+}
+
+impl Run {
+    pub(crate) fn offset(&self) -> u64 {
+        u64::from(self.first) * PAGE_BYTES
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.pages) * PAGE_BYTES
+    }
+}
+
+pub(crate) struct Cache {
+    pages: Vec<Page>,
+    buckets: Vec<u32>,
+    files: Vec<OfFile>,
+    age: List,
+    free: u32,
+    /// Pages from here on were never used.
+    fresh: u32,
+    hand: u32,
+    count: u32,
+    dirty_count: u32,
+}
+
+impl Cache {
+    pub(crate) fn new(bytes: u64) -> Cache {
+        let pages = (bytes / PAGE_BYTES).clamp(64, u64::from(u32::MAX / 2)) as usize;
+        Cache {
+            pages: vec![Page::default(); pages + 1],
+            buckets: vec![NONE; pages.next_power_of_two()],
+            files: vec![OfFile::default(); FILES_MAX],
+            age: List::default(),
+            free: NONE,
+            fresh: 1,
+            hand: 1,
+            count: 0,
+            dirty_count: 0,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.pages.len() as u32 - 1
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(crate) fn dirty_count(&self) -> u32 {
+        self.dirty_count
+    }
+
+    /// When the page became dirty that has been so for longest.
+    pub(crate) fn oldest_ns(&self) -> Option<u64> {
+        let page = self.pages.get(self.age.first as usize)?;
+        page.is_dirty.then_some(page.dirtied_ns)
+    }
+
+    fn page(&mut self, index: u32) -> Option<&mut Page> {
+        if index == NONE {
+            return None;
+        }
+        self.pages.get_mut(index as usize)
+    }
+
+    fn bucket(&self, place: usize, number: u32) -> usize {
+        let key = (place as u64) << 32 | u64::from(number);
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        hash as usize & (self.buckets.len() - 1)
+    }
+
+    fn find(&self, place: usize, number: u32) -> Option<u32> {
+        let mut index = *self.buckets.get(self.bucket(place, number))?;
+        while index != NONE {
+            let page = self.pages.get(index as usize)?;
+            if page.number == number && page.place as usize == place {
+                return Some(index);
+            }
+            index = page.same_hash;
+        }
+        None
+    }
+
+    pub(crate) fn has(&self, place: usize, number: u32) -> bool {
+        self.find(place, number).is_some()
+    }
+
+    /// Whether it is there; it is then kept for longer.
+    pub(crate) fn touch(&mut self, place: usize, number: u32) -> bool {
+        let found = self.find(place, number);
+        match found.and_then(|index| self.page(index)) {
+            Some(page) => {
+                page.was_touched = true;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Puts a page in, if it is not there. Returns what has to be written because its place was needed.
+    pub(crate) fn insert(&mut self, place: usize, number: u32) -> Option<Run> {
+        if self.find(place, number).is_some() {
+            return None;
+        }
+        let (index, evicted) = self.take_place();
+        let bucket = self.bucket(place, number);
+        let Some(head) = self.buckets.get_mut(bucket) else {
+            return evicted;
+        };
+        let same_hash = std::mem::replace(head, index);
+        if let Some(page) = self.page(index) {
+            *page = Page {
+                number,
+                place: place as u32,
+                same_hash,
+                is_used: true,
+                ..Page::default()
+            };
+        }
+        self.link(Chain::File, index);
+        self.count += 1;
+        evicted
+    }
+
+    fn take_place(&mut self) -> (u32, Option<Run>) {
+        if self.free != NONE {
+            let index = self.free;
+            self.free = self.page(index).map_or(NONE, |page| page.same_hash);
+            return (index, None);
+        }
+        if (self.fresh as usize) < self.pages.len() {
+            self.fresh += 1;
+            return (self.fresh - 1, None);
+        }
+        let mut dirty_skips = 0;
+        loop {
+            let index = self.hand;
+            self.hand = if index >= self.capacity() {
+                1
+            } else {
+                index + 1
+            };
+            let Some(page) = self.page(index) else {
+                continue;
+            };
+            if std::mem::take(&mut page.was_touched) {
+                continue;
+            }
+            if page.is_dirty && dirty_skips < DIRTY_SKIPS_MAX {
+                dirty_skips += 1;
+                continue;
+            }
+            let run = page.is_dirty.then_some((page.place as usize, page.number));
+            let run = run.map(|(place, number)| self.clean_around(place, number));
+            self.remove(index);
+            // It hangs at the head of the free list.
+            self.free = self.page(index).map_or(NONE, |page| page.same_hash);
+            return (index, run);
+        }
+    }
+
+    /// Makes a page that is there dirty.
+    pub(crate) fn dirty(&mut self, place: usize, number: u32, now_ns: u64) {
+        let Some(index) = self.find(place, number) else {
+            return;
+        };
+        let Some(page) = self.page(index) else { return };
+        page.was_touched = true;
+        if !page.is_dirty {
+            page.is_dirty = true;
+            page.dirtied_ns = now_ns;
+            self.link(Chain::Age, index);
+            self.link(Chain::Dirty, index);
+            self.dirty_count += 1;
+        }
+    }
+
+    fn clean(&mut self, index: u32) {
+        let is_dirty = self.page(index).is_some_and(|page| page.is_dirty);
+        if is_dirty {
+            self.unlink(Chain::Age, index);
+            self.unlink(Chain::Dirty, index);
+            self.dirty_count -= 1;
+            if let Some(page) = self.page(index) {
+                page.is_dirty = false;
+            }
+        }
+    }
+
+    fn is_dirty(&mut self, place: usize, number: u32) -> Option<u32> {
+        let index = self.find(place, number)?;
+        self.page(index)?.is_dirty.then_some(index)
+    }
+
+    /// Takes a dirty page and its dirty neighbours to be written: they are clean from now on.
+    fn clean_around(&mut self, place: usize, number: u32) -> Run {
+        let (mut first, mut end) = (number, number);
+        while end - first < RUN_PAGES_MAX
+            && let Some(index) = self.is_dirty(place, end)
+        {
+            self.clean(index);
+            end += 1;
+        }
+        while end - first < RUN_PAGES_MAX
+            && first > 0
+            && let Some(index) = self.is_dirty(place, first - 1)
+        {
+            self.clean(index);
+            first -= 1;
+        }
+        Run {
+            place,
+            first,
+            pages: end - first,
+        }
+    }
+
+    /// Takes what has been dirty for longest, if it became so before that time.
+    pub(crate) fn take_oldest(&mut self, before_ns: u64) -> Option<Run> {
+        let index = self.age.first;
+        self.take(index, before_ns)
+    }
+
+    /// Takes what has been dirty for longest in a file.
+    pub(crate) fn take_of_file(&mut self, place: usize, before_ns: u64) -> Option<Run> {
+        let index = self.files.get(place)?.dirty.first;
+        self.take(index, before_ns)
+    }
+
+    fn take(&mut self, index: u32, before_ns: u64) -> Option<Run> {
+        let page = *self.page(index)?;
+        (page.dirtied_ns <= before_ns).then(|| self.clean_around(page.place as usize, page.number))
+    }
+
+    /// Takes pages of a file out, dirty ones only where they no longer matter.
+    pub(crate) fn drop_pages(&mut self, place: usize, from: u32, to: u32, with_dirty: bool) {
+        let Some(file) = self.files.get(place) else {
+            return;
+        };
+        let mut index = file.pages.first;
+        while let Some(page) = self.page(index).map(|page| *page) {
+            let is_in = (from..to).contains(&page.number);
+            if is_in && (with_dirty || !page.is_dirty) {
+                self.clean(index);
+                self.remove(index);
+            }
+            index = page.file.after;
+        }
+    }
+
+    /// Takes one page out, whatever it is.
+    pub(crate) fn drop_page(&mut self, place: usize, number: u32) {
+        if let Some(index) = self.find(place, number) {
+            self.clean(index);
+            self.remove(index);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        for index in 1..self.fresh {
+            if self.page(index).is_some_and(|page| page.is_used) {
+                self.clean(index);
+                self.remove(index);
+            }
+        }
+    }
+
+    /// Takes a clean page out.
+    fn remove(&mut self, index: u32) {
+        let Some(page) = self.page(index).map(|page| *page) else {
+            return;
+        };
+        self.unlink(Chain::File, index);
+        let bucket = self.bucket(page.place as usize, page.number);
+        let mut before = NONE;
+        let mut at = self.buckets.get(bucket).copied().unwrap_or(NONE);
+        while at != NONE && at != index {
+            before = at;
+            at = self.page(at).map_or(NONE, |page| page.same_hash);
+        }
+        match self.page(before) {
+            Some(before) => before.same_hash = page.same_hash,
+            None => {
+                if let Some(head) = self.buckets.get_mut(bucket) {
+                    *head = page.same_hash;
+                }
+            }
+        }
+        let free = std::mem::replace(&mut self.free, index);
+        if let Some(page) = self.page(index) {
+            *page = Page {
+                same_hash: free,
+                ..Page::default()
+            };
+        }
+        self.count -= 1;
+    }
+
+    fn list(&mut self, chain: Chain, place: usize) -> Option<&mut List> {
+        match chain {
+            Chain::Age => Some(&mut self.age),
+            Chain::Dirty => self.files.get_mut(place).map(|file| &mut file.dirty),
+            Chain::File => self.files.get_mut(place).map(|file| &mut file.pages),
+        }
+    }
+
+    /// Hangs a page at the end of a list.
+    fn link(&mut self, chain: Chain, index: u32) {
+        let place = self.page(index).map_or(0, |page| page.place as usize);
+        let Some(list) = self.list(chain, place) else {
+            return;
+        };
+        let before = std::mem::replace(&mut list.last, index);
+        if before == NONE {
+            list.first = index;
+        }
+        if let Some(page) = self.page(before) {
+            page.links(chain).after = index;
+        }
+        if let Some(page) = self.page(index) {
+            *page.links(chain) = Links {
+                before,
+                after: NONE,
+            };
+        }
+    }
+
+    fn unlink(&mut self, chain: Chain, index: u32) {
+        let Some(page) = self.page(index) else { return };
+        let place = page.place as usize;
+        let Links { before, after } = std::mem::take(page.links(chain));
+        if let Some(page) = self.page(before) {
+            page.links(chain).after = after;
+        } else if let Some(list) = self.list(chain, place) {
+            list.first = after;
+        }
+        if let Some(page) = self.page(after) {
+            page.links(chain).before = before;
+        } else if let Some(list) = self.list(chain, place) {
+            list.last = before;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cache, PAGE_BYTES, Run};
+
+    fn run(place: usize, first: u32, pages: u32) -> Option<Run> {
+        Some(Run {
+            place,
+            first,
+            pages,
+        })
+    }
+
+    #[test]
+    fn dirty_pages_leave_in_order_and_with_their_neighbours() {
+        let mut cache = Cache::new(1000 * PAGE_BYTES);
+        for (place, number, now_ns) in [(1, 7, 10), (2, 3, 20), (1, 6, 30), (1, 9, 40)] {
+            assert_eq!(cache.insert(place, number), None);
+            cache.dirty(place, number, now_ns);
+        }
+        assert_eq!((cache.count(), cache.dirty_count()), (4, 4));
+        assert_eq!(cache.oldest_ns(), Some(10));
+        assert_eq!(cache.take_of_file(2, 19), None);
+        assert_eq!(cache.take_oldest(100), run(1, 6, 2));
+        assert_eq!(cache.take_of_file(1, 100), run(1, 9, 1));
+        assert_eq!(cache.take_of_file(1, 100), None);
+        assert_eq!(cache.take_oldest(100), run(2, 3, 1));
+        assert_eq!((cache.count(), cache.dirty_count()), (4, 0));
+        assert_eq!(cache.oldest_ns(), None);
+    }
+
+    #[test]
+    fn runs_have_an_end() {
+        let mut cache = Cache::new(1000 * PAGE_BYTES);
+        for number in 0..200 {
+            cache.insert(0, number);
+            cache.dirty(0, number, 1);
+        }
+        assert_eq!(cache.take_of_file(0, 1), run(0, 0, 128));
+        assert_eq!(cache.take_of_file(0, 1), run(0, 128, 72));
+    }
+
+    #[test]
+    fn what_is_touched_stays_and_dirty_pages_are_written_before_they_go() {
+        let mut cache = Cache::new(64 * PAGE_BYTES);
+        for number in 0..64 {
+            cache.insert(0, number);
+        }
+        assert!(cache.touch(0, 0));
+        assert_eq!(cache.insert(1, 0), None);
+        assert!(cache.has(0, 0) && !cache.has(0, 1));
+        for number in 0..64 {
+            cache.insert(2, number);
+            cache.dirty(2, number, 5);
+        }
+        let evicted = (100..164).filter_map(|number| cache.insert(3, number));
+        let written: u32 = evicted.map(|run| run.pages).sum();
+        assert!(written > 0, "{written}");
+        assert_eq!(cache.count(), 64);
+    }
+
+    #[test]
+    fn files_go() {
+        let mut cache = Cache::new(100 * PAGE_BYTES);
+        for number in 0..10 {
+            cache.insert(0, number);
+            cache.insert(1, number);
+            cache.dirty(1, number, 1);
+        }
+        cache.drop_pages(1, 5, u32::MAX, false);
+        assert_eq!(cache.dirty_count(), 10);
+        cache.drop_pages(1, 5, u32::MAX, true);
+        assert_eq!((cache.count(), cache.dirty_count()), (15, 5));
+        cache.drop_page(1, 0);
+        assert_eq!(cache.take_of_file(1, 9), run(1, 1, 4));
+        cache.clear();
+        assert_eq!((cache.count(), cache.dirty_count()), (0, 0));
+        for number in 0..100 {
+            assert_eq!(cache.insert(0, number), None);
+        }
+    }
+}

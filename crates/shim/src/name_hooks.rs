@@ -1,0 +1,171 @@
+//! Functions that change what files are called and how long they are.
+
+use crate::buffered;
+use crate::file_hooks::PathOf;
+use crate::files;
+use crate::real;
+use crate::state::{Inside, State, state};
+use crate::transfer::keeping_errno;
+use libc::{c_char, c_int, c_uint, off_t};
+
+#[unsafe(no_mangle)]
+extern "C" fn unlink(path: *const c_char) -> c_int {
+    gone(libc::AT_FDCWD, path, || real::unlink(path))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int {
+    gone(at, path, || real::unlinkat(at, path, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn remove(path: *const c_char) -> c_int {
+    gone(libc::AT_FDCWD, path, || real::remove(path))
+}
+
+/// The place of the file that a name means, where it is one that is or was open.
+fn place_of(state: &State, at: c_int, name: *const c_char) -> Option<usize> {
+    keeping_errno(|| {
+        let path = PathOf::of_name(at, name)?;
+        files::named(state.relative(path.bytes())?)
+    })
+}
+
+/// What nobody can read any more need not be written.
+fn forget(state: &State, place: usize) {
+    if files::forget(place) {
+        buffered::drop_bytes(state, place, 0..u64::MAX, true);
+    }
+}
+
+fn gone(at: c_int, name: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(state) = state() else {
+        return call();
+    };
+    let _inside = Inside::enter();
+    let place = place_of(state, at, name);
+    let result = call();
+    if let (0, Some(place)) = (result, place) {
+        forget(state, place);
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
+    let Some(state) = state() else {
+        return real::rename(from, to);
+    };
+    let _inside = Inside::enter();
+    let (place, replaced) = (
+        place_of(state, libc::AT_FDCWD, from),
+        place_of(state, libc::AT_FDCWD, to),
+    );
+    let result = real::rename(from, to);
+    if result == 0 && place != replaced {
+        keeping_errno(|| renamed(state, place, replaced, to));
+    }
+    result
+}
+
+fn renamed(state: &State, place: Option<usize>, replaced: Option<usize>, to: *const c_char) {
+    if let Some(replaced) = replaced {
+        forget(state, replaced);
+    }
+    let path = PathOf::of_name(libc::AT_FDCWD, to);
+    let relative = path.as_ref().and_then(|path| state.relative(path.bytes()));
+    match (place, relative) {
+        (Some(place), Some(relative)) => {
+            let role = state
+                .every_file
+                .unwrap_or_else(|| crate::names::role_of(relative));
+            files::rename(place, relative, role);
+        }
+        (Some(place), None) => forget(state, place),
+        (None, _) => {}
+    }
+}
+
+/// Bytes of an emulated file are gone, or no longer wanted in memory.
+fn dropped(fd: c_int, from: off_t, to: u64, with_dirty: bool) {
+    let Some(state) = state() else { return };
+    let Some(open) = files::seen(fd) else { return };
+    if state.emulated_file(open).is_some() {
+        let _inside = Inside::enter();
+        let from = u64::try_from(from).unwrap_or(0);
+        buffered::drop_bytes(state, open.place(), from..to, with_dirty);
+    }
+}
+
+fn end_of(at: off_t, bytes: off_t) -> u64 {
+    u64::try_from(at.saturating_add(bytes)).unwrap_or(u64::MAX)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
+    let result = real::ftruncate(fd, bytes);
+    if result == 0 {
+        dropped(fd, bytes, u64::MAX, true);
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ftruncate64(fd: c_int, bytes: off_t) -> c_int {
+    ftruncate(fd, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
+    let result = real::fallocate(fd, mode, at, bytes);
+    if result == 0 && mode & libc::FALLOC_FL_PUNCH_HOLE != 0 {
+        dropped(fd, at, end_of(at, bytes), true);
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fallocate64(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
+    fallocate(fd, mode, at, bytes)
+}
+
+/// `POSIX_FADV_DONTNEED` empties the kernel's cache, so it empties the modelled one.
+#[unsafe(no_mangle)]
+extern "C" fn posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int {
+    let result = real::posix_fadvise(fd, at, bytes, advice);
+    if result == 0 && advice == libc::POSIX_FADV_DONTNEED {
+        let to = if bytes == 0 {
+            u64::MAX
+        } else {
+            end_of(at, bytes)
+        };
+        dropped(fd, at, to, false);
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn posix_fadvise64(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int {
+    posix_fadvise(fd, at, bytes, advice)
+}
+
+/// Begins to write, or waits for what is written, without a flush. The whole file is written, whatever part is named.
+#[unsafe(no_mangle)]
+extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int {
+    let open = files::seen(fd);
+    let (Some(state), Some(open)) = (state(), open) else {
+        return real::sync_file_range(fd, at, bytes, flags);
+    };
+    if state.emulated_file(open).is_none() {
+        return real::sync_file_range(fd, at, bytes, flags);
+    }
+    let _inside = Inside::enter();
+    if state.meter.is_armed() {
+        if flags & libc::SYNC_FILE_RANGE_WAIT_AFTER != 0 {
+            buffered::write_out(state, open.place());
+        } else if flags & libc::SYNC_FILE_RANGE_WRITE != 0 {
+            buffered::start_write_out(state, open.place());
+        }
+    }
+    0
+}

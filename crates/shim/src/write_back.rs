@@ -1,0 +1,250 @@
+//! Requests of the modelled page cache that nobody waits for, without a thread: whoever enters an operation takes up what is complete
+//! and sends more. So the device has a bounded queue of them, as a kernel's has.
+
+use crate::cache::Run;
+use crate::clock;
+use crate::files;
+use crate::flight::{Extent, Flight, Target};
+use crate::state::State;
+use device::page::{Global, Kind};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Writes of the page cache under way at once.
+const UNDER_WAY_MAX: usize = 64;
+/// Dirty pages of the cache, in percent, from which they are written; and from which who makes more waits. As Linux has it.
+const BACKGROUND_PERCENT: u64 = 10;
+const THROTTLE_PERCENT: u64 = 20;
+/// Pages that were dirty for this long are written.
+const EXPIRE_NS: u64 = 30_000_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pressure {
+    None,
+    /// Pages that became dirty before that time are to be written.
+    Background(u64),
+    Throttle,
+}
+
+/// A request for a run of pages.
+pub(crate) struct Paged {
+    pub(crate) flight: Flight,
+    run: Run,
+}
+
+pub(crate) struct WriteBack {
+    slots: Mutex<[Option<Paged>; UNDER_WAY_MAX]>,
+    under_way: AtomicU32,
+    /// When the page became dirty that has been so for longest; `u64::MAX`: none is.
+    oldest_ns: AtomicU64,
+}
+
+impl WriteBack {
+    pub(crate) fn new() -> WriteBack {
+        WriteBack {
+            slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
+            under_way: AtomicU32::new(0),
+            oldest_ns: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, [Option<Paged>; UNDER_WAY_MAX]> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note_oldest(&self, oldest_ns: Option<u64>) {
+        self.oldest_ns
+            .store(oldest_ns.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// How urgently dirty pages are to be written.
+    pub(crate) fn pressure(&self, state: &State, now_ns: u64) -> Pressure {
+        let dirty = state.meter.get(Global::CacheDirtyPages) * 100;
+        let capacity = state.cache_pages;
+        if dirty > THROTTLE_PERCENT * capacity {
+            Pressure::Throttle
+        } else if dirty > BACKGROUND_PERCENT * capacity {
+            Pressure::Background(now_ns)
+        } else if self.oldest_ns.load(Ordering::Relaxed) < now_ns.saturating_sub(EXPIRE_NS) {
+            Pressure::Background(now_ns.saturating_sub(EXPIRE_NS))
+        } else {
+            Pressure::None
+        }
+    }
+
+    /// Takes up what is complete, and sends what is due to be written.
+    pub(crate) fn go_on(&self, state: &State) {
+        let now_ns = clock::now_ns();
+        let pressure = self.pressure(state, now_ns);
+        if pressure == Pressure::None && self.under_way.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        // Whoever is at it does it for all.
+        let Ok(mut slots) = self.slots.try_lock() else {
+            return;
+        };
+        for slot in slots.iter_mut() {
+            self.take_up(state, slot, now_ns);
+            let before_ns = match pressure {
+                Pressure::None => continue,
+                Pressure::Background(before_ns) => before_ns,
+                Pressure::Throttle => now_ns,
+            };
+            if slot.is_none()
+                && let Some(run) = state.cache().take_oldest(before_ns)
+            {
+                *slot = self.send(state, run, now_ns);
+            }
+        }
+        drop(slots);
+        state.cache_changed();
+    }
+
+    fn send(&self, state: &State, run: Run, now_ns: u64) -> Option<Paged> {
+        let paged = begin(state, Kind::Write, run, now_ns)?;
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        Some(paged)
+    }
+
+    fn take_up(&self, state: &State, slot: &mut Option<Paged>, now_ns: u64) {
+        let Some(paged) = slot else { return };
+        if paged.flight.is_queued() && paged.flight.when_ns() <= now_ns {
+            paged.flight.poll(state, now_ns);
+        }
+        if !paged.flight.is_queued()
+            && paged.flight.when_ns() <= now_ns
+            && let Some(paged) = slot.take()
+        {
+            self.under_way.fetch_sub(1, Ordering::Relaxed);
+            paged.end_unjudged(state, now_ns);
+        }
+    }
+
+    /// Sends a run without waiting, where there is room; else gives it back.
+    pub(crate) fn try_send(&self, state: &State, run: Run) -> Option<Run> {
+        let now_ns = clock::now_ns();
+        let mut slots = self.lock();
+        for slot in slots.iter_mut() {
+            self.take_up(state, slot, now_ns);
+            if slot.is_none() {
+                *slot = self.send(state, run, now_ns);
+                return None;
+            }
+        }
+        Some(run)
+    }
+
+    /// Waits for what is under way of a file.
+    pub(crate) fn finish(&self, state: &State, place: usize) {
+        if self.under_way.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut group = Group::new();
+        let mut slots = self.lock();
+        for slot in slots.iter_mut() {
+            if slot.as_ref().is_some_and(|paged| paged.run.place == place)
+                && group.has_room()
+                && let Some(paged) = slot.take()
+            {
+                self.under_way.fetch_sub(1, Ordering::Relaxed);
+                group.add(paged);
+            }
+        }
+        drop(slots);
+        group.wait(state);
+    }
+}
+
+/// Hands a run of pages to the model. `None` where its role is not emulated.
+pub(crate) fn begin(state: &State, kind: Kind, run: Run, now_ns: u64) -> Option<Paged> {
+    let file = files::at(run.place)?;
+    let role = state.role_at(file, run.offset());
+    let target = Target {
+        device: state.device_of(role)?,
+        role,
+        file: file.identity(),
+    };
+    let extent = Extent {
+        offset: run.offset(),
+        bytes: run.bytes(),
+    };
+    let flight = Flight::begin(state, kind, target, extent, now_ns);
+    Some(Paged { flight, run })
+}
+
+impl Paged {
+    fn end_unjudged(self, state: &State, now_ns: u64) {
+        self.flight
+            .end_unjudged(state, now_ns, Some(self.run.bytes()));
+    }
+}
+
+/// Requests for pages that somebody waits for together.
+pub(crate) struct Group {
+    flights: [Option<Paged>; UNDER_WAY_MAX],
+    count: usize,
+}
+
+impl Group {
+    pub(crate) fn new() -> Group {
+        Group {
+            flights: [const { None }; UNDER_WAY_MAX],
+            count: 0,
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.count < UNDER_WAY_MAX
+    }
+
+    fn add(&mut self, paged: Paged) {
+        if let Some(slot) = self.flights.iter_mut().find(|slot| slot.is_none()) {
+            *slot = Some(paged);
+            self.count += 1;
+        }
+    }
+
+    /// Sends one more; where there are as many as a queue holds, the earliest is waited for first.
+    pub(crate) fn send(&mut self, state: &State, kind: Kind, run: Run) {
+        if !self.has_room() {
+            let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
+            let when_ns =
+                |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
+            if let Some(mut paged) = waiting.min_by_key(when_ns).and_then(Option::take) {
+                self.count -= 1;
+                paged.flight.wait(state);
+                paged.end_unjudged(state, clock::now_ns());
+            }
+        }
+        if let Some(paged) = begin(state, kind, run, clock::now_ns()) {
+            self.add(paged);
+        }
+    }
+
+    /// Waits for all. The last to come back is judged: for the others nobody looked when they were due.
+    pub(crate) fn wait(mut self, state: &State) {
+        let since_ns = clock::now_ns();
+        let mut last: Option<Paged> = None;
+        for slot in &mut self.flights {
+            let Some(mut paged) = slot.take() else {
+                continue;
+            };
+            paged.flight.wait(state);
+            let is_last = last
+                .as_ref()
+                .is_none_or(|last| last.flight.when_ns() <= paged.flight.when_ns());
+            let earlier = if is_last {
+                last.replace(paged)
+            } else {
+                Some(paged)
+            };
+            if let Some(earlier) = earlier {
+                earlier.end_unjudged(state, clock::now_ns());
+            }
+        }
+        if let Some(last) = last {
+            let bytes = Some(last.run.bytes());
+            last.flight.end(state, since_ns, clock::now_ns(), bytes);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Files that are not opened for direct I/O.
+
+use crate::common::{Aligned, Bench, open, requests, tell, timed};
+use device::Role;
+use device::page::{Global, Kind, OfKind};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+const PAGE: usize = 16384;
+
+pub fn job(name: &str, files: &Path) -> bool {
+    let mut buffer = Box::new(Aligned([3; 65536]));
+    let file = || open(&files.join("t.ibd"), 0);
+    match name {
+        "write, flush, read" => {
+            let file = file();
+            timed("writes_ns", || {
+                for n in 0..100 {
+                    file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
+                        .unwrap();
+                }
+            });
+            timed("flush_ns", || file.sync_all().unwrap());
+            timed("reads_ns", || {
+                for n in 0..100 {
+                    file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
+                        .unwrap();
+                }
+            });
+        }
+        "read ahead" => {
+            let file = file();
+            for n in 0..64 {
+                file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
+                    .unwrap();
+            }
+        }
+        "read here and there" => {
+            let file = file();
+            for n in 1..11 {
+                file.read_exact_at(&mut buffer.0[..PAGE], (63 - n * 5) * PAGE as u64)
+                    .unwrap();
+            }
+            // What was cached of a file that is no more is not read again.
+            std::fs::remove_file(files.join("t.ibd")).unwrap();
+            drop(file);
+            tell("done", 1);
+        }
+        "write in part" => {
+            let file = file();
+            file.write_all_at(&buffer.0[..512], 512).unwrap();
+            file.write_all_at(&buffer.0[..512], 1024).unwrap();
+            file.write_all_at(&buffer.0[..4096], 8192).unwrap();
+            file.write_all_at(&buffer.0[..512], 1 << 20).unwrap();
+        }
+        "write much" => {
+            let file = file();
+            for n in 0..512 {
+                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
+                    .unwrap();
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+fn writes_are_free_until_they_are_flushed() {
+    let bench = Bench::new(&[Role::Data]);
+    let told = bench.run("write, flush, read");
+    let page = bench.page();
+    // Neighbours are written together, 512 KiB at most.
+    assert_eq!(requests(&page, Role::Data), [0, 4, 1]);
+    let written = page.of_kind(Role::Data, Kind::Write, OfKind::Bytes);
+    assert_eq!(written, 100 * PAGE as u64);
+    assert_eq!(page.global(Global::CacheHits), 400);
+    assert_eq!(page.global(Global::CacheMisses), 0);
+    assert_eq!(page.global(Global::CachePages), 400);
+    assert_eq!(page.global(Global::CacheDirtyPages), 0);
+    let flush_ns = page.of_kind(Role::Data, Kind::Flush, OfKind::ServiceSumNs);
+    assert!(told.get("flush_ns") > flush_ns);
+    assert!(
+        told.get("writes_ns") < 100 * 50_000,
+        "{}",
+        told.get("writes_ns")
+    );
+    assert!(
+        told.get("reads_ns") < 100 * 50_000,
+        "{}",
+        told.get("reads_ns")
+    );
+}
+
+#[test]
+fn sequential_readers_are_read_ahead_for() {
+    let bench = Bench::new(&[Role::Data]);
+    bench.fill("t.ibd", 64 * PAGE);
+    bench.run("read ahead");
+    let page = bench.page();
+    // 16 KiB and 16 ahead, 16 and 32, 16 and 64, and then 16 and 128 each.
+    assert_eq!(requests(&page, Role::Data), [9, 0, 0]);
+    let read = page.of_kind(Role::Data, Kind::Read, OfKind::Bytes);
+    assert_eq!(read, 64 * PAGE as u64);
+    assert_eq!(page.global(Global::CacheMisses), 9 * 4);
+    assert_eq!(page.global(Global::CacheHits), (64 - 9) * 4);
+}
+
+#[test]
+fn others_are_not_and_files_leave_the_cache() {
+    let bench = Bench::new(&[Role::Data]);
+    bench.fill("t.ibd", 64 * PAGE);
+    bench.run("read here and there");
+    let page = bench.page();
+    assert_eq!(requests(&page, Role::Data), [10, 0, 0]);
+    assert_eq!(page.global(Global::CachePages), 0);
+}
+
+#[test]
+fn pages_that_are_written_in_part_are_read_first() {
+    let bench = Bench::new(&[Role::Data]);
+    bench.fill("t.ibd", 64 * PAGE);
+    bench.run("write in part");
+    // The first of two writes to one page; not the whole page, not what is behind the end.
+    let page = bench.page();
+    assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
+    assert_eq!(page.global(Global::CacheDirtyPages), 3);
+}
+
+#[test]
+fn who_writes_faster_than_the_device_waits_for_it() {
+    let mut bench = Bench::new(&[Role::Data]);
+    bench.setup.cache.bytes = 4 << 20;
+    bench.run("write much");
+    let page = bench.page();
+    let written = page.of_kind(Role::Data, Kind::Write, OfKind::Bytes);
+    assert!(written >= 6 << 20, "{written}");
+    assert!(page.global(Global::CacheDirtyPages) <= 1024 / 4);
+    assert!(page.global(Global::CachePages) <= 1024);
+}
+
+#[test]
+fn unarmed_the_cache_stays_empty() {
+    let bench = Bench::new(&[Role::Data]);
+    bench.arm(false);
+    bench.run("write, flush, read");
+    let page = bench.page();
+    assert_eq!(requests(&page, Role::Data), [100, 100, 1]);
+    assert_eq!(page.global(Global::CachePages), 0);
+}
