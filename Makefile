@@ -12,7 +12,7 @@ PACKAGES_TEST := $(PACKAGES_DEMO) chromium
 .PHONY: demo test lint bench build engines packages-demo packages-test clean
 
 demo: packages-demo
-	$(CARGO) build --release --locked -p cli
+	$(CARGO) build --release --locked -p cli -p shim
 	target/release/mydyno demo
 
 test: packages-test engines
@@ -33,7 +33,7 @@ bench: packages-demo
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 
 build:
-	$(CARGO) build --release --locked -p cli
+	$(CARGO) build --release --locked -p cli -p shim
 
 engines: packages-test
 	$(CARGO) build --locked -p cli

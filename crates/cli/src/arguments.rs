@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::place_arguments::PlaceArguments;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -18,16 +19,18 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// The main job on a private server: load, drive at 1, 8 and 32 connections, check, report
+    /// The main job on private servers: load, drive at 8 and 32 connections on four emulated devices, check, report
     Demo(DemoArguments),
     /// Create and populate a TPC-C database
     Load(LoadArguments),
     /// Warm up, drive, measure, print a summary
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Prove a database consistent: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
     /// Server engines: what there is, install, start, stop
     Server(ServerArguments),
+    /// Storage devices: those that can be emulated; verify them, measure real ones
+    Device(DeviceArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),
     /// Write a lab of the results file as CSV files
@@ -114,6 +117,8 @@ pub struct LoadArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    #[command(flatten)]
+    pub places: PlaceArguments,
     /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
     /// tpcc-mysql (the statements of that tool, with its deviations)
     #[arg(long, default_value = "tpcc", value_parser = named(Workload::ALL, Workload::name))]
@@ -231,7 +236,7 @@ pub enum ServerCommand {
         from: Option<PathBuf>,
     },
     /// Start a server that lives until `server stop`
-    Start(ServerStartArguments),
+    Start(Box<ServerStartArguments>),
     /// Stop a server that `server start` started
     Stop {
         #[arg(default_value = "default")]
@@ -255,13 +260,77 @@ pub struct ServerStartArguments {
     /// The loopback port [default: a free one]
     #[arg(long)]
     pub port: Option<u16>,
-    /// Where the data directory goes; must not exist yet
-    #[arg(long, value_name = "DIRECTORY")]
-    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub places: PlaceArguments,
     /// A server variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Print one JSON document on stdout, with the password in its `dsn`
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct DeviceArguments {
+    #[command(subcommand)]
+    pub command: DeviceCommand,
+}
+
+#[derive(Subcommand)]
+pub enum DeviceCommand {
+    /// Devices that can be emulated, with what their sheets promise
+    List {
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// A profile with the source of each figure, as a file to start one's own from
+    Show {
+        /// A name of `device list`, or a file that ends in .toml
+        profile: String,
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measure emulated devices with fio, and compare with their sheets
+    Verify(DeviceVerifyArguments),
+    /// Measure the storage of a directory with fio, and make a profile of it
+    Probe(DeviceProbeArguments),
+}
+
+#[derive(Args)]
+pub struct DeviceVerifyArguments {
+    /// Names of `device list`, or files that end in .toml
+    #[arg(required_unless_present = "all", value_name = "PROFILE")]
+    pub profiles: Vec<String>,
+    /// Every device of `device list`
+    #[arg(long, conflicts_with = "profiles")]
+    pub all: bool,
+    /// Where fio's file goes [default: memory where it has room, else mydyno's own directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub directory: Option<PathBuf>,
+    /// Measured time of each figure
+    #[arg(long, default_value = "5", value_parser = job_duration)]
+    pub seconds: Duration,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Print tables in Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+}
+
+#[derive(Args)]
+pub struct DeviceProbeArguments {
+    /// A directory of the storage; a file of up to 1 GiB is made there, and removed
+    pub directory: PathBuf,
+    /// The profile's file, which ends in .toml; must not exist yet [default: print it]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Measured time of each of about ten jobs
+    #[arg(long, default_value = "5", value_parser = job_duration)]
+    pub seconds: Duration,
+    /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
 }
@@ -332,6 +401,16 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("must be longer than 0".to_owned()),
         positive => Ok(positive),
+    }
+}
+
+/// Of a job of fio: shorter ones measure its start.
+fn job_duration(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(3600);
+    match duration(text)? {
+        fits if (SHORTEST..=LONGEST).contains(&fits) => Ok(fits),
+        _ => Err("from 1 s to 1 h".to_owned()),
     }
 }
 

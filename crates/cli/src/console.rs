@@ -25,6 +25,7 @@ enum Kind {
     Load,
     Run,
     Checks,
+    Work,
 }
 
 impl Console {
@@ -86,6 +87,14 @@ impl Console {
                 self.bar.set_position(done);
             }
         }
+    }
+
+    /// Shows work whose time is known beforehand.
+    pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
+        self.become_kind(Kind::Work, "[{bar:30}] {percent:>3}% ETA {eta} {msg}");
+        self.bar.set_length(total.as_millis() as u64);
+        self.bar.set_position(done.min(total).as_millis() as u64);
+        self.message(what.to_owned());
     }
 
     fn become_kind(&mut self, kind: Kind, template: &str) {

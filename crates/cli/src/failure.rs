@@ -34,6 +34,7 @@ macro_rules! from_error {
 from_error!(
     lab::LabError,
     server::ServerError,
+    storage::StorageError,
     store::StoreError,
     report::ReportError
 );

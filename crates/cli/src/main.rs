@@ -9,6 +9,7 @@ mod arguments;
 mod commands;
 mod console;
 mod failure;
+mod place_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;
 mod words;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
+        Command::Device(arguments) => commands::device::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
     };

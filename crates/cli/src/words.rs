@@ -1,7 +1,11 @@
 //! Results as words for people.
 
+mod comparison;
+pub mod device;
+mod io_by_role;
 mod pacing;
 
+pub use comparison::comparison;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 
@@ -77,6 +81,7 @@ pub fn summary(summary: &Summary) -> String {
         transaction_line(&mut out, name, of);
     }
     inputs(&mut out, summary);
+    io_by_role::io_by_role(&mut out, summary);
     pacing::pacing(&mut out, summary);
     totals(&mut out, summary);
     out

@@ -29,6 +29,11 @@ help_is_as_agreed! {
     server_install: ["server", "install"];
     server_start: ["server", "start"];
     server_stop: ["server", "stop"];
+    device: ["device"];
+    device_list: ["device", "list"];
+    device_show: ["device", "show"];
+    device_verify: ["device", "verify"];
+    device_probe: ["device", "probe"];
     report: ["report"];
     export: ["export"];
 }
@@ -80,6 +85,12 @@ fn messages() {
         &["load", "--dsn", unreachable],
         &["server", "stop", "nobody"],
         &["server", "start"],
+        &["device", "show", "hdd-51k"],
+        &["device", "show", "/nonexistent/mine.toml"],
+        &["device", "verify"],
+        &["device", "verify", "hdd-15k", "--seconds", "0"],
+        &["device", "verify", "--all", "hdd-15k"],
+        &["device", "probe", "/tmp", "-o", "profile"],
         &["report", "--results", "/nonexistent/mydyno.db"],
         &["report", "7"],
         &["export", "--results", "/nonexistent/mydyno.db"],

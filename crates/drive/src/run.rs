@@ -33,6 +33,10 @@ pub enum Event<'a> {
     Opening,
     /// All connections are open; the run starts now.
     Started,
+    /// The warm-up is over and the window begins now.
+    WindowBegins,
+    /// The window, which had begun, is over now; transactions may still be under way.
+    WindowEnds,
     /// An interval is over on all workers. They come in order.
     Interval(&'a Interval),
     /// Some time has passed; comes at least ten times a second.
@@ -402,7 +406,7 @@ impl Dispatcher {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
             }
-            self.set_marks();
+            self.set_marks(on_event);
             if last_tick.elapsed() >= TICK {
                 last_tick = Instant::now();
                 let elapsed = Duration::from_nanos(self.schedule.now_ns());
@@ -428,15 +432,19 @@ impl Dispatcher {
         Duration::from_nanos(next.saturating_sub(self.schedule.now_ns()))
     }
 
-    fn set_marks(&mut self) {
+    fn set_marks(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
         let now_ns = self.schedule.now_ns();
         let end_ns = self.schedule.end_ns();
         let has_window = end_ns > self.schedule.warmup_ns;
         if has_window && now_ns >= self.schedule.warmup_ns && self.window_begin.is_none() {
             self.window_begin = Some(Mark::now());
+            self.obey(on_event(Event::WindowBegins));
         }
         if now_ns >= end_ns && self.window_end.is_none() {
             self.window_end = Some(Mark::now());
+            if self.window_begin.is_some() {
+                self.obey(on_event(Event::WindowEnds));
+            }
         }
     }
 

@@ -153,7 +153,9 @@ fn drive_until<W: Workload>(
             Control::Continue
         }
         Event::Tick { elapsed, .. } => on_tick(elapsed),
-        Event::Opening | Event::Started => Control::Continue,
+        Event::WindowBegins | Event::WindowEnds | Event::Opening | Event::Started => {
+            Control::Continue
+        }
     })
     .unwrap();
     (report, intervals)
@@ -204,6 +206,36 @@ fn intervals_join_and_add_up() {
         fastest >= 999_000,
         "{fastest} ns is shorter than the operation"
     );
+}
+
+#[test]
+fn the_window_is_told_as_it_begins_and_ends() {
+    let seen = |options: &RunOptions, stop_at: Duration| {
+        let mut marks = Vec::new();
+        let workload = Fake::new(MS, |_, _| Attempt::Committed);
+        let start = Instant::now();
+        run(&workload, options, &mut |event| match event {
+            Event::WindowBegins | Event::WindowEnds => {
+                let begins = matches!(event, Event::WindowBegins);
+                marks.push((begins, start.elapsed()));
+                Control::Continue
+            }
+            Event::Tick { elapsed, .. } if elapsed >= stop_at => Control::Stop,
+            _ => Control::Continue,
+        })
+        .unwrap();
+        marks
+    };
+    let marks = seen(&options(2, 300 * MS), Duration::MAX);
+    let kinds: Vec<bool> = marks.iter().map(|(begins, _)| *begins).collect();
+    assert_eq!(kinds, [true, false]);
+    let length = marks[1].1 - marks[0].1;
+    assert!((250 * MS..450 * MS).contains(&length), "{length:?}");
+    let no_window = RunOptions {
+        warmup: 10 * Duration::from_secs(1),
+        ..options(2, 300 * MS)
+    };
+    assert!(seen(&no_window, 100 * MS).is_empty());
 }
 
 #[test]

@@ -1,38 +1,56 @@
-//! `mydyno demo`: the main job on a private server, small enough to wait for.
+//! `mydyno demo`: the main job on private servers, small enough to wait for: four emulated devices at two loads.
 
 use crate::error::LabError;
-use crate::measure::{Place, measure};
+use crate::measure::{self, measure};
 use crate::populate::record_load;
 use crate::private::{PrivateSpec, build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::spec::{RunSpec, Workload};
 use base::{Exit, Warehouses};
-use server::{Home, ServerError};
+use device::Role;
+use server::{Home, Image, ServerBuild, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use store::{LabId, RepeatId, Results};
+use storage::{Place, Placement};
+use store::{LabId, NoteOn, RepeatId, Results};
 use tpcc::Style;
+use tpcc::population::database_bytes_estimate;
 
 /// The demo's size.
 #[derive(Clone, Debug)]
 pub struct DemoSpec {
     pub engine: String,
     pub warehouses: Warehouses,
+    /// Profiles of emulated devices. All at the first number of connections come first, so that an early look shows the
+    /// whole difference.
+    pub devices: Vec<&'static str>,
     pub connections: Vec<u32>,
     pub warmup: Duration,
     pub window: Duration,
     pub seed: u64,
 }
 
+/// The white papers' four classes. The two that differ most come first.
+const DEVICES: [&str; 4] = ["nvme-pm1725", "hdd-15k", "sata-850pro", "sas-pm1633"];
+/// The papers' buffer pools (3 and 12 GB) were a few percent of their databases (50 to 100 GB): storage decides.
+const POOL_PERCENT: u64 = 5;
+/// The papers' settings that matter for storage, with redo in proportion to the pool.
+const SETTINGS: [(&str, &str); 3] = [
+    ("innodb_flush_method", "O_DIRECT"),
+    ("innodb_adaptive_hash_index", "OFF"),
+    ("innodb_log_file_size", "64M"),
+];
+
 impl Default for DemoSpec {
-    /// 4 warehouses, 1, 8 and 32 connections, windows of 20 s.
+    /// 4 warehouses, 8 and 32 connections on each of four devices, windows of 10 s.
     fn default() -> Self {
         DemoSpec {
             engine: "mysql-5.7".to_owned(),
             warehouses: Warehouses(4),
-            connections: vec![1, 8, 32],
-            warmup: Duration::from_secs(5),
-            window: Duration::from_secs(20),
+            devices: DEVICES.to_vec(),
+            connections: vec![8, 32],
+            warmup: Duration::from_secs(4),
+            window: Duration::from_secs(10),
             seed: 1,
         }
     }
@@ -59,23 +77,9 @@ pub fn demo(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<DemoReport, LabError> {
-    let private = PrivateSpec {
-        engine: spec.engine.clone(),
-        binary: None,
-        set: Vec::new(),
-        warehouses: spec.warehouses,
-        seed: spec.seed,
-        foreign_keys: true,
-    };
-    let build = match build_of(home, &private) {
-        Err(LabError::Server(ServerError::NotInstalled { .. })) => {
-            on_progress(Progress::Step(&format!("installing {}", spec.engine)));
-            server::install(home, &spec.engine, None, &mut |what| {
-                on_progress(Progress::Step(what));
-            })?
-        }
-        other => other?,
-    };
+    let cells = cells_of(spec)?;
+    let private = private_of(spec);
+    let build = installed(home, &private, on_progress)?;
     let (image, load) = image_for(home, &build, &private, stop, on_progress)?;
     if let Some(load) = load {
         record_load(results, Some(lab), &load)?;
@@ -84,7 +88,12 @@ pub fn demo(
         repeats: Vec::new(),
         exit: Exit::Ok,
     };
-    for (index, &connections) in spec.connections.iter().enumerate() {
+    let servers = Servers {
+        home,
+        build: &build,
+        image: &image,
+    };
+    for (index, cell) in cells.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             if report.exit == Exit::Ok {
                 report.exit = Exit::Interrupted;
@@ -92,14 +101,119 @@ pub fn demo(
             break;
         }
         on_progress(Progress::Step(&format!(
-            "{connections} connections: cloning the image and starting {}",
-            spec.engine
+            "cell {} of {}: {}, {} connections",
+            index + 1,
+            cells.len(),
+            cell.device,
+            cell.connections
         )));
-        let subject = start_on(home, &build, image.clone(), &[])?;
+        let place = measure::Place {
+            results,
+            lab,
+            ordinal: index as u32 + 1,
+        };
+        let mut notes = Vec::new();
+        let measured = servers.measure(place, spec, cell, stop, &mut |progress| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+            }
+            on_progress(progress);
+        })?;
+        for note in &notes {
+            results.record_note(NoteOn::Repeat(measured.repeat), note)?;
+        }
+        report.repeats.push(measured.repeat);
+        // The first failure is the cause.
+        if report.exit == Exit::Ok {
+            report.exit = measured.exit;
+        }
+    }
+    Ok(report)
+}
+
+/// A device at a load.
+struct Cell {
+    device: &'static str,
+    place: Place,
+    connections: u32,
+}
+
+fn cells_of(spec: &DemoSpec) -> Result<Vec<Cell>, LabError> {
+    let mut cells = Vec::new();
+    for &connections in &spec.connections {
+        for &device in &spec.devices {
+            cells.push(Cell {
+                device,
+                place: Place::parse(device)?,
+                connections,
+            });
+        }
+    }
+    Ok(cells)
+}
+
+/// A server without a place for its data: what an image is made with, too.
+fn private_of(spec: &DemoSpec) -> PrivateSpec {
+    let mut set: Vec<(String, String)> = SETTINGS
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let pool_bytes = database_bytes_estimate(spec.warehouses, true) / 100 * POOL_PERCENT;
+    // A whole number of the megabytes that the server rounds to anyway.
+    let pool = format!("{}M", (pool_bytes >> 20).max(5));
+    set.push(("innodb_buffer_pool_size".to_owned(), pool));
+    PrivateSpec {
+        engine: spec.engine.clone(),
+        binary: None,
+        set,
+        placement: Placement::default(),
+        warehouses: spec.warehouses,
+        seed: spec.seed,
+        foreign_keys: true,
+    }
+}
+
+fn installed(
+    home: &Home,
+    private: &PrivateSpec,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<ServerBuild, LabError> {
+    match build_of(home, private) {
+        Err(LabError::Server(ServerError::NotInstalled { .. })) => {
+            on_progress(Progress::Step(&format!("installing {}", private.engine)));
+            let engine = &private.engine;
+            Ok(server::install(home, engine, None, &mut |what| {
+                on_progress(Progress::Step(what));
+            })?)
+        }
+        other => other,
+    }
+}
+
+/// What all servers of the demo are started from.
+struct Servers<'a> {
+    home: &'a Home,
+    build: &'a ServerBuild,
+    image: &'a Image,
+}
+
+impl Servers<'_> {
+    fn measure(
+        &self,
+        place: measure::Place<'_>,
+        spec: &DemoSpec,
+        cell: &Cell,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<measure::Measured, LabError> {
+        let mut private = private_of(spec);
+        let places = &mut private.placement.places;
+        places.insert(Role::Data, cell.place.clone());
+        let subject = start_on(self.home, self.build, self.image.clone(), &private)?;
         let run = RunSpec {
             workload: Workload::Tpcc,
             style: Style::Statements,
-            connections: Some(connections),
+            connections: Some(cell.connections),
             rate: None,
             inactive_warehouses: 0,
             warmup: spec.warmup,
@@ -109,19 +223,9 @@ pub fn demo(
             warehouses: None,
             home: false,
             checks: true,
+            // The same for all: nothing that tells one cell from another.
             settings: Vec::new(),
         };
-        let place = Place {
-            results,
-            lab,
-            ordinal: index as u32 + 1,
-        };
-        let measured = measure(place, &subject, &run, stop, on_progress)?;
-        report.repeats.push(measured.repeat);
-        // The first failure is the cause.
-        if report.exit == Exit::Ok {
-            report.exit = measured.exit;
-        }
+        measure(place, &subject, &run, stop, on_progress)
     }
-    Ok(report)
 }

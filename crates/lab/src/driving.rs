@@ -1,5 +1,6 @@
 //! The run of a measurement: a closed loop that finds the capacity where that is asked for, then what was asked for.
 
+use crate::devices::WindowIo;
 use crate::error::LabError;
 use crate::measure::{Begun, Measurement};
 use crate::pacing::{self, Paced};
@@ -58,8 +59,24 @@ fn no_capacity(report: RunReport) -> RunReport {
 }
 
 impl Measurement<'_> {
-    /// Runs the workload, after a closed loop that finds the capacity where the rate is a share of that.
+    /// Runs the workload with emulated devices at work.
     pub(crate) fn drive(
+        &self,
+        databases: &Schemas<Connector>,
+        begun: &Begun,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(RunReport, Paced), LabError> {
+        self.subject.arm(true)?;
+        let driven = self.drive_armed(databases, begun, on_progress);
+        // What follows is proof; where the run failed, that is the cause to tell.
+        let disarmed = self.subject.arm(false);
+        let driven = driven?;
+        disarmed?;
+        Ok(driven)
+    }
+
+    /// After a closed loop that finds the capacity where the rate is a share of that.
+    fn drive_armed(
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
@@ -179,8 +196,17 @@ impl Measurement<'_> {
     ) -> Result<RunReport, LabError> {
         let mut last = Last::default();
         let mut store_error = None;
+        let mut window_io = WindowIo::of(self.subject);
         let report = drive::run(workload, options, &mut |event| match event {
             Event::Started => Control::Continue,
+            Event::WindowBegins => {
+                window_io.begins();
+                Control::Continue
+            }
+            Event::WindowEnds => {
+                window_io.ends();
+                Control::Continue
+            }
             Event::Opening => self.control(),
             Event::Interval(interval) => {
                 last.take(interval);
@@ -201,10 +227,18 @@ impl Measurement<'_> {
                 self.control()
             }
         })?;
-        match store_error {
-            Some(error) => Err(error.into()),
-            None => Ok(report),
+        if let Some(error) = store_error {
+            return Err(error.into());
         }
+        if inputs == InputsOf::Run
+            && let Some((io, warnings)) = window_io.counted()?
+        {
+            self.results.record_device_io(self.repeat, &io)?;
+            for warning in &warnings {
+                on_progress(Progress::Note(warning));
+            }
+        }
+        Ok(report)
     }
 
     fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {

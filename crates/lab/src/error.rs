@@ -3,6 +3,7 @@
 use base::{Exit, SessionError};
 use drive::{LoadError, RunError};
 use server::ServerError;
+use storage::StorageError;
 use store::StoreError;
 use tpcc::InspectError;
 use wire::ConnectError;
@@ -12,6 +13,8 @@ use wire::ConnectError;
 pub enum LabError {
     #[error(transparent)]
     Server(#[from] ServerError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(transparent)]
@@ -54,6 +57,7 @@ impl LabError {
     pub fn exit(&self) -> Exit {
         match self {
             LabError::Server(error) => error.exit(),
+            LabError::Storage(error) => error.exit(),
             LabError::Connect(error) => error.exit(),
             LabError::Load(error) => error.exit(),
             LabError::Run(error) => error.exit(),

@@ -5,9 +5,11 @@
 
 mod check;
 mod demo;
+mod devices;
 mod driving;
 mod error;
 mod measure;
+mod named;
 mod pacing;
 mod populate;
 mod preflight;
@@ -23,6 +25,7 @@ pub use demo::{DemoReport, DemoSpec, demo};
 pub use drive::{Interval, Phase, Spacing};
 pub use error::LabError;
 pub use measure::{Measured, Place, measure};
+pub use named::{NamedSpec, disarm_named, start_named_on};
 pub use pacing::CONNECTIONS_DEFAULT;
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};

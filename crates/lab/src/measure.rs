@@ -59,7 +59,8 @@ pub fn measure(
     };
     let repeat = place.results.begin_repeat(&new)?;
     let notes = begun.notes(spec.workload);
-    for note in notes.iter().chain(&pacing::notes(spec, begun.seats)) {
+    let of_pace = pacing::notes(spec, begun.seats);
+    for note in subject.placed.notes.iter().chain(&notes).chain(&of_pace) {
         on_progress(Progress::Note(note));
     }
     let measurement = Measurement {
@@ -201,6 +202,7 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         inactive_warehouses: begun.seats.terminals.map(|_| spec.inactive_warehouses),
         rate_asked: spec.rate.map(|open| open.rate.to_string()),
         arrivals: spec.rate.map(|open| open.spacing.name().to_owned()),
+        places: subject.placed.places.clone(),
         settings: spec.settings.clone(),
     }
 }

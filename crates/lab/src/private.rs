@@ -1,5 +1,6 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
+use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
 use crate::populate::{LoadSpec, check_disk, populate};
 use crate::progress::{OnProgress, Progress};
@@ -7,11 +8,13 @@ use crate::subject::Subject;
 use base::Warehouses;
 use drive::LoadError;
 use server::{
-    Data, Ending, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
+    Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
+    redo_bytes,
 };
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use storage::{Placement, ServerFamily, ServerFiles, ServerKind, arrange};
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
@@ -24,6 +27,8 @@ pub struct PrivateSpec {
     pub binary: Option<PathBuf>,
     /// Server variables.
     pub set: Vec<(String, String)>,
+    /// Where its files go.
+    pub placement: Placement,
     pub warehouses: Warehouses,
     /// Of the population.
     pub seed: u64,
@@ -66,6 +71,9 @@ pub fn image_for(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
+    // What cannot be placed is told before minutes go into an image.
+    let estimate = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
+    arrange(&spec.placement, &files_of(build, &spec.set, estimate)?)?;
     let key = ImageKey {
         engine: build.engine.clone(),
         version: build.version.clone(),
@@ -83,7 +91,7 @@ pub fn image_for(
         "populating {} warehouses on {} (once; about {:.1} GB)",
         spec.warehouses,
         build.engine,
-        database_bytes_estimate(spec.warehouses, spec.foreign_keys) as f64 / 1e9
+        estimate as f64 / 1e9
     )));
     let mut set: Vec<(String, String)> = LOADING_SETTINGS
         .iter()
@@ -162,20 +170,62 @@ fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result
     Ok(image)
 }
 
-/// Starts a private server on a clone of `image`.
+/// Starts a private server on a clone of `image`, with its files where the spec places them. Where devices are emulated,
+/// they are not yet: see [`crate::measure()`].
 ///
 /// # Errors
-/// Where it does not start; [`ServerError`] carries its log.
+/// Where a place cannot be used, or the server does not start; [`server::ServerError`] carries its log.
 pub fn start_on(
     home: &Home,
     build: &ServerBuild,
     image: Image,
-    set: &[(String, String)],
-) -> Result<Subject, ServerError> {
+    spec: &PrivateSpec,
+) -> Result<Subject, LabError> {
+    let tables_bytes = image.clone_bytes(0);
+    let arranged = arrange(&spec.placement, &files_of(build, &spec.set, tables_bytes)?)?;
+    let mut set = spec.set.clone();
+    set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
-        set: set.to_vec(),
+        storage: storage_of(&spec.placement),
+        set,
+        data_directory: arranged.data_directory.clone(),
+        scratch: arranged.scratch.clone(),
+        environment: arranged.environment.clone(),
+        files: arranged.files.clone(),
         ..InstanceOptions::default()
     };
-    Ok(Subject::private(Instance::start(home, build, options)?))
+    let instance = Instance::start(home, build, options)?;
+    let placed = Placed::of(&spec.placement, &arranged, instance.directory());
+    placed.require_shim(build)?;
+    Ok(Subject::private(instance).placed(placed))
+}
+
+/// What is to be placed: so many bytes of tables, and redo.
+pub(crate) fn files_of(
+    build: &ServerBuild,
+    set: &[(String, String)],
+    tables_bytes: u64,
+) -> Result<ServerFiles, LabError> {
+    let redo_bytes = redo_bytes(build, set);
+    Ok(ServerFiles {
+        binary: build.binary.clone(),
+        kind: kind_of(build),
+        needed_bytes: tables_bytes.saturating_add(redo_bytes),
+        redo_bytes,
+        page_size_bytes: page_size(set)?,
+        set: set.to_vec(),
+    })
+}
+
+/// A server, as far as its files go.
+fn kind_of(build: &ServerBuild) -> ServerKind {
+    ServerKind {
+        family: match build.flavour {
+            Flavour::MariaDb => ServerFamily::MariaDb,
+            Flavour::Mysql if build.engine.starts_with("percona-") => ServerFamily::Percona,
+            Flavour::Mysql => ServerFamily::Mysql,
+        },
+        version: build.numbers,
+    }
 }

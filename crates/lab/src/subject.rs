@@ -1,6 +1,8 @@
 //! The server under test: one that mydyno starts for the command, or one that is there.
 
+use crate::devices::Placed;
 use crate::error::LabError;
+use crate::named::placed_of;
 use crate::schemas::targets;
 use base::Connect;
 use drive::Schemas;
@@ -18,6 +20,7 @@ pub struct Subject {
     pub connect: ConnectOptions,
     /// How many schemas are used, numbered behind that name; where none, the schema itself.
     schemas: Option<u32>,
+    pub(crate) placed: Placed,
     origin: Origin,
 }
 
@@ -43,8 +46,19 @@ impl Subject {
         Subject {
             connect,
             schemas: None,
+            placed: Placed::default(),
             origin: Origin::Private(Box::new(instance)),
         }
+    }
+
+    /// Does it end with this command?
+    pub(crate) fn is_private(&self) -> bool {
+        matches!(self.origin, Origin::Private(_))
+    }
+
+    /// The same server, whose files were placed.
+    pub(crate) fn placed(self, placed: Placed) -> Subject {
+        Subject { placed, ..self }
     }
 
     /// The server that a DSN or option file names. Where it is one of `mydyno server start`, it is known as such.
@@ -60,13 +74,18 @@ impl Subject {
                 }
                 Address::Unix(path) => named.socket == *path,
             });
+        let mut placed = Placed::default();
         let origin = match found {
-            Some(named) if named.running => Origin::Named(Box::new(named)),
+            Some(named) if named.running => {
+                placed = placed_of(named.directory())?;
+                Origin::Named(Box::new(named))
+            }
             _ => Origin::External,
         };
         Ok(Subject {
             connect: target.connect.clone(),
             schemas: None,
+            placed,
             origin,
         })
     }
@@ -129,17 +148,27 @@ impl Subject {
     #[must_use]
     pub fn ended(&self) -> Option<String> {
         match &self.origin {
-            Origin::Private(instance) => instance.exited(),
+            Origin::Private(instance) => Some(self.with_crash(instance.exited()?)),
             Origin::Named(named) => {
                 // A dead process that nobody has reaped is still there, but has no command line.
                 let command_line = format!("/proc/{}/cmdline", named.pid);
                 let alive = std::fs::read(command_line).is_ok_and(|text| !text.is_empty());
                 // Another process may have been started in its place.
                 let answers = UnixStream::connect(&named.socket).is_ok();
-                (!alive && !answers)
-                    .then(|| format!("server {:?} (process {}) has ended", named.name, named.pid))
+                if alive || answers {
+                    return None;
+                }
+                let how = format!("server {:?} (process {}) has ended", named.name, named.pid);
+                Some(self.with_crash(how))
             }
             Origin::External => None,
+        }
+    }
+
+    fn with_crash(&self, how: String) -> String {
+        match self.placed.crash() {
+            Some(crash) => format!("{how}; {crash}"),
+            None => how,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One cell: its charts and tables, for each of its repeats.
 
+use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
 use crate::model::{CellView, RepeatView};
 use crate::overview::{spread, times};
@@ -28,6 +29,7 @@ pub fn cell_section(cell: &CellView, many: bool) -> Markup {
                 (what.engine) " " (what.server_version) ", "
                 (counted(what.warehouses as usize, "warehouse", "warehouses"))
                 @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } ", "
+                @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
                 @if what.home { "connections bound to warehouses, " }
                 @if !what.foreign_keys { "no foreign keys, " }
                 (times(cell)) "."
@@ -65,6 +67,7 @@ fn repeat_panel(repeat: &RepeatView) -> Markup {
             (transactions_table(repeat))
             (counts(repeat))
         }
+        @if repeat.is_done() { (devices_section(repeat)) }
         @if repeat.is_done() { (pacing_section(repeat)) }
         @if !repeat.failures.is_empty() {
             h3 { "Errors" }

@@ -42,8 +42,8 @@ fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
     }
 }
 
-/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `inputs.csv`, `checks.csv` and `variables.csv` into `directory`,
-/// which is made where it is missing. Returns their paths.
+/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `devices.csv`, `inputs.csv`, `checks.csv` and `variables.csv` into
+/// `directory`, which is made where it is missing. Returns their paths.
 ///
 /// # Errors
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
@@ -58,6 +58,7 @@ pub fn export_csv(
         cells(&view, directory)?,
         intervals(results, &view, directory)?,
         latency(&view, directory)?,
+        devices(&view, directory)?,
         inputs(&view, directory)?,
         checks(&view, directory)?,
         variables(&view, directory)?,
@@ -82,7 +83,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 32] = [
+const CELLS_HEADER: [&str; 35] = [
     "cell",
     "repeat",
     "label",
@@ -115,6 +116,9 @@ const CELLS_HEADER: [&str; 32] = [
     "new_orders_committed_by_driver",
     "new_orders_in_doubt",
     "schemas",
+    "device",
+    "fidelity",
+    "overrun_share",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -175,6 +179,9 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(result.map(|r| r.committed_new_orders)),
         number(result.map(|r| r.in_doubt_new_orders)),
         what.schemas.to_string(),
+        what.devices_in_words().unwrap_or_default(),
+        number(repeat.storage.fidelity),
+        number(repeat.storage.overrun_share),
     ]
 }
 
@@ -262,6 +269,71 @@ fn latency(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
                     (value.value_iterated_to() as f64 / 1e3).to_string(),
                     value.count_at_value().to_string(),
                     (below as f64 / all).to_string(),
+                ])?;
+            }
+        }
+    }
+    table.finish()
+}
+
+/// What each role asked of its device in the window, by kind of request.
+fn devices(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
+    let header = [
+        "cell",
+        "repeat",
+        "role",
+        "device",
+        "emulated",
+        "backing",
+        "request",
+        "requests",
+        "per_s",
+        "mb_per_s",
+        "response_mean_us",
+        "response_p50_us",
+        "response_p95_us",
+        "response_p99_us",
+        "response_max_us",
+        "service_mean_us",
+        "queue_depth_mean",
+        "queue_depth_max",
+        "busy_share",
+        "fidelity",
+        "overrun_share",
+    ];
+    let mut table = Table::create(directory, "devices.csv", &header)?;
+    for (cell, repeat) in each(view) {
+        for device in &repeat.storage.devices {
+            let kinds = [
+                ("read", &device.read),
+                ("write", &device.write),
+                ("flush", &device.flush),
+            ];
+            for (name, kind) in kinds {
+                let Some(kind) = kind else { continue };
+                let [ordinal, repeat_ordinal] = key(cell, repeat);
+                table.row(&[
+                    ordinal,
+                    repeat_ordinal,
+                    device.role.clone(),
+                    device.device.clone(),
+                    device.emulated.to_string(),
+                    device.backing.clone(),
+                    name.to_owned(),
+                    kind.requests.to_string(),
+                    number(kind.per_s),
+                    number(kind.mb_per_s),
+                    number(kind.response_mean_us),
+                    number(kind.response_p50_us),
+                    number(kind.response_p95_us),
+                    number(kind.response_p99_us),
+                    number(kind.response_max_us),
+                    number(kind.service_mean_us),
+                    number(device.queue_depth_mean),
+                    number(device.queue_depth_max),
+                    number(device.busy_share),
+                    number(device.fidelity),
+                    number(device.overrun_share),
                 ])?;
             }
         }

@@ -5,6 +5,7 @@
 
 mod cell;
 mod config;
+mod devices;
 mod error;
 mod export;
 mod format;

@@ -5,8 +5,8 @@ use crate::stats::Repeated;
 use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
-    PacingSummary, Rates, Repeat, RepeatStatus, Requirement, Results, StoreError, Verdict,
-    WindowTotals,
+    PacingSummary, Rates, Repeat, RepeatStatus, Requirement, Results, StorageSummary, StoreError,
+    Verdict, WindowTotals,
 };
 
 /// A whole lab.
@@ -41,6 +41,7 @@ pub struct RepeatView {
     pub inputs: Vec<InputCounter>,
     pub pacing: PacingSummary,
     pub requirements: Vec<Requirement>,
+    pub storage: StorageSummary,
     pub checks: Vec<CheckResult>,
     pub failures: Vec<Failure>,
     pub notes: Vec<String>,
@@ -159,6 +160,7 @@ impl RepeatView {
             rates: Rates::of(&repeat, &totals),
             pacing: results.pacing_summary(&repeat, cell, &totals)?,
             requirements: results.requirements(id)?,
+            storage: results.storage_summary(&repeat, cell)?,
             totals,
             series,
             inputs: results.inputs(id)?,
@@ -306,8 +308,11 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
     if let Some(terminals) = what.terminals {
         fields.push(("terminals".to_owned(), format!("{terminals} terminals")));
     }
+    if let Some(devices) = what.devices_in_words() {
+        fields.push(("device".to_owned(), devices));
+    }
     for (name, value) in &what.settings {
-        let text = if name == "preset" || name == "data" {
+        let text = if name == "preset" {
             value.clone()
         } else {
             format!("{name}={value}")

@@ -140,6 +140,9 @@ fn cost_tile(view: &LabView) -> Markup {
 /// One row for each cell.
 pub fn results_table(view: &LabView) -> Markup {
     let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
+    let fidelity = view
+        .repeats()
+        .any(|repeat| repeat.storage.fidelity.is_some());
     html! {
         section id="results" {
             h2 { "Results" }
@@ -152,18 +155,21 @@ pub fn results_table(view: &LabView) -> Markup {
                     th scope="col" { "Uncertainty" }
                     th.num scope="col" { "New order p95" span.unit { "ms" } }
                     th.num scope="col" { "New order max" span.unit { "ms" } }
+                    @if fidelity { th.num scope="col" { "Fidelity" span.unit { "% of emulated I/O" } } }
                     th.num scope="col" { "Client CPU" span.unit { "s per 1,000 orders" } }
                     th scope="col" { "Status" }
                 } }
-                tbody { @for cell in &view.cells { (row(cell, top)) } }
+                tbody { @for cell in &view.cells { (row(cell, top, fidelity)) } }
             } }
             @for note in &view.notes { p.soft.small { "Note: " (note) } }
         }
     }
 }
 
-fn row(cell: &CellView, top: f64) -> Markup {
+fn row(cell: &CellView, top: f64, with_fidelity: bool) -> Markup {
     let nopm = cell.nopm();
+    let fidelity = cell.repeated(|repeat| repeat.storage.fidelity);
+    let fidelity = fidelity.map(|share| format!("{:.2}", share.mean * 100.0));
     let cpu = cell.repeated(|repeat| repeat.rates.client_cpu_s_per_1000_new_orders);
     html! {
         tr {
@@ -178,11 +184,14 @@ fn row(cell: &CellView, top: f64) -> Markup {
                     td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
                     td.num { (ms_or_na(cell.new_order_ns(0.95).map(|r| r.mean))) }
                     td.num { (cell.new_order_max_ns().map_or_else(|| NOT_AVAILABLE.to_owned(), |ns| ms(ns as f64))) }
+                    @if with_fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
                     td.num { (cpu.map_or_else(|| NOT_AVAILABLE.to_owned(), |r| significant(r.mean))) }
                 }
                 None => {
                     td.num { b { (NOT_AVAILABLE) } } td {}
-                    td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) }
+                    td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) }
+                    @if with_fidelity { td.num { (NOT_AVAILABLE) } }
+                    td.num { (NOT_AVAILABLE) }
                 }
             }
             td { (status(cell)) }
@@ -317,8 +326,8 @@ pub fn connections_data(view: &LabView) -> Option<ConnectionsData> {
     })
 }
 
-/// The two charts over connections.
-pub fn connection_charts() -> Markup {
+/// The two charts over connections, and what stands below them.
+pub fn connection_charts(below: Markup) -> Markup {
     let chart = |what: &str, title: &str| {
         html! {
             figure data-chart="connections" data-what=(what) {
@@ -336,6 +345,7 @@ pub fn connection_charts() -> Markup {
                 (chart("nopm", "Throughput by connections"))
                 (chart("latency", "New-order response time by connections"))
             }
+            (below)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cell::cell_section;
 use crate::config::{configuration, loads, reproduce};
+use crate::devices::p95_by_device;
 use crate::error::ReportError;
 use crate::format::{counted, instant};
 use crate::model::LabView;
@@ -94,7 +95,7 @@ fn page(view: &LabView, json: &str, has_sweep: bool) -> Markup {
                     (header(view))
                     (tiles(view))
                     (results_table(view))
-                    @if has_sweep { (connection_charts()) }
+                    @if has_sweep { (connection_charts(p95_by_device(view))) }
                     @for cell in &view.cells { (cell_section(cell, view.cells.len() > 1)) }
                     (loads(&view.loads))
                     (configuration(view))

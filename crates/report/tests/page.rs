@@ -153,6 +153,32 @@ fn two_engines() {
 }
 
 #[test]
+fn two_devices() {
+    let shape = Shape {
+        name: "devices",
+        devices: &["hdd-15k", "nvme-pm1725"],
+        connections: &[8, 32],
+        window_s: 10,
+        failing_cell: Some(2),
+        ..ONE_CELL
+    };
+    let (html, _) = check(&shape, "two-devices", 2 + 4 * 3 - 1);
+    for words in [
+        "hdd-15k, redo nvme-pm1725, 8 connections",
+        "nvme-pm1725, 32 connections",
+        "New-order p95 by device",
+        "Storage by role",
+        "Fidelity of the emulation: <b>98 %</b>",
+        "io_uring was refused",
+        "memory (/dev/shm)",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    // Of the failed cell nothing is added up.
+    assert_eq!(html.matches("Storage by role").count(), 3);
+}
+
+#[test]
 fn three_points_and_two_hours() {
     let few = Shape {
         warmup_s: 0,
@@ -256,6 +282,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
             "cells.csv",
             "intervals.csv",
             "latency.csv",
+            "devices.csv",
             "inputs.csv",
             "checks.csv",
             "variables.csv"

@@ -1,11 +1,13 @@
 //! Copies of data directories: by reflink where the file system shares blocks, else by several threads with
 //! copy_file_range, so that the bytes stay in the kernel.
 //!
-//! What was copied is written out and dropped from the page cache before the server starts: otherwise the first seconds
-//! of a measurement would pay for the copy.
+//! What was copied to the storage that is measured is written out and dropped from the page cache before the server starts:
+//! otherwise the first seconds of a measurement would pay for the copy. What stands in for an emulated device is written out
+//! and stays in memory, so it is copied by hand: blocks that are shared on the disk are not in memory.
 
 use crate::ServerError;
 use crate::error::io_at;
+use crate::instance::Storage;
 use rustix::fs::{Advice, copy_file_range, fadvise, ioctl_ficlone};
 use std::fs::{self, File};
 use std::io;
@@ -37,8 +39,8 @@ struct Piece {
 }
 
 /// Copies files whose directories are there. Returns whether blocks were shared.
-pub(crate) fn copy_files(files: &[FileCopy]) -> Result<bool, ServerError> {
-    let mut shared = true;
+pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<bool, ServerError> {
+    let mut shared = storage == Storage::Real;
     let mut pieces = Vec::new();
     for (index, file) in files.iter().enumerate() {
         let from = File::open(&file.from).map_err(io_at("open", &file.from))?;
@@ -67,21 +69,24 @@ pub(crate) fn copy_files(files: &[FileCopy]) -> Result<bool, ServerError> {
     }
     in_parallel(&pieces, |piece| {
         let file = &files[piece.file];
-        copy_piece(file, piece).map_err(io_at("copy to", &file.to))
+        copy_piece(file, piece, storage).map_err(io_at("copy to", &file.to))
     })?;
     let all: Vec<usize> = (0..files.len()).collect();
     in_parallel(&all, |index| {
         let file = &files[*index];
-        settle(file).map_err(io_at("write out", &file.to))
+        settle(file, storage).map_err(io_at("write out", &file.to))
     })?;
     Ok(shared)
 }
 
-fn copy_piece(file: &FileCopy, piece: &Piece) -> io::Result<()> {
+fn copy_piece(file: &FileCopy, piece: &Piece, storage: Storage) -> io::Result<()> {
     let from = File::open(&file.from)?;
     let to = fs::OpenOptions::new().write(true).open(&file.to)?;
     let (mut offset_in, mut offset_out) = (piece.offset, piece.offset);
     let end = piece.offset + piece.bytes;
+    if storage == Storage::Emulated {
+        return copy_by_hand(&from, &to, offset_in, end);
+    }
     while offset_in < end {
         let wanted = usize::try_from(end - offset_in).unwrap_or(usize::MAX);
         match copy_file_range(
@@ -123,9 +128,13 @@ fn copy_by_hand(from: &File, to: &File, start: u64, end: u64) -> io::Result<()> 
     Ok(())
 }
 
-fn settle(file: &FileCopy) -> io::Result<()> {
+fn settle(file: &FileCopy, storage: Storage) -> io::Result<()> {
     let to = File::open(&file.to)?;
+    // In memory this is nothing; on a disk the kernel would write while the server is measured.
     to.sync_data()?;
+    if storage == Storage::Emulated {
+        return Ok(());
+    }
     // Advice only: where it is refused, the pages stay in the cache.
     let _ = fadvise(&to, 0, None, Advice::DontNeed);
     let _ = fadvise(File::open(&file.from)?, 0, None, Advice::DontNeed);
@@ -202,7 +211,7 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileCopy, Tree, copy_files};
+    use super::{FileCopy, Storage, Tree, copy_files};
     use std::fs;
 
     #[test]
@@ -234,12 +243,26 @@ mod tests {
                 bytes: *bytes,
             })
             .collect();
-        copy_files(&files).unwrap();
+        copy_files(&files, Storage::Real).unwrap();
         assert!(fs::read(to.join("big")).unwrap() == big);
         assert_eq!(fs::read_to_string(to.join("a/b/small")).unwrap(), "x");
         assert!(to.join("empty").is_file());
         // Nothing is written over.
-        assert!(copy_files(&files).is_err());
+        assert!(copy_files(&files, Storage::Real).is_err());
+    }
+
+    #[test]
+    fn what_stays_in_memory_is_equal_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..3_000_001u32).map(|i| (i >> 5) as u8).collect();
+        fs::write(temp.path().join("a"), &bytes).unwrap();
+        let files = [FileCopy {
+            from: temp.path().join("a"),
+            to: temp.path().join("b"),
+            bytes: bytes.len() as u64,
+        }];
+        assert!(!copy_files(&files, Storage::Emulated).unwrap());
+        assert!(fs::read(temp.path().join("b")).unwrap() == bytes);
     }
 
     #[test]
@@ -252,7 +275,7 @@ mod tests {
             bytes: 1000,
         }];
         // Where blocks are shared the size is not asked for.
-        if let Err(error) = copy_files(&files) {
+        if let Err(error) = copy_files(&files, Storage::Real) {
             assert!(error.to_string().contains("copy"), "{error}");
         }
     }

@@ -107,7 +107,7 @@ pub(crate) fn private_directory(path: &Path) -> Result<(), ServerError> {
 }
 
 /// Writes a file that only its owner reads.
-pub(crate) fn write_private(path: &Path, content: &str) -> Result<(), ServerError> {
+pub(crate) fn write_private(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ServerError> {
     use std::io::Write;
     // A left-over of another mode would keep its mode.
     remove_file_if_there(path)?;
@@ -116,7 +116,7 @@ pub(crate) fn write_private(path: &Path, content: &str) -> Result<(), ServerErro
         .create_new(true)
         .mode(0o600)
         .open(path)
-        .and_then(|mut file| file.write_all(content.as_bytes()))
+        .and_then(|mut file| file.write_all(content.as_ref()))
         .map_err(io_at("write", path))
 }
 

@@ -4,6 +4,7 @@
 use crate::copy::{FileCopy, Tree, copy_files};
 use crate::error::io_at;
 use crate::home::{self, Lock};
+use crate::instance::Storage;
 use crate::{Home, ServerBuild, ServerError};
 use base::Warehouses;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,9 @@ const DESCRIPTION: &str = "image.json";
 const DATA: &str = "data";
 /// The server's identity and its warm-up list: a clone makes its own.
 const NOT_CLONED: [&str; 2] = ["auto.cnf", "ib_buffer_pool"];
+const REDO_FILE: &str = "ib_logfile";
+/// InnoDB's own limit (innodb_log_files_in_group).
+const REDO_FILES_MAX: u32 = 100;
 /// Free space that stays beside a clone.
 const SPARE_BYTES: u64 = 256 << 20;
 
@@ -65,6 +69,9 @@ pub(crate) struct CloneTo {
     pub(crate) data: PathBuf,
     pub(crate) redo: Option<PathBuf>,
     pub(crate) undo: Option<PathBuf>,
+    pub(crate) storage: Storage,
+    /// The server makes its redo files anew, so those of the image are not copied.
+    pub(crate) redo_is_remade: bool,
 }
 
 impl ImageKey {
@@ -201,6 +208,24 @@ impl Image {
         self.bytes
     }
 
+    /// Bytes of a clone with so many bytes of redo.
+    #[must_use]
+    pub fn clone_bytes(&self, redo_bytes: u64) -> u64 {
+        let own: u64 = (0..REDO_FILES_MAX)
+            .map_while(|number| self.redo_file_bytes(number))
+            .sum();
+        self.bytes.saturating_sub(own).saturating_add(redo_bytes)
+    }
+
+    /// Of `ib_logfile<number>`, where it has one.
+    pub(crate) fn redo_file_bytes(&self, number: u32) -> Option<u64> {
+        let file = self
+            .directory
+            .join(DATA)
+            .join(format!("{REDO_FILE}{number}"));
+        fs::metadata(file).ok().map(|metadata| metadata.len())
+    }
+
     /// Where it lies.
     #[must_use]
     pub fn directory(&self) -> &Path {
@@ -234,13 +259,14 @@ impl Image {
             .files
             .iter()
             .filter(|(path, _)| !NOT_CLONED.iter().any(|name| path == Path::new(name)))
+            .filter(|(path, _)| !(to.redo_is_remade && is_redo_file(path)))
             .map(|(path, bytes)| FileCopy {
                 from: from.join(path),
                 to: to.place(path),
                 bytes: *bytes,
             })
             .collect();
-        copy_files(&files).map(|_| ())
+        copy_files(&files, to.storage).map(|_| ())
     }
 }
 
@@ -252,7 +278,7 @@ impl CloneTo {
             .next()
             .map(|c| c.as_os_str().to_string_lossy().into_owned())
             .unwrap_or_default();
-        let role = if first.starts_with("ib_logfile") || first == "#innodb_redo" {
+        let role = if first.starts_with(REDO_FILE) || first == "#innodb_redo" {
             &self.redo
         } else if first.starts_with("undo_0") || first.starts_with("undo0") {
             &self.undo
@@ -265,6 +291,10 @@ impl CloneTo {
             None => self.data.join(path),
         }
     }
+}
+
+fn is_redo_file(path: &Path) -> bool {
+    path.to_string_lossy().starts_with(REDO_FILE)
 }
 
 /// A running server holds a lock on its system tablespace.
@@ -308,12 +338,12 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
             bytes: *bytes,
         })
         .collect();
-    copy_files(&files).map(|_| ())
+    copy_files(&files, Storage::Real).map(|_| ())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CloneTo, Image, ImageKey};
+    use super::{CloneTo, Image, ImageKey, Storage};
     use crate::Home;
     use base::Warehouses;
     use std::fs;
@@ -364,6 +394,8 @@ mod tests {
             data: temp.path().join("clone"),
             redo: Some(temp.path().join("redo")),
             undo: None,
+            storage: Storage::Real,
+            redo_is_remade: false,
         };
         for directory in [&to.data, to.redo.as_ref().unwrap()] {
             fs::create_dir(directory).unwrap();
@@ -380,6 +412,21 @@ mod tests {
             "rows"
         );
         assert!(to.data.join("undo_001").is_file());
+
+        assert_eq!(
+            image.clone_bytes(100),
+            image.data_bytes() - "redo".len() as u64 + 100
+        );
+        let to = CloneTo {
+            data: temp.path().join("remade"),
+            redo: None,
+            undo: None,
+            storage: Storage::Emulated,
+            redo_is_remade: true,
+        };
+        fs::create_dir(&to.data).unwrap();
+        image.clone_into(&to).unwrap();
+        assert!(!to.data.join("ib_logfile0").exists() && to.data.join("ibdata1").is_file());
     }
 
     #[test]

@@ -34,10 +34,22 @@ pub enum Lifetime {
     Named(String),
 }
 
+/// What the files of a server really lie on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// The storage itself: a clone is written out and dropped from the page cache before the server starts.
+    #[default]
+    Real,
+    /// What stands in for an emulated device: a clone stays in memory, as a read of the host's own disk would come too
+    /// late, and `O_DIRECT` is for the shim to honour, whatever the file system below says.
+    Emulated,
+}
+
 /// How to start a server.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceOptions {
     pub data: Data,
+    pub storage: Storage,
     pub lifetime: Lifetime,
     /// Server variables, which replace mydyno's base settings. Dashes are underscores.
     pub set: Vec<(String, String)>,
@@ -45,8 +57,11 @@ pub struct InstanceOptions {
     pub data_directory: Option<PathBuf>,
     /// Further directories that `set` names (redo, undo, temp on other devices): made, and removed with the instance.
     pub scratch: Vec<PathBuf>,
-    /// Variables of the server's environment, such as LD_PRELOAD.
+    /// Variables of the server's environment, such as LD_PRELOAD. Only the server itself has them, not the process that
+    /// initialises its data directory.
     pub environment: Vec<(OsString, OsString)>,
+    /// Files of its own directory, which is its working directory: written anew before each start, for this user alone.
+    pub files: Vec<(String, Vec<u8>)>,
     /// A port that is preferred; another is taken, with a note, where it is not free.
     pub port: Option<u16>,
 }
@@ -140,6 +155,12 @@ impl Instance {
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.layout.socket
+    }
+
+    /// Its own directory, which is its working directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.layout.directory
     }
 
     #[must_use]

@@ -5,7 +5,7 @@ use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::image;
 use crate::initialise;
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
+use crate::instance::{Data, Instance, InstanceOptions, Lifetime, Storage, read_password};
 use crate::named;
 use crate::process::{self, NotReady, Process, Tie};
 use crate::room::{self, Room};
@@ -33,7 +33,9 @@ struct Launch<'a> {
     layout: Layout,
     set: Vec<(String, String)>,
     password: Password,
+    storage: Storage,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    files: Vec<(String, Vec<u8>)>,
     tie: Tie,
     notes: Vec<String>,
 }
@@ -56,7 +58,9 @@ pub(crate) fn start(
         build,
         set: with_page_size(&options),
         password: kept.map_or_else(initialise::random_password, Ok)?,
+        storage: options.storage,
         environment: options.environment,
+        files: options.files,
         tie: match options.lifetime {
             Lifetime::Private => Tie::ToThisProcess,
             Lifetime::Named(_) => Tie::None,
@@ -72,7 +76,7 @@ pub(crate) fn start(
         launch.fill(&options.data)?;
     }
     let secret = launch.password.reveal();
-    home::write_private(&launch.layout.password(), &format!("{secret}\n"))?;
+    home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
     let (process, port, settings) = launch.run(options.port)?;
     let mut instance = Instance {
         build: build.clone(),
@@ -180,7 +184,11 @@ impl Launch<'_> {
     fn settings(&mut self, port: u16) -> Result<Settings, ServerError> {
         let mut settings = Settings::new(self.build, &self.layout, port, &self.set);
         let mut notes = Vec::new();
-        settings.fit_to_machine(&self.set, &self.layout.data, &mut notes);
+        let direct_io_on = match self.storage {
+            Storage::Real => Some(self.layout.data.as_path()),
+            Storage::Emulated => None,
+        };
+        settings.fit_to_machine(&self.set, direct_io_on, &mut notes);
         for note in notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -208,6 +216,8 @@ impl Launch<'_> {
                     data: self.layout.data.clone(),
                     redo: elsewhere("innodb_log_group_home_dir"),
                     undo: elsewhere("innodb_undo_directory"),
+                    storage: self.storage,
+                    redo_is_remade: settings.remakes_redo(self.build, image.redo_file_bytes(0)),
                 })
             }
         }
@@ -249,8 +259,15 @@ impl Launch<'_> {
         let init_file = self.layout.init_file();
         home::write_private(
             &init_file,
-            &initialise::accounts_sql(self.build, &self.password),
+            initialise::accounts_sql(self.build, &self.password),
         )?;
+        for (name, bytes) in &self.files {
+            home::write_private(&self.layout.directory.join(name), bytes)?;
+        }
+        // A killed server leaves it, and a process that nobody has reaped passes for its owner. This directory is locked.
+        let mut socket_lock = self.layout.socket.clone().into_os_string();
+        socket_lock.push(".lock");
+        home::remove_file_if_there(std::path::Path::new(&socket_lock))?;
         let result = self.try_start(log_start);
         // Its work is done, or there is none: no second copy of the password stays.
         home::remove_file_if_there(&init_file)?;

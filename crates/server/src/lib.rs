@@ -34,6 +34,7 @@ pub use error::ServerError;
 pub use home::Home;
 pub use image::{Image, ImageKey};
 pub use install::install;
-pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
+pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime, Storage};
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
+pub use settings::redo_bytes;
 pub use target::{Target, TargetRequest};

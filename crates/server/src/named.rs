@@ -9,7 +9,7 @@ use crate::{Ending, Home, ServerBuild, ServerError, dsn};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::{Address, ConnectOptions};
 
@@ -78,6 +78,12 @@ impl NamedInstance {
     pub fn dsn(&self) -> String {
         let nobody = wire::Password::default();
         dsn::render(&loopback_options(self.port, &nobody), dsn::Secret::Hidden)
+    }
+
+    /// Its own directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The end of its error log.

@@ -179,14 +179,18 @@ impl Settings {
     }
 
     /// Falls back where the machine cannot do what the base lines ask for, and says so. What the user set stays.
+    /// `direct_io_on`: a directory whose file system has to have O_DIRECT.
     pub(crate) fn fit_to_machine(
         &mut self,
         set: &[(String, String)],
-        data: &Path,
+        direct_io_on: Option<&Path>,
         notes: &mut Vec<String>,
     ) {
         let given = |name: &str| set.iter().any(|(n, _)| normal(n) == name);
-        if !given("innodb_flush_method") && !direct_io_works(data) {
+        if !given("innodb_flush_method")
+            && let Some(data) = direct_io_on
+            && !direct_io_works(data)
+        {
             self.put("innodb_flush_method", "fsync");
             notes.push(format!(
                 "the file system of {} has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache",
@@ -256,6 +260,14 @@ impl Settings {
             .saturating_mul(files)
     }
 
+    /// Does the server make its redo files anew where there are those of a clean shutdown, `file_bytes` each? Without them it
+    /// makes them too, which spares the copy. One that keeps its log in one file, or in a directory, wants to find it.
+    pub(crate) fn remakes_redo(&self, build: &ServerBuild, file_bytes: Option<u64>) -> bool {
+        let by_size = !single_redo_file(build) && self.get("innodb_redo_log_capacity").is_none();
+        let wanted = self.number("innodb_log_file_size");
+        by_size && file_bytes.is_some() && wanted.is_some() && wanted != file_bytes
+    }
+
     /// The text of the my.cnf.
     pub(crate) fn my_cnf(&self) -> String {
         let mut text = String::from("[mysqld]\n");
@@ -269,6 +281,17 @@ impl Settings {
         }
         text
     }
+}
+
+/// Bytes of redo that a server of this build has with these variables.
+#[must_use]
+pub fn redo_bytes(build: &ServerBuild, set: &[(String, String)]) -> u64 {
+    let nowhere = Layout {
+        directory: PathBuf::new(),
+        data: PathBuf::new(),
+        socket: PathBuf::new(),
+    };
+    Settings::new(build, &nowhere, 0, set).redo_bytes(build)
 }
 
 fn single_redo_file(build: &ServerBuild) -> bool {
@@ -335,12 +358,15 @@ mod tests {
     }
 
     fn settings(build: &ServerBuild, set: &[(&str, &str)]) -> Settings {
-        let layout = Layout {
+        Settings::new(build, &layout(), 4242, &owned(set))
+    }
+
+    fn layout() -> Layout {
+        Layout {
             directory: PathBuf::from("/home/a b/x"),
             data: PathBuf::from("/home/a b/x/data"),
             socket: PathBuf::from("/home/a b/x/s"),
-        };
-        Settings::new(build, &layout, 4242, &owned(set))
+        }
     }
 
     fn owned(set: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -366,6 +392,13 @@ mod tests {
         let small = settings(&build, &[("innodb-log-file-size", "48M")]);
         assert_eq!(small.redo_bytes(&build), 96 << 20);
         assert_eq!(small.get("innodb_redo_log_capacity"), None);
+        let older = self::build(Flavour::Mysql, (5, 7, 22));
+        let small = [("innodb_log_file_size".to_owned(), "64M".to_owned())];
+        assert_eq!(super::redo_bytes(&older, &small), 128 << 20);
+        let settings = Settings::new(&older, &layout(), 1, &small);
+        assert!(settings.remakes_redo(&older, Some(1 << 30)));
+        assert!(!settings.remakes_redo(&older, Some(64 << 20)));
+        assert!(!settings.remakes_redo(&self::build(Flavour::MariaDb, (10, 11, 0)), Some(1 << 30)));
     }
 
     #[test]

@@ -1,17 +1,46 @@
 //! From places to what a server is started with.
+//!
+//! All files of emulated devices lie in one data directory, whatever their roles: the shim tells them apart by their names. So a
+//! server under the shim runs with the paths that it would have anyway, and only real directories need variables.
 
-use crate::error::StorageError;
-use crate::place::Placement;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use crate::backing::{self, Backing, MemoryFiles, Need};
+use crate::binary::require_preloadable;
+use crate::counters::ShimPage;
+use crate::error::{StorageError, io_at};
+use crate::library;
+use crate::place::{Place, Placement};
+use crate::variables::ServerKind;
+use device::page::Snapshot;
+use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+
+/// The shim's setup in the server's own directory.
+const SETUP_FILE: &str = "shim.toml";
+/// Data and temporary files in the server's own directory, which is its working directory.
+const OWN_DATA: &str = "data";
+const OWN_TEMP: &str = "tmp";
+/// Linux reads ahead so far.
+const READ_AHEAD_BYTES: u32 = 128 << 10;
+/// The papers' hosts had 64 GB, of which the buffer pool took 12 at most, for 50 to 100 GB of data: the page cache held
+/// about half of the data. What is asked of storage depends on that share, so it is kept.
+const PAGE_CACHE_PERCENT: u64 = 50;
+/// With one core, spinning for a due time would take the core from the server itself.
+const SPIN_CORES_MIN: usize = 2;
+/// The buffer pool where nothing else is set.
+const BUFFER_POOL_BYTES: u64 = 1 << 30;
 
 /// What is known of a server whose files are to be placed.
 #[derive(Clone, Debug)]
 pub struct ServerFiles {
     /// The server's binary: it must take a preloaded library.
     pub binary: PathBuf,
+    pub kind: ServerKind,
     /// Bytes that its files will need.
     pub needed_bytes: u64,
+    /// Of them, the redo log's.
+    pub redo_bytes: u64,
     pub page_size_bytes: u32,
     /// Variables that the user set.
     pub set: Vec<(String, String)>,
@@ -24,6 +53,7 @@ pub struct Arrangement {
     pub data_directory: Option<PathBuf>,
     /// Further directories that `set` names. Do not exist yet.
     pub scratch: Vec<PathBuf>,
+    /// Variables beside those that the user set; they replace a `log_bin` of the user's.
     pub set: Vec<(String, String)>,
     pub environment: Vec<(OsString, OsString)>,
     /// Files for the server's own directory, which is its working directory: the shim's setup and page.
@@ -31,14 +61,436 @@ pub struct Arrangement {
     /// For people.
     pub notes: Vec<String>,
     /// Names each role's device and where its bytes really are, for results: `(role, device, backing)`.
-    pub devices: Vec<(device::Role, String, String)>,
+    pub devices: Vec<(Role, String, String)>,
 }
 
-/// Decides where files go.
+/// What this machine has to offer.
+struct Host {
+    memory_files: Vec<MemoryFiles>,
+    available_memory_bytes: Option<u64>,
+    cores: usize,
+    /// Makes names of directories unique.
+    tag: String,
+}
+
+/// Decides where files go. Roles other than data that name equal emulated places share one device; data has one of its own.
 ///
 /// # Errors
 /// Where a place cannot be used, or the server would not load the shim.
 pub fn arrange(placement: &Placement, files: &ServerFiles) -> Result<Arrangement, StorageError> {
-    let _ = (placement, files);
-    Ok(Arrangement::default())
+    let host = Host {
+        memory_files: backing::memory_files(),
+        available_memory_bytes: backing::available_memory_bytes(),
+        cores: cores(),
+        tag: random_tag(),
+    };
+    let uses_shim = placement.count || placement.is_emulated();
+    let library = if uses_shim {
+        require_preloadable(&files.binary)?;
+        Some(library::shim_library()?)
+    } else {
+        None
+    };
+    let mut arranger = Arranger::new(placement, files, &host);
+    arranger.place_all()?;
+    if let Some(library) = library {
+        arranger.add_shim(&library)?;
+    }
+    Ok(arranger.arrangement)
 }
+
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// May the emulation spin on this machine?
+pub(crate) fn may_spin(cores: usize) -> bool {
+    cores >= SPIN_CORES_MIN
+}
+
+/// Sixteen hexadecimal digits that nobody else has.
+pub(crate) fn random_tag() -> String {
+    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+}
+
+/// Where the bytes of a role are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Location {
+    /// The server's own directory.
+    Own,
+    /// Below this directory.
+    At(PathBuf),
+}
+
+struct Arranger<'a> {
+    placement: &'a Placement,
+    files: &'a ServerFiles,
+    host: &'a Host,
+    data: Location,
+    /// Temporary files' directory.
+    temp: PathBuf,
+    devices: Vec<DeviceSetup>,
+    roles: Vec<RoleSetup>,
+    /// The place behind each of `devices` that roles other than data share.
+    shared: Vec<(&'a Place, usize)>,
+    arrangement: Arrangement,
+}
+
+impl<'a> Arranger<'a> {
+    fn new(placement: &'a Placement, files: &'a ServerFiles, host: &'a Host) -> Arranger<'a> {
+        Arranger {
+            placement,
+            files,
+            host,
+            data: Location::Own,
+            temp: PathBuf::from(OWN_TEMP),
+            devices: Vec::new(),
+            roles: Vec::new(),
+            shared: Vec::new(),
+            arrangement: Arrangement::default(),
+        }
+    }
+
+    fn place_all(&mut self) -> Result<(), StorageError> {
+        self.place_data()?;
+        for role in Role::ALL.into_iter().skip(1) {
+            match self.placement.places.get(&role) {
+                Some(place) => self.place_role(role, place)?,
+                None => self.follow_data(role),
+            }
+        }
+        self.place_temp_with_data();
+        if self.data_is_emulated() && self.given("innodb_flush_method").is_none() {
+            // The shim takes direct I/O on every file system; without it the server would fall back where tmpfs has none.
+            self.put("innodb_flush_method", "O_DIRECT".to_owned());
+        }
+        Ok(())
+    }
+
+    fn place_data(&mut self) -> Result<(), StorageError> {
+        let place = self.placement.places.get(&Role::Data);
+        self.data = match place {
+            None => Location::Own,
+            Some(Place::Directory(path)) => self.data_at(path)?,
+            Some(Place::Emulated { at: Some(path), .. }) => self.data_at(path)?,
+            Some(Place::Emulated { at: None, .. }) => self.backing(),
+        };
+        if let Location::At(base) = &self.data {
+            let name = format!("mydyno-{}", self.host.tag);
+            self.arrangement.data_directory = Some(base.join(name));
+        }
+        let name = place.map_or_else(|| own_device_name(&self.data), Place::device_name);
+        if let Some(Place::Emulated { profile, .. }) = place {
+            self.devices.push(DeviceSetup {
+                profile: profile.as_ref().clone(),
+                seed: 1,
+            });
+            self.roles.push(RoleSetup {
+                role: Role::Data,
+                device: 0,
+            });
+        }
+        let backing = backing_name(&self.data);
+        self.arrangement.devices.push((Role::Data, name, backing));
+        Ok(())
+    }
+
+    fn data_at(&self, path: &Path) -> Result<Location, StorageError> {
+        let path = usable(path)?;
+        let free_bytes =
+            backing::free_bytes(&path).map_err(io_at("ask for the space of", &path))?;
+        if free_bytes < self.files.needed_bytes {
+            return Err(StorageError::Disk {
+                path,
+                what: "the server's files",
+                needed_bytes: self.files.needed_bytes,
+                free_bytes,
+            });
+        }
+        Ok(Location::At(path))
+    }
+
+    /// Where the bytes of emulated devices go that have no directory named.
+    fn backing(&mut self) -> Location {
+        let pool = self.given("innodb_buffer_pool_size").and_then(parse_size);
+        let need = Need {
+            bytes: self.files.needed_bytes,
+            buffer_pool_bytes: pool.unwrap_or(BUFFER_POOL_BYTES),
+        };
+        let host = self.host;
+        match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
+            Backing::Memory(directory) => {
+                self.note(format!(
+                    "the bytes of emulated devices are in memory, in {}",
+                    directory.display()
+                ));
+                Location::At(directory)
+            }
+            Backing::Storage(why) => {
+                self.note(format!(
+                    "the bytes of emulated devices are on this machine's storage, because {why}; where it is slower than the \
+                     emulated device, requests overrun, and that is counted (PROFILE@DIRECTORY names another place)"
+                ));
+                Location::Own
+            }
+        }
+    }
+
+    /// A role that is not named: where data is, on the device that data is on.
+    fn follow_data(&mut self, role: Role) {
+        let on_data = |place: &RoleSetup| place.role == Role::Data;
+        if let Some(data) = self.roles.iter().copied().find(on_data) {
+            self.roles.push(RoleSetup { role, ..data });
+        }
+        if let Some((_, name, backing)) = self.arrangement.devices.first().cloned() {
+            self.arrangement.devices.push((role, name, backing));
+        }
+    }
+
+    fn place_role(&mut self, role: Role, place: &'a Place) -> Result<(), StorageError> {
+        if role == Role::Undo && !self.has_undo_tablespaces() {
+            self.note(
+                "undo stays where data is: this server has it in the system tablespace (see innodb_undo_tablespaces)".to_owned(),
+            );
+            self.follow_data(role);
+            return Ok(());
+        }
+        let (location, must_move) = match place {
+            Place::Directory(path) => (Location::At(usable(path)?), true),
+            Place::Emulated { at: Some(path), .. } => (Location::At(usable(path)?), true),
+            Place::Emulated { at: None, .. } if self.data_is_emulated() => {
+                (self.data.clone(), false)
+            }
+            Place::Emulated { at: None, .. } => (self.memory_or_data(), false),
+        };
+        let location = if location == self.data {
+            location
+        } else {
+            self.move_role(role, location, must_move)?
+        };
+        if role == Role::Binlog {
+            self.require_binlog();
+        }
+        if let Place::Emulated { profile, .. } = place {
+            let known = self.shared.iter().find(|(other, _)| *other == place);
+            let device = known.map_or(self.devices.len(), |(_, device)| *device);
+            if device == self.devices.len() {
+                self.shared.push((place, device));
+                self.devices.push(DeviceSetup {
+                    profile: profile.as_ref().clone(),
+                    seed: device as u64 + 1,
+                });
+            }
+            self.roles.push(RoleSetup { role, device });
+        }
+        let backing = backing_name(&location);
+        let device = (role, place.device_name(), backing);
+        self.arrangement.devices.push(device);
+        Ok(())
+    }
+
+    /// An emulated log beside real data: its bytes should not load data's device.
+    fn memory_or_data(&mut self) -> Location {
+        match self.backing() {
+            Location::Own => self.data.clone(),
+            memory => memory,
+        }
+    }
+
+    /// Gives a role a directory of its own by the server's variables.
+    fn move_role(
+        &mut self,
+        role: Role,
+        location: Location,
+        must_move: bool,
+    ) -> Result<Location, StorageError> {
+        let Location::At(base) = &location else {
+            return Ok(location);
+        };
+        let directory = base.join(format!("mydyno-{}-{}", self.host.tag, role.name()));
+        let variables = match self.files.kind.variables(role, &directory) {
+            Ok(variables) => variables,
+            Err(_) if !must_move => {
+                self.note(format!(
+                    "the bytes of {} are where data is: this server cannot have them elsewhere",
+                    role.name()
+                ));
+                return Ok(self.data.clone());
+            }
+            Err(error) => return Err(error),
+        };
+        for (name, value) in variables {
+            // A bare switch says that there is to be a log, the place says where.
+            if name != "log_bin" && self.given(name).is_some() {
+                return Err(StorageError::Contradiction {
+                    role: role.name(),
+                    variable: name.to_owned(),
+                });
+            }
+            self.put(name, value);
+        }
+        if role == Role::Temp {
+            self.temp.clone_from(&directory);
+        }
+        self.arrangement.scratch.push(directory);
+        Ok(location)
+    }
+
+    /// Who places a binary log wants one.
+    fn require_binlog(&mut self) {
+        let is_set = |(name, _): &(String, String)| name == "log_bin";
+        if self.given("log_bin").is_none() && !self.arrangement.set.iter().any(is_set) {
+            self.put("log_bin", "binlog".to_owned());
+            self.note(
+                "a place for the binary log turns it on: log_bin is set, sync_binlog is the server's default".to_owned(),
+            );
+        }
+    }
+
+    /// Temporary files that are where data is leave the server's own directory with it.
+    fn place_temp_with_data(&mut self) {
+        let Location::At(base) = &self.data else {
+            return;
+        };
+        if self.temp != Path::new(OWN_TEMP) {
+            return;
+        }
+        if let Some(directory) = self.given("tmpdir") {
+            self.temp = PathBuf::from(directory);
+            return;
+        }
+        let directory = base.join(format!("mydyno-{}-temp", self.host.tag));
+        self.put("tmpdir", directory.display().to_string());
+        self.temp.clone_from(&directory);
+        self.arrangement.scratch.push(directory);
+    }
+
+    /// The shim's library, setup and page.
+    fn add_shim(&mut self, library: &Path) -> Result<(), StorageError> {
+        let page_cache_bytes = self.placement.page_cache_bytes;
+        let tables_bytes = self
+            .files
+            .needed_bytes
+            .saturating_sub(self.files.redo_bytes);
+        let data = self.arrangement.data_directory.clone();
+        let mut directories = vec![data.unwrap_or_else(|| PathBuf::from(OWN_DATA))];
+        let temp = std::iter::once(&self.temp);
+        for directory in temp.chain(&self.arrangement.scratch) {
+            if !directories.contains(directory) {
+                directories.push(directory.clone());
+            }
+        }
+        let setup = Setup {
+            page: ShimPage::FILE.to_owned(),
+            directories: directories
+                .iter()
+                .map(|d| d.display().to_string())
+                .collect(),
+            every_file: None,
+            doublewrite_in_system_tablespace: self
+                .files
+                .kind
+                .doublewrite_in_system_tablespace(self.files.page_size_bytes),
+            spin: may_spin(self.host.cores),
+            cache: CacheSetup {
+                bytes: page_cache_bytes.unwrap_or(tables_bytes / 100 * PAGE_CACHE_PERCENT),
+                read_ahead_bytes: READ_AHEAD_BYTES,
+            },
+            devices: std::mem::take(&mut self.devices),
+            roles: std::mem::take(&mut self.roles),
+        };
+        self.arrangement.files = vec![
+            (SETUP_FILE.to_owned(), setup.to_toml()?.into_bytes()),
+            (ShimPage::FILE.to_owned(), Snapshot::fresh()),
+        ];
+        // Relative to the working directory that the server starts in.
+        self.arrangement.environment = library::environment(library, OsStr::new(SETUP_FILE));
+        Ok(())
+    }
+
+    fn data_is_emulated(&self) -> bool {
+        let data = self.placement.places.get(&Role::Data);
+        matches!(data, Some(Place::Emulated { .. }))
+    }
+
+    fn has_undo_tablespaces(&self) -> bool {
+        let asked = self.given("innodb_undo_tablespaces");
+        self.files.kind.has_undo_tablespaces(asked)
+    }
+
+    /// What the user set; the last one counts.
+    fn given(&self, name: &str) -> Option<&'a str> {
+        let mut set = self.files.set.iter().rev();
+        let found = set.find(|(given, _)| {
+            let plain = given.trim().to_ascii_lowercase().replace('-', "_");
+            plain.trim_start_matches("loose_") == name
+        });
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn put(&mut self, name: &str, value: String) {
+        self.arrangement.set.push((name.to_owned(), value));
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.arrangement.notes.contains(&note) {
+            self.arrangement.notes.push(note);
+        }
+    }
+}
+
+/// A directory that files can be put into, without links in its path: the shim compares paths.
+pub(crate) fn usable(path: &Path) -> Result<PathBuf, StorageError> {
+    let bad = |why: &str| StorageError::BadDirectory {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    };
+    let real = std::fs::canonicalize(path)
+        .map_err(|error| bad(&format!("{error}; make it, or name another directory")))?;
+    if !real.is_dir() {
+        return Err(bad("it is no directory"));
+    }
+    if !backing::is_writable(&real) {
+        return Err(bad("this user cannot write it"));
+    }
+    let is_text = real
+        .to_str()
+        .is_some_and(|t| !t.chars().any(char::is_control));
+    if !is_text {
+        return Err(bad(
+            "its name is not UTF-8 or holds a control character, and option files are text",
+        ));
+    }
+    Ok(real)
+}
+
+fn own_device_name(location: &Location) -> String {
+    match location {
+        Location::Own => "this machine's storage".to_owned(),
+        Location::At(path) => path.display().to_string(),
+    }
+}
+
+fn backing_name(location: &Location) -> String {
+    match location {
+        Location::Own => "the server's own directory".to_owned(),
+        Location::At(path) if backing::is_in_memory(path) => format!("memory ({})", path.display()),
+        Location::At(path) => path.display().to_string(),
+    }
+}
+
+/// A size as servers take it: `3G`.
+fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, shift) = match text.as_bytes().last()?.to_ascii_lowercase() {
+        b'k' => (&text[..text.len() - 1], 10),
+        b'm' => (&text[..text.len() - 1], 20),
+        b'g' => (&text[..text.len() - 1], 30),
+        b't' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests;

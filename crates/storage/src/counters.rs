@@ -1,7 +1,9 @@
-//! The shim's page of a running server.
+//! The shim's page of a running process.
 
-use crate::error::StorageError;
-use device::page::Snapshot;
+use crate::error::{StorageError, io_at};
+use device::page::{Global, Snapshot, global_word};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The page of a server that runs under the shim.
@@ -27,13 +29,9 @@ impl ShimPage {
     /// # Errors
     /// Where it cannot be read or is no page.
     pub fn snapshot(&self) -> Result<Snapshot, StorageError> {
-        let io = |source| StorageError::Io {
-            action: "read the shim's page",
-            path: self.path.clone(),
-            source,
-        };
-        let bytes = std::fs::read(&self.path).map_err(io)?;
-        let broken = || io(std::io::Error::other("it is no page of this version"));
+        let io = || io_at("read the shim's page", &self.path);
+        let bytes = std::fs::read(&self.path).map_err(io())?;
+        let broken = || io()(std::io::Error::other("it is no page of this version"));
         Snapshot::decode(&bytes).ok_or_else(broken)
     }
 
@@ -42,7 +40,38 @@ impl ShimPage {
     /// # Errors
     /// Where the page cannot be written.
     pub fn arm(&self, armed: bool) -> Result<(), StorageError> {
-        let _ = armed;
-        Ok(())
+        let at = global_word(Global::Armed) as u64 * 8;
+        // Without truncation: the process has it mapped.
+        let file = OpenOptions::new().write(true).open(&self.path);
+        file.and_then(|file| file.write_all_at(&u64::from(armed).to_ne_bytes(), at))
+            .map_err(io_at("write the shim's page", &self.path))
+    }
+
+    /// Has a process taken it? Where none has after the start of a server, the shim was not loaded.
+    ///
+    /// # Errors
+    /// As [`ShimPage::snapshot`].
+    pub fn is_taken(&self) -> Result<bool, StorageError> {
+        Ok(self.snapshot()?.global(Global::Process) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShimPage;
+    use device::page::{Global, Snapshot};
+
+    #[test]
+    fn arming_writes_one_word() {
+        let temp = tempfile::tempdir().unwrap();
+        let page = ShimPage::of(temp.path());
+        assert!(page.snapshot().is_err() && page.arm(true).is_err());
+        std::fs::write(temp.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
+        assert!(!page.is_taken().unwrap());
+        let before = page.snapshot().unwrap();
+        page.arm(true).unwrap();
+        assert_eq!(page.snapshot().unwrap().global(Global::Armed), 1);
+        page.arm(false).unwrap();
+        assert_eq!(page.snapshot().unwrap(), before);
     }
 }

@@ -8,12 +8,65 @@ use std::path::PathBuf;
 pub enum StorageError {
     #[error("the shim {library} is missing: {todo}")]
     NoShim { library: PathBuf, todo: String },
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {cause}")]
     Io {
         action: &'static str,
         path: PathBuf,
-        source: std::io::Error,
+        /// In the message, and no `source`, which would be told a second time.
+        cause: std::io::Error,
     },
+    /// A word that is no place.
+    #[error(
+        "unknown device {name:?}{nearest}; `mydyno device list` has the profiles, a profile file ends in .toml, and a directory \
+         has a slash in it (./{name})"
+    )]
+    UnknownProfile {
+        name: String,
+        /// `; the nearest is "hdd-15k"`, or nothing.
+        nearest: String,
+    },
+    #[error("the place {place:?} is none: {why}")]
+    BadPlace { place: String, why: String },
+    /// A profile file that cannot be used.
+    #[error("the device profile {path} cannot be used: {why}")]
+    BadProfile { path: PathBuf, why: String },
+    #[error("{path} cannot hold files of a server: {why}")]
+    BadDirectory { path: PathBuf, why: String },
+    #[error(
+        "{path} is too small: it has {} MiB free and {what} need {} MiB; free some space or name another place",
+        free_bytes >> 20,
+        needed_bytes >> 20
+    )]
+    Disk {
+        path: PathBuf,
+        what: &'static str,
+        needed_bytes: u64,
+        free_bytes: u64,
+    },
+    /// A server that cannot run under the shim.
+    #[error(
+        "{binary} cannot run under the shim, which devices are emulated and counted with: {why}"
+    )]
+    NotPreloadable { binary: PathBuf, why: String },
+    /// This server cannot have these files in a directory of their own.
+    #[error("{role} cannot be placed apart from data on this server: {why}")]
+    NotPlaceable { role: &'static str, why: String },
+    #[error(
+        "--set {variable} and --{role} contradict each other: the place is set by that variable; leave one of them out"
+    )]
+    Contradiction {
+        role: &'static str,
+        variable: String,
+    },
+    #[error("fio is needed and {why}; install the package fio (3.16 or newer), or put it on PATH")]
+    NoFio { why: String },
+    #[error("fio failed: {why}")]
+    FioFailed { why: String },
+    /// The user asked for the end.
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Setup(#[from] device::SetupError),
 }
 
 impl StorageError {
@@ -21,7 +74,32 @@ impl StorageError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            StorageError::NoShim { .. } | StorageError::Io { .. } => Exit::Environment,
+            StorageError::UnknownProfile { .. }
+            | StorageError::BadPlace { .. }
+            | StorageError::BadProfile { .. }
+            | StorageError::NotPlaceable { .. }
+            | StorageError::Contradiction { .. } => Exit::Usage,
+            StorageError::NoShim { .. }
+            | StorageError::Io { .. }
+            | StorageError::BadDirectory { .. }
+            | StorageError::Disk { .. }
+            | StorageError::NotPreloadable { .. }
+            | StorageError::NoFio { .. } => Exit::Environment,
+            StorageError::FioFailed { .. } | StorageError::Setup(_) => Exit::Failed,
+            StorageError::Interrupted => Exit::Interrupted,
         }
+    }
+}
+
+/// An error of the operating system on that path.
+pub(crate) fn io_at<E: Into<std::io::Error>>(
+    action: &'static str,
+    path: impl Into<PathBuf>,
+) -> impl FnOnce(E) -> StorageError {
+    let path = path.into();
+    move |error| StorageError::Io {
+        action,
+        path,
+        cause: error.into(),
     }
 }

@@ -1,11 +1,22 @@
 //! Places for files, probing with fio, preparing the shim, its counters.
 
 mod arrange;
+mod backing;
+mod binary;
 mod counters;
+mod delta;
 mod error;
+pub mod fio;
+mod library;
 mod place;
+pub mod probe;
+mod variables;
+pub mod verify;
 
 pub use arrange::{Arrangement, ServerFiles, arrange};
 pub use counters::ShimPage;
+pub use delta::{Delta, KindCounters, ProcessCounters, RoleCounters, Times};
 pub use error::StorageError;
-pub use place::{Place, Placement};
+pub use library::shim_library;
+pub use place::{Place, Placement, profile};
+pub use variables::{ServerFamily, ServerKind};

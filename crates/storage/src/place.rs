@@ -1,8 +1,15 @@
-//! Where the files of a role go.
+//! Where the files of a role go, as people write it.
 
+use crate::error::{StorageError, io_at};
 use device::{Profile, Role};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Longest text of a profile file: a hundred times what one needs.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 /// One place: a directory of a real device, or an emulated device.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +19,8 @@ pub enum Place {
     /// `hdd-15k`, `my-disk.toml`, or either of them with `@/mnt/fast` behind it.
     Emulated {
         profile: Box<Profile>,
+        /// The profile's file, where it is not one that comes with mydyno.
+        file: Option<PathBuf>,
         /// Where the bytes really are; chosen where none is named.
         at: Option<PathBuf>,
     },
@@ -25,4 +34,247 @@ pub struct Placement {
     pub page_cache_bytes: Option<u64>,
     /// Count what goes to real storage too, by the shim.
     pub count: bool,
+}
+
+impl Placement {
+    /// Is any role on an emulated device?
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        let mut places = self.places.values();
+        places.any(|place| matches!(place, Place::Emulated { .. }))
+    }
+}
+
+impl Place {
+    /// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run in directories of their
+    /// own.
+    ///
+    /// # Errors
+    /// Where it is neither a known profile, nor a profile file that can be used, nor a path.
+    pub fn parse(text: &str) -> Result<Place, StorageError> {
+        let bad = |why: &str| StorageError::BadPlace {
+            place: text.to_owned(),
+            why: why.to_owned(),
+        };
+        if text.is_empty() {
+            return Err(bad("it is empty; name a device profile or a directory"));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(bad("it holds a control character"));
+        }
+        let (device, at) = split(text);
+        if at.is_some_and(str::is_empty) {
+            return Err(bad("a directory is missing behind the @"));
+        }
+        let at = at.map(absolute).transpose()?;
+        if is_file_name(device) {
+            let file = absolute(device)?;
+            return Ok(Place::Emulated {
+                profile: Box::new(read_profile(&file)?),
+                file: Some(file),
+                at,
+            });
+        }
+        if is_path(device) {
+            return absolute(device).map(Place::Directory);
+        }
+        let profile = device::builtin(device).ok_or_else(|| unknown(device))?;
+        Ok(Place::Emulated {
+            profile: Box::new(profile),
+            file: None,
+            at,
+        })
+    }
+
+    /// For results and for people: the profile's name, or the directory.
+    #[must_use]
+    pub fn device_name(&self) -> String {
+        match self {
+            Place::Directory(path) => path.display().to_string(),
+            Place::Emulated { profile, .. } => profile.name.clone(),
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = StorageError;
+
+    fn from_str(text: &str) -> Result<Place, StorageError> {
+        Place::parse(text)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Directory(path) => write!(f, "{}", path.display()),
+            Place::Emulated { profile, file, at } => {
+                match file {
+                    Some(file) => write!(f, "{}", file.display())?,
+                    None => f.write_str(&profile.name)?,
+                }
+                match at {
+                    Some(at) => write!(f, "@{}", at.display()),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// The profile of that name, or in that file.
+///
+/// # Errors
+/// As [`Place::parse`]; a directory is no profile.
+pub fn profile(text: &str) -> Result<Profile, StorageError> {
+    if is_file_name(text) || text.contains('/') {
+        return read_profile(Path::new(text));
+    }
+    device::builtin(text).ok_or_else(|| unknown(text))
+}
+
+/// Splits at the `@` behind a profile; one in a directory's name stays.
+fn split(text: &str) -> (&str, Option<&str>) {
+    let behind_profile = |at: &usize| !text[..*at].contains('/') || is_file_name(&text[..*at]);
+    let mut at = text.match_indices('@').map(|(at, _)| at);
+    match at.find(behind_profile) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
+}
+
+fn is_file_name(text: &str) -> bool {
+    text.ends_with(".toml")
+}
+
+fn is_path(text: &str) -> bool {
+    text.contains('/') || text == "." || text == ".."
+}
+
+fn absolute(text: &str) -> Result<PathBuf, StorageError> {
+    std::path::absolute(text).map_err(io_at("find", text))
+}
+
+fn read_profile(path: &Path) -> Result<Profile, StorageError> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(io_at("open the device profile", path))?;
+    let read = file.take(PROFILE_BYTES_MAX + 1).read_to_string(&mut text);
+    let bytes = read.map_err(io_at("read the device profile", path))?;
+    let bad = |why: String| StorageError::BadProfile {
+        path: path.to_owned(),
+        why,
+    };
+    if bytes as u64 > PROFILE_BYTES_MAX {
+        return Err(bad("it is longer than 1 MiB".to_owned()));
+    }
+    Profile::parse(&text).map_err(|error| bad(error.to_string()))
+}
+
+fn unknown(name: &str) -> StorageError {
+    let names: Vec<String> = device::builtins().into_iter().map(|p| p.name).collect();
+    let nearest = nearest(name, &names).map(|n| format!("; the nearest is {n:?}"));
+    StorageError::UnknownProfile {
+        name: name.to_owned(),
+        nearest: nearest.unwrap_or_default(),
+    }
+}
+
+/// The known name that was most likely meant; none where all are strangers.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    let name = name.to_ascii_lowercase();
+    let distance = |known: &str| {
+        // `hdd` for `hdd-15k`, `pm1725` for `nvme-pm1725`.
+        let part = name.len() >= 2 && (known.contains(&name) || name.contains(known));
+        if part { 0 } else { edits(&name, known) }
+    };
+    let best = known.iter().min_by_key(|known| distance(known))?;
+    (distance(best) <= best.len().max(name.len()) / 2).then_some(best)
+}
+
+/// Levenshtein's distance in bytes.
+fn edits(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, edits, nearest, split};
+    use crate::StorageError;
+    use base::Exit;
+    use std::path::PathBuf;
+
+    #[test]
+    fn an_at_belongs_to_a_profile() {
+        assert_eq!(split("hdd-15k"), ("hdd-15k", None));
+        assert_eq!(split("hdd-15k@/mnt/a@b"), ("hdd-15k", Some("/mnt/a@b")));
+        assert_eq!(split("./my.toml@/mnt"), ("./my.toml", Some("/mnt")));
+        assert_eq!(split("/a@b/my.toml@/mnt"), ("/a@b/my.toml", Some("/mnt")));
+        assert_eq!(split("/mnt/a@b"), ("/mnt/a@b", None));
+    }
+
+    #[test]
+    fn directories_have_a_slash_and_become_absolute() {
+        let place = Place::parse("/mnt/nvme0").unwrap();
+        assert_eq!(place, Place::Directory(PathBuf::from("/mnt/nvme0")));
+        assert_eq!(place.to_string(), "/mnt/nvme0");
+        let here = std::env::current_dir().unwrap();
+        for text in ["./x", "x/"] {
+            let Place::Directory(path) = Place::parse(text).unwrap() else {
+                panic!("{text} is a directory");
+            };
+            assert!(path.starts_with(&here) && path.ends_with("x"), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_with_mydyno_is_found_by_name() {
+        for profile in device::builtins() {
+            let text = format!("{}@/mnt/fast", profile.name);
+            let place: Place = text.parse().unwrap();
+            assert_eq!(place.to_string(), text);
+            assert_eq!(place.device_name(), profile.name);
+        }
+    }
+
+    #[test]
+    fn bad_places_say_what_to_do() {
+        let error = Place::parse("hdd-51k").unwrap_err();
+        assert!(error.to_string().contains("mydyno device list"), "{error}");
+        assert!(matches!(error, StorageError::UnknownProfile { .. }));
+        assert_eq!(error.exit(), Exit::Usage);
+        for text in ["", "a\nb", "hdd-15k@"] {
+            let error = Place::parse(text).unwrap_err();
+            assert!(matches!(error, StorageError::BadPlace { .. }), "{error}");
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("my.toml");
+        let text = file.to_str().unwrap();
+        let error = Place::parse(text).unwrap_err();
+        assert_eq!(error.exit(), Exit::Environment);
+        std::fs::write(&file, "name = 7").unwrap();
+        let error = Place::parse(text).unwrap_err();
+        assert!(error.to_string().contains("my.toml"), "{error}");
+        assert_eq!(error.exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn the_nearest_name() {
+        let known = ["hdd-15k", "sata-850pro", "nvme-pm1725"].map(str::to_owned);
+        assert_eq!(nearest("hdd", &known), Some("hdd-15k"));
+        assert_eq!(nearest("pm1725", &known), Some("nvme-pm1725"));
+        assert_eq!(nearest("sata-840pro", &known), Some("sata-850pro"));
+        assert_eq!(nearest("HDD-15K", &known), Some("hdd-15k"));
+        assert_eq!(nearest("floppy", &known), None);
+        assert_eq!(edits("kitten", "sitting"), 3);
+    }
 }

@@ -5,6 +5,7 @@
 //! [`Summary`] is the JSON document of one measurement, computed from the file alone. `docs/results-file.md` describes the tables
 //! for people who query them with SQL.
 
+mod device_io;
 mod error;
 mod histogram;
 mod open;
@@ -14,12 +15,14 @@ mod read;
 mod redact;
 mod results;
 mod summary;
+mod summary_devices;
 mod summary_pacing;
 mod totals;
 
 mod types;
 mod write;
 
+pub use device_io::*;
 pub use error::StoreError;
 pub use histogram::empty_histogram;
 pub use open::{APPLICATION_ID, FORMAT};
@@ -27,6 +30,7 @@ pub use pacing::*;
 pub use redact::redact;
 pub use results::Results;
 pub use summary::*;
+pub use summary_devices::*;
 pub use summary_pacing::*;
 pub use totals::{TimeTotals, Totals};
 

@@ -107,6 +107,7 @@ impl Results {
         )?;
         for cell in &mut cells {
             cell.what.settings = self.settings(cell.id)?;
+            cell.what.places = self.places(cell.id)?;
         }
         Ok(cells)
     }
@@ -118,6 +119,7 @@ impl Results {
     pub fn cell(&self, id: CellId) -> Result<Cell, StoreError> {
         let mut cell = self.one("cell", id.0, "SELECT * FROM cell WHERE id = ?1", read_cell)?;
         cell.what.settings = self.settings(id)?;
+        cell.what.places = self.places(id)?;
         Ok(cell)
     }
 
@@ -385,6 +387,7 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
             inactive_warehouses: row.get("inactive_warehouses")?,
             rate_asked: row.get("rate_asked")?,
             arrivals: row.get("arrivals")?,
+            places: Vec::new(),
             settings: Vec::new(),
         },
     })

@@ -1,6 +1,7 @@
 //! One measurement as a JSON document, computed from the results file alone. `docs/json.md` describes its keys, which are
 //! a contract: keys are added, and change their meaning or go only with [`SUMMARY_SCHEMA_VERSION`].
 
+use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::totals::Totals;
 use crate::types::{Cell, CheckedOn, NoteOn, Phase, Repeat, RepeatId, RepeatResult, RepeatStatus};
@@ -59,6 +60,11 @@ pub struct Summary {
     pub terminals: Option<TerminalsSummary>,
     pub open_loop: Option<OpenLoopSummary>,
     pub verdicts: Vec<VerdictSummary>,
+    pub devices: Vec<DeviceSummary>,
+    /// Of emulated requests of all roles, those that completed when they should; 0 to 1.
+    pub fidelity: Option<f64>,
+    pub overrun_share: Option<f64>,
+    pub shim: Option<ShimSummary>,
     pub checks: Vec<CheckSummary>,
     pub notes: Vec<String>,
 }
@@ -172,6 +178,7 @@ impl Results {
         let totals = self.window_totals(id)?;
         let rates = Rates::of(&repeat, &totals);
         let pacing = self.pacing_summary(&repeat, &cell, &totals)?;
+        let storage = self.storage_summary(&repeat, &cell)?;
         Ok(Summary {
             transactions: transaction_summaries(&totals, repeat.status == RepeatStatus::Done),
             errors: self.error_summaries(id)?,
@@ -179,6 +186,10 @@ impl Results {
             terminals: pacing.terminals,
             open_loop: pacing.open_loop,
             verdicts: self.verdict_summaries(&repeat)?,
+            devices: storage.devices,
+            fidelity: storage.fidelity,
+            overrun_share: storage.overrun_share,
+            shim: storage.shim,
             checks: self.check_summaries(id)?,
             notes: self.notes(NoteOn::Repeat(id))?,
             ..self.summary_of_one(&repeat, &cell, &rates)
@@ -232,6 +243,10 @@ impl Results {
             terminals: None,
             open_loop: None,
             verdicts: Vec::new(),
+            devices: Vec::new(),
+            fidelity: None,
+            overrun_share: None,
+            shim: None,
             checks: Vec::new(),
             notes: Vec::new(),
         }

@@ -1,5 +1,6 @@
 //! The rows of the results file as Rust types: one struct for each table, in the words and units of its columns.
 
+use crate::device_io::CellPlace;
 use hdrhistogram::Histogram;
 use std::fmt;
 
@@ -197,7 +198,9 @@ pub struct NewCell {
     pub rate_asked: Option<String>,
     /// `poisson` or `uniform`.
     pub arrivals: Option<String>,
-    /// What else tells this cell from its neighbours: preset, device, `innodb_io_capacity`, ...
+    /// Where its files are, by role; empty where mydyno did not place them.
+    pub places: Vec<CellPlace>,
+    /// What else tells this cell from its neighbours: preset, `innodb_io_capacity`, ...
     pub settings: Vec<(String, String)>,
 }
 

@@ -1,5 +1,6 @@
 //! Writing: begin, append, finish.
 
+use crate::device_io::insert_places;
 use crate::redact::HIDDEN;
 use crate::results::Durable;
 use crate::types::{
@@ -477,6 +478,7 @@ fn insert_cell(
             params![id, name, redact(value)],
         )?;
     }
+    insert_places(transaction, CellId(id), &cell.places)?;
     Ok(CellId(id))
 }
 
@@ -516,7 +518,7 @@ fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<L
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 13] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 14] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -549,6 +551,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
                     )
                 ),
             ),
+            ("devices", cell.devices_in_words().unwrap_or_default()),
             ("settings", format!("{settings:?}")),
         ]
     };

@@ -71,7 +71,7 @@ fn every_query_runs() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(queries.len(), 8);
+    assert_eq!(queries.len(), 9);
     for query in &queries {
         let mut statement = connection.prepare(query).unwrap();
         let mut rows = statement.query([]).unwrap();
@@ -101,7 +101,11 @@ fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
 fn every_json_key_is_described() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let (results, _, _, repeat) = common::running_as(&path, common::paced_cell());
+    let cell = store::NewCell {
+        places: common::placed_cell().places,
+        ..common::paced_cell()
+    };
+    let (results, _, _, repeat) = common::running_as(&path, cell);
     let counter = InputCounter {
         name: "rollbacks".to_owned(),
         title: String::new(),
@@ -127,6 +131,10 @@ fn every_json_key_is_described() {
     results
         .record_requirements(repeat, &[common::requirement(Some(1.0))])
         .unwrap();
+    results
+        .record_device_io(repeat, &common::device_io())
+        .unwrap();
+    results.finish_repeat(repeat, &result()).unwrap();
     let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();
     let mut actual = BTreeSet::new();
     keys(&summary, &mut actual);

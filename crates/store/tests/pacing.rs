@@ -1,5 +1,6 @@
 //! What terminals and schedules store.
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{SECOND_NS, interval, paced_cell, requirement, result, running, running_as};

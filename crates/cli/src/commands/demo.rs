@@ -55,6 +55,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         for run in &runs {
             println!("{}", words::summary(run));
         }
+        print!("{}", words::comparison(&runs));
         println!("report: {}", arguments.output.display());
     }
     Ok(report.exit)

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod demo;
+pub mod device;
 pub mod export;
 pub mod load;
 pub mod report;
@@ -17,6 +18,7 @@ use base::{Exit, Warehouses};
 use lab::{PrivateSpec, Subject};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use storage::Placement;
 use store::{LabId, NewLab, Results};
 
 /// The engine of a private server where only a binary is named.
@@ -52,6 +54,7 @@ impl TargetArguments {
             engine,
             binary: self.server_binary.clone(),
             set: self.set.clone(),
+            placement: Placement::default(),
             warehouses: Warehouses(warehouses),
             seed,
             foreign_keys,
@@ -93,7 +96,7 @@ fn start_private(
         "starting {} {} on a clone",
         build.engine, build.version
     )));
-    let subject = lab::start_on(home, &build, image, &spec.set)?;
+    let subject = lab::start_on(home, &build, image, spec)?;
     Ok((subject, load))
 }
 

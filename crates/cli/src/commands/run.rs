@@ -10,8 +10,8 @@ use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{
-    Measured, OnProgress, OpenLoop, Place, Progress, RunSpec, Spacing, Subject, measure, reach,
-    record_load,
+    Measured, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject,
+    measure, reach, record_load,
 };
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, NoteOn, Results};
@@ -28,7 +28,13 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let mut console = Console::new();
     let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
     let (subject, load) = match arguments.target.private(warehouses, arguments.seed, true) {
-        Some(spec) => start_private(&home, &spec, &stop, &mut console)?,
+        Some(spec) => {
+            let spec = PrivateSpec {
+                placement: arguments.places.placement(),
+                ..spec
+            };
+            start_private(&home, &spec, &stop, &mut console)?
+        }
         None => {
             let target = &arguments.target;
             let subject = target.external(&home, arguments.schemas, &mut console)?;

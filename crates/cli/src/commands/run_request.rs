@@ -13,6 +13,7 @@ use tpcc::transactions::Style;
 /// What contradicts what, and what to do.
 pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
+    arguments.places.validate(&arguments.target)?;
     match contradiction(arguments) {
         Some(words) => Err(Failure::new(Exit::Usage, words)),
         None => Ok(()),

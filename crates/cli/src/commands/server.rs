@@ -4,13 +4,16 @@ use super::print_json;
 use crate::arguments::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::failure::{Failure, Outcome};
 use ::server::{
-    AfterStop, Availability, Ending, Home, InstanceOptions, Lifetime, Secret, ServerBuild, find,
-    install, list, named, render_dsn, start_named, stop_named,
+    AfterStop, Availability, Ending, Home, Secret, ServerBuild, find, install, list, named,
+    render_dsn, stop_named,
 };
 use base::Exit;
+use device::Role;
+use lab::{NamedSpec, disarm_named, start_named_on};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
+use storage::Place;
 
 /// Time for a clean shutdown.
 const STOP_TIMEOUT: Duration = Duration::from_secs(120);
@@ -146,14 +149,23 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
             ));
         }
     };
-    let options = InstanceOptions {
-        lifetime: Lifetime::Named(arguments.name.clone()),
+    arguments.places.validate_page_cache()?;
+    let mut spec = NamedSpec {
+        name: arguments.name.clone(),
         set: arguments.set.clone(),
-        data_directory: arguments.data.clone(),
+        placement: arguments.places.placement(),
+        data_directory: None,
         port: arguments.port,
-        ..InstanceOptions::default()
     };
-    let instance = start_named(home, &build, &arguments.name, options)?;
+    // A directory that is not there yet becomes the data directory itself; in one that is there, one is made.
+    if let Some(Place::Directory(path)) = spec.placement.places.get(&Role::Data)
+        && !path.exists()
+    {
+        spec.data_directory = Some(path.clone());
+        spec.placement.places.remove(&Role::Data);
+    }
+    let (instance, notes) = start_named_on(home, &build, &spec)?;
+    let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
     let connect = wire::ConnectOptions {
         schema: Some(lab::SCHEMA.to_owned()),
         ..instance.connect_options()
@@ -168,11 +180,11 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
             port: instance.port(),
             socket: instance.socket().display().to_string(),
             dsn: render_dsn(&connect, Secret::Shown),
-            notes: instance.notes.clone(),
+            notes,
         })?;
         return Ok(Exit::Ok);
     }
-    for note in &instance.notes {
+    for note in &notes {
         eprintln!("note: {note}");
     }
     println!(
@@ -197,6 +209,9 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
     } else {
         AfterStop::KeepData
     };
+    if let Err(error) = disarm_named(home, name) {
+        eprintln!("note: its devices stay emulated while it stops: {error}");
+    }
     match stop_named(home, name, STOP_TIMEOUT, after)? {
         Ending::Clean | Ending::Killed if remove => {
             println!("server {name:?} and its data are gone");

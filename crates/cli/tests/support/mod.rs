@@ -6,10 +6,12 @@
 
 mod process;
 mod server;
+mod shim;
 mod sql;
 
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, Server, alive, servers_under};
+pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, value};
 
 use serde_json::Value;

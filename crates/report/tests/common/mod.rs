@@ -4,15 +4,18 @@ use base::Random;
 use hdrhistogram::Histogram;
 use std::path::Path;
 use store::{
-    Band, CellId, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId,
-    LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRepeat, NoteOn, Phase,
-    RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
+    Band, CellId, CellPlace, CheckResult, CheckedOn, CounterUnit, DeviceIo, Failure, InputCounter,
+    IntervalRow, LabId, LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRepeat,
+    NoteOn, Phase, RepeatFailure, RepeatId, RepeatResult, RequestIo, RequestKind, Results, RoleIo,
+    ShimFacts, TimeTotals, Verdict,
 };
 
 /// What a fixture lab consists of.
 pub struct Shape {
     pub name: &'static str,
     pub engines: &'static [&'static str],
+    /// Emulated, with data on each of them; none: not placed.
+    pub devices: &'static [&'static str],
     pub connections: &'static [u32],
     pub repeats: u32,
     pub warmup_s: u64,
@@ -25,6 +28,7 @@ pub struct Shape {
 pub const ONE_CELL: Shape = Shape {
     name: "run",
     engines: &["mysql-5.7"],
+    devices: &[],
     connections: &[32],
     repeats: 1,
     warmup_s: 10,
@@ -60,12 +64,22 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
         .record_checks(CheckedOn::Load(load), &checks(true))
         .unwrap();
     let mut ordinal = 0;
+    let devices: Vec<Option<&str>> = match shape.devices {
+        [] => vec![None],
+        devices => devices.iter().copied().map(Some).collect(),
+    };
+    let mut on = Vec::new();
     for engine in shape.engines {
+        on.extend(devices.iter().map(|device| (*engine, *device)));
+    }
+    for (engine, device) in on {
         for &connections in shape.connections {
             ordinal += 1;
-            let cell = results
-                .begin_cell(lab, &new_cell(shape, engine, ordinal, connections))
-                .unwrap();
+            let new = NewCell {
+                places: device.map(places).unwrap_or_default(),
+                ..new_cell(shape, engine, ordinal, connections)
+            };
+            let cell = results.begin_cell(lab, &new).unwrap();
             for repeat in 1..=shape.repeats {
                 let fails = shape.failing_cell == Some(ordinal);
                 measure(
@@ -138,6 +152,51 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
         schemas: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
         ..NewCell::default()
+    }
+}
+
+/// Data on `device`, redo on NVMe.
+fn places(device: &str) -> Vec<CellPlace> {
+    let place = |role: &str, device: &str| CellPlace {
+        role: role.to_owned(),
+        device: device.to_owned(),
+        emulated: true,
+        backing: "memory (/dev/shm)".to_owned(),
+    };
+    vec![place("data", device), place("redo", "nvme-pm1725")]
+}
+
+/// Reads of 0.8 ms on data.
+fn device_io(window_s: u64) -> DeviceIo {
+    let mut times = TimeTotals::default();
+    times.histogram.record_n(800_000, 100).unwrap();
+    times.sum_ns = 80_000_000;
+    times.max_ns = 820_000;
+    DeviceIo {
+        shim: ShimFacts {
+            uring_refused: 3,
+            model_calls: 100,
+            model_ns: 40_000,
+            ..ShimFacts::default()
+        },
+        roles: vec![RoleIo {
+            role: "data".to_owned(),
+            counted_ns: window_s * SECOND_NS,
+            outstanding_max: 7,
+            busy_ns: SECOND_NS,
+            outstanding_ns: 2 * SECOND_NS,
+            judged: 100,
+            within_tolerance: 98,
+            late_ns: 1_000_000,
+            overruns: 1,
+            requests: vec![RequestIo {
+                kind: RequestKind::Read,
+                requests: 100,
+                bytes: 1_638_400,
+                response: times.clone(),
+                service: times,
+            }],
+        }],
     }
 }
 
@@ -234,6 +293,11 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
         }
     }
     results.append_intervals(id, &rows).unwrap();
+    if !shape.devices.is_empty() {
+        results
+            .record_device_io(id, &device_io(shape.window_s))
+            .unwrap();
+    }
     if point.fails {
         let failure = RepeatFailure {
             reason_code: "server_died".to_owned(),

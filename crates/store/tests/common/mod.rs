@@ -3,8 +3,9 @@
 use hdrhistogram::Histogram;
 use std::path::Path;
 use store::{
-    Band, CellId, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase, RepeatId, RepeatResult,
-    Requirement, RequirementUnit, Results, Verdict,
+    Band, CellId, CellPlace, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase,
+    RepeatId, RepeatResult, RequestIo, RequestKind, Requirement, RequirementUnit, Results, RoleIo,
+    ShimFacts, TimeTotals, Verdict,
 };
 
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -52,6 +53,60 @@ pub fn paced_cell() -> NewCell {
         rate_asked: Some("80%".to_owned()),
         arrivals: Some("poisson".to_owned()),
         ..cell()
+    }
+}
+
+/// A cell with its files on two emulated devices.
+pub fn placed_cell() -> NewCell {
+    let place = |role: &str, device: &str| CellPlace {
+        role: role.to_owned(),
+        device: device.to_owned(),
+        emulated: true,
+        backing: "tmpfs /dev/shm".to_owned(),
+    };
+    NewCell {
+        places: vec![
+            place("data", "hdd-15k"),
+            place("redo", "nvme-pm1725"),
+            place("temp", "hdd-15k"),
+        ],
+        ..cell()
+    }
+}
+
+/// Two seconds of reads of 100 us each, on data alone.
+pub fn device_io() -> DeviceIo {
+    let mut times = TimeTotals::default();
+    times.histogram.record_n(100_000, 1_000).unwrap();
+    times.sum_ns = 100_000_000;
+    times.max_ns = 110_000;
+    let requests = RequestIo {
+        kind: RequestKind::Read,
+        requests: 1_000,
+        bytes: 16_384_000,
+        response: times.clone(),
+        service: times,
+    };
+    DeviceIo {
+        shim: ShimFacts {
+            cache_hits: 3,
+            cache_misses: 1,
+            model_ns: 4_000,
+            model_calls: 2,
+            ..ShimFacts::default()
+        },
+        roles: vec![RoleIo {
+            role: "data".to_owned(),
+            counted_ns: 2 * SECOND_NS,
+            outstanding_max: 9,
+            busy_ns: SECOND_NS,
+            outstanding_ns: 8 * SECOND_NS,
+            judged: 1_000,
+            within_tolerance: 990,
+            late_ns: 5_000,
+            overruns: 2,
+            requests: vec![requests],
+        }],
     }
 }
 

@@ -1,0 +1,130 @@
+//! `mydyno device`.
+
+mod probe;
+mod verify;
+
+use super::print_json;
+use crate::arguments::{DeviceArguments, DeviceCommand};
+use crate::failure::{Failure, Outcome};
+use base::Exit;
+use device::{Profile, builtins};
+use serde::Serialize;
+
+/// Runs the command.
+pub fn run(arguments: &DeviceArguments) -> Outcome {
+    match &arguments.command {
+        DeviceCommand::List { json } => list(*json),
+        DeviceCommand::Show { profile, json } => show(profile, *json),
+        DeviceCommand::Verify(verify) => verify::run(verify),
+        DeviceCommand::Probe(probe) => probe::run(probe),
+    }
+}
+
+#[derive(Serialize)]
+struct ListDocument {
+    schema_version: u32,
+    devices: Vec<DeviceDocument>,
+}
+
+/// A profile for programs.
+#[derive(Serialize)]
+struct DeviceDocument {
+    name: String,
+    title: String,
+    kind: &'static str,
+    capacity_bytes: u64,
+    price_usd: Option<f64>,
+    sheet: device::Sheet,
+}
+
+impl DeviceDocument {
+    fn of(profile: Profile) -> DeviceDocument {
+        DeviceDocument {
+            kind: kind(&profile),
+            name: profile.name,
+            title: profile.title,
+            capacity_bytes: profile.capacity_bytes,
+            price_usd: profile.price_usd,
+            sheet: profile.sheet,
+        }
+    }
+}
+
+fn kind(profile: &Profile) -> &'static str {
+    if profile.array.is_some() {
+        "array"
+    } else if profile.disk.is_some() {
+        "disk"
+    } else {
+        "solid_state"
+    }
+}
+
+fn list(json: bool) -> Outcome {
+    let devices: Vec<DeviceDocument> = builtins().into_iter().map(DeviceDocument::of).collect();
+    if json {
+        print_json(&ListDocument {
+            schema_version: 1,
+            devices,
+        })?;
+        return Ok(Exit::Ok);
+    }
+    println!(
+        "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  title",
+        "device",
+        "read IOPS",
+        "write IOPS",
+        "read MB/s",
+        "write MB/s",
+        "read us",
+        "flush us",
+        "USD"
+    );
+    for device in &devices {
+        let sheet = &device.sheet;
+        let whole = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.0}"));
+        println!(
+            "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  {}",
+            device.name,
+            whole(sheet.random_read_iops),
+            whole(sheet.random_write_iops),
+            whole(sheet.sequential_read_mb_per_s),
+            whole(sheet.sequential_write_mb_per_s),
+            whole(sheet.read_latency_us),
+            whole(sheet.flush_latency_us),
+            whole(device.price_usd),
+            device.title
+        );
+    }
+    Ok(Exit::Ok)
+}
+
+#[derive(Serialize)]
+struct ShowDocument {
+    schema_version: u32,
+    /// With the keys of a profile file.
+    profile: Profile,
+}
+
+fn show(name: &str, json: bool) -> Outcome {
+    let profile = storage::profile(name)?;
+    if json {
+        print_json(&ShowDocument {
+            schema_version: 1,
+            profile,
+        })?;
+    } else {
+        print!("{}", profile_text(&profile)?);
+    }
+    Ok(Exit::Ok)
+}
+
+/// The text of a profile's file.
+fn profile_text(profile: &Profile) -> Result<String, Failure> {
+    toml::to_string(profile).map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            format!("the profile has no TOML form: {error}"),
+        )
+    })
+}

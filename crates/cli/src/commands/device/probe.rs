@@ -1,0 +1,216 @@
+//! `mydyno device probe`.
+
+use super::profile_text;
+use crate::arguments::DeviceProbeArguments;
+use crate::commands::print_json;
+use crate::console::{Console, stop_flag};
+use crate::failure::{Failure, Outcome};
+use base::{DateTime, Exit};
+use device::Profile;
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+use storage::fio::{Fio, Measured};
+use storage::probe::{Naming, ProbeOptions, Probed, probe};
+
+/// What was measured, and the profile that was made of it.
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    fio_version: String,
+    directory: String,
+    model: Option<String>,
+    rotational: Option<bool>,
+    direct_io: bool,
+    /// The file that the profile was written to.
+    output: Option<String>,
+    measurements: Vec<MeasurementDocument>,
+    profile: Profile,
+}
+
+#[derive(Serialize)]
+struct MeasurementDocument {
+    what: &'static str,
+    queue_depth: u32,
+    iops: f64,
+    mb_per_s: f64,
+    latency_mean_us: f64,
+    latency_deviation_us: f64,
+    latency_p50_us: f64,
+    latency_p99_us: f64,
+    latency_max_us: f64,
+    flush_mean_us: Option<f64>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
+    let naming_base = name(arguments)?;
+    refuse_existing(arguments)?;
+    let fio = Fio::find()?;
+    let stop = stop_flag();
+    let mut console = Console::new();
+    let options = ProbeOptions {
+        directory: arguments.directory.clone(),
+        runtime: arguments.seconds,
+    };
+    let probed = probe(&fio, &options, &stop, &mut |progress| {
+        console.show_work(progress.what, progress.done, progress.total);
+    });
+    console.done();
+    let probed = probed?;
+    if !probed.direct {
+        eprintln!(
+            "note: the file system of {} has no O_DIRECT: its page cache was measured too",
+            arguments.directory.display()
+        );
+    }
+    let profile = probed.profile(&Naming {
+        name: naming_base,
+        source: source(&fio, arguments, &probed),
+    })?;
+    let text = profile_text(&profile)?;
+    if let Some(output) = &arguments.output {
+        write(output, &text)?;
+    }
+    if arguments.json {
+        print_json(&Document {
+            schema_version: 1,
+            fio_version: fio.version.clone(),
+            directory: arguments.directory.display().to_string(),
+            model: probed.facts.model.clone(),
+            rotational: probed.facts.rotational,
+            direct_io: probed.direct,
+            output: arguments.output.as_ref().map(|o| o.display().to_string()),
+            measurements: measurements(&probed),
+            profile,
+        })?;
+        return Ok(Exit::Ok);
+    }
+    match &arguments.output {
+        None => print!("{text}"),
+        Some(output) => {
+            for measured in measurements(&probed) {
+                println!(
+                    "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99",
+                    measured.what,
+                    measured.queue_depth,
+                    measured.iops,
+                    measured.mb_per_s,
+                    measured.latency_mean_us,
+                    measured.latency_p99_us
+                );
+            }
+            let file = output.display();
+            println!(
+                "{file} is written; `mydyno device verify {file}` tries it, `mydyno run --data {file}` uses it"
+            );
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// A profile's name: as asked, or from its file, or from the directory.
+fn name(arguments: &DeviceProbeArguments) -> Result<String, Failure> {
+    let from_file = arguments
+        .output
+        .as_ref()
+        .and_then(|output| output.file_stem());
+    let directory = std::path::absolute(&arguments.directory).unwrap_or_default();
+    let stem = from_file.map(std::ffi::OsStr::to_owned);
+    let text = stem.unwrap_or_else(|| directory.as_os_str().to_owned());
+    let text = text.to_string_lossy().to_ascii_lowercase();
+    let plain: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let plain = plain.trim_matches('-');
+    let is_file_of_profile = arguments
+        .output
+        .as_ref()
+        .is_none_or(|o| o.extension().is_some_and(|e| e == "toml"));
+    if !is_file_of_profile {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--output names a profile, and a profile's file ends in .toml",
+        ));
+    }
+    Ok(if plain.is_empty() {
+        "probed".to_owned()
+    } else {
+        plain.to_owned()
+    })
+}
+
+/// Before minutes are spent on measuring.
+fn refuse_existing(arguments: &DeviceProbeArguments) -> Result<(), Failure> {
+    match &arguments.output {
+        Some(output) if output.exists() => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "{} is there already; remove it or name another file",
+                output.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn write(output: &Path, text: &str) -> Result<(), Failure> {
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(output);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| {
+            Failure::new(
+                Exit::Environment,
+                format!("cannot write {}: {error}", output.display()),
+            )
+        })
+}
+
+fn source(fio: &Fio, arguments: &DeviceProbeArguments, probed: &Probed) -> String {
+    let now = DateTime::now().to_string();
+    let date = now.split([' ', 'T']).next().unwrap_or_default().to_owned();
+    let model = probed
+        .facts
+        .model
+        .as_ref()
+        .map(|model| format!(" ({model})"));
+    let cache = if probed.direct {
+        ""
+    } else {
+        ", with the page cache"
+    };
+    format!(
+        "measured by {} on {date} on {}{}{cache}",
+        fio.version,
+        arguments.directory.display(),
+        model.unwrap_or_default()
+    )
+}
+
+fn measurements(probed: &Probed) -> Vec<MeasurementDocument> {
+    let of = |what, queue_depth, measured: &Measured| MeasurementDocument {
+        what,
+        queue_depth,
+        iops: measured.iops,
+        mb_per_s: measured.mb_per_s,
+        latency_mean_us: measured.latency.mean_us,
+        latency_deviation_us: measured.latency.deviation_us,
+        latency_p50_us: measured.latency.p50_us,
+        latency_p99_us: measured.latency.p99_us,
+        latency_max_us: measured.latency.max_us,
+        flush_mean_us: measured.flush.map(|flush| flush.mean_us),
+    };
+    let mut all = vec![of("random_read", 1, &probed.read)];
+    let deep = probed.deep_reads.iter();
+    all.extend(deep.map(|(depth, measured)| of("random_read", *depth, measured)));
+    all.push(of("random_write", 1, &probed.write));
+    all.push(of("random_write", Probed::WRITE_DEPTH, &probed.deep_write));
+    let sequential = Probed::SEQUENTIAL_DEPTH;
+    all.push(of("sequential_read", sequential, &probed.sequential_read));
+    all.push(of("sequential_write", sequential, &probed.sequential_write));
+    all.push(of("flushed_write", 1, &probed.flushed_write));
+    all
+}

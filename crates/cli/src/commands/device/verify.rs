@@ -1,0 +1,115 @@
+//! `mydyno device verify`.
+
+use crate::arguments::DeviceVerifyArguments;
+use crate::commands::print_json;
+use crate::console::{Console, stop_flag};
+use crate::failure::{Failure, Outcome};
+use crate::words::device::{markdown, table};
+use base::Exit;
+use device::Profile;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use storage::fio::Fio;
+use storage::verify::{
+    Figure, Verdict, VerifyOptions, default_directory, expected_duration, verify,
+};
+
+/// What was found of all devices that were asked for.
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    fio_version: String,
+    directory: String,
+    seconds: f64,
+    /// No figure is outside.
+    passed: bool,
+    devices: Vec<DeviceDocument>,
+}
+
+#[derive(Serialize)]
+struct DeviceDocument {
+    name: String,
+    title: String,
+    figures: Vec<Figure>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
+    let profiles = profiles(arguments)?;
+    let fio = Fio::find()?;
+    storage::shim_library()?;
+    let options = VerifyOptions {
+        directory: directory(arguments)?,
+        runtime: arguments.seconds,
+    };
+    let stop = stop_flag();
+    let mut console = Console::new();
+    let expected = |profile: &Profile| expected_duration(profile, options.runtime);
+    let total: Duration = profiles.iter().map(expected).sum();
+    let mut before = Duration::ZERO;
+    let mut devices = Vec::with_capacity(profiles.len());
+    for profile in &profiles {
+        let figures = verify(&fio, profile, &options, &stop, &mut |progress| {
+            let what = format!("{}: {}", progress.profile, progress.figure);
+            console.show_work(&what, before + progress.done, total);
+        });
+        let figures = match figures {
+            Ok(figures) => figures,
+            Err(error) => {
+                console.done();
+                return Err(error.into());
+            }
+        };
+        before += expected(profile);
+        devices.push(DeviceDocument {
+            name: profile.name.clone(),
+            title: profile.title.clone(),
+            figures,
+        });
+    }
+    console.done();
+    let mut all = devices.iter().flat_map(|device| &device.figures);
+    let passed = !all.any(|figure| figure.verdict == Verdict::Outside);
+    let document = Document {
+        schema_version: 1,
+        fio_version: fio.version,
+        directory: options.directory.display().to_string(),
+        seconds: arguments.seconds.as_secs_f64(),
+        passed,
+        devices,
+    };
+    if arguments.json {
+        print_json(&document)?;
+    } else {
+        print_words(&document, arguments.markdown);
+    }
+    Ok(if passed { Exit::Ok } else { Exit::CheckFailed })
+}
+
+fn print_words(document: &Document, as_markdown: bool) {
+    println!(
+        "{}, {} s for each figure, files in {}\n",
+        document.fio_version, document.seconds, document.directory
+    );
+    for device in &document.devices {
+        let render = if as_markdown { markdown } else { table };
+        println!("{}", render(&device.name, &device.title, &device.figures));
+    }
+}
+
+fn profiles(arguments: &DeviceVerifyArguments) -> Result<Vec<Profile>, Failure> {
+    if arguments.all {
+        return Ok(device::builtins());
+    }
+    let read = |name: &String| storage::profile(name).map_err(Failure::from);
+    arguments.profiles.iter().map(read).collect()
+}
+
+/// Memory, or mydyno's own directory, unless one is named.
+fn directory(arguments: &DeviceVerifyArguments) -> Result<PathBuf, Failure> {
+    match &arguments.directory {
+        Some(directory) => Ok(directory.clone()),
+        None => Ok(default_directory(server::Home::from_env()?.root())),
+    }
+}

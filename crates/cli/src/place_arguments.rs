@@ -1,0 +1,159 @@
+//! Where the files of a private server go, as the command line says it.
+
+use crate::arguments::TargetArguments;
+use crate::failure::Failure;
+use base::Exit;
+use clap::Args;
+use device::Role;
+use storage::{Place, Placement};
+
+const STORAGE: &str = "Storage";
+
+/// Where files go, by what they are for.
+#[derive(Args, Clone)]
+pub struct PlaceArguments {
+    /// Where data goes, and everything that has no place of its own: an emulated device (`mydyno device list`, or a
+    /// profile file), its bytes in memory or where PROFILE@DIRECTORY says, or a real device's directory (with a slash)
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    pub data: Option<Place>,
+    /// The redo log
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    pub redo: Option<Place>,
+    /// Undo tablespaces, on servers that have them
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    pub undo: Option<Place>,
+    /// The doublewrite buffer
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    pub doublewrite: Option<Place>,
+    /// The binary log, which this turns on
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    pub binlog: Option<Place>,
+    /// Temporary files
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    pub temp: Option<Place>,
+    /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half of the tables]
+    #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = size)]
+    pub page_cache: Option<u64>,
+    /// Count the I/O of real storage too, by role; emulated devices are counted anyway
+    #[arg(help_heading = STORAGE, long)]
+    pub count_io: bool,
+}
+
+impl PlaceArguments {
+    fn places(&self) -> [(Role, Option<&Place>); 6] {
+        [
+            (Role::Data, self.data.as_ref()),
+            (Role::Redo, self.redo.as_ref()),
+            (Role::Undo, self.undo.as_ref()),
+            (Role::Doublewrite, self.doublewrite.as_ref()),
+            (Role::Binlog, self.binlog.as_ref()),
+            (Role::Temp, self.temp.as_ref()),
+        ]
+    }
+
+    /// What is asked for.
+    pub fn placement(&self) -> Placement {
+        let named = self.places().into_iter();
+        Placement {
+            places: named
+                .filter_map(|(role, place)| Some((role, place?.clone())))
+                .collect(),
+            page_cache_bytes: self.page_cache,
+            count: self.count_io,
+        }
+    }
+
+    /// Refuses places that nothing can be put into.
+    ///
+    /// # Errors
+    /// For a server that is not private; for a page cache that nothing would use.
+    pub fn validate(&self, target: &TargetArguments) -> Result<(), Failure> {
+        let placement = self.placement();
+        let is_nothing = placement == Placement::default();
+        let is_private = target.engine.is_some() || target.server_binary.is_some();
+        if is_nothing || is_private {
+            return self.validate_page_cache();
+        }
+        Err(Failure::new(
+            Exit::Usage,
+            "places and --count-io are for servers that mydyno starts: use --engine, or give them to `mydyno server start`",
+        ))
+    }
+
+    /// Refuses a page cache that nothing would use.
+    ///
+    /// # Errors
+    /// Says what to do.
+    pub fn validate_page_cache(&self) -> Result<(), Failure> {
+        if self.page_cache.is_none() || self.placement().is_emulated() {
+            return Ok(());
+        }
+        let words = "--page-cache is for emulated devices, and real ones have this machine's; name a profile (--data \
+                     hdd-15k), or leave it out";
+        Err(Failure::new(Exit::Usage, words))
+    }
+}
+
+/// `512M`, `8G`, or bytes; binary units, as servers take them.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        Some((at, 't' | 'T')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let value = digits.trim().parse::<u64>().ok();
+    value
+        .and_then(|value| value.checked_mul(1 << shift))
+        .ok_or_else(|| "write a size as 512M, 8G or a number of bytes".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+    use crate::arguments::{Arguments, Command, RunArguments};
+    use clap::Parser;
+    use device::Role;
+
+    fn run(arguments: &[&str]) -> Result<RunArguments, clap::Error> {
+        let all = ["mydyno", "run"].iter().chain(arguments);
+        match Arguments::try_parse_from(all)?.command {
+            Command::Run(run) => Ok(*run),
+            _ => panic!("it is `run`"),
+        }
+    }
+
+    #[test]
+    fn sizes_as_servers_take_them() {
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("8g"), Ok(8 << 30));
+        assert_eq!(size("4096"), Ok(4096));
+        for bad in ["", "M", "-1", "1.5G", "99999999999T"] {
+            assert!(size(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn places_belong_to_private_servers() {
+        let engine = ["--engine", "mysql-5.7"];
+        let places = ["--redo", "/mnt/a", "--count-io"];
+        let parsed = run(&[&engine[..], &places].concat()).unwrap();
+        let placement = parsed.places.placement();
+        assert!(placement.count && placement.places.contains_key(&Role::Redo));
+        assert!(parsed.places.validate(&parsed.target).is_ok());
+
+        // With nothing named, the target is an option file's.
+        let parsed = run(&places).unwrap();
+        assert!(parsed.places.validate(&parsed.target).is_err());
+        let parsed = run(&["--dsn", "mysql://h/s", "--data", "/mnt"]).unwrap();
+        assert!(parsed.places.validate(&parsed.target).is_err());
+        let error = run(&["--engine", "mysql-5.7", "--data", "floppy"])
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("mydyno device list"), "{error}");
+        let useless = ["--redo", "/mnt/a", "--page-cache", "1G"];
+        let parsed = run(&[&engine[..], &useless].concat()).unwrap();
+        assert!(parsed.places.validate(&parsed.target).is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! Runs on several devices side by side, as words for people.
+
+use super::optional;
+use std::fmt::Write;
+use store::Summary;
+
+/// A line for each device with its throughput by connections, and how the extremes compare. Empty where there is one device.
+pub fn comparison(runs: &[Summary]) -> String {
+    let mut devices: Vec<&str> = Vec::new();
+    let mut loads: Vec<u32> = Vec::new();
+    for run in runs {
+        if let Some(device) = device(run)
+            && !devices.contains(&device)
+        {
+            devices.push(device);
+        }
+        if !loads.contains(&run.connections) {
+            loads.push(run.connections);
+        }
+    }
+    if devices.len() < 2 {
+        return String::new();
+    }
+    loads.sort_unstable();
+    let find = |name: &str, load: u32| {
+        let same = |run: &&Summary| device(run) == Some(name) && run.connections == load;
+        runs.iter().find(same)
+    };
+    // Slowest first, by its best.
+    let best = |name: &str| {
+        let nopm = |load: &u32| find(name, *load).and_then(|run| run.nopm);
+        loads.iter().filter_map(nopm).fold(0.0, f64::max)
+    };
+    devices.sort_by(|a, b| best(a).total_cmp(&best(b)));
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{:<16}", "NOPM on");
+    for load in &loads {
+        let _ = write!(out, "{:>18}", format!("{load} connections"));
+    }
+    let _ = writeln!(out, "{:>12}", "fidelity");
+    for name in &devices {
+        let _ = write!(out, "{name:<16}");
+        for load in &loads {
+            let nopm = find(name, *load).and_then(|run| run.nopm);
+            let _ = write!(out, "{:>18}", optional(nopm.map(f64::trunc), 0));
+        }
+        let _ = writeln!(out, "{:>12}", fidelity(runs, name));
+    }
+    for load in &loads {
+        let of_load: Vec<(&str, f64)> = devices
+            .iter()
+            .filter_map(|name| Some((*name, find(name, *load)?.nopm?)))
+            .collect();
+        let fastest = of_load.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let slowest = of_load.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        if let (Some((fast, most)), Some((slow, least))) = (fastest, slowest)
+            && *least > 0.0
+        {
+            let _ = writeln!(
+                out,
+                "at {load} connections {fast} gives {:.1} times the new orders of {slow}",
+                most / least
+            );
+        }
+    }
+    out
+}
+
+/// Of data.
+fn device(run: &Summary) -> Option<&str> {
+    let data = run.devices.iter().find(|device| device.role == "data");
+    data.map(|data| data.device.as_str())
+}
+
+/// The worst of the device's runs.
+fn fidelity(runs: &[Summary], name: &str) -> String {
+    let of_device = runs.iter().filter(|run| device(run) == Some(name));
+    let worst = of_device
+        .filter_map(|run| run.fidelity)
+        .min_by(f64::total_cmp);
+    worst.map_or_else(
+        || "NA".to_owned(),
+        |share| format!("{:.2} %", share * 100.0),
+    )
+}

@@ -1,0 +1,149 @@
+//! Verifications of devices, as tables for people.
+
+use std::fmt::Write;
+use storage::verify::{Figure, Verdict};
+
+const COLUMNS: [&str; 8] = [
+    "figure",
+    "depth",
+    "sheet",
+    "measured",
+    "deviation",
+    "host",
+    "in time",
+    "verdict",
+];
+
+/// As text.
+pub fn table(name: &str, title: &str, figures: &[Figure]) -> String {
+    let mut out = format!("{name}: {title}\n");
+    let mut line = |cells: [String; 8]| {
+        let [
+            figure,
+            depth,
+            sheet,
+            measured,
+            deviation,
+            host,
+            fidelity,
+            verdict,
+        ] = cells;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{figure:<26}{depth:>5}{sheet:>11}{measured:>11}{deviation:>11}{host:>11}{fidelity:>9}  {verdict}"
+        );
+    };
+    line(COLUMNS.map(str::to_owned));
+    for figure in figures {
+        line(cells(figure));
+    }
+    out
+}
+
+/// As a table of Markdown, for documents.
+pub fn markdown(name: &str, title: &str, figures: &[Figure]) -> String {
+    let mut out = format!("### `{name}`: {title}\n\n");
+    let _ = writeln!(out, "| {} |", COLUMNS.join(" | "));
+    let _ = writeln!(out, "|---|{}---|", "--:|".repeat(COLUMNS.len() - 2));
+    for figure in figures {
+        let mut cells = cells(figure);
+        cells[0] = format!("`{}`", figure.key);
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    out
+}
+
+fn cells(figure: &Figure) -> [String; 8] {
+    let unit = match figure.unit {
+        "mb_per_s" => " MB/s",
+        "us" => " us",
+        _ => "",
+    };
+    let number = |value: f64| {
+        let decimals = usize::from(value < 100.0);
+        format!("{value:.decimals$}{unit}")
+    };
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    [
+        figure.key.to_owned(),
+        figure.queue_depth.to_string(),
+        number(figure.sheet),
+        number(figure.measured),
+        format!("{:+.1} %", figure.deviation_share * 100.0),
+        number(figure.host_limit),
+        figure.fidelity_share.map_or("-".to_owned(), percent),
+        verdict(figure),
+    ]
+}
+
+fn verdict(figure: &Figure) -> String {
+    let bound = figure.bound_share * 100.0;
+    let mut words = match figure.verdict {
+        Verdict::Within => format!("within {bound:.0} %"),
+        Verdict::Outside => format!("OUTSIDE {bound:.0} %"),
+        Verdict::HostLimited => {
+            "host-limited: this host is too slow or too busy to tell".to_owned()
+        }
+    };
+    if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
+        let _ = write!(words, ", {:.1} % overran", share * 100.0);
+    }
+    if let (Verdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
+        let _ = write!(words, ", {late_us:.0} us late on average");
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{markdown, table};
+    use storage::verify::{Figure, Verdict};
+
+    #[test]
+    fn tables() {
+        let figure = Figure {
+            key: "random_read_iops",
+            unit: "iops",
+            queue_depth: 32,
+            sheet: 100_000.0,
+            measured: 93_000.0,
+            deviation_share: -0.07,
+            bound_share: 0.05,
+            host_limit: 250_000.0,
+            fidelity_share: Some(0.991),
+            overrun_share: Some(0.004),
+            lateness_mean_us: Some(3.0),
+            requests: 1,
+            verdict: Verdict::Outside,
+        };
+        let limited = Figure {
+            key: "read_latency_us",
+            unit: "us",
+            sheet: 90.0,
+            measured: 95.5,
+            host_limit: 88.0,
+            fidelity_share: None,
+            overrun_share: None,
+            verdict: Verdict::HostLimited,
+            ..figure.clone()
+        };
+        let figures = [figure, limited];
+        let said = table("x", "An X", &figures);
+        assert!(
+            said.contains("-7.0 %") && said.contains("OUTSIDE 5 %, 0.4 % overran"),
+            "{said}"
+        );
+        assert!(
+            said.contains("95.5 us") && said.contains("host-limited"),
+            "{said}"
+        );
+        let said = markdown("x", "An X", &figures);
+        let pipes: Vec<usize> = said
+            .lines()
+            .skip(2)
+            .map(|l| l.matches('|').count())
+            .collect();
+        assert_eq!(pipes, [9, 9, 9, 9]);
+    }
+}

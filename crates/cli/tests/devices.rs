@@ -1,0 +1,202 @@
+//! Devices: profiles, and what fio says of them. Verdicts depend on this host, so tests ask for what any host shows.
+
+#[expect(dead_code, unused_imports, reason = "each test file uses a part of it")]
+mod support;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use support::{directory, float, mydyno, number, shim, text, until};
+
+/// Held by who measures: two at a time would measure each other.
+static MEASURING: Mutex<()> = Mutex::new(());
+/// Two devices take a minute.
+const VERIFICATION: Duration = Duration::from_secs(240);
+
+/// Alone on this host, as far as these tests go.
+fn alone() -> MutexGuard<'static, ()> {
+    shim();
+    MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
+    document.pointer(pointer).unwrap().as_array().unwrap()
+}
+
+#[test]
+fn the_papers_devices_are_there() {
+    let document = mydyno(["device", "list", "--json"]).run().exits(0).json();
+    assert_eq!(number(&document, "/schema_version"), 1);
+    let devices = list(&document, "/devices");
+    for (name, kind) in [
+        ("hdd-15k", "disk"),
+        ("sata-850pro", "solid_state"),
+        ("nvme-pm1725", "solid_state"),
+    ] {
+        let device = devices.iter().find(|d| d["name"] == name).unwrap();
+        assert_eq!(text(device, "/kind"), kind);
+        assert!(float(device, "/sheet/random_read_iops") > 0.0);
+        assert!(number(device, "/capacity_bytes") > 1 << 30);
+    }
+    let words = mydyno(["device", "list"]).run().exits(0);
+    assert_eq!(words.stdout.lines().count(), devices.len() + 1);
+}
+
+#[test]
+fn a_shown_profile_is_one_to_start_from() {
+    let work = directory();
+    let shown = mydyno(["device", "show", "sata-850pro"]).run().exits(0);
+    assert!(shown.stdout.contains("[sources]"));
+    let mine = shown.stdout.replace("sata-850pro", "mine");
+    fs::write(work.path().join("mine.toml"), &mine).unwrap();
+    let again = mydyno(["device", "show", "mine.toml", "--json"])
+        .in_directory(work.path())
+        .run()
+        .exits(0)
+        .json();
+    assert_eq!(text(&again, "/profile/name"), "mine");
+
+    // An impossible figure names its key.
+    let lines = mine.lines().map(|line| match line.split_once(" = ") {
+        Some(("random_read_iops", _)) => "random_read_iops = -7",
+        _ => line,
+    });
+    let bad: Vec<&str> = lines.collect();
+    fs::write(work.path().join("bad.toml"), bad.join("\n")).unwrap();
+    for command in ["show", "verify"] {
+        let ran = mydyno(["device", command, "bad.toml"]).in_directory(work.path());
+        ran.run()
+            .exits(2)
+            .says(&["bad.toml", "sheet.random_read_iops"]);
+    }
+}
+
+#[test]
+fn unknown_devices_are_told_with_the_nearest() {
+    for command in ["show", "verify"] {
+        let ran = mydyno(["device", command, "sata-850por"]).run().exits(2);
+        ran.says(&["unknown device", "\"sata-850pro\"", "mydyno device list"]);
+    }
+}
+
+#[test]
+fn fio_is_asked_for_by_its_package() {
+    let empty = directory();
+    for command in [
+        &["device", "verify", "hdd-15k"][..],
+        &["device", "probe", "/tmp"],
+    ] {
+        let ran = mydyno(command).env("PATH", empty.path()).run().exits(4);
+        ran.says(&["fio is needed", "install the package fio"]);
+    }
+}
+
+/// What must hold on every host: figures within their bounds, or a host that says that it cannot tell.
+fn assert_holds(figure: &Value) {
+    let verdict = text(figure, "/verdict");
+    let deviation = float(figure, "/deviation_share").abs();
+    assert_ne!(verdict, "outside", "{figure:#}");
+    if verdict == "within" {
+        assert!(deviation <= float(figure, "/bound_share"), "{figure:#}");
+    }
+    assert!(number(figure, "/requests") > 0, "{figure:#}");
+    assert!(float(figure, "/fidelity_share") > 0.0, "{figure:#}");
+}
+
+#[test]
+fn emulated_devices_meet_their_sheets() {
+    let _alone = alone();
+    let arguments = [
+        "device",
+        "verify",
+        "hdd-15k",
+        "sata-850pro",
+        "--seconds",
+        "2",
+        "--json",
+    ];
+    let ran = mydyno(arguments).spawn().wait(VERIFICATION).exits(0);
+    let document = ran.json();
+    assert_eq!(document["passed"], true);
+    assert!(text(&document, "/fio_version").starts_with("fio-"));
+    let devices = list(&document, "/devices");
+    assert_eq!(devices.len(), 2);
+    for device in devices {
+        let figures = list(device, "/figures");
+        assert!(figures.len() >= 6, "{device:#}");
+        figures.iter().for_each(assert_holds);
+    }
+    // Whatever the host: a disk of 200 requests per second is slow, and a hundredth of the SSD.
+    let read_iops = |device: &Value| float(device, "/figures/0/measured");
+    assert!(read_iops(&devices[0]) < 300.0);
+    assert!(read_iops(&devices[1]) > 30.0 * read_iops(&devices[0]));
+}
+
+#[test]
+fn a_directory_becomes_a_profile() {
+    let _alone = alone();
+    let work = directory();
+    let ran = mydyno([
+        "device",
+        "probe",
+        ".",
+        "-o",
+        "mine.toml",
+        "--seconds",
+        "1",
+        "--json",
+    ]);
+    let ran = ran.in_directory(work.path()).spawn().wait(VERIFICATION);
+    let document = ran.exits(0).json();
+    assert_eq!(text(&document, "/output"), "mine.toml");
+    assert_eq!(text(&document, "/profile/name"), "mine");
+    let measurements = list(&document, "/measurements");
+    assert!(measurements.len() >= 9, "{document:#}");
+    let source = text(&document, "/profile/sources/sheet.read_latency_us");
+    assert!(source.starts_with("measured by fio-"), "{source}");
+    // Nothing stays but the profile.
+    let left: Vec<_> = fs::read_dir(work.path()).unwrap().collect();
+    assert_eq!(left.len(), 1);
+
+    let show = mydyno(["device", "show", "mine.toml"]).in_directory(work.path());
+    show.run().exits(0);
+    let again = mydyno(["device", "probe", ".", "-o", "mine.toml"]).in_directory(work.path());
+    again.run().exits(2).says(&["mine.toml is there already"]);
+}
+
+fn fio_directories(parent: &Path) -> usize {
+    let entries = fs::read_dir(parent).unwrap().flatten();
+    let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("mydyno-fio-");
+    entries.filter(|entry| ours(&entry.file_name())).count()
+}
+
+#[test]
+fn ctrl_c_ends_fio_and_leaves_nothing() {
+    let _alone = alone();
+    let work = directory();
+    let path = work.path().to_str().unwrap();
+    let arguments = [
+        "device",
+        "verify",
+        "hdd-15k",
+        "--seconds",
+        "60",
+        "--directory",
+        path,
+    ];
+    let mut running = mydyno(arguments).spawn();
+    let started = || {
+        let directories = fs::read_dir(work.path()).unwrap().flatten();
+        directories
+            .into_iter()
+            .any(|d| d.path().join("shim.page").exists())
+    };
+    until("fio runs", started);
+    assert!(!running.has_ended());
+    running.signal(Signal::INT);
+    running.wait(support::PATIENCE).exits(130);
+    assert_eq!(fio_directories(work.path()), 0);
+}

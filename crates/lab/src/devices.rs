@@ -1,0 +1,356 @@
+//! Where a private server's files are, and what its storage does in the window.
+//!
+//! The shim emulates while it is armed. That is from just before the warm-up until the last transaction has ended: starting
+//! a server and proving its database are not what is measured, and on a slow device they would take longer than the run.
+
+use crate::error::LabError;
+use crate::subject::Subject;
+use device::Role;
+use device::page::{BUCKETS, Global, Histogram, Kind, OfKind, OfRole, Snapshot, bucket_floor_ns};
+use server::{ServerBuild, Storage};
+use std::path::Path;
+use std::time::Instant;
+use storage::{Arrangement, Delta, Place, Placement, ShimPage};
+use store::{
+    CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, empty_histogram,
+};
+
+/// Where the files of a server are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placed {
+    pub(crate) places: Vec<CellPlace>,
+    /// Where the server runs under the shim.
+    pub(crate) page: Option<ShimPage>,
+    /// For people.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Placed {
+    /// What was arranged for a server whose own directory this is.
+    pub(crate) fn of(placement: &Placement, arranged: &Arrangement, directory: &Path) -> Placed {
+        let has_page = |(name, _): &(String, Vec<u8>)| name == ShimPage::FILE;
+        Placed {
+            places: places_of(placement, arranged),
+            page: arranged
+                .files
+                .iter()
+                .any(has_page)
+                .then(|| ShimPage::of(directory)),
+            notes: arranged.notes.clone(),
+        }
+    }
+
+    /// Refuses a server that was to run under the shim and does not: its devices would be this machine's.
+    pub(crate) fn require_shim(&self, build: &ServerBuild) -> Result<(), LabError> {
+        match &self.page {
+            Some(page) if !page.is_taken()? => Err(LabError::Unfit(format!(
+                "{} {} has not loaded the shim, which devices are emulated and counted with; see its log for what the loader \
+                 said, and run without places",
+                build.engine, build.version
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the server crashed, where it did under the shim.
+    pub(crate) fn crash(&self) -> Option<String> {
+        let page = self.page.as_ref()?.snapshot().ok()?;
+        let signal = page.global(Global::CrashSignal);
+        (signal != 0).then(|| {
+            if page.global(Global::CrashInside) == 0 {
+                format!("the crash (signal {signal}) was outside mydyno's shim")
+            } else {
+                format!("the crash (signal {signal}) was inside mydyno's shim: please report it")
+            }
+        })
+    }
+}
+
+/// What was arranged, for results.
+pub(crate) fn places_of(placement: &Placement, arranged: &Arrangement) -> Vec<CellPlace> {
+    let place = |(role, device, backing): &(Role, String, String)| CellPlace {
+        role: role.name().to_owned(),
+        device: device.clone(),
+        emulated: is_emulated(placement, *role),
+        backing: backing.clone(),
+    };
+    arranged.devices.iter().map(place).collect()
+}
+
+/// A role without a place of its own is where data is.
+fn is_emulated(placement: &Placement, role: Role) -> bool {
+    let place = placement.places.get(&role);
+    let place = place.or_else(|| placement.places.get(&Role::Data));
+    matches!(place, Some(Place::Emulated { .. }))
+}
+
+/// What the data directory of a server with this placement lies on.
+pub(crate) fn storage_of(placement: &Placement) -> Storage {
+    if is_emulated(placement, Role::Data) {
+        Storage::Emulated
+    } else {
+        Storage::Real
+    }
+}
+
+impl Subject {
+    /// From now on the devices of a private server are emulated, or from now on they are not. Nothing where it has no shim.
+    /// A named server is the user's, for whom its devices are at work all the time.
+    pub(crate) fn arm(&self, armed: bool) -> Result<(), LabError> {
+        match &self.placed.page {
+            Some(page) if self.is_private() => Ok(page.arm(armed)?),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The shim's counters at the begin and the end of a window.
+pub(crate) struct WindowIo<'a> {
+    page: Option<&'a ShimPage>,
+    begin: Option<Reading>,
+    end: Option<Reading>,
+    failed: Option<LabError>,
+}
+
+struct Reading {
+    at: Instant,
+    counters: Snapshot,
+}
+
+impl<'a> WindowIo<'a> {
+    /// Of a server that may have no shim.
+    pub(crate) fn of(subject: &'a Subject) -> WindowIo<'a> {
+        WindowIo {
+            page: subject.placed.page.as_ref(),
+            begin: None,
+            end: None,
+            failed: None,
+        }
+    }
+
+    pub(crate) fn begins(&mut self) {
+        self.begin = self.read();
+    }
+
+    pub(crate) fn ends(&mut self) {
+        self.end = self.read();
+    }
+
+    fn read(&mut self) -> Option<Reading> {
+        let counters = self.page?.snapshot();
+        match counters {
+            Ok(counters) => Some(Reading {
+                at: Instant::now(),
+                counters,
+            }),
+            Err(error) => {
+                self.failed.get_or_insert(error.into());
+                None
+            }
+        }
+    }
+
+    /// What was counted, and what makes it doubtful; `None` without a shim or a whole window.
+    ///
+    /// # Errors
+    /// Where the counters could not be read.
+    pub(crate) fn counted(self) -> Result<Option<(DeviceIo, Vec<String>)>, LabError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let (Some(begin), Some(end)) = (self.begin, self.end) else {
+            return Ok(None);
+        };
+        let elapsed = end.at.duration_since(begin.at);
+        let counted_ns = elapsed.as_nanos() as u64;
+        let (before, after) = (&begin.counters, &end.counters);
+        let warnings = Delta::between(before, after, elapsed).warnings();
+        let io = DeviceIo {
+            shim: shim_facts(before, after),
+            roles: Role::ALL
+                .into_iter()
+                .map(|role| role_io(role, before, after, counted_ns))
+                .filter(|role| role.requests.iter().any(|kind| kind.requests > 0))
+                .collect(),
+        };
+        Ok(Some((io, warnings)))
+    }
+}
+
+fn shim_facts(before: &Snapshot, after: &Snapshot) -> ShimFacts {
+    let rise = |word| after.global(word).saturating_sub(before.global(word));
+    ShimFacts {
+        cache_hits: rise(Global::CacheHits),
+        cache_misses: rise(Global::CacheMisses),
+        cache_pages: after.global(Global::CachePages),
+        cache_dirty_pages: after.global(Global::CacheDirtyPages),
+        uring_refused: after.global(Global::UringRefused),
+        model_full: after.global(Global::ModelFull),
+        files_unseen: after.global(Global::FilesUnseen),
+        maps_refused: after.global(Global::MapsRefused),
+        model_ns: rise(Global::ModelNs),
+        model_calls: rise(Global::ModelCalls),
+        spin_ns: rise(Global::SpinNs),
+    }
+}
+
+fn role_io(role: Role, before: &Snapshot, after: &Snapshot, counted_ns: u64) -> RoleIo {
+    let rise = |word| {
+        let (before, after) = (before.of_role(role, word), after.of_role(role, word));
+        after.saturating_sub(before)
+    };
+    RoleIo {
+        role: role.name().to_owned(),
+        counted_ns,
+        outstanding_max: after.of_role(role, OfRole::OutstandingMax),
+        busy_ns: rise(OfRole::BusyNs),
+        outstanding_ns: rise(OfRole::OutstandingNs),
+        judged: rise(OfRole::Judged),
+        within_tolerance: rise(OfRole::WithinTolerance),
+        late_ns: rise(OfRole::LateNs),
+        overruns: rise(OfRole::Overruns),
+        requests: Kind::ALL
+            .into_iter()
+            .map(|kind| request_io(role, kind, before, after))
+            .collect(),
+    }
+}
+
+fn request_io(role: Role, kind: Kind, before: &Snapshot, after: &Snapshot) -> RequestIo {
+    let rise = |word| {
+        let (before, after) = (
+            before.of_kind(role, kind, word),
+            after.of_kind(role, kind, word),
+        );
+        after.saturating_sub(before)
+    };
+    let times = |histogram, sum, max| {
+        let before_buckets = before.buckets(role, kind, histogram);
+        let after_buckets = after.buckets(role, kind, histogram);
+        let buckets = before_buckets.iter().zip(after_buckets);
+        times_of(
+            buckets.map(|(before, after)| after.saturating_sub(*before)),
+            rise(sum),
+            after.of_kind(role, kind, max),
+        )
+    };
+    RequestIo {
+        kind: match kind {
+            Kind::Read => RequestKind::Read,
+            Kind::Write => RequestKind::Write,
+            Kind::Flush => RequestKind::Flush,
+        },
+        requests: rise(OfKind::Requests),
+        bytes: rise(OfKind::Bytes),
+        response: times(
+            Histogram::Response,
+            OfKind::ResponseSumNs,
+            OfKind::ResponseMaxNs,
+        ),
+        service: times(
+            Histogram::Service,
+            OfKind::ServiceSumNs,
+            OfKind::ServiceMaxNs,
+        ),
+    }
+}
+
+/// A histogram of the store from the counts of buckets; `max_ns` is that of the server's whole life, which the window's does
+/// not exceed.
+fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> TimeTotals {
+    let mut histogram = empty_histogram();
+    let mut last = None;
+    for (bucket, count) in buckets.enumerate().filter(|(_, count)| *count > 0) {
+        let floor_ns = bucket_floor_ns(bucket);
+        let next_ns = bucket_floor_ns((bucket + 1).min(BUCKETS - 1)).max(floor_ns + 1);
+        let middle_ns = floor_ns + (next_ns - floor_ns) / 2;
+        histogram
+            .record_n(middle_ns, count)
+            .expect("a histogram that resizes itself takes any time below 2^63 ns");
+        last = Some(next_ns - 1);
+    }
+    TimeTotals {
+        histogram,
+        sum_ns,
+        max_ns: last.map_or(0, |last| last.min(max_ns)),
+        out_of_bounds: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_emulated, role_io, storage_of, times_of};
+    use device::Role;
+    use device::page::{
+        Histogram, Kind, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word, role_word,
+    };
+    use server::Storage;
+    use std::path::PathBuf;
+    use storage::{Place, Placement};
+    use store::RequestKind;
+
+    fn page(words: &[(usize, u64)]) -> Snapshot {
+        let mut bytes = Snapshot::fresh();
+        for (word, value) in words {
+            bytes[word * 8..word * 8 + 8].copy_from_slice(&value.to_ne_bytes());
+        }
+        Snapshot::decode(&bytes).unwrap()
+    }
+
+    #[test]
+    fn the_window_is_the_difference_of_two_readings() {
+        let kind = |word| kind_word(Role::Redo, Kind::Write, word);
+        let bucket = |ns| bucket_word(Role::Redo, Kind::Write, Histogram::Response, bucket_of(ns));
+        let before = page(&[
+            (kind(OfKind::Requests), 5),
+            (kind(OfKind::ResponseMaxNs), 9_000_000),
+            (bucket(9_000_000), 5),
+            (role_word(Role::Redo, OfRole::Judged), 5),
+        ]);
+        let after = page(&[
+            (kind(OfKind::Requests), 105),
+            (kind(OfKind::Bytes), 51_200),
+            (kind(OfKind::ResponseSumNs), 2_000_000),
+            (kind(OfKind::ResponseMaxNs), 9_000_000),
+            (bucket(9_000_000), 5),
+            (bucket(20_000), 100),
+            (role_word(Role::Redo, OfRole::Judged), 105),
+            (role_word(Role::Redo, OfRole::WithinTolerance), 99),
+        ]);
+        let io = role_io(Role::Redo, &before, &after, 1_000);
+        assert_eq!((io.judged, io.within_tolerance), (100, 99));
+        let write = &io.requests[1];
+        assert_eq!(write.kind, RequestKind::Write);
+        assert_eq!((write.requests, write.bytes), (100, 51_200));
+        assert_eq!(write.response.mean_ns(), Some(20_000.0));
+        // What was before the window is no part of it, nor is its maximum.
+        let max_ns = write.response.max_ns().unwrap();
+        assert!((20_000..22_000).contains(&max_ns), "{max_ns}");
+        let median_ns = write.response.quantile_ns(0.5).unwrap();
+        assert!((19_000..21_500).contains(&median_ns), "{median_ns}");
+        assert_eq!(io.requests[0].requests, 0);
+    }
+
+    #[test]
+    fn the_last_bucket_has_no_end() {
+        let last = [0, 0, 1]
+            .into_iter()
+            .chain(std::iter::repeat_n(0, device::page::BUCKETS - 4))
+            .chain([1]);
+        let times = times_of(last, 7, 1 << 50);
+        assert_eq!(times.count(), 2);
+        assert!(times.max_ns > 1 << 39);
+    }
+
+    #[test]
+    fn a_role_without_a_place_is_where_data_is() {
+        let emulated = Place::parse("hdd-15k").unwrap();
+        let mut placement = Placement::default();
+        assert_eq!(storage_of(&placement), Storage::Real);
+        placement.places.insert(Role::Data, emulated);
+        let real = Place::Directory(PathBuf::from("/mnt"));
+        placement.places.insert(Role::Redo, real);
+        assert_eq!(storage_of(&placement), Storage::Emulated);
+        assert!(is_emulated(&placement, Role::Temp) && !is_emulated(&placement, Role::Redo));
+    }
+}

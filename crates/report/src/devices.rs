@@ -1,0 +1,185 @@
+//! Storage: what a repeat asked of its devices by role, and response times of devices side by side.
+
+use crate::format::{NOT_AVAILABLE, counted, integer, percent, significant};
+use crate::model::{CellView, LabView, RepeatView};
+use maud::{Markup, html};
+use store::{DeviceSummary, RequestSummary, ShimSummary};
+
+/// What a repeat asked of its storage; nothing where nobody counted.
+pub fn devices_section(repeat: &RepeatView) -> Markup {
+    let counted: Vec<&DeviceSummary> = repeat
+        .storage
+        .devices
+        .iter()
+        .filter(|device| kinds(device).any(|(_, kind)| kind.requests > 0))
+        .collect();
+    html! {
+        @if !repeat.storage.devices.is_empty() {
+            h3 { "Storage by role" }
+            (places(repeat))
+            @if !counted.is_empty() { (devices_table(&counted)) }
+            @if let Some(shim) = &repeat.storage.shim { (shim_line(shim)) }
+        }
+    }
+}
+
+fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &RequestSummary)> {
+    let all = [
+        ("read", &device.read),
+        ("write", &device.write),
+        ("flush", &device.flush),
+    ];
+    all.into_iter()
+        .filter_map(|(name, kind)| Some((name, kind.as_ref()?)))
+}
+
+/// Where the bytes are, and how true the emulation was.
+fn places(repeat: &RepeatView) -> Markup {
+    let storage = &repeat.storage;
+    let mut backings: Vec<&str> = Vec::new();
+    for device in storage.devices.iter().filter(|device| device.emulated) {
+        if !backings.contains(&device.backing.as_str()) {
+            backings.push(&device.backing);
+        }
+    }
+    html! {
+        @if !backings.is_empty() {
+            p.soft.small { "Emulated; the bytes are really in " (backings.join(", ")) "." }
+        }
+        @if let Some(fidelity) = storage.fidelity {
+            p {
+                "Fidelity of the emulation: " b { (percent(fidelity)) } " of requests completed within 2 % or 20 µs of their due time; for "
+                (percent(storage.overrun_share.unwrap_or(0.0))) " the host was slower than the device."
+            }
+        }
+    }
+}
+
+fn devices_table(devices: &[&DeviceSummary]) -> Markup {
+    html! {
+        div.scroll { table {
+            caption { "In the window. Response times are from submission to completion, to a sixteenth; service is the device alone, without waiting in its queue." }
+            thead { tr {
+                th scope="col" { "Role" } th scope="col" { "Device" } th scope="col" { "Request" }
+                th.num scope="col" { "Requests" span.unit { "1/s" } }
+                th.num scope="col" { "Throughput" span.unit { "MB/s" } }
+                @for name in ["Mean", "p50", "p95", "p99", "Max"] { th.num scope="col" { (name) span.unit { "ms" } } }
+                th.num scope="col" { "Service" span.unit { "ms, mean" } }
+                th.num scope="col" { "Queue" span.unit { "mean" } }
+                th.num scope="col" { "Busy" span.unit { "%" } }
+                th.num scope="col" { "Fidelity" span.unit { "%" } }
+            } }
+            tbody { @for device in devices {
+                @let rows: Vec<(&str, &RequestSummary)> = kinds(device).filter(|(_, kind)| kind.requests > 0).collect();
+                @for (index, (name, kind)) in rows.iter().enumerate() {
+                    tr {
+                        th scope="row" { @if index == 0 { (crate::format::transaction(&device.role)) } }
+                        td { @if index == 0 { (device.device) } }
+                        td { (name) }
+                        (request_cells(kind))
+                        @if index == 0 {
+                            td.num { (or_na(device.queue_depth_mean)) }
+                            td.num { (or_na(device.busy_share.map(|share| share * 100.0))) }
+                            td.num { (device.fidelity.map_or_else(|| "-".to_owned(), |share| format!("{:.2}", share * 100.0))) }
+                        } @else { td {} td {} td {} }
+                    }
+                }
+            } }
+        } }
+    }
+}
+
+fn request_cells(kind: &RequestSummary) -> Markup {
+    let ms = |us: Option<f64>| or_na(us.map(|us| us / 1e3));
+    html! {
+        td.num { (or_na(kind.per_s)) }
+        td.num { (or_na(kind.mb_per_s)) }
+        td.num { (ms(kind.response_mean_us)) }
+        td.num { (ms(kind.response_p50_us)) }
+        td.num { (ms(kind.response_p95_us)) }
+        td.num { (ms(kind.response_p99_us)) }
+        td.num { (ms(kind.response_max_us)) }
+        td.num { (kind.service_mean_us.map_or_else(|| "-".to_owned(), |us| significant(us / 1e3))) }
+    }
+}
+
+fn or_na(value: Option<f64>) -> String {
+    value.map_or_else(|| NOT_AVAILABLE.to_owned(), significant)
+}
+
+/// What the shim did besides, where that is something.
+fn shim_line(shim: &ShimSummary) -> Markup {
+    html! {
+        p.soft.small {
+            @if let Some(hits) = shim.cache_hit_share { "Buffered reads found " (percent(hits)) " of their pages in the modelled page cache. " }
+            @if let Some(us) = shim.model_us_per_call { "A request cost " (significant(us)) " µs in the model. " }
+            @if shim.uring_refused > 0 { "io_uring was refused, so that the server fell back to what the shim sees. " }
+            @if shim.model_full > 0 { (integer(shim.model_full)) " requests were not modelled, because too many were outstanding. " }
+            @if shim.files_unseen > 0 { (counted(shim.files_unseen as usize, "file was", "files were")) " not seen. " }
+            @if shim.maps_refused > 0 { (counted(shim.maps_refused as usize, "mapping of a file was", "mappings of files were")) " refused." }
+        }
+    }
+}
+
+/// New-order 95th percentiles, a row for each group and a column for each number of connections. Nothing where the lab has
+/// one device.
+pub fn p95_by_device(view: &LabView) -> Markup {
+    let mut devices: Vec<Option<String>> = Vec::new();
+    let mut groups: Vec<&str> = Vec::new();
+    let mut connections: Vec<u32> = Vec::new();
+    for cell in &view.cells {
+        let device = cell.cell.what.devices_in_words();
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+        if !groups.contains(&cell.group.as_str()) {
+            groups.push(&cell.group);
+        }
+        connections.push(cell.cell.what.connections);
+    }
+    connections.sort_unstable();
+    connections.dedup();
+    let find = |group: &str, number: u32| {
+        let same = |cell: &&CellView| cell.group == group && cell.cell.what.connections == number;
+        view.cells.iter().find(same)
+    };
+    let p95_ns = |cell: Option<&CellView>| Some(cell?.new_order_ns(0.95)?.mean);
+    let top_ns = view
+        .cells
+        .iter()
+        .filter_map(|cell| p95_ns(Some(cell)))
+        .fold(0.0, f64::max);
+    html! {
+        @if devices.len() > 1 {
+            h3 { "New-order p95 by device" }
+            div.scroll { table.narrow {
+                thead { tr {
+                    th scope="col" { "Device" }
+                    @for number in &connections { th.num scope="col" { (counted(*number as usize, "connection", "connections")) span.unit { "ms" } } }
+                } }
+                tbody { @for group in &groups {
+                    tr {
+                        th scope="row" { (group) }
+                        @for number in &connections {
+                            td.num { @match p95_ns(find(group, *number)) {
+                                Some(ns) => {
+                                    (crate::format::ms(ns))
+                                    span.bar aria-hidden="true" { i style={ "width:" (width(ns, top_ns)) "%" } {} }
+                                }
+                                None => (NOT_AVAILABLE),
+                            } }
+                        }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+fn width(value: f64, top: f64) -> u32 {
+    if top > 0.0 {
+        (value * 100.0 / top).clamp(0.0, 100.0) as u32
+    } else {
+        0
+    }
+}

@@ -1,0 +1,181 @@
+//! Where the bytes of emulated devices really are: in memory where it has room, because the host has to be faster than the device
+//! that it plays.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Memory that everything else keeps, beside the buffer pool: the server's other memory, the driver, the system.
+const RESERVE_BYTES: u64 = 1 << 30;
+/// Redo grows, undo grows, temporary files come: what is there before is two thirds of what may be needed.
+const GROWTH_PERCENT: u64 = 150;
+
+/// A file system in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryFiles {
+    pub(crate) directory: PathBuf,
+    pub(crate) free_bytes: u64,
+}
+
+/// What is asked of a backing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    pub(crate) bytes: u64,
+    pub(crate) buffer_pool_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Backing {
+    Memory(PathBuf),
+    /// A directory of a real file system, and why.
+    Storage(String),
+}
+
+/// Memory, where both the file system and the machine have room; else storage.
+pub(crate) fn choose(
+    need: Need,
+    candidates: &[MemoryFiles],
+    available_memory_bytes: Option<u64>,
+) -> Backing {
+    let wanted = need.bytes.saturating_mul(GROWTH_PERCENT) / 100;
+    let mib = |bytes: u64| bytes >> 20;
+    let Some(available) = available_memory_bytes else {
+        return Backing::Storage("the free memory of this machine is not known".to_owned());
+    };
+    let Some(widest) = candidates.iter().max_by_key(|c| c.free_bytes) else {
+        return Backing::Storage("there is no tmpfs that can be written".to_owned());
+    };
+    let kept = RESERVE_BYTES.saturating_add(need.buffer_pool_bytes);
+    if available < wanted.saturating_add(kept) {
+        return Backing::Storage(format!(
+            "{} MiB of memory are available, the files take up to {} MiB, and {} MiB are kept for the server and the driver",
+            mib(available),
+            mib(wanted),
+            mib(kept)
+        ));
+    }
+    // The first that fits, in the order of preference.
+    match candidates.iter().find(|c| c.free_bytes >= wanted) {
+        Some(fits) => Backing::Memory(fits.directory.clone()),
+        None => Backing::Storage(format!(
+            "{} has {} MiB free and the files take up to {} MiB (in a container, raise --shm-size)",
+            widest.directory.display(),
+            mib(widest.free_bytes),
+            mib(wanted)
+        )),
+    }
+}
+
+/// The file systems in memory that this user can write.
+pub(crate) fn memory_files() -> Vec<MemoryFiles> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let directories = [PathBuf::from("/dev/shm")].into_iter().chain(runtime);
+    directories
+        .filter(|directory| is_in_memory(directory) && is_writable(directory))
+        .filter_map(|directory| {
+            let free_bytes = free_bytes(&directory).ok()?;
+            Some(MemoryFiles {
+                directory,
+                free_bytes,
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn is_in_memory(directory: &Path) -> bool {
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    rustix::fs::statfs(directory).is_ok_and(|stat| u64::try_from(stat.f_type) == Ok(TMPFS_MAGIC))
+}
+
+pub(crate) fn is_writable(directory: &Path) -> bool {
+    use rustix::fs::Access;
+    rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+/// Bytes that an ordinary user may still write there.
+pub(crate) fn free_bytes(path: &Path) -> rustix::io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// What can be allocated without swapping, by the kernel's own estimate, and within the limit of this process's control group.
+pub(crate) fn available_memory_bytes() -> Option<u64> {
+    let machine = meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    Some(control_group_bytes().map_or(machine, |group| group.min(machine)))
+}
+
+fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// What a container may still take; `None` without a limit. Its own control group is mounted at the root (cgroup v2).
+fn control_group_bytes() -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let used = number("memory.current")?;
+    let free = number("memory.max")?.saturating_sub(used);
+    // Page cache counts as used and gives way.
+    let stat = read("memory.stat").unwrap_or_default();
+    let cache = stat.lines().find_map(|l| l.strip_prefix("inactive_file "));
+    let cache = cache.and_then(|c| c.trim().parse().ok()).unwrap_or(0);
+    Some(free.saturating_add(cache))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Backing, MemoryFiles, Need, available_memory_bytes, choose, meminfo_bytes};
+    use std::path::PathBuf;
+
+    const GIB: u64 = 1 << 30;
+
+    fn shm(free_bytes: u64) -> MemoryFiles {
+        MemoryFiles {
+            directory: PathBuf::from("/dev/shm"),
+            free_bytes,
+        }
+    }
+
+    fn user(free_bytes: u64) -> MemoryFiles {
+        MemoryFiles {
+            directory: PathBuf::from("/run/user/7"),
+            free_bytes,
+        }
+    }
+
+    #[test]
+    fn memory_where_it_has_room() {
+        let need = Need {
+            bytes: 4 * GIB,
+            buffer_pool_bytes: GIB,
+        };
+        let memory = |path: &str| Backing::Memory(PathBuf::from(path));
+        let both = [shm(6 * GIB), user(7 * GIB)];
+        assert_eq!(choose(need, &both, Some(8 * GIB)), memory("/dev/shm"));
+        let second = [shm(6 * GIB - 1), user(7 * GIB)];
+        assert_eq!(choose(need, &second, Some(8 * GIB)), memory("/run/user/7"));
+        for (candidates, available, why) in [
+            (&both[..], Some(8 * GIB - 1), "2048 MiB are kept"),
+            (
+                &[shm(64 << 20)],
+                Some(64 * GIB),
+                "/dev/shm has 64 MiB free and the files take up to 6144 MiB",
+            ),
+            (&[], Some(64 * GIB), "no tmpfs"),
+            (&both, None, "not known"),
+        ] {
+            let Backing::Storage(said) = choose(need, candidates, available) else {
+                panic!("{why}");
+            };
+            assert!(said.contains(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn free_memory_is_read() {
+        let text = "MemTotal:       24683520 kB\nMemAvailable:   100 kB\n";
+        assert_eq!(meminfo_bytes(text, "MemAvailable:"), Some(100 << 10));
+        assert_eq!(meminfo_bytes(text, "Bogus:"), None);
+        assert!(available_memory_bytes().unwrap() > 1 << 20);
+    }
+}

@@ -1,0 +1,322 @@
+//! Runs fio, the tool by which people judge storage: devices are verified and probed by it, not by code of ours.
+
+mod output;
+mod process;
+mod space;
+
+pub use output::{Latency, Measured};
+pub use space::{Content, TestFile};
+
+use crate::counters::ShimPage;
+use crate::delta::Delta;
+use crate::error::{StorageError, io_at};
+use crate::library;
+use device::page::Snapshot;
+use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, Setup};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const PROGRAM: &str = "fio";
+/// The oldest with all that is read of its documents.
+const VERSION_MIN: (u32, u32) = (3, 16);
+const OUTPUT_FILE: &str = "fio.json";
+/// Time from its start to its first request.
+const START_UP: Duration = Duration::from_millis(200);
+/// Beyond its run time, fio starts threads, opens files and writes its document.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// fio, as it is installed.
+#[derive(Clone, Debug)]
+pub struct Fio {
+    program: PathBuf,
+    /// `fio-3.33`
+    pub version: String,
+}
+
+/// What a job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    RandomRead,
+    RandomWrite,
+    SequentialRead,
+    SequentialWrite,
+    /// Random writes, each followed by a flush (fdatasync).
+    FlushedWrite,
+}
+
+impl Pattern {
+    /// As fio calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Pattern::RandomRead => "randread",
+            Pattern::RandomWrite | Pattern::FlushedWrite => "randwrite",
+            Pattern::SequentialRead => "read",
+            Pattern::SequentialWrite => "write",
+        }
+    }
+
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Pattern::RandomRead | Pattern::SequentialRead)
+    }
+
+    pub(crate) fn is_sequential(self) -> bool {
+        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
+    }
+}
+
+/// One job of fio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    pub pattern: Pattern,
+    pub block_bytes: u32,
+    pub queue_depth: u32,
+    /// Not measured, before the run time.
+    pub ramp: Duration,
+    pub runtime: Duration,
+    /// Past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// How much of the file is worked on, from its begin.
+    pub span_bytes: u64,
+}
+
+/// Who waits for a job.
+pub struct Watch<'a> {
+    /// Ends it.
+    pub stop: &'a AtomicBool,
+    /// Is told how long it has been running, now and then.
+    pub on_tick: &'a mut dyn FnMut(Duration),
+}
+
+/// A device that a job runs on by the shim.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulation<'a> {
+    pub profile: &'a Profile,
+    /// Without it the shim is there and nothing waits: what the host can do at most.
+    pub armed: bool,
+}
+
+/// What a job under the shim gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emulated {
+    pub measured: Measured,
+    /// From the end of the ramp.
+    pub counters: Delta,
+}
+
+impl Fio {
+    /// The one on PATH.
+    ///
+    /// # Errors
+    /// [`StorageError::NoFio`] where there is none, or an old one.
+    pub fn find() -> Result<Fio, StorageError> {
+        let missing = |why: String| StorageError::NoFio { why };
+        let asked = Command::new(PROGRAM).arg("--version").output();
+        let output = asked.map_err(|error| missing(format!("it does not run: {error}")))?;
+        let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let Some(numbers) = version_numbers(&version) else {
+            return Err(missing(format!("`fio --version` said {version:?}")));
+        };
+        if numbers < VERSION_MIN {
+            let (major, minor) = VERSION_MIN;
+            return Err(missing(format!("{version} is older than {major}.{minor}")));
+        }
+        Ok(Fio {
+            program: PathBuf::from(PROGRAM),
+            version,
+        })
+    }
+
+    /// Runs a job on real storage.
+    ///
+    /// # Errors
+    /// [`StorageError::FioFailed`] with what fio said; [`StorageError::Interrupted`] where it was stopped.
+    pub fn run_bare(
+        &self,
+        job: &Job,
+        file: &TestFile,
+        watch: &mut Watch<'_>,
+    ) -> Result<Measured, StorageError> {
+        self.run(job, file, Vec::new(), watch)
+    }
+
+    /// Runs a job under the shim.
+    ///
+    /// # Errors
+    /// As [`Fio::run_bare`]; [`StorageError::NoShim`]; [`StorageError::FioFailed`] where fio did not load the shim.
+    pub fn run_emulated(
+        &self,
+        job: &Job,
+        emulation: &Emulation<'_>,
+        file: &TestFile,
+        watch: &mut Watch<'_>,
+    ) -> Result<Emulated, StorageError> {
+        let library = library::shim_library()?;
+        let setup_path = file.directory().join("shim.toml");
+        let page_path = file.directory().join(ShimPage::FILE);
+        let setup = setup(emulation.profile, file, &page_path)?;
+        std::fs::write(&setup_path, setup).map_err(io_at("write", &setup_path))?;
+        std::fs::write(&page_path, Snapshot::fresh()).map_err(io_at("write", &page_path))?;
+        let page = ShimPage::of(file.directory());
+        page.arm(emulation.armed)?;
+        let mut before = (page.snapshot()?, Duration::ZERO);
+        let mut last = Duration::ZERO;
+        let environment = library::environment(&library, setup_path.as_os_str());
+        let mut tick = |elapsed: Duration| {
+            (watch.on_tick)(elapsed);
+            last = elapsed;
+            // Once. What cannot be read now fails at the end.
+            if before.1.is_zero()
+                && elapsed > job.ramp + START_UP
+                && let Ok(snapshot) = page.snapshot()
+            {
+                before = (snapshot, elapsed);
+            }
+        };
+        let mut inner = Watch {
+            stop: watch.stop,
+            on_tick: &mut tick,
+        };
+        let measured = self.run(job, file, environment, &mut inner)?;
+        if !page.is_taken()? {
+            return Err(StorageError::FioFailed {
+                why: format!(
+                    "fio did not load {}; is it statically linked?",
+                    library.display()
+                ),
+            });
+        }
+        let elapsed = last.saturating_sub(before.1);
+        Ok(Emulated {
+            counters: Delta::between(&before.0, &page.snapshot()?, elapsed),
+            measured,
+        })
+    }
+
+    fn run(
+        &self,
+        job: &Job,
+        file: &TestFile,
+        environment: Vec<(OsString, OsString)>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Measured, StorageError> {
+        let output = file.directory().join(OUTPUT_FILE);
+        let errors = file.directory().join("fio.err");
+        let stderr = std::fs::File::create(&errors).map_err(io_at("write", &errors))?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments(job, file, &output))
+            .envs(environment)
+            .current_dir(file.directory())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr);
+        let limit = job.ramp + job.runtime + GRACE;
+        let status = process::run(command, limit, watch)?;
+        let said = std::fs::read_to_string(&errors).unwrap_or_default();
+        let failed = |why: String| StorageError::FioFailed { why };
+        if !status.success() {
+            let first = said.lines().find(|line| !line.trim().is_empty());
+            return Err(failed(format!(
+                "{status}: {}",
+                first.unwrap_or("it said nothing")
+            )));
+        }
+        let text = std::fs::read_to_string(&output).map_err(io_at("read", &output))?;
+        output::parse(&text, job.pattern).map_err(failed)
+    }
+}
+
+fn arguments(job: &Job, file: &TestFile, output: &Path) -> Vec<OsString> {
+    let engine = if job.queue_depth > 1 {
+        "libaio"
+    } else {
+        "psync"
+    };
+    let direct = u8::from(job.direct);
+    let seconds = |duration: Duration| format!("{}ms", duration.as_millis());
+    let mut arguments: Vec<OsString> = [
+        "--name=mydyno".to_owned(),
+        // A process of one thread: the shim's page is that of one process.
+        "--thread".to_owned(),
+        format!("--rw={}", job.pattern.name()),
+        format!("--bs={}", job.block_bytes),
+        format!("--iodepth={}", job.queue_depth),
+        format!("--ioengine={engine}"),
+        format!("--direct={direct}"),
+        format!("--size={}", job.span_bytes.min(file.bytes())),
+        "--time_based".to_owned(),
+        format!("--runtime={}", seconds(job.runtime)),
+        format!("--ramp_time={}", seconds(job.ramp)),
+        "--group_reporting".to_owned(),
+        // Every address as likely as any other at all times, as the addresses of a busy server.
+        "--norandommap".to_owned(),
+        "--randrepeat=1".to_owned(),
+        "--allow_file_create=0".to_owned(),
+        "--fallocate=none".to_owned(),
+        "--output-format=json".to_owned(),
+    ]
+    .into_iter()
+    .map(OsString::from)
+    .collect();
+    if job.pattern == Pattern::FlushedWrite {
+        arguments.push(OsString::from("--fdatasync=1"));
+    }
+    let mut filename = OsString::from("--filename=");
+    filename.push(escaped(&file.path()));
+    arguments.push(filename);
+    let mut destination = OsString::from("--output=");
+    destination.push(output);
+    arguments.push(destination);
+    arguments
+}
+
+/// fio takes a list of files, with colons between them.
+fn escaped(path: &Path) -> String {
+    path.display().to_string().replace(':', "\\:")
+}
+
+/// The text of a setup in which the file is all that a device holds.
+fn setup(profile: &Profile, file: &TestFile, page: &Path) -> Result<String, StorageError> {
+    let setup = Setup {
+        page: page.display().to_string(),
+        directories: vec![file.device_directory().display().to_string()],
+        every_file: Some(Role::Data),
+        doublewrite_in_system_tablespace: None,
+        spin: crate::arrange::may_spin(crate::arrange::cores()),
+        cache: CacheSetup {
+            bytes: 0,
+            read_ahead_bytes: 0,
+        },
+        devices: vec![DeviceSetup {
+            profile: profile.clone(),
+            seed: 1,
+        }],
+        roles: vec![RoleSetup {
+            role: Role::Data,
+            device: 0,
+        }],
+    };
+    Ok(setup.to_toml()?)
+}
+
+/// `fio-3.33`, `fio-3.33-22-gabc`
+fn version_numbers(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.strip_prefix("fio-")?.split(['.', '-']);
+    let major = parts.next()?.parse().ok()?;
+    Some((major, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_numbers;
+
+    #[test]
+    fn versions() {
+        assert_eq!(version_numbers("fio-3.33"), Some((3, 33)));
+        assert_eq!(version_numbers("fio-3.36-22-gabc"), Some((3, 36)));
+        assert_eq!(version_numbers("flexible"), None);
+    }
+}

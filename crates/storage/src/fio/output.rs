@@ -1,0 +1,153 @@
+//! What fio writes, as far as it is needed.
+
+use super::Pattern;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What one job gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    pub iops: f64,
+    /// Megabytes, 10^6.
+    pub mb_per_s: f64,
+    pub requests: u64,
+    pub runtime: Duration,
+    /// From the submission of a request to its completion.
+    pub latency: Latency,
+    /// Of flushes, where the job has them.
+    pub flush: Option<Latency>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Latency {
+    pub count: u64,
+    pub mean_us: f64,
+    pub deviation_us: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub max_us: f64,
+}
+
+// Types of the document; what is not needed is left out, and fio may add to it.
+
+#[derive(Deserialize)]
+struct Document {
+    jobs: Vec<JobReport>,
+}
+
+#[derive(Deserialize)]
+struct JobReport {
+    error: i32,
+    read: Direction,
+    write: Direction,
+    sync: Sync,
+}
+
+#[derive(Deserialize)]
+struct Direction {
+    iops: f64,
+    bw_bytes: f64,
+    total_ios: u64,
+    /// Milliseconds.
+    runtime: u64,
+    clat_ns: Times,
+}
+
+#[derive(Deserialize)]
+struct Sync {
+    lat_ns: Option<Times>,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    max: f64,
+    mean: f64,
+    stddev: f64,
+    #[serde(rename = "N")]
+    count: u64,
+    #[serde(default)]
+    percentile: BTreeMap<String, f64>,
+}
+
+/// Reads the document of a single job; the error says what is wrong with it.
+pub(super) fn parse(text: &str, pattern: Pattern) -> Result<Measured, String> {
+    // Some versions print a warning before it.
+    let begin = text.find('{').ok_or("fio wrote no JSON document")?;
+    let document: Document = serde_json::from_str(&text[begin..])
+        .map_err(|error| format!("its document is not understood: {error}"))?;
+    let job = document.jobs.first().ok_or("its document has no job")?;
+    if job.error != 0 {
+        let why = std::io::Error::from_raw_os_error(job.error);
+        return Err(format!("its job failed: {why}"));
+    }
+    let direction = if pattern.reads() {
+        &job.read
+    } else {
+        &job.write
+    };
+    if direction.total_ios == 0 {
+        return Err("its job did nothing in its time; give it more seconds".to_owned());
+    }
+    let flushes = job.sync.lat_ns.as_ref().filter(|times| times.count > 0);
+    Ok(Measured {
+        iops: direction.iops,
+        mb_per_s: direction.bw_bytes / 1e6,
+        requests: direction.total_ios,
+        runtime: Duration::from_millis(direction.runtime),
+        latency: direction.clat_ns.latency(),
+        flush: flushes.map(Times::latency),
+    })
+}
+
+impl Times {
+    fn latency(&self) -> Latency {
+        let percentile = |name: &str| self.percentile.get(name).copied().unwrap_or(0.0) / 1e3;
+        Latency {
+            count: self.count,
+            mean_us: self.mean / 1e3,
+            deviation_us: self.stddev / 1e3,
+            p50_us: percentile("50.000000"),
+            p99_us: percentile("99.000000"),
+            max_us: self.max / 1e3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use crate::fio::Pattern;
+
+    /// Of fio 3.33: random writes, each flushed.
+    const SAMPLE: &str = include_str!("sample.json");
+
+    #[test]
+    fn a_document_of_the_real_fio() {
+        let measured = parse(SAMPLE, Pattern::FlushedWrite).unwrap();
+        assert_eq!(measured.requests, 194_109);
+        assert_eq!(measured.runtime.as_millis(), 1000);
+        assert!((measured.latency.mean_us - 3.906_732).abs() < 1e-6);
+        assert!((measured.latency.p99_us - 2.512).abs() < 1e-9);
+        assert!((measured.latency.max_us - 101_834.252).abs() < 1e-6);
+        let flush = measured.flush.unwrap();
+        assert_eq!(flush.count, 194_108);
+        assert!((flush.mean_us - 0.798_188_802).abs() < 1e-9);
+        let with_warning = format!("fio: a warning\n{SAMPLE}");
+        assert_eq!(
+            parse(&with_warning, Pattern::RandomWrite).unwrap(),
+            measured
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let nothing = parse(SAMPLE, Pattern::RandomRead).unwrap_err();
+        assert!(nothing.contains("did nothing"), "{nothing}");
+        let failed = SAMPLE.replace("\"error\" : 0", "\"error\" : 28");
+        let failed = parse(&failed, Pattern::RandomWrite).unwrap_err();
+        assert!(failed.contains("No space left"), "{failed}");
+        assert!(parse("", Pattern::RandomRead).is_err());
+        assert!(parse("{}", Pattern::RandomRead).is_err());
+    }
+}

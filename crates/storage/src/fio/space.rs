@@ -1,0 +1,180 @@
+//! The file that fio works on: in a directory of its own, laid out beforehand, gone afterwards however the program ends.
+
+use crate::backing;
+use crate::error::{StorageError, io_at};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const PREFIX: &str = "mydyno-fio-";
+/// Held while the directory is used; one that nobody holds means that its owner is dead.
+const LOCK: &str = "lock";
+/// What the shim sees; everything else of fio is beside it.
+const DEVICE: &str = "device";
+const FILE: &str = "file";
+const BYTES_WANTED: u64 = 1 << 30;
+const BYTES_MIN: u64 = 256 << 20;
+/// As much again stays free for others.
+const FREE_FACTOR: u64 = 2;
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A directory with the file.
+#[derive(Debug)]
+pub struct TestFile {
+    directory: TempDir,
+    bytes: u64,
+    _lock: File,
+}
+
+/// What the bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Written, as a real device needs it.
+    Random,
+    /// A hole of this length: an emulated device does not look at them, and a long file has places all over it.
+    Hole { bytes: u64 },
+}
+
+impl TestFile {
+    /// Lays a file out in a new directory below `parent`. What killed programs left there is removed first.
+    ///
+    /// # Errors
+    /// [`StorageError::Disk`] where there is no room; [`StorageError::BadDirectory`]; [`StorageError::Io`].
+    pub fn lay_out(parent: &Path, content: Content) -> Result<TestFile, StorageError> {
+        let parent = crate::arrange::usable(parent)?;
+        sweep(&parent);
+        let free = backing::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
+        let room = free / FREE_FACTOR;
+        if room < BYTES_MIN {
+            return Err(StorageError::Disk {
+                path: parent,
+                what: "fio's file and a reserve",
+                needed_bytes: BYTES_MIN * FREE_FACTOR,
+                free_bytes: free,
+            });
+        }
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent);
+        let directory = directory.map_err(io_at("make a directory in", &parent))?;
+        let lock_path = directory.path().join(LOCK);
+        let lock = File::create(&lock_path).map_err(io_at("write", &lock_path))?;
+        lock.lock().map_err(io_at("lock", &lock_path))?;
+        let device = directory.path().join(DEVICE);
+        fs::create_dir(&device).map_err(io_at("make the directory", &device))?;
+        let bytes = match content {
+            Content::Random => BYTES_WANTED.min(room) / CHUNK_BYTES as u64 * CHUNK_BYTES as u64,
+            Content::Hole { bytes } => bytes,
+        };
+        let file = TestFile {
+            directory,
+            bytes,
+            _lock: lock,
+        };
+        write(&file.path(), content, bytes).map_err(io_at("lay out", file.path()))?;
+        Ok(file)
+    }
+
+    /// Where fio's own files are.
+    pub(super) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The directory that is the device.
+    pub(super) fn device_directory(&self) -> PathBuf {
+        self.directory.path().join(DEVICE)
+    }
+
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.device_directory().join(FILE)
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Does the file system take direct I/O?
+    #[must_use]
+    pub fn takes_direct_io(&self) -> bool {
+        use rustix::fs::{Mode, OFlags, open};
+        open(self.path(), OFlags::RDWR | OFlags::DIRECT, Mode::empty()).is_ok()
+    }
+}
+
+/// Bytes that no device can compress, written past what the cache would keep.
+fn write(path: &Path, content: Content, bytes: u64) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(path)?;
+    if let Content::Hole { bytes } = content {
+        return file.set_len(bytes);
+    }
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut chunk = vec![0u8; CHUNK_BYTES];
+    for word in chunk.chunks_exact_mut(8) {
+        word.copy_from_slice(&next(&mut state).to_le_bytes());
+    }
+    for number in 0..bytes / CHUNK_BYTES as u64 {
+        // No two chunks are equal, for devices that deduplicate.
+        chunk[..8].copy_from_slice(&number.to_le_bytes());
+        file.write_all(&chunk)?;
+    }
+    file.sync_all()
+}
+
+/// xorshift64
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// Removes the directories of dead owners. What cannot be looked at is another user's and stays.
+fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let path = entry.path();
+        // One without a lock is being made this moment.
+        let Ok(lock) = File::open(path.join(LOCK)) else {
+            continue;
+        };
+        if lock.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, PREFIX, TestFile};
+    use std::fs;
+
+    #[test]
+    fn files_go_with_their_owner_and_left_overs_at_the_next_start() {
+        let temp = tempfile::tempdir().unwrap();
+        let left = temp.path().join(format!("{PREFIX}dead"));
+        let young = temp.path().join(format!("{PREFIX}young"));
+        let foreign = temp.path().join("foreign");
+        for directory in [&left, &young, &foreign] {
+            fs::create_dir(directory).unwrap();
+        }
+        fs::write(left.join("lock"), "").unwrap();
+        let hole = Content::Hole { bytes: 1 << 40 };
+        let file = TestFile::lay_out(temp.path(), hole).unwrap();
+        assert!(!left.exists() && young.exists() && foreign.exists());
+        let second = TestFile::lay_out(temp.path(), hole).unwrap();
+        assert!(file.path().is_file());
+        assert_eq!(file.path().metadata().unwrap().len(), 1 << 40);
+        drop((file, second));
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn no_directory_no_file() {
+        let hole = Content::Hole { bytes: 1 };
+        assert!(TestFile::lay_out("/nonexistent/x".as_ref(), hole).is_err());
+    }
+}

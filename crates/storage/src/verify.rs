@@ -1,0 +1,522 @@
+//! Does an emulated device meet its sheet? Each figure is measured by fio under the shim, on a file of the host, and judged
+//! against what the host can do at all.
+
+use crate::backing::{self, Backing, Need};
+use crate::error::StorageError;
+use crate::fio::{Content, Emulated, Emulation, Fio, Job, Measured, Pattern, TestFile, Watch};
+use device::Profile;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How far a figure may be from its sheet.
+const BOUND_SHARE: f64 = 0.05;
+/// Flushes are few and short: a larger part of them is the host's own time.
+const FLUSH_BOUND_SHARE: f64 = 0.10;
+/// A host has to be so much better than the device that it plays.
+const HOST_MARGIN: f64 = 1.1;
+/// More overruns than this say that the host was measured.
+const OVERRUN_SHARE_MAX: f64 = 0.01;
+
+const RANDOM_BYTES: u32 = 4 << 10;
+const SEQUENTIAL_BYTES: u32 = 128 << 10;
+/// "Several of them outstanding": enough for 2 GB/s at a millisecond each.
+const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
+/// What is written of a file where the place of the bytes does not matter: long files are mostly holes.
+const SPAN_BYTES: u64 = 1 << 30;
+/// Time for fio to settle.
+const SETTLE: Duration = Duration::from_millis(300);
+const HOST_RUNTIME_MAX: Duration = Duration::from_secs(2);
+const RAMP_MAX: Duration = Duration::from_secs(180);
+/// Shorter peaks are over before fio has settled.
+const PEAK_RUNTIME_MIN: Duration = Duration::from_millis(500);
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// Where fio's file goes; [`default_directory`] chooses.
+    pub directory: PathBuf,
+    /// Measured time of each figure.
+    pub runtime: Duration,
+}
+
+/// How a figure came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Within,
+    Outside,
+    /// This host is too slow or too busy to play the device: nothing can be said of the figure.
+    HostLimited,
+}
+
+impl Verdict {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Within => "within",
+            Verdict::Outside => "outside",
+            Verdict::HostLimited => "host-limited",
+        }
+    }
+}
+
+/// One figure of a sheet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// As in the profile: `random_read_iops`.
+    pub key: &'static str,
+    /// `iops`, `mb_per_s` or `us`.
+    pub unit: &'static str,
+    pub queue_depth: u32,
+    pub sheet: f64,
+    pub measured: f64,
+    /// From the sheet, as a share of it.
+    pub deviation_share: f64,
+    pub bound_share: f64,
+    /// The same job with the shim in place and nothing emulated.
+    pub host_limit: f64,
+    /// Of emulated requests; `None` without any.
+    pub fidelity_share: Option<f64>,
+    pub overrun_share: Option<f64>,
+    pub lateness_mean_us: Option<f64>,
+    pub requests: u64,
+    pub verdict: Verdict,
+}
+
+/// Where a verification is.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyProgress<'a> {
+    pub profile: &'a str,
+    pub figure: &'a str,
+    /// Of this profile.
+    pub done: Duration,
+    pub total: Duration,
+}
+
+/// Which number of a job is the figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Metric {
+    Iops,
+    MbPerS,
+    ReadLatency,
+    FlushLatency,
+}
+
+impl Metric {
+    fn unit(self) -> &'static str {
+        match self {
+            Metric::Iops => "iops",
+            Metric::MbPerS => "mb_per_s",
+            Metric::ReadLatency | Metric::FlushLatency => "us",
+        }
+    }
+
+    fn of(self, measured: &Measured) -> f64 {
+        match self {
+            Metric::Iops => measured.iops,
+            Metric::MbPerS => measured.mb_per_s,
+            Metric::ReadLatency => measured.latency.mean_us,
+            Metric::FlushLatency => measured.flush.map_or(0.0, |flush| flush.mean_us),
+        }
+    }
+
+    fn is_time(self) -> bool {
+        self.unit() == "us"
+    }
+
+    fn bound_share(self) -> f64 {
+        match self {
+            Metric::FlushLatency => FLUSH_BOUND_SHARE,
+            _ => BOUND_SHARE,
+        }
+    }
+}
+
+/// One figure to measure.
+#[derive(Clone, Debug, PartialEq)]
+struct Check {
+    key: &'static str,
+    metric: Metric,
+    sheet: f64,
+    job: Job,
+    /// What has to be written before, at a rate of so many requests per second, for the ramp to be as long as it is.
+    ramp_iops: Option<f64>,
+}
+
+/// Memory where it has room, else `fallback`.
+#[must_use]
+pub fn default_directory(fallback: &Path) -> PathBuf {
+    let need = Need {
+        bytes: SPAN_BYTES * 2,
+        buffer_pool_bytes: 0,
+    };
+    let memory = backing::memory_files();
+    match backing::choose(need, &memory, backing::available_memory_bytes()) {
+        Backing::Memory(directory) => directory,
+        Backing::Storage(_) => fallback.to_owned(),
+    }
+}
+
+/// How long a verification takes.
+#[must_use]
+pub fn expected_duration(profile: &Profile, runtime: Duration) -> Duration {
+    checks(profile, runtime).iter().map(Check::duration).sum()
+}
+
+/// Measures every figure of the sheet.
+///
+/// # Errors
+/// Those of [`Fio::run_emulated`] and [`TestFile::lay_out`].
+pub fn verify(
+    fio: &Fio,
+    profile: &Profile,
+    options: &VerifyOptions,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(VerifyProgress<'_>),
+) -> Result<Vec<Figure>, StorageError> {
+    let checks = checks(profile, options.runtime);
+    let total: Duration = checks.iter().map(Check::duration).sum();
+    let file = TestFile::lay_out(&options.directory, content(profile))?;
+    let mut done = Duration::ZERO;
+    let mut figures = Vec::with_capacity(checks.len());
+    for check in &checks {
+        let mut tick = |elapsed: Duration| {
+            on_progress(VerifyProgress {
+                profile: &profile.name,
+                figure: check.key,
+                done: done + elapsed,
+                total,
+            });
+        };
+        let figure = measure(fio, profile, check, &file, stop, &mut tick)?;
+        figures.push(figure);
+        done += check.duration();
+    }
+    Ok(figures)
+}
+
+fn measure(
+    fio: &Fio,
+    profile: &Profile,
+    check: &Check,
+    file: &TestFile,
+    stop: &AtomicBool,
+    tick: &mut dyn FnMut(Duration),
+) -> Result<Figure, StorageError> {
+    let host_job = check.host_job();
+    let mut run = |job: &Job, armed, before: Duration| -> Result<Emulated, StorageError> {
+        let mut watch = Watch {
+            stop,
+            on_tick: &mut |elapsed| tick(before + elapsed),
+        };
+        fio.run_emulated(job, &Emulation { profile, armed }, file, &mut watch)
+    };
+    let host = run(&host_job, false, Duration::ZERO)?;
+    let host_limit = check.metric.of(&host.measured);
+    let mut job = check.job;
+    if let Some(iops) = check.ramp_iops {
+        // A host that is slower than the peak takes longer to use it up.
+        let stretched = check
+            .job
+            .ramp
+            .mul_f64((iops / host_limit.max(1.0)).max(1.0));
+        job.ramp = stretched.min(RAMP_MAX);
+    }
+    let emulated = run(&job, true, host_job.ramp + host_job.runtime)?;
+    Ok(check.figure(&emulated, host_limit))
+}
+
+/// A disk is measured over all of its cylinders: a long file, which is a hole but for what is written.
+fn content(profile: &Profile) -> Content {
+    let moves = |profile: &Profile| profile.disk.is_some();
+    let member = profile.array.as_ref().and_then(device::Array::profile);
+    if moves(profile) || member.as_ref().is_some_and(moves) {
+        Content::Hole {
+            bytes: profile.capacity_bytes,
+        }
+    } else {
+        Content::Random
+    }
+}
+
+/// What a sheet promises, as jobs.
+fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
+    let sheet = &profile.sheet;
+    let job = |pattern: Pattern, depth: Option<u32>| Job {
+        pattern,
+        block_bytes: if pattern.is_sequential() {
+            SEQUENTIAL_BYTES
+        } else {
+            RANDOM_BYTES
+        },
+        queue_depth: depth.unwrap_or(1),
+        ramp: SETTLE,
+        runtime,
+        direct: true,
+        span_bytes: if pattern.is_sequential() {
+            SPAN_BYTES
+        } else {
+            u64::MAX
+        },
+    };
+    let reading = job(Pattern::RandomRead, sheet.random_read_queue_depth);
+    let writing = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
+    let sustained = Job {
+        ramp: SETTLE + Duration::from_secs_f64(profile.seconds_until_sustained().max(0.0)),
+        ..writing
+    };
+    let peak_seconds = profile.peak_seconds().unwrap_or(f64::MAX);
+    // Well before its end.
+    let peak_runtime = runtime.min(Duration::from_secs_f64((peak_seconds * 0.5).min(3600.0)));
+    let peak = Job {
+        ramp: SETTLE.min(peak_runtime / 4),
+        runtime: peak_runtime.max(PEAK_RUNTIME_MIN),
+        ..writing
+    };
+    let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
+    let one = |pattern| job(pattern, Some(1));
+    let all = [
+        (
+            "random_read_iops",
+            Metric::Iops,
+            sheet.random_read_iops,
+            reading,
+        ),
+        (
+            "random_write_iops",
+            Metric::Iops,
+            sheet.random_write_iops,
+            sustained,
+        ),
+        (
+            "random_write_peak_iops",
+            Metric::Iops,
+            sheet.random_write_peak_iops,
+            peak,
+        ),
+        (
+            "sequential_read_mb_per_s",
+            Metric::MbPerS,
+            sheet.sequential_read_mb_per_s,
+            sequential(Pattern::SequentialRead),
+        ),
+        (
+            "sequential_write_mb_per_s",
+            Metric::MbPerS,
+            sheet.sequential_write_mb_per_s,
+            sequential(Pattern::SequentialWrite),
+        ),
+        (
+            "read_latency_us",
+            Metric::ReadLatency,
+            sheet.read_latency_us,
+            one(Pattern::RandomRead),
+        ),
+        (
+            "flush_latency_us",
+            Metric::FlushLatency,
+            sheet.flush_latency_us,
+            one(Pattern::FlushedWrite),
+        ),
+    ];
+    let promised = all.into_iter().filter_map(|(key, metric, sheet, job)| {
+        Some(Check {
+            key,
+            metric,
+            sheet: sheet?,
+            job,
+            ramp_iops: None,
+        })
+    });
+    promised
+        .map(|check| match check.key {
+            "random_write_iops" => Check {
+                ramp_iops: sheet.random_write_peak_iops,
+                ..check
+            },
+            _ => check,
+        })
+        .collect()
+}
+
+impl Check {
+    /// The same work for what the host gives at most.
+    fn host_job(&self) -> Job {
+        Job {
+            ramp: SETTLE,
+            runtime: self.job.runtime.min(HOST_RUNTIME_MAX),
+            // Unbound, it would fill long files.
+            span_bytes: self.job.span_bytes.min(SPAN_BYTES),
+            ..self.job
+        }
+    }
+
+    fn duration(&self) -> Duration {
+        let host = self.host_job();
+        host.ramp + host.runtime + self.job.ramp + self.job.runtime
+    }
+
+    fn figure(&self, emulated: &Emulated, host_limit: f64) -> Figure {
+        let measured = self.metric.of(&emulated.measured);
+        let counters = &emulated.counters.total;
+        Figure {
+            key: self.key,
+            unit: self.metric.unit(),
+            queue_depth: self.job.queue_depth,
+            sheet: self.sheet,
+            measured,
+            deviation_share: measured / self.sheet - 1.0,
+            bound_share: self.metric.bound_share(),
+            host_limit,
+            fidelity_share: counters.fidelity_share,
+            overrun_share: counters.overrun_share,
+            lateness_mean_us: counters.lateness_mean_us,
+            requests: emulated.measured.requests,
+            verdict: self.judge(measured, host_limit, &AtWork::of(self, emulated)),
+        }
+    }
+
+    fn judge(&self, measured: f64, host_limit: f64, emulation: &AtWork) -> Verdict {
+        let (room, is_slow) = if self.metric.is_time() {
+            let limit = host_limit.max(f64::MIN_POSITIVE);
+            (self.sheet / limit, measured > self.sheet)
+        } else {
+            (host_limit / self.sheet, measured < self.sheet)
+        };
+        if room < HOST_MARGIN {
+            return Verdict::HostLimited;
+        }
+        if self.is_within(measured) {
+            return Verdict::Within;
+        }
+        // The limit was taken without the cost of the emulation itself, and perhaps in a quieter second.
+        let overran = emulation.overrun_share > OVERRUN_SHARE_MAX;
+        if is_slow && (overran || self.would_do(measured, emulation)) {
+            return Verdict::HostLimited;
+        }
+        Verdict::Outside
+    }
+
+    fn is_within(&self, value: f64) -> bool {
+        (value / self.sheet - 1.0).abs() <= self.metric.bound_share()
+    }
+
+    /// Would the device meet its sheet on a host that is never late, and asks again at once?
+    fn would_do(&self, measured: f64, emulation: &AtWork) -> bool {
+        if self.metric.is_time() {
+            // One at a time, nothing waits in the device's queue: its answer takes the time on the device.
+            return self.is_within(emulation.service_us)
+                || self.is_within(measured - emulation.lateness_us);
+        }
+        // Little's law: with all the requests outstanding that fio was told to have, each of them as long as the model made it.
+        let modelled_us = emulation.response_us - emulation.lateness_us;
+        let per_s = f64::from(self.job.queue_depth) / modelled_us.max(f64::MIN_POSITIVE) * 1e6;
+        let rate = match self.metric {
+            Metric::MbPerS => per_s * f64::from(self.job.block_bytes) / 1e6,
+            _ => per_s,
+        };
+        emulation.response_us > 0.0 && rate >= self.sheet * (1.0 - self.metric.bound_share())
+    }
+}
+
+/// What the shim says of its own work.
+#[derive(Clone, Copy, Debug, Default)]
+struct AtWork {
+    overrun_share: f64,
+    /// Mean over all requests.
+    lateness_us: f64,
+    /// Means over those of the figure.
+    response_us: f64,
+    service_us: f64,
+}
+
+impl AtWork {
+    fn of(check: &Check, emulated: &Emulated) -> AtWork {
+        let counters = &emulated.counters.total;
+        let kind = match check.metric {
+            Metric::FlushLatency => &counters.flushes,
+            _ if check.job.pattern.reads() => &counters.reads,
+            _ => &counters.writes,
+        };
+        AtWork {
+            overrun_share: counters.overrun_share.unwrap_or(0.0),
+            lateness_us: counters.lateness_mean_us.unwrap_or(0.0),
+            response_us: kind.response.map_or(0.0, |times| times.mean_us),
+            service_us: kind.service.map_or(0.0, |times| times.mean_us),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AtWork, Check, Metric, Verdict, checks, content, expected_duration};
+    use crate::fio::Content;
+    use std::time::Duration;
+
+    fn check(key: &str) -> Check {
+        let profile = device::builtin("sata-850pro").unwrap();
+        let mut all = checks(&profile, Duration::from_secs(5)).into_iter();
+        all.find(|check| check.key == key).unwrap()
+    }
+
+    #[test]
+    fn figures_are_judged_within_what_the_host_can() {
+        let iops = check("random_read_iops");
+        assert_eq!(iops.sheet, 100_000.0);
+        let overran = |overrun_share| AtWork {
+            overrun_share,
+            ..AtWork::default()
+        };
+        for (measured, limit, overruns, verdict) in [
+            (100_000.0, 200_000.0, 0.0, Verdict::Within),
+            (95_100.0, 200_000.0, 0.0, Verdict::Within),
+            (94_000.0, 200_000.0, 0.001, Verdict::Outside),
+            (106_000.0, 200_000.0, 0.5, Verdict::Outside),
+            (94_000.0, 200_000.0, 0.02, Verdict::HostLimited),
+            (100_000.0, 109_000.0, 0.0, Verdict::HostLimited),
+        ] {
+            let verdict_is = iops.judge(measured, limit, &overran(overruns));
+            assert_eq!(verdict_is, verdict, "{measured}");
+        }
+        // 32 requests of 320 us each are 100,000 a second, and fio did not ask again in time.
+        let at_work = |response_us, lateness_us| AtWork {
+            response_us,
+            lateness_us,
+            ..AtWork::default()
+        };
+        let judge = |at_work| iops.judge(80_000.0, 200_000.0, &at_work);
+        assert_eq!(judge(at_work(325.0, 5.0)), Verdict::HostLimited);
+        assert_eq!(judge(at_work(400.0, 5.0)), Verdict::Outside);
+
+        let flush = check("flush_latency_us");
+        assert_eq!(flush.metric, Metric::FlushLatency);
+        let sheet = flush.sheet;
+        let judge = |measured, limit| flush.judge(measured, limit, &AtWork::default());
+        assert_eq!(judge(sheet * 1.09, 1.0), Verdict::Within);
+        assert_eq!(judge(sheet * 1.11, 1.0), Verdict::Outside);
+        assert_eq!(judge(sheet, sheet), Verdict::HostLimited);
+        let late = flush.judge(sheet * 1.5, 1.0, &at_work(0.0, sheet * 0.45));
+        assert_eq!(late, Verdict::HostLimited);
+    }
+
+    #[test]
+    fn jobs_suit_their_figures() {
+        let sustained = check("random_write_iops");
+        let peak = check("random_write_peak_iops");
+        assert!(sustained.job.ramp > Duration::from_secs(5));
+        assert_eq!(sustained.ramp_iops, Some(90_000.0));
+        assert!(peak.job.ramp + peak.job.runtime < Duration::from_secs(5));
+        assert_eq!(check("read_latency_us").job.queue_depth, 1);
+        assert_eq!(check("sequential_read_mb_per_s").job.block_bytes, 131_072);
+        let host = sustained.host_job();
+        assert!(host.runtime <= Duration::from_secs(2) && host.span_bytes <= 1 << 30);
+
+        let disk = device::builtin("hdd-15k").unwrap();
+        let bytes = disk.capacity_bytes;
+        assert_eq!(content(&disk), Content::Hole { bytes });
+        let second = expected_duration(&disk, Duration::from_secs(1));
+        assert!(second > Duration::from_secs(12) && second < Duration::from_secs(60));
+    }
+}
