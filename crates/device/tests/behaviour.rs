@@ -142,7 +142,6 @@ proptest! {
                 if let Ok(Progress::Queued { ticket, .. }) = device.submit(*at_ns, access) {
                     device.poll(*at_ns, ticket);
                 }
-                let _ = device.submit_detached(*at_ns, access);
             }
         }
     }
@@ -181,26 +180,11 @@ fn places_are_bounded_and_come_back() {
             Err(Full) => true,
         });
         assert!(full.is_some_and(|n| n >= 4096), "{name}: {full:?}");
-        assert_eq!(device.submit_detached(1_000, read(0)), Err(Full));
+        assert_eq!(device.submit(1_000, read(0)), Err(Full));
         for step in open {
             step.finish(&mut device);
         }
         assert_eq!(device.outstanding(), 0);
-    }
-}
-
-#[test]
-fn detached_requests_go_away_by_themselves() {
-    for profile in builtins() {
-        let mut device = Device::new(&profile, 1);
-        for n in 0..1000 {
-            device.submit_detached(1_000, write(n << 26)).unwrap();
-        }
-        // Behind them all.
-        wait(&mut device, 2_000, FLUSH);
-        let last = device.submit(3_600_000_000_000, read(0)).unwrap();
-        Step::of(last).finish(&mut device);
-        assert_eq!(device.outstanding(), 0, "{}", profile.name);
     }
 }
 

@@ -55,10 +55,10 @@ impl Unit {
         }
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
         match self {
             Unit::SolidState(solid) => Ok(Part::Decided(solid.submit(now_ns, access))),
-            Unit::Disk(disk) => disk.submit(now_ns, access, detached),
+            Unit::Disk(disk) => disk.submit(now_ns, access),
         }
     }
 
@@ -151,7 +151,7 @@ impl Array {
         members.max().unwrap_or(0).max(self.slots.used())
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
         // All parts or none: what is on some members only could not be taken back.
         if !self.slots.has_room() || !self.members.iter().all(Unit::has_room) {
             return Err(Full);
@@ -162,12 +162,7 @@ impl Array {
             parts_open: 0,
         };
         let slot = self.slots.insert(whole).ok_or(Full)?;
-        self.split(now_ns, access, slot, detached);
-        if detached {
-            // Its parts go away by themselves.
-            self.slots.remove(slot);
-            return Ok(Part::Queued(slot));
-        }
+        self.split(now_ns, access, slot);
         Ok(self.settle(slot, now_ns))
     }
 
@@ -217,10 +212,10 @@ impl Array {
     }
 
     /// Stripes that follow each other on a member are one part: a request has as many parts as columns, at most.
-    fn split(&mut self, now_ns: u64, access: Access, slot: u32, detached: bool) {
+    fn split(&mut self, now_ns: u64, access: Access, slot: u32) {
         if access.kind == Kind::Flush {
             for member in 0..self.members.len() {
-                self.part(now_ns, access, slot, member, detached);
+                self.part(now_ns, access, slot, member);
             }
             return;
         }
@@ -254,10 +249,10 @@ impl Array {
             let mirrors = column as usize * self.mirrors..(column as usize + 1) * self.mirrors;
             if access.kind == Kind::Read {
                 let member = self.nearest(now_ns, &part, mirrors);
-                self.part(now_ns, part, slot, member, detached);
+                self.part(now_ns, part, slot, member);
             } else {
                 for member in mirrors {
-                    self.part(now_ns, part, slot, member, detached);
+                    self.part(now_ns, part, slot, member);
                 }
             }
         }
@@ -285,7 +280,7 @@ impl Array {
         best.1
     }
 
-    fn part(&mut self, now_ns: u64, access: Access, slot: u32, member: usize, detached: bool) {
+    fn part(&mut self, now_ns: u64, access: Access, slot: u32, member: usize) {
         let count = self.members.len();
         let Some(unit) = self.members.get_mut(member) else {
             return;
@@ -298,16 +293,16 @@ impl Array {
         let Some(whole) = self.slots.get_mut(slot) else {
             return;
         };
-        match unit.submit(now_ns, access, detached) {
+        match unit.submit(now_ns, access) {
             Ok(Part::Decided(completion)) => whole.add(completion),
-            Ok(Part::Queued(part)) if !detached => {
+            Ok(Part::Queued(part)) => {
                 whole.parts_open += 1;
                 if let Some(place) = self.parts.get_mut(slot as usize * count + member) {
                     *place = Some(part);
                 }
             }
-            // Room was looked for before, and a detached part is nobody's.
-            Ok(Part::Queued(_)) | Err(Full) => {}
+            // Room was looked for before.
+            Err(Full) => {}
         }
     }
 }

@@ -21,7 +21,6 @@ struct Request {
     arrived_ns: u64,
     sequence: u64,
     /// Nobody asks for it.
-    detached: bool,
     /// Of a flush: writes before it that are not on the platter yet.
     writes_before: usize,
     decided: Option<Completion>,
@@ -102,7 +101,7 @@ impl Disk {
             .saturating_add(self.mechanics.seek_ns(address))
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
         self.advance(now_ns);
         self.sequence += 1;
         let writes_before = if access.kind == Kind::Flush {
@@ -114,7 +113,6 @@ impl Disk {
             access,
             arrived_ns: now_ns,
             sequence: self.sequence,
-            detached,
             writes_before,
             decided: None,
         };
@@ -138,11 +136,7 @@ impl Disk {
             _ => self.waiting.push(slot),
         }
         self.advance(now_ns);
-        Ok(if detached {
-            Part::Queued(slot)
-        } else {
-            self.poll(now_ns, slot)
-        })
+        Ok(self.poll(now_ns, slot))
     }
 
     pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
@@ -376,12 +370,7 @@ impl Disk {
     }
 
     fn decide(&mut self, slot: u32, completion: Completion) {
-        let Some(request) = self.slots.get_mut(slot) else {
-            return;
-        };
-        if request.detached {
-            self.slots.remove(slot);
-        } else {
+        if let Some(request) = self.slots.get_mut(slot) {
             request.decided = Some(completion);
         }
     }

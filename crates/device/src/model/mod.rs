@@ -118,16 +118,8 @@ impl Device {
     /// # Errors
     /// [`Full`] where it cannot be held; the caller lets it pass unmodelled.
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Progress, Full> {
-        let part = self.enter(now_ns, access, false)?;
+        let part = self.enter(now_ns, access)?;
         Ok(self.progress(now_ns, part))
-    }
-
-    /// A request that nobody waits for, such as the write-back of a page cache. It holds its place until it is decided.
-    ///
-    /// # Errors
-    /// As [`Device::submit`].
-    pub fn submit_detached(&mut self, now_ns: u64, access: Access) -> Result<(), Full> {
-        self.enter(now_ns, access, true).map(|_| ())
     }
 
     /// Asks again for what was queued.
@@ -141,13 +133,13 @@ impl Device {
         self.progress(now_ns, part)
     }
 
-    fn enter(&mut self, now_ns: u64, mut access: Access, detached: bool) -> Result<Part, Full> {
+    fn enter(&mut self, now_ns: u64, mut access: Access) -> Result<Part, Full> {
         // Nothing lies beyond the end, whatever is asked for.
         access.address = access.address.min(self.capacity_bytes);
         let from_ns = self.gate.pass(now_ns, access);
         match &mut self.model {
-            Model::Single(unit) => unit.submit(from_ns, access, detached),
-            Model::Array(array) => array.submit(from_ns, access, detached),
+            Model::Single(unit) => unit.submit(from_ns, access),
+            Model::Array(array) => array.submit(from_ns, access),
             Model::Nothing => Ok(Part::at_once(from_ns)),
         }
     }
