@@ -273,6 +273,25 @@ fn a_sequential_reader_streams_at_depth_1() {
 }
 
 #[test]
+fn solid_state_devices_read_ahead_too() {
+    let profile = builtin("nvme-pm1725").unwrap();
+    let mut load = Load::sequential(Kind::Read, 0.1);
+    load.bytes = 4096;
+    load.depth = 1;
+    let sequential_us = closed_loop(&mut Device::new(&profile, 1), 1, load).latency_us;
+    assert!((15.0..30.0).contains(&sequential_us), "{sequential_us}");
+}
+
+#[test]
+fn each_kind_keeps_to_its_own_rate() {
+    // A device that writes faster than it reads.
+    let text = "name = \"v\"\ntitle = \"V\"\ncapacity_bytes = 10000000000\n[solid_state]\nread_latency_us = 200\nrandom_read_iops = 10000\nsequential_read_mb_per_s = 500\nwrite_latency_us = 20\nrandom_write_iops = 50000\nsequential_write_mb_per_s = 500\nflush_us = 50\npower_loss_protected = true\n";
+    let profile = Profile::parse(text).unwrap();
+    assert!((9_900.0..10_100.0).contains(&iops(&profile, Kind::Read, 64)));
+    assert!((49_500.0..51_000.0).contains(&iops(&profile, Kind::Write, 64)));
+}
+
+#[test]
 fn mirrors_read_twice_as_much() {
     let twice = iops(&builtin("raid1-nvme-2").unwrap(), Kind::Read, 512);
     let once = iops(&builtin("nvme-pm1725").unwrap(), Kind::Read, 512);

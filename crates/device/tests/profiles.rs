@@ -1,6 +1,6 @@
 //! Profiles as people write them, well and badly.
 
-use device::{Member, Profile, builtin, builtins};
+use device::{CacheSetup, DeviceSetup, Member, Profile, Setup, builtin, builtins};
 
 const SSD: &str = r#"
 name = "mine"
@@ -45,6 +45,26 @@ fn builtins_are_valid_and_come_back_from_their_text() {
         assert_eq!(builtin(&profile.name).unwrap(), profile);
     }
     assert!(builtin("floppy").is_none());
+}
+
+#[test]
+fn profiles_travel_in_setups() {
+    let device = |profile| DeviceSetup { profile, seed: 7 };
+    let setup = Setup {
+        page: "page".to_owned(),
+        directories: vec!["data".to_owned()],
+        every_file: None,
+        doublewrite_in_system_tablespace: None,
+        spin: true,
+        cache: CacheSetup {
+            bytes: 1 << 20,
+            read_ahead_bytes: 131_072,
+        },
+        devices: builtins().into_iter().map(device).collect(),
+        roles: Vec::new(),
+    };
+    let text = setup.to_toml().unwrap();
+    assert_eq!(Setup::parse(&text).unwrap(), setup);
 }
 
 /// Dotted keys of all numbers.

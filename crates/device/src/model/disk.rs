@@ -105,15 +105,20 @@ impl Disk {
     pub fn submit(&mut self, now_ns: u64, access: Access, detached: bool) -> Result<Part, Full> {
         self.advance(now_ns);
         self.sequence += 1;
+        let writes_before = if access.kind == Kind::Flush {
+            self.writes_outstanding()
+        } else {
+            0
+        };
         let request = Request {
             access,
             arrived_ns: now_ns,
             sequence: self.sequence,
             detached,
-            writes_before: self.writes_outstanding(),
+            writes_before,
             decided: None,
         };
-        let (kind, idle_flush) = (access.kind, request.writes_before == 0);
+        let kind = access.kind;
         if kind == Kind::Write && self.cache_bytes > 0 && self.stalled.is_empty() {
             let completion = if self.replaces(access) {
                 Some(self.cached(now_ns, access.bytes))
@@ -123,7 +128,7 @@ impl Disk {
             if let Some(completion) = completion {
                 return Ok(Part::Decided(completion));
             }
-        } else if kind == Kind::Flush && idle_flush {
+        } else if kind == Kind::Flush && writes_before == 0 {
             return Ok(Part::Decided(self.flushed(now_ns)));
         }
         let slot = self.slots.insert(request).ok_or(Full)?;

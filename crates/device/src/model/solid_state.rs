@@ -24,7 +24,8 @@ pub struct SolidState {
     unit_ns: f64,
     unit_writing_ns: f64,
     /// From one command's start to the next one's.
-    command_ns: f64,
+    read_command_ns: f64,
+    write_command_ns: f64,
     command_free_ns: f64,
     /// The link, per direction; both are one where it is half duplex.
     read_free_ns: f64,
@@ -38,6 +39,7 @@ pub struct SolidState {
     protected: bool,
     cache: Cache,
     streams: Streams,
+    read_streams: Streams,
     /// When the last write taken so far is complete.
     written_ns: u64,
     /// Writes since the last flush.
@@ -59,7 +61,8 @@ impl SolidState {
             units: Units::new(profile.units()),
             unit_ns: (profile.read_latency_us * 1e3 - transfer_ns).max(0.0),
             unit_writing_ns: (writing_us * 1e3 - transfer_ns).max(0.0),
-            command_ns: 1e9 / fastest,
+            read_command_ns: 1e9 / profile.random_read_iops,
+            write_command_ns: 1e9 / fastest,
             command_free_ns: 0.0,
             read_free_ns: 0.0,
             write_free_ns: 0.0,
@@ -71,6 +74,7 @@ impl SolidState {
             protected: profile.power_loss_protected,
             cache: Cache::new(profile),
             streams: Streams::default(),
+            read_streams: Streams::default(),
             written_ns: 0,
             unflushed: false,
             flushed_ns: 0,
@@ -83,7 +87,7 @@ impl SolidState {
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Completion {
         match access.kind {
-            Kind::Read => self.read(now_ns, access.bytes),
+            Kind::Read => self.read(now_ns, access),
             Kind::Write => self.write(now_ns, access),
             Kind::Flush => self.flush(now_ns),
         }
@@ -98,13 +102,12 @@ impl SolidState {
     /// Controller and link bound how soon one request follows another, not how long each takes: they are spacings of beginnings.
     /// As queues behind the units they would hand out what is ready in the order of arrival, which no device does.
     fn begin(&mut self, now_ns: u64, kind: Kind, link_ns: f64) -> u64 {
-        let link_free_ns = if kind == Kind::Read {
-            self.read_free_ns
-        } else {
-            self.write_free_ns
+        let (link_free_ns, command_ns) = match kind {
+            Kind::Read => (self.read_free_ns, self.read_command_ns),
+            _ => (self.write_free_ns, self.write_command_ns),
         };
         let begin_ns = (now_ns as f64).max(self.command_free_ns).max(link_free_ns);
-        self.command_free_ns = begin_ns + self.command_ns;
+        self.command_free_ns = begin_ns + command_ns;
         let free_ns = begin_ns + link_ns;
         if kind == Kind::Read || self.half_duplex {
             self.read_free_ns = free_ns;
@@ -115,9 +118,27 @@ impl SolidState {
         begin_ns as u64
     }
 
-    fn read(&mut self, now_ns: u64, bytes: u32) -> Completion {
-        let media_ns = f64::from(bytes) * self.media_read_ns_per_byte;
+    fn read(&mut self, now_ns: u64, access: Access) -> Completion {
+        let bytes = f64::from(access.bytes);
+        let media_ns = bytes * self.media_read_ns_per_byte;
         let begin_ns = self.begin(now_ns, Kind::Read, media_ns).max(now_ns);
+        let transfer_ns = (bytes * self.link_ns_per_byte) as u64;
+        let (ready_ns, service_ns) = if self.read_streams.goes_on(access.address, access.bytes) {
+            // The device has read ahead: it is in memory, as a write would be.
+            let mean_ns = self.unit_ns.min(self.write_ns);
+            let time_ns = (mean_ns * self.spread.sample(&mut self.random)) as u64;
+            (begin_ns.saturating_add(time_ns), time_ns)
+        } else {
+            self.read_units(begin_ns, access.bytes)
+        };
+        Completion {
+            due_ns: ready_ns.saturating_add(transfer_ns),
+            service_ns: service_ns.saturating_add(transfer_ns),
+        }
+    }
+
+    /// When the flash has been read, and the longest time that a unit took for its part.
+    fn read_units(&mut self, begin_ns: u64, bytes: u32) -> (u64, u64) {
         let writing = self.cache.empty_ns() > begin_ns;
         let mean_ns = if writing {
             self.unit_writing_ns
@@ -133,11 +154,7 @@ impl SolidState {
             ready_ns = ready_ns.max(self.units.occupy(begin_ns, time_ns));
             service_ns = service_ns.max(time_ns);
         }
-        let transfer_ns = (f64::from(bytes) * self.link_ns_per_byte) as u64;
-        Completion {
-            due_ns: ready_ns.saturating_add(transfer_ns),
-            service_ns: service_ns.saturating_add(transfer_ns),
-        }
+        (ready_ns, service_ns)
     }
 
     fn write(&mut self, now_ns: u64, access: Access) -> Completion {

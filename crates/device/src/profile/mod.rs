@@ -59,7 +59,7 @@ pub struct SolidState {
     pub read_latency_us: f64,
     /// Random 4 KiB reads per second that the controller serves, however many are outstanding.
     pub random_read_iops: f64,
-    /// Megabytes (10^6) per second.
+    /// Megabytes (10^6) per second. Reads that go on where one ended are read ahead, and take as long as a write into the cache.
     pub sequential_read_mb_per_s: f64,
     /// Mean time of a 4 KiB write into a cache that has room, with its transfer.
     pub write_latency_us: f64,
@@ -149,6 +149,9 @@ pub struct Limits {
     pub request_bytes: Option<u64>,
 }
 
+/// The longest ramp that a test of a device should need.
+const RAMP_SECONDS_MAX: f64 = 20.0;
+
 /// A profile that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -186,10 +189,11 @@ impl Profile {
             let columns = f64::from(array.columns());
             return array
                 .profile()
-                .map_or(0.0, |member| member.seconds_until_sustained() * columns);
+                .map_or(0.0, |member| member.seconds_until_sustained() * columns)
+                .min(RAMP_SECONDS_MAX);
         }
         if let Some(disk) = &self.disk {
-            // A full cache drains faster than scattered single writes reach the platter.
+            // A full cache is an ordered one, which drains at another rate than single writes.
             return match disk.write_cache_bytes {
                 Some(bytes) if bytes > 0 => 10.0,
                 _ => 0.0,
@@ -203,7 +207,7 @@ impl Profile {
         // The link and the controller bound what fills the cache.
         let incoming = solid.random_read_iops.max(solid.peak_iops());
         let filling = bytes / 4096.0 / (incoming - sustained).max(incoming / 20.0);
-        filling + self.peak_seconds().unwrap_or(0.0) * 1.5
+        (filling + self.peak_seconds().unwrap_or(0.0) * 1.5).min(RAMP_SECONDS_MAX)
     }
 
     /// How long the peak of `sheet.random_write_peak_iops` lasts after a rest; `None` where there is none.
