@@ -223,26 +223,19 @@ fn write(state: &State, request: Request, bytes_before: u64) {
     throttle(state, pages.len() as u64);
 }
 
-/// Who makes pages dirty faster than the device takes them writes as many as it made, and half as many more, and waits.
+/// Who makes pages dirty faster than the device takes them waits until as many as it made, and half as many more, are written.
 fn throttle(state: &State, dirtied_pages: u64) {
-    let mut group = None;
     let mut written = 0;
     while written <= dirtied_pages * 3 / 2 {
         let now_ns = clock::now_ns();
         if state.write_back.pressure(state, now_ns) != Pressure::Throttle {
-            break;
+            return;
         }
-        let Some(run) = state.cache().take_oldest(now_ns) else {
-            break;
-        };
-        written += u64::from(run.pages);
-        group
-            .get_or_insert_with(Group::new)
-            .send(state, Kind::Write, run);
-        state.cache_changed();
-    }
-    if let Some(group) = group {
-        group.wait(state);
+        state.write_back.go_on(state);
+        match state.write_back.wait_for_one(state) {
+            0 => return,
+            pages => written += pages,
+        }
     }
 }
 

@@ -88,7 +88,7 @@ impl Run {
 }
 
 pub(crate) struct Cache {
-    pages: Vec<Page>,
+    pages: Box<[Page]>,
     buckets: Vec<u32>,
     files: Vec<OfFile>,
     age: List,
@@ -104,7 +104,8 @@ impl Cache {
     pub(crate) fn new(bytes: u64) -> Cache {
         let pages = (bytes / PAGE_BYTES).clamp(64, u64::from(u32::MAX / 2)) as usize;
         Cache {
-            pages: vec![Page::default(); pages + 1],
+            // SAFETY: all zeros is a page that was never used.
+            pages: unsafe { Box::new_zeroed_slice(pages + 1).assume_init() },
             buckets: vec![NONE; pages.next_power_of_two()],
             files: vec![OfFile::default(); FILES_MAX],
             age: List::default(),

@@ -96,9 +96,14 @@ fn opened(state: &State, fd: c_int, flags: c_int) {
     let role = state
         .every_file
         .unwrap_or_else(|| crate::names::role_of(relative));
-    if files::open(fd, relative, role, flags) == Err(TooMany) {
-        state.meter.add(Global::FilesUnseen, 1);
-        return;
+    match files::open(fd, relative, role, flags) {
+        // Whatever had this place before may have left pages.
+        Ok(Some(place)) => buffered::drop_bytes(state, place, 0..u64::MAX, true),
+        Ok(None) => {}
+        Err(TooMany) => {
+            state.meter.add(Global::FilesUnseen, 1);
+            return;
+        }
     }
     if flags & STRIPPED != 0
         && files::seen(fd)

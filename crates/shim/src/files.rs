@@ -130,14 +130,19 @@ pub(crate) fn at(place: usize) -> Option<&'static File> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-/// A descriptor was opened: on a file that is seen, with these flags.
-pub(crate) fn open(fd: c_int, relative: &[u8], role: Role, flags: c_int) -> Result<(), TooMany> {
+/// A descriptor was opened: on a file that is seen, with these flags. Returns the place of a file that was not known before.
+pub(crate) fn open(
+    fd: c_int,
+    relative: &[u8],
+    role: Role,
+    flags: c_int,
+) -> Result<Option<usize>, TooMany> {
     let word = descriptor(fd).ok_or(TooMany)?;
-    let place = place_of(relative, role).ok_or(TooMany)?;
+    let (place, is_new) = place_of(relative, role).ok_or(TooMany)?;
     crate::buffered::forget_reader(fd);
     let open = Open(SEEN | place as u64).with_flags(flags);
     word.store(open.0, Ordering::Relaxed);
-    Ok(())
+    Ok(is_new.then_some(place))
 }
 
 /// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no name and now no descriptor
@@ -190,17 +195,18 @@ pub(crate) fn set_flags(fd: c_int, flags: c_int) {
     }
 }
 
-/// Takes the place of a file for one more descriptor.
-fn place_of(relative: &[u8], role: Role) -> Option<usize> {
+/// Takes the place of a file for one more descriptor, and tells whether it is a new one.
+fn place_of(relative: &[u8], role: Role) -> Option<(usize, bool)> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let identity = names::identity_of(relative);
     let place = find(identity).or_else(|| find_free(identity))?;
     let file = FILES.get(place)?;
-    if file.identity() != identity {
+    let is_new = file.identity() != identity;
+    if is_new {
         file.become_named(relative, role);
     }
     file.descriptors.fetch_add(1, Ordering::Relaxed);
-    Some(place)
+    Some((place, is_new))
 }
 
 fn probes(identity: u64) -> impl Iterator<Item = usize> {

@@ -113,7 +113,7 @@ fn offset_of(fd: c_int, open: Open, kind: Kind, begin: Begin) -> u64 {
     let offset = match begin {
         Begin::At(offset) => offset,
         Begin::Position if kind == Kind::Write && open.is_append() => {
-            // Positions are kept apart: looking for the end must not move the descriptor, though an append moves it there anyway.
+            // The write is going to move the position there.
             real::lseek(fd, 0, libc::SEEK_END)
         }
         Begin::Position => real::lseek(fd, 0, libc::SEEK_CUR),

@@ -35,6 +35,7 @@ pub(crate) struct Paged {
 pub(crate) struct WriteBack {
     slots: Mutex<[Option<Paged>; UNDER_WAY_MAX]>,
     under_way: AtomicU32,
+    under_way_pages: AtomicU64,
     /// When the page became dirty that has been so for longest; `u64::MAX`: none is.
     oldest_ns: AtomicU64,
 }
@@ -44,6 +45,7 @@ impl WriteBack {
         WriteBack {
             slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
             under_way: AtomicU32::new(0),
+            under_way_pages: AtomicU64::new(0),
             oldest_ns: AtomicU64::new(u64::MAX),
         }
     }
@@ -60,8 +62,10 @@ impl WriteBack {
     /// How urgently dirty pages are to be written.
     pub(crate) fn pressure(&self, state: &State, now_ns: u64) -> Pressure {
         let dirty = state.meter.get(Global::CacheDirtyPages) * 100;
+        let written = self.under_way_pages.load(Ordering::Relaxed) * 100;
         let capacity = state.cache_pages;
-        if dirty > THROTTLE_PERCENT * capacity {
+        // What is being written is not clean yet.
+        if dirty + written > THROTTLE_PERCENT * capacity {
             Pressure::Throttle
         } else if dirty > BACKGROUND_PERCENT * capacity {
             Pressure::Background(now_ns)
@@ -103,7 +107,34 @@ impl WriteBack {
     fn send(&self, state: &State, run: Run, now_ns: u64) -> Option<Paged> {
         let paged = begin(state, Kind::Write, run, now_ns)?;
         self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.under_way_pages
+            .fetch_add(u64::from(run.pages), Ordering::Relaxed);
         Some(paged)
+    }
+
+    /// What was sent is somebody's to wait for.
+    fn take(&self, slot: &mut Option<Paged>) -> Option<Paged> {
+        let paged = slot.take()?;
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        self.under_way_pages
+            .fetch_sub(u64::from(paged.run.pages), Ordering::Relaxed);
+        Some(paged)
+    }
+
+    /// Waits for the earliest of what is under way. Returns its pages, 0 where nothing is.
+    pub(crate) fn wait_for_one(&self, state: &State) -> u64 {
+        let mut slots = self.lock();
+        let waiting = slots.iter_mut().filter(|slot| slot.is_some());
+        let when_ns =
+            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
+        let earliest = waiting.min_by_key(when_ns);
+        let earliest = earliest.and_then(|slot| self.take(slot));
+        drop(slots);
+        let Some(mut paged) = earliest else { return 0 };
+        paged.flight.wait(state);
+        let pages = u64::from(paged.run.pages);
+        paged.end_unjudged(state, clock::now_ns());
+        pages
     }
 
     fn take_up(&self, state: &State, slot: &mut Option<Paged>, now_ns: u64) {
@@ -113,9 +144,8 @@ impl WriteBack {
         }
         if !paged.flight.is_queued()
             && paged.flight.when_ns() <= now_ns
-            && let Some(paged) = slot.take()
+            && let Some(paged) = self.take(slot)
         {
-            self.under_way.fetch_sub(1, Ordering::Relaxed);
             paged.end_unjudged(state, now_ns);
         }
     }
@@ -144,9 +174,8 @@ impl WriteBack {
         for slot in slots.iter_mut() {
             if slot.as_ref().is_some_and(|paged| paged.run.place == place)
                 && group.has_room()
-                && let Some(paged) = slot.take()
+                && let Some(paged) = self.take(slot)
             {
-                self.under_way.fetch_sub(1, Ordering::Relaxed);
                 group.add(paged);
             }
         }
