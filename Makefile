@@ -5,9 +5,9 @@ CARGO ?= cargo
 ENGINES := mysql-5.7 mysql-8.0 mariadb-10.11 xtradb-5.6
 
 # What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the servers' archives,
-# libssl-dev and pkg-config the TLS library; chromium opens the report in the tests.
+# libssl-dev and pkg-config the TLS library; chromium opens the report in the tests, fio judges devices.
 PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
-PACKAGES_TEST := $(PACKAGES_DEMO) chromium
+PACKAGES_TEST := $(PACKAGES_DEMO) chromium fio
 
 .PHONY: demo test lint bench build engines packages-demo packages-test clean
 
@@ -36,7 +36,7 @@ build:
 	$(CARGO) build --release --locked -p cli -p shim
 
 engines: packages-test
-	$(CARGO) build --locked -p cli
+	$(CARGO) build --locked -p cli -p shim
 	for engine in $(ENGINES); do target/debug/mydyno server install $$engine || exit; done
 
 packages-demo packages-test:

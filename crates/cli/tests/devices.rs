@@ -6,7 +6,9 @@ mod support;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use support::{directory, float, mydyno, number, shim, text, until};
@@ -26,10 +28,37 @@ fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
     document.pointer(pointer).unwrap().as_array().unwrap()
 }
 
+/// `docs/json.md` is an interface: it names every key.
+fn assert_described(document: &Value) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |name| fs::read_to_string(docs.join(name)).unwrap();
+    let described = read("json.md");
+    let profiles = read("profiles.md");
+    let mut open = vec![document];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    let is_named =
+                        described.contains(&format!("`{key}`")) || profiles.contains(key);
+                    assert!(is_named, "docs/json.md does not describe {key}");
+                    // Its keys are those of the profile.
+                    if key != "sources" {
+                        open.push(value);
+                    }
+                }
+            }
+            Value::Array(values) => open.extend(values),
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn the_papers_devices_are_there() {
     let document = mydyno(["device", "list", "--json"]).run().exits(0).json();
     assert_eq!(number(&document, "/schema_version"), 1);
+    assert_described(&document);
     let devices = list(&document, "/devices");
     for (name, kind) in [
         ("hdd-15k", "disk"),
@@ -58,6 +87,7 @@ fn a_shown_profile_is_one_to_start_from() {
         .exits(0)
         .json();
     assert_eq!(text(&again, "/profile/name"), "mine");
+    assert_described(&again);
 
     // An impossible figure names its key.
     let lines = mine.lines().map(|line| match line.split_once(" = ") {
@@ -121,6 +151,7 @@ fn emulated_devices_meet_their_sheets() {
     let ran = mydyno(arguments).spawn().wait(VERIFICATION).exits(0);
     let document = ran.json();
     assert_eq!(document["passed"], true);
+    assert_described(&document);
     assert!(text(&document, "/fio_version").starts_with("fio-"));
     let devices = list(&document, "/devices");
     assert_eq!(devices.len(), 2);
@@ -152,6 +183,7 @@ fn a_directory_becomes_a_profile() {
     let ran = ran.in_directory(work.path()).spawn().wait(VERIFICATION);
     let document = ran.exits(0).json();
     assert_eq!(text(&document, "/output"), "mine.toml");
+    assert_described(&document);
     assert_eq!(text(&document, "/profile/name"), "mine");
     let measurements = list(&document, "/measurements");
     assert!(measurements.len() >= 9, "{document:#}");
@@ -199,4 +231,33 @@ fn ctrl_c_ends_fio_and_leaves_nothing() {
     running.signal(Signal::INT);
     running.wait(support::PATIENCE).exits(130);
     assert_eq!(fio_directories(work.path()), 0);
+}
+
+/// A program that says that it is a server.
+#[test]
+fn a_setuid_server_is_refused() {
+    shim();
+    let work = directory();
+    let source = work.path().join("server.c");
+    let server = work.path().join("mysqld");
+    let text = "#include <stdio.h>\nint main(void) { puts(\"mysqld  Ver 8.0.36 for Linux on x86_64 (x)\"); return 0; }\n";
+    fs::write(&source, text).unwrap();
+    let compiled = Command::new("cc")
+        .arg("-o")
+        .args([&server, &source])
+        .status();
+    assert!(compiled.unwrap().success());
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o4755)).unwrap();
+    let binary = server.to_str().unwrap();
+    let arguments = [
+        "run",
+        "--server-binary",
+        binary,
+        "-w",
+        "1",
+        "--data",
+        "hdd-15k",
+    ];
+    let ran = mydyno(arguments).in_directory(work.path()).run().exits(4);
+    ran.says(&["cannot run under the shim", "setuid"]);
 }

@@ -14,19 +14,15 @@ pub fn job(name: &str, files: &Path) -> bool {
     match name {
         "write, flush, read" => {
             let file = file();
-            timed("writes_ns", || {
-                for n in 0..100 {
-                    file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
-                        .unwrap();
-                }
-            });
+            for n in 0..100 {
+                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
+                    .unwrap();
+            }
             timed("flush_ns", || file.sync_all().unwrap());
-            timed("reads_ns", || {
-                for n in 0..100 {
-                    file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
-                        .unwrap();
-                }
-            });
+            for n in 0..100 {
+                file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
+                    .unwrap();
+            }
         }
         "read ahead" => {
             let file = file();
@@ -80,16 +76,6 @@ fn writes_are_free_until_they_are_flushed() {
     assert_eq!(page.global(Global::CacheDirtyPages), 0);
     let flush_ns = page.of_kind(Role::Data, Kind::Flush, OfKind::ServiceSumNs);
     assert!(told.get("flush_ns") > flush_ns);
-    assert!(
-        told.get("writes_ns") < 100 * 50_000,
-        "{}",
-        told.get("writes_ns")
-    );
-    assert!(
-        told.get("reads_ns") < 100 * 50_000,
-        "{}",
-        told.get("reads_ns")
-    );
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub fn library() -> &'static Path {
 }
 
 /// A profile: one that comes with mydyno, whose latency is far above the host's noise.
-pub fn profile() -> Profile {
-    builtin("nvme-pm1725").unwrap_or_else(|| {
+pub fn profile(name: &str) -> Profile {
+    builtin(name).unwrap_or_else(|| {
         Profile::parse(
             "name = \"stand-in\"\ntitle = \"\"\ncapacity_bytes = 800000000000\n[sheet]\n",
         )
@@ -73,7 +73,7 @@ impl Bench {
                 read_ahead_bytes: 128 << 10,
             },
             devices: vec![DeviceSetup {
-                profile: profile(),
+                profile: profile("nvme-pm1725"),
                 seed: 1,
             }],
             roles: roles.iter().map(place).collect(),

@@ -1,6 +1,6 @@
 //! What fio sees under the shim: its data unaltered, and the device's latency.
 
-use crate::common::Bench;
+use crate::common::{Bench, profile, requests};
 use device::Role;
 use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
 use std::process::Command;
@@ -38,7 +38,10 @@ fn count(page: &Snapshot, kind: Kind) -> u64 {
 
 /// Writes a file and reads it back, comparing checksums.
 fn verified(engine: &str, direct: &str, more: &[&str]) -> Snapshot {
-    let bench = bench();
+    verified_on(&bench(), engine, direct, more)
+}
+
+fn verified_on(bench: &Bench, engine: &str, direct: &str, more: &[&str]) -> Snapshot {
     let (engine, direct) = (format!("--ioengine={engine}"), format!("--direct={direct}"));
     let mut options = vec![
         engine.as_str(),
@@ -48,7 +51,7 @@ fn verified(engine: &str, direct: &str, more: &[&str]) -> Snapshot {
     ];
     options.extend(["--verify=crc32c", "--verify_fatal=1"]);
     options.extend(more);
-    let (ok, text) = fio(&bench, &options);
+    let (ok, text) = fio(bench, &options);
     assert!(ok, "{text}");
     bench.page()
 }
@@ -71,6 +74,22 @@ fn asynchronous_data_is_unaltered() {
     let outstanding_max = page.of_role(Role::Data, OfRole::OutstandingMax);
     assert!((16..=32).contains(&outstanding_max), "{outstanding_max}");
     assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
+}
+
+/// A disk decides late which request comes next, and a buffered writer fills its queue.
+#[test]
+fn disks_lose_nothing() {
+    for (engine, direct) in [("libaio", "1"), ("psync", "0")] {
+        let mut bench = bench();
+        bench.setup.devices[0].profile = profile("hdd-15k");
+        bench.setup.cache.bytes = 1 << 20;
+        let page = verified_on(&bench, engine, direct, &["--size=4m", "--iodepth=16"]);
+        assert!(requests(&page, Role::Data)[1] > 0, "{engine}");
+        if direct == "1" {
+            assert_eq!(requests(&page, Role::Data), [256, 256, 0]);
+            assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
+        }
+    }
 }
 
 #[test]
