@@ -143,7 +143,7 @@ fn emulated_devices_meet_their_sheets() {
         "device",
         "verify",
         "hdd-15k",
-        "sata-850pro",
+        "cloud-gp3",
         "--seconds",
         "2",
         "--json",
@@ -160,10 +160,10 @@ fn emulated_devices_meet_their_sheets() {
         assert!(figures.len() >= 6, "{device:#}");
         figures.iter().for_each(assert_holds);
     }
-    // Whatever the host: a disk of 200 requests per second is slow, and a hundredth of the SSD.
+    // Whatever the host: a disk of 200 requests per second is slow, and a fifteenth of the volume.
     let read_iops = |device: &Value| float(device, "/figures/0/measured");
     assert!(read_iops(&devices[0]) < 300.0);
-    assert!(read_iops(&devices[1]) > 30.0 * read_iops(&devices[0]));
+    assert!(read_iops(&devices[1]) > 8.0 * read_iops(&devices[0]));
 }
 
 #[test]

@@ -244,84 +244,10 @@ fn content(profile: &Profile) -> Content {
 /// What a sheet promises, as jobs.
 fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
     let sheet = &profile.sheet;
-    let job = |pattern: Pattern, depth: Option<u32>| Job {
-        pattern,
-        block_bytes: if pattern.is_sequential() {
-            SEQUENTIAL_BYTES
-        } else {
-            RANDOM_BYTES
-        },
-        queue_depth: depth.unwrap_or(1),
-        ramp: SETTLE,
-        runtime,
-        direct: true,
-        span_bytes: if pattern.is_sequential() {
-            SPAN_BYTES
-        } else {
-            u64::MAX
-        },
-    };
-    let reading = job(Pattern::RandomRead, sheet.random_read_queue_depth);
-    let writing = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
-    let sustained = Job {
-        ramp: SETTLE + Duration::from_secs_f64(profile.seconds_until_sustained().max(0.0)),
-        ..writing
-    };
-    let peak_seconds = profile.peak_seconds().unwrap_or(f64::MAX);
-    // Well before its end.
-    let peak_runtime = runtime.min(Duration::from_secs_f64((peak_seconds * 0.5).min(3600.0)));
-    let peak = Job {
-        ramp: SETTLE.min(peak_runtime / 4),
-        runtime: peak_runtime.max(PEAK_RUNTIME_MIN),
-        ..writing
-    };
+    let job = |pattern, depth: Option<u32>| job(pattern, depth.unwrap_or(1), runtime);
     let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
-    let one = |pattern| job(pattern, Some(1));
-    let all = [
-        (
-            "random_read_iops",
-            Metric::Iops,
-            sheet.random_read_iops,
-            reading,
-        ),
-        (
-            "random_write_iops",
-            Metric::Iops,
-            sheet.random_write_iops,
-            sustained,
-        ),
-        (
-            "random_write_peak_iops",
-            Metric::Iops,
-            sheet.random_write_peak_iops,
-            peak,
-        ),
-        (
-            "sequential_read_mb_per_s",
-            Metric::MbPerS,
-            sheet.sequential_read_mb_per_s,
-            sequential(Pattern::SequentialRead),
-        ),
-        (
-            "sequential_write_mb_per_s",
-            Metric::MbPerS,
-            sheet.sequential_write_mb_per_s,
-            sequential(Pattern::SequentialWrite),
-        ),
-        (
-            "read_latency_us",
-            Metric::ReadLatency,
-            sheet.read_latency_us,
-            one(Pattern::RandomRead),
-        ),
-        (
-            "flush_latency_us",
-            Metric::FlushLatency,
-            sheet.flush_latency_us,
-            one(Pattern::FlushedWrite),
-        ),
-    ];
-    let promised = all.into_iter().filter_map(|(key, metric, sheet, job)| {
+    let writes = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
+    let check = |key, metric, sheet: Option<f64>, job| {
         Some(Check {
             key,
             metric,
@@ -329,16 +255,91 @@ fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
             job,
             ramp_iops: None,
         })
-    });
-    promised
-        .map(|check| match check.key {
-            "random_write_iops" => Check {
-                ramp_iops: sheet.random_write_peak_iops,
-                ..check
-            },
-            _ => check,
-        })
-        .collect()
+    };
+    let iops = |key, sheet, job| check(key, Metric::Iops, sheet, job);
+    let mb_per_s = |key, sheet, job| check(key, Metric::MbPerS, sheet, job);
+    let sustained = iops(
+        "random_write_iops",
+        sheet.random_write_iops,
+        sustained(profile, writes),
+    );
+    let all = [
+        iops(
+            "random_read_iops",
+            sheet.random_read_iops,
+            job(Pattern::RandomRead, sheet.random_read_queue_depth),
+        ),
+        sustained.map(|check| Check {
+            ramp_iops: sheet.random_write_peak_iops,
+            ..check
+        }),
+        iops(
+            "random_write_peak_iops",
+            sheet.random_write_peak_iops,
+            peak(profile, writes),
+        ),
+        mb_per_s(
+            "sequential_read_mb_per_s",
+            sheet.sequential_read_mb_per_s,
+            sequential(Pattern::SequentialRead),
+        ),
+        mb_per_s(
+            "sequential_write_mb_per_s",
+            sheet.sequential_write_mb_per_s,
+            sequential(Pattern::SequentialWrite),
+        ),
+        check(
+            "read_latency_us",
+            Metric::ReadLatency,
+            sheet.read_latency_us,
+            job(Pattern::RandomRead, None),
+        ),
+        check(
+            "flush_latency_us",
+            Metric::FlushLatency,
+            sheet.flush_latency_us,
+            job(Pattern::FlushedWrite, None),
+        ),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> Job {
+    let is_sequential = pattern.is_sequential();
+    Job {
+        pattern,
+        block_bytes: if is_sequential {
+            SEQUENTIAL_BYTES
+        } else {
+            RANDOM_BYTES
+        },
+        queue_depth,
+        ramp: SETTLE,
+        runtime,
+        direct: true,
+        span_bytes: if is_sequential { SPAN_BYTES } else { u64::MAX },
+    }
+}
+
+/// Measured when what the device takes beyond its sustained rate is used up.
+fn sustained(profile: &Profile, writes: Job) -> Job {
+    let seconds = profile.seconds_until_sustained().max(0.0);
+    Job {
+        ramp: SETTLE + Duration::from_secs_f64(seconds).min(RAMP_MAX),
+        ..writes
+    }
+}
+
+/// Measured well before the end of the peak.
+fn peak(profile: &Profile, writes: Job) -> Job {
+    let half_s = profile.peak_seconds().unwrap_or(f64::MAX) / 2.0;
+    let half = Duration::from_secs_f64(half_s.clamp(0.0, 3600.0));
+    let runtime = writes.runtime.min(half).max(PEAK_RUNTIME_MIN);
+    Job {
+        ramp: SETTLE.min(runtime / 4),
+        runtime,
+        ..writes
+    }
 }
 
 impl Check {

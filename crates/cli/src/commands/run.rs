@@ -93,6 +93,19 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     Ok(measured.exit)
 }
 
+/// What else names the cell.
+fn settings(arguments: &RunArguments) -> Vec<(String, String)> {
+    let page_cache = arguments.places.page_cache;
+    let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
+    arguments
+        .target
+        .set
+        .iter()
+        .cloned()
+        .chain(page_cache)
+        .collect()
+}
+
 /// Warehouses with rows, where a number is named.
 fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
     let all = arguments.warehouses?;
@@ -123,7 +136,7 @@ fn measure_in(
         warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
-        settings: arguments.target.set.clone(),
+        settings: settings(arguments),
     };
     let place = Place {
         results,
