@@ -43,6 +43,8 @@ pub struct CacheSetup {
 pub struct DeviceSetup {
     pub profile: Profile,
     pub seed: u64,
+    /// It begins as long random writing leaves it ([`crate::Device::precondition`]), and not as new.
+    pub preconditioned: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,7 +49,11 @@ fn builtins_are_valid_and_come_back_from_their_text() {
 
 #[test]
 fn profiles_travel_in_setups() {
-    let device = |profile| DeviceSetup { profile, seed: 7 };
+    let device = |profile| DeviceSetup {
+        profile,
+        seed: 7,
+        preconditioned: true,
+    };
     let setup = Setup {
         page: "page".to_owned(),
         directories: vec!["data".to_owned()],

@@ -77,9 +77,7 @@ impl Sheets {
             |device, file, iops| {
                 let mut load = Load::random(Kind::Write, depth, seconds(iops));
                 device.precondition();
-                if turns(profile) {
-                    load.ramp_seconds = profile.seconds_until_sustained();
-                }
+                load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
                 closed_loop(device, file, load).iops
             },
         );
@@ -157,30 +155,6 @@ fn no_sheet_is_exceeded_however_many_requests_are_outstanding() {
                 );
             }
         }
-    }
-}
-
-#[test]
-fn the_time_until_writes_are_sustained_is_long_enough_and_no_longer_than_a_test_may_take() {
-    for profile in builtins() {
-        let ramp = profile.seconds_until_sustained();
-        assert!(ramp <= 20.0, "{}: {ramp}", profile.name);
-        let (Some(promised), Some(depth)) = (
-            profile.sheet.random_write_iops,
-            profile.sheet.random_write_queue_depth,
-        ) else {
-            continue;
-        };
-        let mut load = Load::random(Kind::Write, depth, seconds(promised));
-        load.ramp_seconds = ramp;
-        let measured = closed_loop(&mut Device::new(&profile, 1), 7, load).iops;
-        // Beyond the 5 % of the mean file, a disk's file may lie well.
-        let forgiven = if turns(&profile) { 0.2 } else { 0.05 };
-        assert!(
-            (measured / promised - 1.0).abs() < forgiven,
-            "{}: {measured} after {ramp} s",
-            profile.name
-        );
     }
 }
 

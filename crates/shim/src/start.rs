@@ -7,7 +7,7 @@ use crate::state::{Emulated, State, take_over};
 use crate::write_back::WriteBack;
 use crate::{clock, crash, real};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
-use device::{Device, Role, SETUP_VARIABLE, Setup};
+use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -45,9 +45,7 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let devices = setup.devices.iter();
     let cache = Cache::new(setup.cache.bytes);
     let state = State {
-        devices: devices
-            .map(|device| Emulated::new(Device::new(&device.profile, device.seed)))
-            .collect(),
+        devices: devices.map(emulated).collect(),
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
         directories: directories(&setup.directories)?,
         every_file: setup.every_file,
@@ -115,4 +113,12 @@ fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
         Ok(bytes.strip_suffix(b"/").unwrap_or(bytes).to_vec())
     };
     names.iter().map(resolve).collect()
+}
+
+fn emulated(setup: &DeviceSetup) -> Emulated {
+    let mut device = Device::new(&setup.profile, setup.seed);
+    if setup.preconditioned {
+        device.precondition();
+    }
+    Emulated::new(device)
 }

@@ -184,6 +184,7 @@ impl<'a> Arranger<'a> {
             self.devices.push(DeviceSetup {
                 profile: profile.as_ref().clone(),
                 seed: 1,
+                preconditioned: true,
             });
             self.roles.push(RoleSetup {
                 role: Role::Data,
@@ -279,6 +280,7 @@ impl<'a> Arranger<'a> {
                 self.devices.push(DeviceSetup {
                     profile: profile.as_ref().clone(),
                     seed: device as u64 + 1,
+                    preconditioned: true,
                 });
             }
             self.roles.push(RoleSetup { role, device });

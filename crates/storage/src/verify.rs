@@ -28,7 +28,6 @@ const SPAN_BYTES: u64 = 1 << 30;
 /// Time for fio to settle.
 const SETTLE: Duration = Duration::from_millis(300);
 const HOST_RUNTIME_MAX: Duration = Duration::from_secs(2);
-const RAMP_MAX: Duration = Duration::from_secs(180);
 /// Shorter peaks are over before fio has settled.
 const PEAK_RUNTIME_MIN: Duration = Duration::from_millis(500);
 
@@ -141,8 +140,8 @@ struct Check {
     metric: Metric,
     sheet: f64,
     job: Job,
-    /// What has to be written before, at a rate of so many requests per second, for the ramp to be as long as it is.
-    ramp_iops: Option<f64>,
+    /// The figure is one of a device that has been written to for long.
+    preconditioned: bool,
 }
 
 /// Memory where it has room, else `fallback`.
@@ -211,20 +210,16 @@ fn measure(
             stop,
             on_tick: &mut |elapsed| tick(before + elapsed),
         };
-        fio.run_emulated(job, &Emulation { profile, armed }, file, &mut watch)
+        let emulation = Emulation {
+            profile,
+            preconditioned: check.preconditioned,
+            armed,
+        };
+        fio.run_emulated(job, &emulation, file, &mut watch)
     };
     let host = run(&host_job, false, Duration::ZERO)?;
     let host_limit = check.metric.of(&host.measured);
-    let mut job = check.job;
-    if let Some(iops) = check.ramp_iops {
-        // A host that is slower than the peak takes longer to use it up.
-        let stretched = check
-            .job
-            .ramp
-            .mul_f64((iops / host_limit.max(1.0)).max(1.0));
-        job.ramp = stretched.min(RAMP_MAX);
-    }
-    let emulated = run(&job, true, host_job.ramp + host_job.runtime)?;
+    let emulated = run(&check.job, true, host_job.ramp + host_job.runtime)?;
     Ok(check.figure(&emulated, host_limit))
 }
 
@@ -253,7 +248,7 @@ fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
             metric,
             sheet: sheet?,
             job,
-            ramp_iops: None,
+            preconditioned: false,
         })
     };
     let iops = |key, sheet, job| check(key, Metric::Iops, sheet, job);
@@ -270,7 +265,7 @@ fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
             job(Pattern::RandomRead, sheet.random_read_queue_depth),
         ),
         sustained.map(|check| Check {
-            ramp_iops: sheet.random_write_peak_iops,
+            preconditioned: true,
             ..check
         }),
         iops(
@@ -321,11 +316,10 @@ fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> Job {
     }
 }
 
-/// Measured when what the device takes beyond its sustained rate is used up.
+/// Measured when a disk's write cache has found its rate; a solid-state device is preconditioned.
 fn sustained(profile: &Profile, writes: Job) -> Job {
-    let seconds = profile.seconds_until_sustained().max(0.0);
     Job {
-        ramp: SETTLE + Duration::from_secs_f64(seconds).min(RAMP_MAX),
+        ramp: SETTLE + profile.write_cache_settles_in(),
         ..writes
     }
 }
@@ -506,8 +500,7 @@ mod tests {
     fn jobs_suit_their_figures() {
         let sustained = check("random_write_iops");
         let peak = check("random_write_peak_iops");
-        assert!(sustained.job.ramp > Duration::from_secs(5));
-        assert_eq!(sustained.ramp_iops, Some(90_000.0));
+        assert!(sustained.preconditioned && !peak.preconditioned);
         assert!(peak.job.ramp + peak.job.runtime < Duration::from_secs(5));
         assert_eq!(check("read_latency_us").job.queue_depth, 1);
         assert_eq!(check("sequential_read_mb_per_s").job.block_bytes, 131_072);

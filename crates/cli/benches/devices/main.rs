@@ -74,11 +74,27 @@ fn main() -> Result<()> {
 /// `CPU model, cores, Linux version, memory`.
 fn machine() -> Result<String> {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo")?;
-    let field = |line: &str| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned());
-    let model = cpuinfo.lines().find_map(field).unwrap_or_else(|| "unknown CPU".to_owned());
+    let field = |line: &str| {
+        Some(
+            line.strip_prefix("model name")?
+                .split_once(':')?
+                .1
+                .trim()
+                .to_owned(),
+        )
+    };
+    let model = cpuinfo
+        .lines()
+        .find_map(field)
+        .unwrap_or_else(|| "unknown CPU".to_owned());
     let cores = std::thread::available_parallelism()?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let version = release.split('-').next().unwrap_or_default().trim().to_owned();
+    let version = release
+        .split('-')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
     Ok(format!("{model}, {cores} cores, Linux {version}"))
 }
 

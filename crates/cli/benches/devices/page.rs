@@ -30,7 +30,12 @@ impl Page {
         let mut line = |cells: &[String]| {
             let _ = writeln!(self.text, "| {} |", cells.join(" | "));
         };
-        line(&columns.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        line(
+            &columns
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>(),
+        );
         line(&columns.iter().map(|_| "---".to_owned()).collect::<Vec<_>>());
         rows.iter().for_each(|row| line(row));
     }

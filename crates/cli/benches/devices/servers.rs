@@ -43,8 +43,23 @@ impl Bed {
     }
 
     fn run(&self, engine: &str, settings: &[&str], more: &[&str]) -> Result<Measured> {
-        let mut arguments = vec!["run", "--engine", engine, "-w", WAREHOUSES, "-c", CONNECTIONS];
-        arguments.extend(["--warmup", "5s", "--window", &self.window, "--check", "--json"]);
+        let mut arguments = vec![
+            "run",
+            "--engine",
+            engine,
+            "-w",
+            WAREHOUSES,
+            "-c",
+            CONNECTIONS,
+        ];
+        arguments.extend([
+            "--warmup",
+            "5s",
+            "--window",
+            &self.window,
+            "--check",
+            "--json",
+        ]);
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
         arguments.extend(more);
         let document = mydyno(&arguments, self.directory.path())?;
@@ -54,7 +69,10 @@ impl Bed {
             p95_us: document["transactions"]["new_order"]["p95_us"].as_f64(),
             fidelity: document["fidelity"].as_f64(),
             overrun_share: document["overrun_share"].as_f64(),
-            checks_hold: checks.len() == 18 && checks.iter().all(|check| check["passed"] == Value::Bool(true)),
+            checks_hold: checks.len() == 18
+                && checks
+                    .iter()
+                    .all(|check| check["passed"] == Value::Bool(true)),
         })
     }
 }
@@ -77,7 +95,11 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
         for device in PAPERS {
             let measured = bed.run("mysql-5.7", &SETTINGS, &["--data", device])?;
             ensure!(measured.checks_hold, "{device}: a check failed");
-            row.push(format!("{} ({})", number(Some(measured.nopm), 0), percent(measured.fidelity)));
+            row.push(format!(
+                "{} ({})",
+                number(Some(measured.nopm), 0),
+                percent(measured.fidelity)
+            ));
             nopm.push(measured.nopm);
         }
         let ratio = nopm[0] / nopm[3];
@@ -86,7 +108,10 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
         ratios.push(ratio);
         rows.push(row);
     }
-    let columns: Vec<String> = PAPERS.iter().map(|device| format!("{device}: NOPM (fidelity)")).collect();
+    let columns: Vec<String> = PAPERS
+        .iter()
+        .map(|device| format!("{device}: NOPM (fidelity)"))
+        .collect();
     let mut head = vec!["round"];
     head.extend(columns.iter().map(String::as_str));
     head.push("NVMe / HDD");
@@ -109,7 +134,9 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
     let profiles = listed["devices"].as_array().context("no devices")?;
     let mut rows = Vec::new();
     for profile in profiles {
-        let device = profile["name"].as_str().context("a device without a name")?;
+        let device = profile["name"]
+            .as_str()
+            .context("a device without a name")?;
         for engine in ENGINES {
             let measured = bed.run(engine, &SETTINGS, &["--data", device])?;
             rows.push(vec![
@@ -119,11 +146,18 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
                 number(measured.p95_us.map(|us| us / 1e3), 1),
                 percent(measured.fidelity),
                 percent(measured.overrun_share),
-                if measured.checks_hold { "18 of 18" } else { "failed" }.to_owned(),
+                if measured.checks_hold {
+                    "18 of 18"
+                } else {
+                    "failed"
+                }
+                .to_owned(),
             ]);
         }
     }
-    let head = ["device", "engine", "NOPM", "p95 ms", "fidelity", "overruns", "checks"];
+    let head = [
+        "device", "engine", "NOPM", "p95 ms", "fidelity", "overruns", "checks",
+    ];
     page.table(&head, &rows);
     Ok(())
 }

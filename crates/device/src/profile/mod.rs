@@ -6,6 +6,7 @@ mod keys;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 pub use builtins::{builtin, builtins};
 
@@ -37,7 +38,7 @@ pub struct Sheet {
     /// 4 KiB, random over the device, at this queue depth.
     pub random_read_iops: Option<f64>,
     pub random_read_queue_depth: Option<u32>,
-    /// Sustained: for as long as one likes ([`Profile::seconds_until_sustained`] says from when on).
+    /// Sustained: for as long as one likes ([`crate::Device::precondition`]).
     pub random_write_iops: Option<f64>,
     pub random_write_queue_depth: Option<u32>,
     /// What the device takes after a rest, at the same queue depth, for [`Profile::peak_seconds`].
@@ -149,9 +150,6 @@ pub struct Limits {
     pub request_bytes: Option<u64>,
 }
 
-/// The longest ramp that a test of a device should need.
-const RAMP_SECONDS_MAX: f64 = 20.0;
-
 /// A profile that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -181,33 +179,15 @@ impl Profile {
         check::profile(self)
     }
 
-    /// How long random writes at full speed take to use up what the device takes beyond its sustained rate. From then on it
-    /// gives `sheet.random_write_iops`: the ramp time of a test of it. [`crate::Device::precondition`] does the same in no time.
+    /// How long random writes at full speed take to bring a disk's write cache to the rate of `sheet.random_write_iops`: the ramp
+    /// time of a test of it. [`crate::Device::precondition`] does that for solid-state devices.
     #[must_use]
-    pub fn seconds_until_sustained(&self) -> f64 {
-        if let Some(array) = &self.array {
-            let columns = f64::from(array.columns());
-            return array
-                .profile()
-                .map_or(0.0, |member| member.seconds_until_sustained() * columns)
-                .min(RAMP_SECONDS_MAX);
-        }
-        if let Some(disk) = &self.disk {
-            // A full cache is an ordered one, which drains at another rate than single writes.
-            return match disk.write_cache_bytes {
-                Some(bytes) if bytes > 0 => 10.0,
-                _ => 0.0,
-            };
-        }
-        let Some(solid) = &self.solid_state else {
-            return 0.0;
-        };
-        let bytes = solid.cache_bytes() as f64;
-        let sustained = solid.random_write_iops;
-        // The link and the controller bound what fills the cache.
-        let incoming = solid.random_read_iops.max(solid.peak_iops());
-        let filling = bytes / 4096.0 / (incoming - sustained).max(incoming / 20.0);
-        (filling + self.peak_seconds().unwrap_or(0.0) * 1.5).min(RAMP_SECONDS_MAX)
+    pub fn write_cache_settles_in(&self) -> Duration {
+        let member = self.array.as_ref().and_then(Array::profile);
+        let disk = member.as_ref().unwrap_or(self).disk.as_ref();
+        // A full cache is an ordered one, which drains at another rate than single writes.
+        let is_cached = |disk: &Disk| disk.write_cache_bytes.is_some_and(|bytes| bytes > 0);
+        Duration::from_secs(if disk.is_some_and(is_cached) { 10 } else { 0 })
     }
 
     /// How long the peak of `sheet.random_write_peak_iops` lasts after a rest; `None` where there is none.

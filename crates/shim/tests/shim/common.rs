@@ -75,6 +75,7 @@ impl Bench {
             devices: vec![DeviceSetup {
                 profile: profile("nvme-pm1725"),
                 seed: 1,
+                preconditioned: false,
             }],
             roles: roles.iter().map(place).collect(),
         };

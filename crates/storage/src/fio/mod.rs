@@ -94,6 +94,8 @@ pub struct Watch<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Emulation<'a> {
     pub profile: &'a Profile,
+    /// It begins as long random writing leaves it.
+    pub preconditioned: bool,
     /// Without it the shim is there and nothing waits: what the host can do at most.
     pub armed: bool,
 }
@@ -156,7 +158,7 @@ impl Fio {
         let library = library::shim_library()?;
         let setup_path = file.directory().join("shim.toml");
         let page_path = file.directory().join(ShimPage::FILE);
-        let setup = setup(emulation.profile, file, &page_path)?;
+        let setup = setup(emulation, file, &page_path)?;
         std::fs::write(&setup_path, setup).map_err(io_at("write", &setup_path))?;
         std::fs::write(&page_path, Snapshot::fresh()).map_err(io_at("write", &page_path))?;
         let page = ShimPage::of(file.directory());
@@ -279,7 +281,7 @@ fn escaped(path: &Path) -> String {
 }
 
 /// The text of a setup in which the file is all that a device holds.
-fn setup(profile: &Profile, file: &TestFile, page: &Path) -> Result<String, StorageError> {
+fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> Result<String, StorageError> {
     let setup = Setup {
         page: page.display().to_string(),
         directories: vec![file.device_directory().display().to_string()],
@@ -291,8 +293,9 @@ fn setup(profile: &Profile, file: &TestFile, page: &Path) -> Result<String, Stor
             read_ahead_bytes: 0,
         },
         devices: vec![DeviceSetup {
-            profile: profile.clone(),
+            profile: emulation.profile.clone(),
             seed: 1,
+            preconditioned: emulation.preconditioned,
         }],
         roles: vec![RoleSetup {
             role: Role::Data,
