@@ -47,15 +47,14 @@ pub fn comparison(runs: &[Summary]) -> String {
         }
         let _ = writeln!(out, "{:>12}", fidelity(runs, name));
     }
+    // The same two devices at each load.
+    let (Some(slow), Some(fast)) = (devices.first(), devices.last()) else {
+        return out;
+    };
     for load in &loads {
-        let of_load: Vec<(&str, f64)> = devices
-            .iter()
-            .filter_map(|name| Some((*name, find(name, *load)?.nopm?)))
-            .collect();
-        let fastest = of_load.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let slowest = of_load.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        if let (Some((fast, most)), Some((slow, least))) = (fastest, slowest)
-            && *least > 0.0
+        let nopm = |name: &str| find(name, *load).and_then(|run| run.nopm);
+        if let (Some(most), Some(least)) = (nopm(fast), nopm(slow))
+            && least > 0.0
         {
             let _ = writeln!(
                 out,
