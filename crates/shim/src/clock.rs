@@ -7,13 +7,18 @@ use crate::real;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// No estimate of the oversleep goes beyond this: a machine that is this late is not helped by spinning.
-const MARGIN_MAX_NS: u64 = 60_000;
+/// The estimates of the oversleep go no further than this.
+const MEDIAN_MAX_NS: u64 = 25_000;
+const HIGH_MAX_NS: u64 = 60_000;
+/// Where the high estimate is beyond this, threads wait for cores.
+const BUSY_FROM_NS: u64 = 40_000;
 const MARGIN_MIN_NS: u64 = 2_000;
 /// By how much one sleep moves an estimate.
-const STEP_NS: u64 = 400;
+const STEP_NS: u64 = 500;
+/// Of so many sleeps, one is later than the high estimate.
+const HIGH_IS_ONE_IN: u64 = 50;
 
-/// How late a sleep usually is: half of them are later than the first, one in twenty is later than the second.
+/// How late a sleep usually is: half of them are later than the first, one in fifty is later than the second.
 static OVERSLEEP_MEDIAN_NS: AtomicU64 = AtomicU64::new(12_000);
 static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
 
@@ -51,29 +56,31 @@ fn be_precise() {
 }
 
 /// How long before its end a sleep has to be over. Where spinning is allowed nearly all sleeps end before what they wait for; where
-/// it is not, half of them, so that lateness is small on both sides and the rest is short.
+/// it is not, half of them, so that lateness is small on both sides and the rest is short. So it is on a busy machine too: to spin for
+/// more would keep cores from those who have work.
 pub(crate) fn margin_ns(spin: bool) -> u64 {
-    let estimate = if spin {
-        &OVERSLEEP_HIGH_NS
+    let high_ns = OVERSLEEP_HIGH_NS.load(Ordering::Relaxed);
+    if spin && high_ns <= BUSY_FROM_NS {
+        high_ns
     } else {
-        &OVERSLEEP_MEDIAN_NS
-    };
-    estimate.load(Ordering::Relaxed)
+        OVERSLEEP_MEDIAN_NS.load(Ordering::Relaxed)
+    }
 }
 
 /// Moves both estimates toward what a sleep has shown.
 fn learn(overslept_ns: u64) {
-    let toward = |estimate: &AtomicU64, up_ns: u64, down_ns: u64| {
+    let toward = |estimate: &AtomicU64, max_ns: u64, up_ns: u64, down_ns: u64| {
         let old = estimate.load(Ordering::Relaxed);
         let new = if overslept_ns > old {
             old + up_ns
         } else {
             old.saturating_sub(down_ns)
         };
-        estimate.store(new.clamp(MARGIN_MIN_NS, MARGIN_MAX_NS), Ordering::Relaxed);
+        estimate.store(new.clamp(MARGIN_MIN_NS, max_ns), Ordering::Relaxed);
     };
-    toward(&OVERSLEEP_MEDIAN_NS, STEP_NS / 2, STEP_NS / 2);
-    toward(&OVERSLEEP_HIGH_NS, STEP_NS * 19 / 20, STEP_NS / 20);
+    toward(&OVERSLEEP_MEDIAN_NS, MEDIAN_MAX_NS, STEP_NS / 2, STEP_NS / 2);
+    let down_ns = STEP_NS / HIGH_IS_ONE_IN;
+    toward(&OVERSLEEP_HIGH_NS, HIGH_MAX_NS, STEP_NS - down_ns, down_ns);
 }
 
 /// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed awake.
