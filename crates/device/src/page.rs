@@ -73,11 +73,11 @@ pub enum OfRole {
     /// Requests at the device now, and the most there were.
     Outstanding,
     OutstandingMax,
-    /// Time with at least one request outstanding; and the sum over requests of the time each was (mean queue depth = its rise
+    /// Time with at least one request outstanding, until the program fetched its completion; and the sum over requests of the time each was (mean queue depth = its rise
     /// by the time that passed).
     BusyNs,
     OutstandingNs,
-    /// Emulated requests whose completion was judged, those of them within 2 % of the response time or 20 us of their due time,
+    /// Emulated requests that somebody waited for when they were due, those of them that completed within 2 % of the response time or 20 us of their due time,
     /// and the sum of how late they were.
     Judged,
     WithinTolerance,

@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const CONTEXTS_MAX: usize = 256;
+const FREE: u64 = 0;
+/// What is outstanding is still waited for.
+const GOING: u64 = 1;
 /// Requests that a context can hold, whatever the program asked for.
 const REQUESTS_MIN: usize = 64;
 const REQUESTS_MAX: usize = 65536;
@@ -73,7 +76,7 @@ struct Table {
 }
 
 pub(crate) struct Context {
-    /// The kernel's name of it; 0: free.
+    /// The kernel's name of it; [`FREE`] or [`GOING`], which are no addresses, as the kernel's names are.
     id: AtomicU64,
     /// Changes whenever who waits should look again.
     changes: AtomicU32,
@@ -87,7 +90,7 @@ pub(crate) struct Context {
 
 static CONTEXTS: [Context; CONTEXTS_MAX] = [const {
     Context {
-        id: AtomicU64::new(0),
+        id: AtomicU64::new(FREE),
         changes: AtomicU32::new(0),
         waiters: AtomicU32::new(0),
         emulated_count: AtomicU32::new(0),
@@ -102,7 +105,7 @@ static CONTEXTS: [Context; CONTEXTS_MAX] = [const {
 
 pub(crate) fn find(id: u64) -> Option<&'static Context> {
     let has_id = |context: &&Context| context.id.load(Ordering::Acquire) == id;
-    CONTEXTS.iter().find(has_id).filter(|_| id != 0)
+    CONTEXTS.iter().find(has_id).filter(|_| id > GOING)
 }
 
 /// A context was made. Memory for its requests is taken here, so that submitting needs none. `false` where there are too many.
@@ -110,12 +113,14 @@ pub(crate) fn register(id: u64, requests: usize) -> bool {
     let capacity = requests.clamp(REQUESTS_MIN, REQUESTS_MAX);
     for context in &CONTEXTS {
         let mut table = context.lock();
-        if context.id.load(Ordering::Relaxed) == 0 {
+        if context.id.load(Ordering::Relaxed) == FREE {
             *table = Table {
                 emulated: BinaryHeap::with_capacity(capacity),
                 in_kernel: Vec::with_capacity(capacity),
             };
             context.capacity.store(capacity as u32, Ordering::Relaxed);
+            context.emulated_count.store(0, Ordering::Relaxed);
+            context.kernel_count.store(0, Ordering::Relaxed);
             context.id.store(id, Ordering::Release);
             return true;
         }
@@ -177,7 +182,10 @@ impl Context {
 
     /// It has come back, or was not taken.
     pub(crate) fn leave_kernel(&self, object: u64) -> Option<InKernel> {
-        self.kernel_count.fetch_sub(1, Ordering::Relaxed);
+        // The context may have gone meanwhile.
+        let less = |count: u32| count.checked_sub(1);
+        let counted = &self.kernel_count;
+        let _ = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         let mut table = self.lock();
         let at = table
             .in_kernel
@@ -193,19 +201,22 @@ impl Context {
 
     /// Takes what is due, in the order in which it was due, and asks the model again for what is queued. Returns when there is
     /// something to do next.
-    fn take_due(&self, state: &State, since_ns: u64, events: &mut Events) -> u64 {
+    fn take_due(&self, state: &State, since_ns: u64, events: &mut Events) -> Next {
         let mut table = self.lock();
         loop {
             let Some(first) = table.emulated.peek() else {
-                return u64::MAX;
+                return Next::NOTHING;
             };
-            let when_ns = first.flight.when_ns();
+            let next = Next {
+                when_ns: first.flight.when_ns(),
+                is_decided: !first.flight.is_queued(),
+            };
             let now_ns = clock::now_ns();
-            if when_ns > now_ns || events.is_full() {
-                return when_ns;
+            if next.when_ns > now_ns || events.is_full() {
+                return next;
             }
             let Some(mut request) = table.emulated.pop() else {
-                return u64::MAX;
+                return Next::NOTHING;
             };
             if request.flight.is_queued() {
                 request.flight.poll(state, now_ns);
@@ -276,7 +287,7 @@ impl Context {
         let since_ns = clock::now_ns();
         loop {
             let seen = self.changes.load(Ordering::SeqCst);
-            let next_ns = self.take_due(state, since_ns, events);
+            let next = self.take_due(state, since_ns, events);
             let in_kernel = self.kernel_count.load(Ordering::Relaxed) > 0;
             if in_kernel && !events.is_full() {
                 let result = self.take_from_kernel(id, 0, 0, state, events);
@@ -288,17 +299,21 @@ impl Context {
                 return events.count() as i64;
             }
             if !self.is(id) {
-                return -i64::from(libc::EINVAL);
+                // What has been taken would be lost with an error.
+                return match events.count() {
+                    0 => -i64::from(libc::EINVAL),
+                    count => count as i64,
+                };
             }
             let now_ns = clock::now_ns();
             if now_ns >= until_ns {
                 return events.count() as i64;
             }
-            let until_ns = until_ns.min(next_ns);
+            let until_ns = until_ns.min(next.when_ns);
             let interrupted = if in_kernel {
-                self.wait_in_kernel(state, (id, min), (now_ns, until_ns, next_ns), events)
+                self.wait_in_kernel(state, (id, min), (now_ns, until_ns, next.when_ns), events)
             } else {
-                self.wait_here(state, seen, until_ns, next_ns)
+                self.wait_here(state, seen, until_ns, next)
             };
             if interrupted {
                 return match events.count() {
@@ -342,11 +357,11 @@ impl Context {
     }
 
     /// Sleeps until something is due here or has come, or a signal has.
-    fn wait_here(&self, state: &State, seen: u32, until_ns: u64, next_ns: u64) -> bool {
-        let margin_ns = if next_ns == u64::MAX {
-            0
-        } else {
+    fn wait_here(&self, state: &State, seen: u32, until_ns: u64, next: Next) -> bool {
+        let margin_ns = if next.is_decided {
             clock::margin_ns(state.spin)
+        } else {
+            0
         };
         let sleep_until_ns = match until_ns {
             u64::MAX => u64::MAX,
@@ -374,7 +389,7 @@ impl Context {
 
     /// The context goes: who waits is told, and what is outstanding is waited for, as the kernel does.
     pub(crate) fn destroy(&self, state: &State) {
-        self.id.store(0, Ordering::Release);
+        self.id.store(GOING, Ordering::Release);
         self.wake();
         loop {
             let request = self.lock().emulated.pop();
@@ -390,8 +405,23 @@ impl Context {
         while let Some(request) = table.in_kernel.pop() {
             state.meter.end(request.counted, now_ns, Some(0));
         }
-        self.kernel_count.store(0, Ordering::Relaxed);
+        self.id.store(FREE, Ordering::Release);
     }
+}
+
+/// What comes next in a context.
+#[derive(Clone, Copy)]
+struct Next {
+    when_ns: u64,
+    /// It is due then, and somebody may wait for it; else the device is to be asked again.
+    is_decided: bool,
+}
+
+impl Next {
+    const NOTHING: Next = Next {
+        when_ns: u64::MAX,
+        is_decided: false,
+    };
 }
 
 /// The events that the program wants filled.

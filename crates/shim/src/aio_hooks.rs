@@ -8,7 +8,7 @@ use crate::flight::{Extent, Flight, Target};
 use crate::meter::Counted;
 use crate::real;
 use crate::state::{Inside, State, state};
-use crate::transfer::Length;
+use crate::transfer::{self, Length};
 use device::Role;
 use device::page::Kind;
 use libc::{c_int, c_long, iovec, timespec};
@@ -86,6 +86,8 @@ pub(crate) extern "C" fn io_setup(requests: c_int, context: *mut u64) -> c_int {
         let id = unsafe { context.read() };
         if !aio::register(id, usize::try_from(requests).unwrap_or(0)) {
             real::system(libc::SYS_io_destroy, id as usize, 0, 0, 0, 0);
+            // SAFETY: as above; who tries again has to find 0 there.
+            unsafe { context.write(0) };
             return -libc::EAGAIN;
         }
     }
@@ -188,6 +190,17 @@ fn length(iocb: &Iocb, operation: Operation) -> u64 {
     }
 }
 
+/// A request of a context, on a file that is emulated.
+struct Asked<'a> {
+    iocb: &'a Iocb,
+    operation: Operation,
+    open: Open,
+    role: Role,
+    extent: Extent,
+    /// Where its role is emulated.
+    target: Option<Target>,
+}
+
 /// Does a request on the host and leaves it until it is due. Returns 1, or an error.
 fn submit_here(
     state: &State,
@@ -201,55 +214,30 @@ fn submit_here(
     state.write_back.go_on(state);
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     let bytes = length(iocb, operation);
-    let (extent, role) = (Extent { offset, bytes }, state.role_at(file, offset));
-    let kind = operation.kind();
-    let place = open.place();
-    let is_armed = state.meter.is_armed();
-    let now_ns = clock::now_ns();
-    let mut result = 0;
-    let mut flight = match state.device_of(role) {
-        // As in the kernel, a request through the page cache is over when it has been submitted.
-        Some(_) if is_armed && !open.is_direct() && kind != Kind::Flush => {
-            let request = buffered::Request {
-                fd: iocb.fd as c_int,
-                place,
-                extent,
-            };
-            buffered::transfer(state, kind, request, || {
-                result = on_host(iocb, operation, true);
-                result as isize
-            });
-            Flight::uncounted()
-        }
-        Some(device) if is_armed => {
-            let target = Target {
-                device,
-                role,
-                file: file.identity(),
-            };
-            match kind {
-                Kind::Flush => buffered::write_out(state, place),
-                Kind::Write => {
-                    let end = offset.saturating_add(bytes);
-                    buffered::drop_bytes(state, place, offset..end, true);
-                }
-                Kind::Read => {}
-            }
-            let flight = Flight::begin(state, kind, target, extent, clock::now_ns());
-            result = on_host(iocb, operation, true);
-            flight
-        }
-        device => {
-            let flight = Flight::unmodelled(state, kind, role, now_ns);
-            result = on_host(iocb, operation, device.is_some());
-            flight
-        }
+    let role = state.role_at(file, offset);
+    let device = state.device_of(role).filter(|_| state.meter.is_armed());
+    let asked = Asked {
+        iocb,
+        operation,
+        open,
+        role,
+        extent: Extent { offset, bytes },
+        target: device.map(|device| Target {
+            device,
+            role,
+            file: file.identity(),
+        }),
     };
+    let (mut flight, result) = asked.perform(state);
     flight.host_done(state, clock::now_ns());
     let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
-    if has_event_fd {
-        // Nobody looks for it before the event is signalled, and there is no thread to signal it later.
+    let is_synced = operation.kind() == Kind::Write && open.is_sync() && result > 0;
+    if has_event_fd || is_synced {
+        // There is no thread that could signal or flush later.
         flight.wait(state);
+    }
+    if let Some(target) = asked.target.filter(|_| is_synced) {
+        transfer::flush(state, open.place(), target);
     }
     context.push(Emulated {
         flight,
@@ -262,6 +250,43 @@ fn submit_here(
         real::write(iocb.event_fd as c_int, (&raw const one).cast(), 8);
     }
     1
+}
+
+impl Asked<'_> {
+    /// Hands it to the model and does it on the host. Returns what its completion tells, too.
+    fn perform(&self, state: &State) -> (Flight, i64) {
+        let kind = self.operation.kind();
+        let place = self.open.place();
+        let Some(target) = self.target else {
+            let flight = Flight::unmodelled(state, kind, self.role, clock::now_ns());
+            let is_emulated = state.is_emulated(self.role);
+            return (flight, on_host(self.iocb, self.operation, is_emulated));
+        };
+        if !self.open.is_direct() && kind != Kind::Flush {
+            // As in the kernel, a request through the page cache is over when it has been submitted.
+            let request = buffered::Request {
+                fd: self.iocb.fd as c_int,
+                place,
+                extent: self.extent,
+            };
+            let mut result = 0;
+            buffered::transfer(state, kind, request, || {
+                result = on_host(self.iocb, self.operation, true);
+                result as isize
+            });
+            return (Flight::uncounted(), result);
+        }
+        match kind {
+            Kind::Flush => buffered::write_out(state, place),
+            Kind::Write => {
+                let Extent { offset, bytes } = self.extent;
+                buffered::drop_bytes(state, place, offset..offset.saturating_add(bytes), true);
+            }
+            Kind::Read => {}
+        }
+        let flight = Flight::begin(state, kind, target, self.extent, clock::now_ns());
+        (flight, on_host(self.iocb, self.operation, true))
+    }
 }
 
 /// Returns what the completion tells: bytes or a negative error.
@@ -362,6 +387,28 @@ pub(crate) extern "C" fn io_getevents(
     };
     let mut events = Events::new(events, max);
     context.get(state, id, min, until_ns, &mut events) as c_int
+}
+
+/// As `io_getevents`, with other signals held back meanwhile.
+#[unsafe(no_mangle)]
+extern "C" fn io_pgetevents(
+    id: u64,
+    min: c_long,
+    max: c_long,
+    events: *mut Event,
+    timeout: *const timespec,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    if mask.is_null() {
+        return io_getevents(id, min, max, events, timeout);
+    }
+    let mut before = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the program passes a mask, and where the old one goes is ours.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, before.as_mut_ptr()) };
+    let result = io_getevents(id, min, max, events, timeout);
+    // SAFETY: written above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    result
 }
 
 /// What is emulated has been done: there is nothing to take back, as in the kernel for files.

@@ -78,38 +78,48 @@ fn learn(overslept_ns: u64) {
         };
         estimate.store(new.clamp(MARGIN_MIN_NS, max_ns), Ordering::Relaxed);
     };
-    toward(&OVERSLEEP_MEDIAN_NS, MEDIAN_MAX_NS, STEP_NS / 2, STEP_NS / 2);
+    toward(
+        &OVERSLEEP_MEDIAN_NS,
+        MEDIAN_MAX_NS,
+        STEP_NS / 2,
+        STEP_NS / 2,
+    );
     let down_ns = STEP_NS / HIGH_IS_ONE_IN;
     toward(&OVERSLEEP_HIGH_NS, HIGH_MAX_NS, STEP_NS - down_ns, down_ns);
 }
 
 /// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed awake.
 pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
-    let margin_ns = margin_ns(spin);
-    let wake_ns = due_ns.saturating_sub(margin_ns);
-    let mut now = now_ns();
-    if now < wake_ns {
-        be_precise();
-        let until = timespec(wake_ns);
-        // SAFETY: the time is ours; an interrupted sleep to an absolute time is begun again.
-        while unsafe {
-            libc::clock_nanosleep(
-                libc::CLOCK_MONOTONIC,
-                libc::TIMER_ABSTIME,
-                &raw const until,
-                std::ptr::null_mut(),
-            )
-        } == libc::EINTR
-        {}
-        now = now_ns();
-        learn(now.saturating_sub(wake_ns));
-    }
-    let awake_from = now;
+    let awake_from = sleep_until(due_ns.saturating_sub(margin_ns(spin)));
+    let mut now = awake_from;
     while now < due_ns {
         std::hint::spin_loop();
         now = now_ns();
     }
     now - awake_from
+}
+
+/// Sleeps until a time, and some microseconds longer. Returns what time it is then.
+pub(crate) fn sleep_until(wake_ns: u64) -> u64 {
+    let now = now_ns();
+    if now >= wake_ns {
+        return now;
+    }
+    be_precise();
+    let until = timespec(wake_ns);
+    // SAFETY: the time is ours; an interrupted sleep to an absolute time is begun again.
+    while unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const until,
+            std::ptr::null_mut(),
+        )
+    } == libc::EINTR
+    {}
+    let now = now_ns();
+    learn(now.saturating_sub(wake_ns));
+    now
 }
 
 /// How a wait for a word ended.

@@ -73,17 +73,22 @@ extern "C" fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> 
     }
     if !new.is_null() {
         // SAFETY: not null, so what the program wants done.
-        let mut action = unsafe { *new };
-        if action.sa_sigaction != libc::SIG_IGN {
-            let has_info = action.sa_flags & libc::SA_SIGINFO != 0;
-            wanted.has_info.store(has_info, Ordering::SeqCst);
-            wanted.handler.store(action.sa_sigaction, Ordering::SeqCst);
-            action.sa_sigaction = crashed as *const () as usize;
+        let asked = unsafe { *new };
+        let mut action = asked;
+        let ours = crashed as *const () as usize;
+        if asked.sa_sigaction != libc::SIG_IGN {
+            action.sa_sigaction = ours;
             action.sa_flags |= libc::SA_SIGINFO;
         }
         let result = real::sigaction(signal, &raw const action, std::ptr::null_mut());
         if result != 0 {
             return result;
+        }
+        // Who got ours from `signal` and gives it back wants what it was before.
+        if asked.sa_sigaction != libc::SIG_IGN && asked.sa_sigaction != ours {
+            let has_info = asked.sa_flags & libc::SA_SIGINFO != 0;
+            wanted.has_info.store(has_info, Ordering::SeqCst);
+            wanted.handler.store(asked.sa_sigaction, Ordering::SeqCst);
         }
     }
     if !old.is_null() {

@@ -158,14 +158,13 @@ impl Flight {
 
     /// Waits until the device has decided and the request is due. No lock is held meanwhile.
     pub(crate) fn wait(&mut self, state: &State) {
-        loop {
-            let spun_ns = clock::wait_until(self.when_ns(), state.spin);
-            state.meter.add(Global::SpinNs, spun_ns);
-            if !self.is_queued() {
-                return;
-            }
+        while self.is_queued() {
+            // What the device answers does not depend on when it is asked.
+            clock::sleep_until(self.when_ns());
             self.poll(state, clock::now_ns());
         }
+        let spun_ns = clock::wait_until(self.when_ns(), state.spin);
+        state.meter.add(Global::SpinNs, spun_ns);
     }
 
     /// The host has done its part.
@@ -187,16 +186,15 @@ impl Flight {
             state.meter.end(self.counted, now_ns, bytes);
             return;
         };
-        // Where nobody was waiting when it was due, the device had been done at that time.
-        let ended_ns = if due_ns < waiting_since_ns {
-            due_ns
-        } else {
-            now_ns
-        };
+        if due_ns < waiting_since_ns {
+            // Nobody was waiting when the device was done: that says nothing of how true the emulation is.
+            state.meter.end(self.counted, due_ns, bytes);
+            return;
+        }
         let response_ns = due_ns.saturating_sub(self.counted.began_ns);
-        let late_ns = now_ns.saturating_sub(due_ns.max(waiting_since_ns));
+        let late_ns = now_ns.saturating_sub(due_ns);
         state.meter.judge(self.counted.role, response_ns, late_ns);
-        state.meter.end(self.counted, ended_ns, bytes);
+        state.meter.end(self.counted, now_ns, bytes);
     }
 
     /// It is complete, as one of several: it came back when it was due, and whoever waited did so for another.

@@ -69,6 +69,13 @@ impl Meter {
         }
     }
 
+    /// Sets what nobody has set yet.
+    pub(crate) fn set_first(&self, word: Global, value: u64) {
+        if let Some(word) = self.word(global_word(word)) {
+            let _ = word.compare_exchange(0, value, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn add(&self, word: Global, value: u64) {
         self.add_at(global_word(word), value);
     }
@@ -145,7 +152,8 @@ impl Queue {
     fn enter(&self, now_ns: u64) -> u64 {
         let now = now_ns >> UNIT_BITS;
         let enter = |word: u64| match word & COUNT_MASK {
-            0 => Some(now << COUNT_BITS | 1),
+            // Another thread may have counted up to a moment later.
+            0 => Some(now.max(word >> COUNT_BITS) << COUNT_BITS | 1),
             COUNT_MASK => None,
             _ => Some(word + 1),
         };

@@ -67,11 +67,7 @@ fn prepare(path: &OsStr) -> Result<(), String> {
 
 /// Who started the process finds it by this. A program that it starts in turn, with its environment, does not take its place.
 fn tell_process(meter: &Meter) {
-    // SAFETY: asks for numbers.
-    let (own, parent) = unsafe { (libc::getpid(), libc::getppid()) };
-    if meter.get(Global::Process) != parent as u64 {
-        meter.set(Global::Process, own as u64);
-    }
+    meter.set_first(Global::Process, u64::from(std::process::id()));
 }
 
 fn map_page(path: &str) -> Result<&'static [AtomicU64; PAGE_WORDS], String> {

@@ -92,7 +92,9 @@ pub(crate) fn transfer(
             };
             let result = counted(state, counts(kind, began_ns), call);
             if device.is_some() {
-                buffered::stay_empty(state);
+                if !state.meter.is_armed() {
+                    buffered::stay_empty(state);
+                }
                 if is_synced && result > 0 {
                     counted(state, counts(Kind::Flush, clock::now_ns()), || 0);
                 }

@@ -213,6 +213,9 @@ impl Array {
 
     /// Stripes that follow each other on a member are one part: a request has as many parts as columns, at most.
     fn split(&mut self, now_ns: u64, access: Access, slot: u32) {
+        if self.columns == 0 {
+            return;
+        }
         if access.kind == Kind::Flush {
             for member in 0..self.members.len() {
                 self.part(now_ns, access, slot, member);

@@ -20,7 +20,6 @@ struct Request {
     access: Access,
     arrived_ns: u64,
     sequence: u64,
-    /// Nobody asks for it.
     /// Of a flush: writes before it that are not on the platter yet.
     writes_before: usize,
     decided: Option<Completion>,
@@ -55,7 +54,7 @@ pub struct Disk {
     /// The last choice was one from the cache: the next is not, where both wait.
     drained_last: bool,
     sequence: u64,
-    /// When the last write decided on is complete, and when the last one reached the platter.
+    /// When the last of the writes decided on is complete.
     written_ns: u64,
 }
 
