@@ -9,7 +9,7 @@ ENGINES := mysql-5.7 mysql-8.0 mariadb-10.11 xtradb-5.6
 PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
 PACKAGES_TEST := $(PACKAGES_DEMO) chromium fio
 
-.PHONY: demo test lint bench build engines packages-demo packages-test clean
+.PHONY: demo test lint bench devices build engines packages-demo packages-test clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim
@@ -31,6 +31,11 @@ bench: packages-demo
 	$(CARGO) bench --locked -p device --bench model
 	$(CARGO) bench --locked -p cli --bench driver -- --rounds $(ROUNDS) $(if $(DSN),--dsn "$$DSN") \
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
+
+# Writes docs/devices.md, in about half an hour on a quiet machine; options by BENCH_ARGS.
+devices: packages-test engines
+	$(CARGO) build --release --locked -p shim
+	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)
 
 build:
 	$(CARGO) build --release --locked -p cli -p shim

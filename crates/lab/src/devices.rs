@@ -158,7 +158,7 @@ impl<'a> WindowIo<'a> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let (Some(begin), Some(end)) = (self.begin, self.end) else {
+        let (Some(page), Some(begin), Some(end)) = (self.page, self.begin, self.end) else {
             return Ok(None);
         };
         let elapsed = end.at.duration_since(begin.at);
@@ -166,7 +166,7 @@ impl<'a> WindowIo<'a> {
         let (before, after) = (&begin.counters, &end.counters);
         let warnings = Delta::between(before, after, elapsed).warnings();
         let io = DeviceIo {
-            shim: shim_facts(before, after),
+            shim: shim_facts(page.setup_text()?, before, after),
             roles: Role::ALL
                 .into_iter()
                 .map(|role| role_io(role, before, after, counted_ns))
@@ -177,9 +177,10 @@ impl<'a> WindowIo<'a> {
     }
 }
 
-fn shim_facts(before: &Snapshot, after: &Snapshot) -> ShimFacts {
+fn shim_facts(setup: String, before: &Snapshot, after: &Snapshot) -> ShimFacts {
     let rise = |word| after.global(word).saturating_sub(before.global(word));
     ShimFacts {
+        setup,
         cache_hits: rise(Global::CacheHits),
         cache_misses: rise(Global::CacheMisses),
         cache_pages: after.global(Global::CachePages),

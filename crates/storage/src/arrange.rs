@@ -17,7 +17,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// The shim's setup in the server's own directory.
-const SETUP_FILE: &str = "shim.toml";
 /// Data and temporary files in the server's own directory, which is its working directory.
 const OWN_DATA: &str = "data";
 const OWN_TEMP: &str = "tmp";
@@ -402,11 +401,15 @@ impl<'a> Arranger<'a> {
             roles: std::mem::take(&mut self.roles),
         };
         self.arrangement.files = vec![
-            (SETUP_FILE.to_owned(), setup.to_toml()?.into_bytes()),
+            (
+                ShimPage::SETUP_FILE.to_owned(),
+                setup.to_toml()?.into_bytes(),
+            ),
             (ShimPage::FILE.to_owned(), Snapshot::fresh()),
         ];
         // Relative to the working directory that the server starts in.
-        self.arrangement.environment = library::environment(library, OsStr::new(SETUP_FILE));
+        self.arrangement.environment =
+            library::environment(library, OsStr::new(ShimPage::SETUP_FILE));
         Ok(())
     }
 

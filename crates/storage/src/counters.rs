@@ -15,6 +15,8 @@ pub struct ShimPage {
 impl ShimPage {
     /// The file's name in the server's own directory.
     pub const FILE: &str = "shim.page";
+    /// The shim's setup, beside it.
+    pub const SETUP_FILE: &str = "shim.toml";
 
     /// The page in a server's own directory.
     #[must_use]
@@ -33,6 +35,15 @@ impl ShimPage {
         let bytes = std::fs::read(&self.path).map_err(io())?;
         let broken = || io()(std::io::Error::other("it is no page of this version"));
         Snapshot::decode(&bytes).ok_or_else(broken)
+    }
+
+    /// What the shim was told.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn setup_text(&self) -> Result<String, StorageError> {
+        let path = self.path.with_file_name(Self::SETUP_FILE);
+        std::fs::read_to_string(&path).map_err(io_at("read the shim's setup", &path))
     }
 
     /// From now on devices are emulated, or from now on they are not.

@@ -71,8 +71,10 @@ pub struct RequestIo {
 }
 
 /// What the shim counted for the whole process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShimFacts {
+    /// What it was told: every figure of every device, the size of the page cache; TOML.
+    pub setup: String,
     /// 4 KiB pages of buffered reads that were in the modelled page cache, and that were not.
     pub cache_hits: u64,
     pub cache_misses: u64,
@@ -213,11 +215,12 @@ fn insert_shim(
     shim: &ShimFacts,
 ) -> rusqlite::Result<()> {
     transaction.execute(
-        "INSERT OR REPLACE INTO shim (repeat_id, cache_hits, cache_misses, cache_pages, cache_dirty_pages, uring_refused, \
+        "INSERT OR REPLACE INTO shim (repeat_id, setup, cache_hits, cache_misses, cache_pages, cache_dirty_pages, uring_refused, \
          model_full, files_unseen, maps_refused, model_ns, model_calls, spin_ns) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
             repeat.0,
+            shim.setup,
             shim.cache_hits,
             shim.cache_misses,
             shim.cache_pages,
@@ -260,6 +263,7 @@ fn insert_role(
 
 fn read_shim(row: &Row<'_>) -> rusqlite::Result<ShimFacts> {
     Ok(ShimFacts {
+        setup: row.get("setup")?,
         cache_hits: row.get("cache_hits")?,
         cache_misses: row.get("cache_misses")?,
         cache_pages: row.get("cache_pages")?,

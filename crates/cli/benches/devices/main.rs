@@ -45,30 +45,34 @@ enum Part {
     Sheets,
     /// The papers' four devices under 5.7, in rounds
     Papers,
-    /// Every engine on every profile
-    Engines,
     /// What counting real storage costs
     Cost,
+    /// Every engine on every profile
+    Engines,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let mut page = Page::begin(&machine()?);
+    let mut page = Page::begin(arguments.output.clone(), &machine()?);
     if wants(Part::Sheets) {
         sheets::sheets(&mut page, arguments.seconds)?;
+        page.write()?;
     }
     let bed = servers::Bed::new(arguments.window)?;
     if wants(Part::Papers) {
         servers::papers(&mut page, &bed, arguments.rounds)?;
-    }
-    if wants(Part::Engines) {
-        servers::engines(&mut page, &bed)?;
+        page.write()?;
     }
     if wants(Part::Cost) {
         servers::cost(&mut page, &bed, arguments.rounds)?;
+        page.write()?;
     }
-    page.write(&arguments.output)
+    if wants(Part::Engines) {
+        servers::engines(&mut page, &bed)?;
+        page.write()?;
+    }
+    Ok(())
 }
 
 /// `CPU model, cores, Linux version, memory`.

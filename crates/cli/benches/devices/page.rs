@@ -2,15 +2,17 @@
 
 use anyhow::{Context, Result};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 pub struct Page {
+    path: PathBuf,
     text: String,
 }
 
 impl Page {
-    pub fn begin(machine: &str) -> Page {
+    pub fn begin(path: PathBuf, machine: &str) -> Page {
         Page {
+            path,
             text: format!(
                 "# Emulated devices, measured\n\n\
                  `make devices` writes this page; nothing in it is written by hand. The machine: {machine}. What a figure means and what\n\
@@ -44,8 +46,10 @@ impl Page {
         let _ = write!(self.text, "\n{words}\n");
     }
 
-    pub fn write(self, path: &Path) -> Result<()> {
-        std::fs::write(path, self.text).with_context(|| format!("cannot write {}", path.display()))
+    /// Writes what there is so far: a part that fails takes none of the others with it.
+    pub fn write(&self) -> Result<()> {
+        let path = self.path.display();
+        std::fs::write(&self.path, &self.text).with_context(|| format!("cannot write {path}"))
     }
 }
 

@@ -27,7 +27,8 @@ pub struct Bed {
 }
 
 struct Measured {
-    nopm: f64,
+    /// `None` where the run failed.
+    nopm: Option<f64>,
     p95_us: Option<f64>,
     fidelity: Option<f64>,
     overrun_share: Option<f64>,
@@ -65,7 +66,7 @@ impl Bed {
         let document = mydyno(&arguments, self.directory.path())?;
         let checks = document["checks"].as_array().context("no checks")?;
         Ok(Measured {
-            nopm: document["nopm"].as_f64().context("no NOPM")?,
+            nopm: document["nopm"].as_f64(),
             p95_us: document["transactions"]["new_order"]["p95_us"].as_f64(),
             fidelity: document["fidelity"].as_f64(),
             overrun_share: document["overrun_share"].as_f64(),
@@ -97,10 +98,10 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
             ensure!(measured.checks_hold, "{device}: a check failed");
             row.push(format!(
                 "{} ({})",
-                number(Some(measured.nopm), 0),
+                number(measured.nopm, 0),
                 percent(measured.fidelity)
             ));
-            nopm.push(measured.nopm);
+            nopm.push(measured.nopm.context("no NOPM")?);
         }
         let ratio = nopm[0] / nopm[3];
         in_order += u32::from(nopm.is_sorted_by(|faster, slower| faster > slower));
@@ -142,7 +143,7 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
             rows.push(vec![
                 device.to_owned(),
                 engine.to_owned(),
-                number(Some(measured.nopm), 0),
+                number(measured.nopm, 0),
                 number(measured.p95_us.map(|us| us / 1e3), 1),
                 percent(measured.fidelity),
                 percent(measured.overrun_share),
@@ -176,7 +177,8 @@ pub fn cost(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
             let without = without()?;
             (with()?, without)
         };
-        ratios.push(with.nopm / without.nopm);
+        let nopm = |measured: Measured| measured.nopm.context("no NOPM");
+        ratios.push(nopm(with)? / nopm(without)?);
     }
     let spread = (
         ratios.iter().copied().fold(f64::INFINITY, f64::min),

@@ -14,33 +14,26 @@ pub fn sheets(page: &mut Page, seconds: u32) -> Result<()> {
     );
     let directory = tempfile::tempdir()?;
     let seconds = seconds.to_string();
-    let document = mydyno(
-        &["device", "verify", "--all", "--seconds", &seconds, "--json"],
-        directory.path(),
-    )?;
-    let profiles = document["profiles"].as_array().context("no profiles")?;
+    let arguments = ["device", "verify", "--all", "--seconds", &seconds, "--json"];
+    let document = mydyno(&arguments, directory.path())?;
+    let devices = document["devices"].as_array().context("no devices")?;
     let mut rows = Vec::new();
-    for profile in profiles {
-        let name = profile["profile"]
-            .as_str()
-            .context("a profile without a name")?;
-        for figure in profile["figures"].as_array().context("no figures")? {
+    for device in devices {
+        let name = device["name"].as_str().context("a device without a name")?;
+        for figure in device["figures"].as_array().context("no figures")? {
             let value = |key: &str| figure[key].as_f64();
+            let text = |key: &str| figure[key].as_str().unwrap_or_default();
             let signed = |share: f64| format!("{:+.1} %", share * 100.0);
             rows.push(vec![
                 name.to_owned(),
-                format!(
-                    "`{}` at depth {}",
-                    figure["key"].as_str().unwrap_or_default(),
-                    figure["queue_depth"]
-                ),
+                format!("`{}` at depth {}", text("key"), figure["queue_depth"]),
                 number(value("sheet"), 0),
                 number(value("measured"), 0),
                 value("deviation_share").map_or_else(String::new, signed),
                 number(value("host_limit"), 0),
                 percent(value("fidelity_share")),
                 percent(value("overrun_share")),
-                figure["verdict"].as_str().unwrap_or_default().to_owned(),
+                text("verdict").to_owned(),
             ]);
         }
     }

@@ -40,6 +40,7 @@ CREATE TABLE role_request (
 
 CREATE TABLE shim (
     repeat_id         INTEGER PRIMARY KEY REFERENCES repeat (id) ON DELETE CASCADE,
+    setup             TEXT    NOT NULL,
     cache_hits        INTEGER NOT NULL,
     cache_misses      INTEGER NOT NULL,
     cache_pages       INTEGER NOT NULL,
