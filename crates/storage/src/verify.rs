@@ -4,7 +4,7 @@
 use crate::backing::{self, Backing, Need};
 use crate::error::StorageError;
 use crate::fio::{Content, Emulated, Emulation, Fio, Job, Measured, Pattern, TestFile, Watch};
-use device::Profile;
+use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -21,8 +21,6 @@ const OVERRUN_SHARE_MAX: f64 = 0.01;
 
 const RANDOM_BYTES: u32 = 4 << 10;
 const SEQUENTIAL_BYTES: u32 = 128 << 10;
-/// "Several of them outstanding": enough for 2 GB/s at a millisecond each.
-const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
 /// What is written of a file where the place of the bytes does not matter: long files are mostly holes.
 const SPAN_BYTES: u64 = 1 << 30;
 /// Time for fio to settle.
