@@ -98,7 +98,7 @@ pub fn probe(
         done: Duration::ZERO,
         total,
     });
-    let file = TestFile::lay_out(&options.directory, Content::Random)?;
+    let file = TestFile::lay_out(&options.directory, Content::Random, stop)?;
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
     let mut run = |what: &str, pattern, queue_depth| -> Result<Measured, StorageError> {
