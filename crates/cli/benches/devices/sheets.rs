@@ -18,12 +18,12 @@ pub fn sheets(page: &mut Page, seconds: u32) -> Result<()> {
         &["device", "verify", "--all", "--seconds", &seconds, "--json"],
         directory.path(),
     )?;
-    let profiles = document["profiles"].as_array().context("no profiles")?;
+    let profiles = document["devices"].as_array().context("no devices")?;
     let mut rows = Vec::new();
     for profile in profiles {
-        let name = profile["profile"]
+        let name = profile["name"]
             .as_str()
-            .context("a profile without a name")?;
+            .context("a device without a name")?;
         for figure in profile["figures"].as_array().context("no figures")? {
             let value = |key: &str| figure[key].as_f64();
             let signed = |share: f64| format!("{:+.1} %", share * 100.0);
