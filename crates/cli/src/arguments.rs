@@ -315,9 +315,6 @@ pub struct DeviceVerifyArguments {
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
-    /// Print tables in Markdown
-    #[arg(long, conflicts_with = "json")]
-    pub markdown: bool,
 }
 
 #[derive(Args)]

@@ -13,7 +13,8 @@ mod setup;
 pub use address::device_address;
 pub use model::{Access, Completion, Device, Full, Progress, Ticket};
 pub use profile::{
-    Array, Disk, Limits, Member, Profile, ProfileError, Sheet, SolidState, builtin, builtins,
+    Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,
+    builtin, builtins,
 };
 pub use role::Role;
 pub use setup::{CacheSetup, DeviceSetup, RoleSetup, SETUP_VARIABLE, Setup, SetupError};

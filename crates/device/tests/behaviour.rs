@@ -237,7 +237,7 @@ fn writes_wait_for_the_platter_unless_there_is_a_cache() {
     let mut device = Device::new(&cached, 1);
     assert!(wait(&mut device, 1_000_000, write(5 << 30)) < 1_200_000);
     // And the flush waits instead.
-    assert!(flush_latency_us(&mut Device::new(&cached, 1), 1, 100) > 2000.0);
+    assert!(flush_latency_us(&mut Device::new(&cached, 1), &cached, 1, 100) > 2000.0);
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn flushes_of_a_volatile_cache_queue_up_and_idle_ones_are_cheap() {
     let idle_ns = wait(&mut device, done_ns, FLUSH) - done_ns;
     assert!(idle_ns < 100_000, "{idle_ns}");
     let protected = builtin("nvme-pm1725").unwrap();
-    assert!(flush_latency_us(&mut Device::new(&protected, 1), 1, 100) < 30.0);
+    assert!(flush_latency_us(&mut Device::new(&protected, 1), &protected, 1, 100) < 30.0);
 }
 
 #[test]

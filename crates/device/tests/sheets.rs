@@ -4,20 +4,14 @@ mod simulator;
 
 use device::page::Kind;
 use device::{Device, Profile, builtin, builtins};
-use simulator::{Load, closed_loop, flush_latency_us};
+use simulator::{Load, closed_loop, flush_latency_us, turns};
 
 /// Long enough for some thousands of requests.
 fn seconds(iops: f64) -> f64 {
     (20_000.0 / iops).clamp(0.2, 20.0)
 }
 
-/// Whether the profile is made of disks.
-fn turns(profile: &Profile) -> bool {
-    let member = profile.array.as_ref().and_then(device::Array::profile);
-    profile.disk.is_some() || member.is_some_and(|member| member.disk.is_some())
-}
-
-/// Where the 16 extents of a file lie decides how long a disk's seeks are: a sheet is about the mean file.
+/// Where the extents of a file lie decides how long a disk's seeks are: a sheet is about the mean file.
 fn files(profile: &Profile) -> u64 {
     if turns(profile) { 16 } else { 1 }
 }
@@ -64,7 +58,7 @@ impl Sheets {
             "random_read_iops",
             promise,
             |device, file, iops| {
-                let load = Load::random(Kind::Read, depth, seconds(iops));
+                let load = Load::random(Kind::Read, depth, seconds(iops)).on(profile);
                 closed_loop(device, file, load).iops
             },
         );
@@ -75,7 +69,7 @@ impl Sheets {
             "random_write_iops",
             promise,
             |device, file, iops| {
-                let mut load = Load::random(Kind::Write, depth, seconds(iops));
+                let mut load = Load::random(Kind::Write, depth, seconds(iops)).on(profile);
                 device.precondition();
                 load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
                 closed_loop(device, file, load).iops
@@ -88,7 +82,7 @@ impl Sheets {
             "random_write_peak_iops",
             promise,
             |device, file, _| {
-                let load = Load::random(Kind::Write, depth, peak_seconds);
+                let load = Load::random(Kind::Write, depth, peak_seconds).on(profile);
                 closed_loop(device, file, load).iops
             },
         );
@@ -115,12 +109,12 @@ impl Sheets {
         }
         let promise = sheet.read_latency_us;
         self.compare(profile, "read_latency_us", promise, |device, file, us| {
-            let load = Load::random(Kind::Read, 1, seconds(1e6 / us));
+            let load = Load::random(Kind::Read, 1, seconds(1e6 / us)).on(profile);
             closed_loop(device, file, load).latency_us
         });
         let promise = sheet.flush_latency_us;
         self.compare(profile, "flush_latency_us", promise, |device, file, _| {
-            flush_latency_us(device, file, 2000)
+            flush_latency_us(device, profile, file, 2000)
         });
     }
 }
@@ -168,7 +162,7 @@ fn devices_are_in_the_order_of_the_papers() {
         let read_us = closed_loop(&mut device(), 1, load).latency_us;
         let load = Load::random(Kind::Write, 1, 1.0);
         let write_us = closed_loop(&mut device(), 1, load).latency_us;
-        read_us + write_us + flush_latency_us(&mut device(), 1, 200)
+        read_us + write_us + flush_latency_us(&mut device(), &profile, 1, 200)
     };
     let order = ["nvme-pm1725", "sas-pm1633", "sata-850pro", "hdd-15k"].map(cost_us);
     assert!(order.is_sorted(), "{order:?}");

@@ -30,6 +30,12 @@ pub enum StorageError {
     /// A profile file that cannot be used.
     #[error("the device profile {path} cannot be used: {why}")]
     BadProfile { path: PathBuf, why: String },
+    /// There is nothing to verify.
+    #[error(
+        "the [sheet] of {name} promises nothing that could be verified; give it a figure, such as read_latency_us (docs/profiles.md \
+         has all of them)"
+    )]
+    EmptySheet { name: String },
     #[error("{path} cannot hold files of a server: {why}")]
     BadDirectory { path: PathBuf, why: String },
     #[error(
@@ -77,6 +83,7 @@ impl StorageError {
             StorageError::UnknownProfile { .. }
             | StorageError::BadPlace { .. }
             | StorageError::BadProfile { .. }
+            | StorageError::EmptySheet { .. }
             | StorageError::NotPlaceable { .. }
             | StorageError::Contradiction { .. } => Exit::Usage,
             StorageError::NoShim { .. }

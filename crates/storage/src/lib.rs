@@ -15,7 +15,7 @@ pub mod verify;
 
 pub use arrange::{Arrangement, ServerFiles, arrange};
 pub use counters::ShimPage;
-pub use delta::{Delta, KindCounters, ProcessCounters, RoleCounters, Times};
+pub use delta::Delta;
 pub use error::StorageError;
 pub use library::shim_library;
 pub use place::{Place, Placement, profile};

@@ -2,7 +2,7 @@
 
 use crate::error::StorageError;
 use crate::fio::{Content, Fio, Job, Measured, Pattern, TestFile, Watch};
-use device::{Profile, Sheet, SolidState};
+use device::{Profile, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 const RANDOM_BYTES: u32 = 4 << 10;
 const SEQUENTIAL_BYTES: u32 = 128 << 10;
-const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
 /// Depths at which random reads are tried, until more outstanding requests give no more of them.
 const DEPTHS: [u32; 5] = [4, 16, 32, 64, 128];
 /// The reference depth, which is always measured.
@@ -99,7 +98,7 @@ pub fn probe(
         done: Duration::ZERO,
         total,
     });
-    let file = TestFile::lay_out(&options.directory, Content::Random)?;
+    let file = TestFile::lay_out(&options.directory, Content::Random, stop)?;
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
     let mut run = |what: &str, pattern, queue_depth| -> Result<Measured, StorageError> {
@@ -170,7 +169,6 @@ fn job(pattern: Pattern, queue_depth: u32, direct: bool, runtime: Duration) -> J
 impl Probed {
     /// Queue depths of what is measured at one depth only.
     pub const WRITE_DEPTH: u32 = WRITE_DEPTH;
-    pub const SEQUENTIAL_DEPTH: u32 = SEQUENTIAL_QUEUE_DEPTH;
 
     /// The most random reads, and the least depth that gives them but for a few.
     #[must_use]

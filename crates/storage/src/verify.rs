@@ -4,7 +4,8 @@
 use crate::backing::{self, Backing, Need};
 use crate::error::StorageError;
 use crate::fio::{Content, Emulated, Emulation, Fio, Job, Measured, Pattern, TestFile, Watch};
-use device::Profile;
+use device::page::Kind;
+use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -16,13 +17,9 @@ const BOUND_SHARE: f64 = 0.05;
 const FLUSH_BOUND_SHARE: f64 = 0.10;
 /// A host has to be so much better than the device that it plays.
 const HOST_MARGIN: f64 = 1.1;
-/// More overruns than this say that the host was measured.
-const OVERRUN_SHARE_MAX: f64 = 0.01;
 
 const RANDOM_BYTES: u32 = 4 << 10;
 const SEQUENTIAL_BYTES: u32 = 128 << 10;
-/// "Several of them outstanding": enough for 2 GB/s at a millisecond each.
-const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
 /// What is written of a file where the place of the bytes does not matter: long files are mostly holes.
 const SPAN_BYTES: u64 = 1 << 30;
 /// Time for fio to settle.
@@ -159,15 +156,18 @@ pub fn default_directory(fallback: &Path) -> PathBuf {
 }
 
 /// How long a verification takes.
-#[must_use]
-pub fn expected_duration(profile: &Profile, runtime: Duration) -> Duration {
-    checks(profile, runtime).iter().map(Check::duration).sum()
+///
+/// # Errors
+/// [`StorageError::EmptySheet`] where there is nothing to verify.
+pub fn expected_duration(profile: &Profile, runtime: Duration) -> Result<Duration, StorageError> {
+    let checks = checks(profile, runtime)?;
+    Ok(checks.iter().map(Check::duration).sum())
 }
 
 /// Measures every figure of the sheet.
 ///
 /// # Errors
-/// Those of [`Fio::run_emulated`] and [`TestFile::lay_out`].
+/// Those of [`Fio::run_emulated`], [`TestFile::lay_out`] and [`expected_duration`].
 pub fn verify(
     fio: &Fio,
     profile: &Profile,
@@ -175,9 +175,9 @@ pub fn verify(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(VerifyProgress<'_>),
 ) -> Result<Vec<Figure>, StorageError> {
-    let checks = checks(profile, options.runtime);
+    let checks = checks(profile, options.runtime)?;
     let total: Duration = checks.iter().map(Check::duration).sum();
-    let file = TestFile::lay_out(&options.directory, content(profile))?;
+    let file = TestFile::lay_out(&options.directory, content(profile), stop)?;
     let mut done = Duration::ZERO;
     let mut figures = Vec::with_capacity(checks.len());
     for check in &checks {
@@ -237,7 +237,7 @@ fn content(profile: &Profile) -> Content {
 }
 
 /// What a sheet promises, as jobs.
-fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
+fn checks(profile: &Profile, runtime: Duration) -> Result<Vec<Check>, StorageError> {
     let sheet = &profile.sheet;
     let job = |pattern, depth: Option<u32>| job(pattern, depth.unwrap_or(1), runtime);
     let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
@@ -296,7 +296,14 @@ fn checks(profile: &Profile, runtime: Duration) -> Vec<Check> {
             job(Pattern::FlushedWrite, None),
         ),
     ];
-    all.into_iter().flatten().collect()
+    let checks: Vec<Check> = all.into_iter().flatten().collect();
+    if checks.is_empty() {
+        // Nothing missed would look like everything met.
+        return Err(StorageError::EmptySheet {
+            name: profile.name.clone(),
+        });
+    }
+    Ok(checks)
 }
 
 fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> Job {
@@ -355,7 +362,7 @@ impl Check {
 
     fn figure(&self, emulated: &Emulated, host_limit: f64) -> Figure {
         let measured = self.metric.of(&emulated.measured);
-        let counters = &emulated.counters.total;
+        let total = &emulated.counters.total;
         Figure {
             key: self.key,
             unit: self.metric.unit(),
@@ -365,30 +372,35 @@ impl Check {
             deviation_share: measured / self.sheet - 1.0,
             bound_share: self.metric.bound_share(),
             host_limit,
-            fidelity_share: counters.fidelity_share,
-            overrun_share: counters.overrun_share,
-            lateness_mean_us: counters.lateness_mean_us,
+            fidelity_share: total.fidelity_share,
+            overrun_share: total.overrun_share,
+            lateness_mean_us: total.lateness_mean_us,
             requests: emulated.measured.requests,
             verdict: self.judge(measured, host_limit, &AtWork::of(self, emulated)),
         }
     }
 
     fn judge(&self, measured: f64, host_limit: f64, emulation: &AtWork) -> Verdict {
-        let (room, is_slow) = if self.metric.is_time() {
-            let limit = host_limit.max(f64::MIN_POSITIVE);
-            (self.sheet / limit, measured > self.sheet)
+        let is_time = self.metric.is_time();
+        let is_within = self.is_within(measured);
+        // A host can make a device slower, but not faster.
+        let is_fast = (measured < self.sheet) == is_time;
+        if is_fast && !is_within {
+            return Verdict::Outside;
+        }
+        let room = if is_time {
+            self.sheet / host_limit.max(f64::MIN_POSITIVE)
         } else {
-            (host_limit / self.sheet, measured < self.sheet)
+            host_limit / self.sheet
         };
         if room < HOST_MARGIN {
             return Verdict::HostLimited;
         }
-        if self.is_within(measured) {
+        if is_within {
             return Verdict::Within;
         }
         // The limit was taken without the cost of the emulation itself, and perhaps in a quieter second.
-        let overran = emulation.overrun_share > OVERRUN_SHARE_MAX;
-        if is_slow && (overran || self.would_do(measured, emulation)) {
+        if self.would_do(measured, emulation) {
             return Verdict::HostLimited;
         }
         Verdict::Outside
@@ -400,46 +412,51 @@ impl Check {
 
     /// Would the device meet its sheet on a host that is never late, and asks again at once?
     fn would_do(&self, measured: f64, emulation: &AtWork) -> bool {
-        if self.metric.is_time() {
-            // One at a time, nothing waits in the device's queue: its answer takes the time on the device.
-            return self.is_within(emulation.service_us)
-                || self.is_within(measured - emulation.lateness_us);
-        }
-        // Little's law: with all the requests outstanding that fio was told to have, each of them as long as the model made it.
-        let modelled_us = emulation.response_us - emulation.lateness_us;
-        let per_s = f64::from(self.job.queue_depth) / modelled_us.max(f64::MIN_POSITIVE) * 1e6;
-        let rate = match self.metric {
-            Metric::MbPerS => per_s * f64::from(self.job.block_bytes) / 1e6,
-            _ => per_s,
+        let Some(lateness_us) = emulation.lateness_us else {
+            return false;
         };
-        emulation.response_us > 0.0 && rate >= self.sheet * (1.0 - self.metric.bound_share())
+        match self.metric {
+            Metric::ReadLatency => self.is_within(measured - lateness_us),
+            // The page averages over the writes and their flushes: how late the flushes were is not known.
+            Metric::FlushLatency => false,
+            Metric::Iops => self.reaches(self.modelled_per_s(emulation, lateness_us)),
+            Metric::MbPerS => {
+                let per_s = self.modelled_per_s(emulation, lateness_us);
+                self.reaches(per_s.map(|per_s| per_s * f64::from(self.job.block_bytes) / 1e6))
+            }
+        }
+    }
+
+    /// Little's law: with all the requests outstanding that fio was told to have, each of them as long as the model made it.
+    fn modelled_per_s(&self, emulation: &AtWork, lateness_us: f64) -> Option<f64> {
+        let modelled_us = emulation.response_us? - lateness_us;
+        (modelled_us > 0.0).then(|| f64::from(self.job.queue_depth) / modelled_us * 1e6)
+    }
+
+    fn reaches(&self, rate: Option<f64>) -> bool {
+        rate.is_some_and(|rate| rate >= self.sheet * (1.0 - self.metric.bound_share()))
     }
 }
 
-/// What the shim says of its own work.
+/// What the shim says of its own work, as means; `None` where it says nothing.
 #[derive(Clone, Copy, Debug, Default)]
 struct AtWork {
-    overrun_share: f64,
-    /// Mean over all requests.
-    lateness_us: f64,
-    /// Means over those of the figure.
-    response_us: f64,
-    service_us: f64,
+    /// Over all requests: of one kind, but where writes are flushed.
+    lateness_us: Option<f64>,
+    /// Over requests of the job's kind.
+    response_us: Option<f64>,
 }
 
 impl AtWork {
     fn of(check: &Check, emulated: &Emulated) -> AtWork {
-        let counters = &emulated.counters.total;
-        let kind = match check.metric {
-            Metric::FlushLatency => &counters.flushes,
-            _ if check.job.pattern.reads() => &counters.reads,
-            _ => &counters.writes,
+        let kind = if check.job.pattern.reads() {
+            Kind::Read
+        } else {
+            Kind::Write
         };
         AtWork {
-            overrun_share: counters.overrun_share.unwrap_or(0.0),
-            lateness_us: counters.lateness_mean_us.unwrap_or(0.0),
-            response_us: kind.response.map_or(0.0, |times| times.mean_us),
-            service_us: kind.service.map_or(0.0, |times| times.mean_us),
+            lateness_us: emulated.counters.total.lateness_mean_us,
+            response_us: emulated.counters.response_mean_us(kind),
         }
     }
 }
@@ -450,54 +467,116 @@ mod tests {
     use crate::fio::Content;
     use std::time::Duration;
 
-    fn check(key: &str) -> Check {
-        let profile = device::builtin("sata-850pro").unwrap();
-        let mut all = checks(&profile, Duration::from_secs(5)).into_iter();
-        all.find(|check| check.key == key).unwrap()
+    fn check(profile: &str, key: &str) -> Check {
+        let profile = device::builtin(profile).unwrap();
+        let all = checks(&profile, Duration::from_secs(5)).unwrap();
+        all.into_iter().find(|check| check.key == key).unwrap()
+    }
+
+    fn at_work(response_us: f64, lateness_us: f64) -> AtWork {
+        AtWork {
+            response_us: Some(response_us),
+            lateness_us: Some(lateness_us),
+        }
+    }
+
+    const SILENT: AtWork = AtWork {
+        response_us: None,
+        lateness_us: None,
+    };
+
+    #[test]
+    fn rates_are_judged_within_what_the_host_can() {
+        let iops = check("sata-850pro", "random_read_iops");
+        assert_eq!((iops.sheet, iops.job.queue_depth), (100_000.0, 32));
+        // 32 requests of 320 us each are 100,000 a second.
+        for (measured, limit, emulation, verdict) in [
+            (100_000.0, 200_000.0, SILENT, Verdict::Within),
+            (95_100.0, 200_000.0, SILENT, Verdict::Within),
+            (104_900.0, 200_000.0, SILENT, Verdict::Within),
+            (94_000.0, 200_000.0, SILENT, Verdict::Outside),
+            // Too fast, which no host can be blamed for.
+            (106_000.0, 200_000.0, at_work(320.0, 5.0), Verdict::Outside),
+            (106_000.0, 107_000.0, SILENT, Verdict::Outside),
+            // The host's speed, or the device's?
+            (100_000.0, 109_000.0, SILENT, Verdict::HostLimited),
+            (60_000.0, 61_000.0, SILENT, Verdict::HostLimited),
+            // fio did not ask again in time, or was woken late.
+            (
+                80_000.0,
+                200_000.0,
+                at_work(325.0, 5.0),
+                Verdict::HostLimited,
+            ),
+            (
+                80_000.0,
+                200_000.0,
+                at_work(400.0, 80.0),
+                Verdict::HostLimited,
+            ),
+            // The model itself took that long, however late the host was besides.
+            (80_000.0, 200_000.0, at_work(400.0, 5.0), Verdict::Outside),
+            (50_000.0, 200_000.0, at_work(640.0, 200.0), Verdict::Outside),
+            (80_000.0, 200_000.0, at_work(5.0, 5.0), Verdict::Outside),
+        ] {
+            let judged = iops.judge(measured, limit, &emulation);
+            assert_eq!(judged, verdict, "{measured} {limit} {emulation:?}");
+        }
+        let mb_per_s = check("sata-850pro", "sequential_read_mb_per_s");
+        let modelled_us = 16.0 * 131_072.0 / mb_per_s.sheet;
+        let judge = |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, 10_000.0, &emulation);
+        assert_eq!(judge(at_work(modelled_us + 9.0, 9.0)), Verdict::HostLimited);
+        assert_eq!(judge(at_work(modelled_us * 1.1, 0.0)), Verdict::Outside);
     }
 
     #[test]
-    fn figures_are_judged_within_what_the_host_can() {
-        let iops = check("random_read_iops");
-        assert_eq!(iops.sheet, 100_000.0);
-        let overran = |overrun_share| AtWork {
-            overrun_share,
-            ..AtWork::default()
-        };
-        for (measured, limit, overruns, verdict) in [
-            (100_000.0, 200_000.0, 0.0, Verdict::Within),
-            (95_100.0, 200_000.0, 0.0, Verdict::Within),
-            (94_000.0, 200_000.0, 0.001, Verdict::Outside),
-            (106_000.0, 200_000.0, 0.5, Verdict::Outside),
-            (94_000.0, 200_000.0, 0.02, Verdict::HostLimited),
-            (100_000.0, 109_000.0, 0.0, Verdict::HostLimited),
+    fn times_are_judged_within_what_the_host_can() {
+        let read = check("hdd-15k", "read_latency_us");
+        assert_eq!((read.metric, read.sheet), (Metric::ReadLatency, 5000.0));
+        for (measured, limit, lateness_us, verdict) in [
+            (5000.0, 10.0, 0.0, Verdict::Within),
+            (5240.0, 10.0, 0.0, Verdict::Within),
+            (4760.0, 10.0, 0.0, Verdict::Within),
+            (4740.0, 10.0, 0.0, Verdict::Outside),
+            (4740.0, 4900.0, 0.0, Verdict::Outside),
+            (5000.0, 4600.0, 0.0, Verdict::HostLimited),
+            (9000.0, 8900.0, 0.0, Verdict::HostLimited),
+            (5300.0, 10.0, 0.0, Verdict::Outside),
+            (5300.0, 10.0, 100.0, Verdict::HostLimited),
+            (9000.0, 10.0, 100.0, Verdict::Outside),
+            // More late than slow: the device itself was too fast.
+            (5300.0, 10.0, 600.0, Verdict::Outside),
         ] {
-            let verdict_is = iops.judge(measured, limit, &overran(overruns));
-            assert_eq!(verdict_is, verdict, "{measured}");
+            let judged = read.judge(measured, limit, &at_work(measured, lateness_us));
+            assert_eq!(judged, verdict, "{measured} {limit} {lateness_us}");
         }
-        // 32 requests of 320 us each are 100,000 a second, and fio did not ask again in time.
-        let at_work = |response_us, lateness_us| AtWork {
-            response_us,
-            lateness_us,
-            ..AtWork::default()
-        };
-        let judge = |at_work| iops.judge(80_000.0, 200_000.0, &at_work);
-        assert_eq!(judge(at_work(325.0, 5.0)), Verdict::HostLimited);
-        assert_eq!(judge(at_work(400.0, 5.0)), Verdict::Outside);
-
-        let flush = check("flush_latency_us");
+        let flush = check("sata-850pro", "flush_latency_us");
         assert_eq!(flush.metric, Metric::FlushLatency);
         let sheet = flush.sheet;
-        let judge = |measured, limit| flush.judge(measured, limit, &AtWork::default());
-        assert_eq!(judge(sheet * 1.09, 1.0), Verdict::Within);
-        assert_eq!(judge(sheet * 1.11, 1.0), Verdict::Outside);
-        assert_eq!(judge(sheet, sheet), Verdict::HostLimited);
-        let late = flush.judge(sheet * 1.5, 1.0, &at_work(0.0, sheet * 0.45));
-        assert_eq!(late, Verdict::HostLimited);
+        for (share, limit, verdict) in [
+            (1.09, 1.0, Verdict::Within),
+            (1.11, 1.0, Verdict::Outside),
+            (0.89, sheet, Verdict::Outside),
+            (1.0, sheet, Verdict::HostLimited),
+            // Writes may have been late instead.
+            (1.5, 1.0, Verdict::Outside),
+        ] {
+            let judged = flush.judge(sheet * share, limit, &at_work(sheet, sheet * 0.45));
+            assert_eq!(judged, verdict, "{share} {limit}");
+        }
+    }
+
+    #[test]
+    fn a_sheet_without_promises_cannot_be_verified() {
+        let mut profile = device::builtin("hdd-15k").unwrap();
+        profile.sheet = device::Sheet::default();
+        let error = expected_duration(&profile, Duration::from_secs(1)).unwrap_err();
+        assert!(error.to_string().contains("hdd-15k"), "{error}");
     }
 
     #[test]
     fn jobs_suit_their_figures() {
+        let check = |key| check("sata-850pro", key);
         let sustained = check("random_write_iops");
         let peak = check("random_write_peak_iops");
         assert!(sustained.preconditioned && !peak.preconditioned);
@@ -510,7 +589,7 @@ mod tests {
         let disk = device::builtin("hdd-15k").unwrap();
         let bytes = disk.capacity_bytes;
         assert_eq!(content(&disk), Content::Hole { bytes });
-        let second = expected_duration(&disk, Duration::from_secs(1));
+        let second = expected_duration(&disk, Duration::from_secs(1)).unwrap();
         assert!(second > Duration::from_secs(12) && second < Duration::from_secs(60));
     }
 }

@@ -31,6 +31,9 @@ pub struct Profile {
     pub sources: BTreeMap<String, String>,
 }
 
+/// Requests outstanding where a sheet speaks of sequential ones: enough for 2 GB/s at a millisecond each.
+pub const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
+
 /// What the device promises. What is absent is not promised, and not verified.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +46,7 @@ pub struct Sheet {
     pub random_write_queue_depth: Option<u32>,
     /// What the device takes after a rest, at the same queue depth, for [`Profile::peak_seconds`].
     pub random_write_peak_iops: Option<f64>,
-    /// Megabytes (10^6) per second with requests of 128 KiB, several of them outstanding.
+    /// Megabytes (10^6) per second with requests of 128 KiB, [`SEQUENTIAL_QUEUE_DEPTH`] of them outstanding.
     pub sequential_read_mb_per_s: Option<f64>,
     pub sequential_write_mb_per_s: Option<f64>,
     /// Mean of a random 4 KiB read, one at a time.

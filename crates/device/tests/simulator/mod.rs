@@ -1,11 +1,14 @@
 //! A closed loop over a virtual clock: what fio does to a device, without waiting.
 
 use device::page::Kind;
-use device::{Access, Completion, Device, Progress, Ticket, device_address};
+use device::{
+    Access, Completion, Device, Profile, Progress, SEQUENTIAL_QUEUE_DEPTH, Ticket, device_address,
+};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const FILE_BYTES: u64 = 1 << 30;
+/// What is worked on of a file where the place of the bytes does not matter.
+const SPAN_BYTES: u64 = 1 << 30;
 
 /// What the requests are like.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +17,8 @@ pub struct Load {
     pub bytes: u32,
     pub random: bool,
     pub depth: usize,
+    /// How much of the file is worked on.
+    pub span_bytes: u64,
     /// Before measuring, and measuring.
     pub ramp_seconds: f64,
     pub seconds: f64,
@@ -26,6 +31,7 @@ impl Load {
             bytes: 4096,
             random: true,
             depth: depth as usize,
+            span_bytes: SPAN_BYTES,
             ramp_seconds: 0.0,
             seconds,
         }
@@ -36,11 +42,28 @@ impl Load {
             kind,
             bytes: 128 << 10,
             random: false,
-            depth: 8,
+            depth: SEQUENTIAL_QUEUE_DEPTH as usize,
+            span_bytes: SPAN_BYTES,
             ramp_seconds: 0.1,
             seconds,
         }
     }
+
+    /// As `mydyno device verify` measures this device: arms that move do so over the whole of it.
+    pub fn on(self, profile: &Profile) -> Load {
+        let span_bytes = if turns(profile) {
+            profile.capacity_bytes
+        } else {
+            SPAN_BYTES
+        };
+        Load { span_bytes, ..self }
+    }
+}
+
+/// Whether the profile is made of disks.
+pub fn turns(profile: &Profile) -> bool {
+    let member = profile.array.as_ref().and_then(device::Array::profile);
+    profile.disk.is_some() || member.is_some_and(|member| member.disk.is_some())
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,10 +102,10 @@ impl Places {
                 .state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            (self.state >> 33) % (FILE_BYTES / bytes) * bytes
+            (self.state >> 33) % (self.load.span_bytes / bytes) * bytes
         } else {
             let offset = self.offset;
-            self.offset = (self.offset + bytes) % FILE_BYTES;
+            self.offset = (self.offset + bytes) % self.load.span_bytes;
             offset
         };
         Access {
@@ -213,9 +236,9 @@ pub fn wait(device: &mut Device, now_ns: u64, access: Access) -> u64 {
     }
 }
 
-/// Mean time of a flush behind each of many random writes of 4 KiB.
-pub fn flush_latency_us(device: &mut Device, file: u64, rounds: u32) -> f64 {
-    let load = Load::random(Kind::Write, 1, 0.0);
+/// Mean time of a flush behind each of many random writes of 4 KiB to a device of this profile.
+pub fn flush_latency_us(device: &mut Device, profile: &Profile, file: u64, rounds: u32) -> f64 {
+    let load = Load::random(Kind::Write, 1, 0.0).on(profile);
     let mut places = Places::new(load, device.capacity_bytes(), file);
     let (mut now_ns, mut sum_ns) = (1_000_000_000, 0);
     for _ in 0..rounds {

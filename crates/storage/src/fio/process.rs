@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time between asking it to end and killing it.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time after that in which it should be gone. A process whose storage hangs in the kernel is not, and is left behind.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs a command to its end, in a process group of its own.
 pub(super) fn run(
@@ -47,16 +49,23 @@ pub(super) fn run(
 /// Ends the group: asks, then kills. The child is not waited for yet, so its id, which is the group's, is its own.
 fn end(child: &mut Child) {
     let group = Pid::from_child(child);
-    let asked = Instant::now();
-    let _ = kill_process_group(group, Signal::TERM);
-    while asked.elapsed() < PATIENCE {
-        if matches!(child.try_wait(), Ok(Some(_))) {
+    for (signal, patience) in [(Signal::TERM, PATIENCE), (Signal::KILL, LAST_PATIENCE)] {
+        let _ = kill_process_group(group, signal);
+        if has_ended(child, patience) {
             return;
+        }
+    }
+}
+
+fn has_ended(child: &mut Child, patience: Duration) -> bool {
+    let asked = Instant::now();
+    while asked.elapsed() < patience {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return true;
         }
         std::thread::sleep(POLL_INTERVAL);
     }
-    let _ = kill_process_group(group, Signal::KILL);
-    let _ = child.wait();
+    false
 }
 
 #[expect(

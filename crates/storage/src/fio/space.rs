@@ -5,11 +5,14 @@ use crate::error::{StorageError, io_at};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 const PREFIX: &str = "mydyno-fio-";
 /// Held while the directory is used; one that nobody holds means that its owner is dead.
 const LOCK: &str = "lock";
+/// The lock before it is held: nobody takes a directory with it for a dead owner's.
+const LOCK_BEING_MADE: &str = "lock.new";
 /// What the shim sees; everything else of fio is beside it.
 const DEVICE: &str = "device";
 const FILE: &str = "file";
@@ -40,8 +43,13 @@ impl TestFile {
     /// Lays a file out in a new directory below `parent`. What killed programs left there is removed first.
     ///
     /// # Errors
-    /// [`StorageError::Disk`] where there is no room; [`StorageError::BadDirectory`]; [`StorageError::Io`].
-    pub fn lay_out(parent: &Path, content: Content) -> Result<TestFile, StorageError> {
+    /// [`StorageError::Disk`] where there is no room; [`StorageError::BadDirectory`]; [`StorageError::Io`];
+    /// [`StorageError::Interrupted`] where it was stopped.
+    pub fn lay_out(
+        parent: &Path,
+        content: Content,
+        stop: &AtomicBool,
+    ) -> Result<TestFile, StorageError> {
         let parent = crate::arrange::usable(parent)?;
         sweep(&parent);
         let free = backing::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
@@ -56,9 +64,7 @@ impl TestFile {
         }
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent);
         let directory = directory.map_err(io_at("make a directory in", &parent))?;
-        let lock_path = directory.path().join(LOCK);
-        let lock = File::create(&lock_path).map_err(io_at("write", &lock_path))?;
-        lock.lock().map_err(io_at("lock", &lock_path))?;
+        let lock = hold_lock(directory.path())?;
         let device = directory.path().join(DEVICE);
         fs::create_dir(&device).map_err(io_at("make the directory", &device))?;
         let bytes = match content {
@@ -70,7 +76,10 @@ impl TestFile {
             bytes,
             _lock: lock,
         };
-        write(&file.path(), content, bytes).map_err(io_at("lay out", file.path()))?;
+        write(&file.path(), content, bytes, stop).map_err(io_at("lay out", file.path()))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(StorageError::Interrupted);
+        }
         Ok(file)
     }
 
@@ -102,8 +111,17 @@ impl TestFile {
     }
 }
 
-/// Bytes that no device can compress, written past what the cache would keep.
-fn write(path: &Path, content: Content, bytes: u64) -> std::io::Result<()> {
+/// Makes the lock, which has its name only once it is held.
+fn hold_lock(directory: &Path) -> Result<File, StorageError> {
+    let new = directory.join(LOCK_BEING_MADE);
+    let lock = File::create(&new).map_err(io_at("write", &new))?;
+    lock.lock().map_err(io_at("lock", &new))?;
+    fs::rename(&new, directory.join(LOCK)).map_err(io_at("rename", &new))?;
+    Ok(lock)
+}
+
+/// Bytes that no device can compress, written past what the cache would keep. Returns early when it is stopped.
+fn write(path: &Path, content: Content, bytes: u64, stop: &AtomicBool) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(path)?;
     if let Content::Hole { bytes } = content {
@@ -115,6 +133,9 @@ fn write(path: &Path, content: Content, bytes: u64) -> std::io::Result<()> {
         word.copy_from_slice(&next(&mut state).to_le_bytes());
     }
     for number in 0..bytes / CHUNK_BYTES as u64 {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         // No two chunks are equal, for devices that deduplicate.
         chunk[..8].copy_from_slice(&number.to_le_bytes());
         file.write_all(&chunk)?;
@@ -150,7 +171,11 @@ fn sweep(parent: &Path) {
 #[cfg(test)]
 mod tests {
     use super::{Content, PREFIX, TestFile};
+    use crate::StorageError;
     use std::fs;
+    use std::sync::atomic::AtomicBool;
+
+    static GOES_ON: AtomicBool = AtomicBool::new(false);
 
     #[test]
     fn files_go_with_their_owner_and_left_overs_at_the_next_start() {
@@ -163,9 +188,9 @@ mod tests {
         }
         fs::write(left.join("lock"), "").unwrap();
         let hole = Content::Hole { bytes: 1 << 40 };
-        let file = TestFile::lay_out(temp.path(), hole).unwrap();
+        let file = TestFile::lay_out(temp.path(), hole, &GOES_ON).unwrap();
         assert!(!left.exists() && young.exists() && foreign.exists());
-        let second = TestFile::lay_out(temp.path(), hole).unwrap();
+        let second = TestFile::lay_out(temp.path(), hole, &GOES_ON).unwrap();
         assert!(file.path().is_file());
         assert_eq!(file.path().metadata().unwrap().len(), 1 << 40);
         drop((file, second));
@@ -175,6 +200,15 @@ mod tests {
     #[test]
     fn no_directory_no_file() {
         let hole = Content::Hole { bytes: 1 };
-        assert!(TestFile::lay_out("/nonexistent/x".as_ref(), hole).is_err());
+        assert!(TestFile::lay_out("/nonexistent/x".as_ref(), hole, &GOES_ON).is_err());
+    }
+
+    #[test]
+    fn laying_out_can_be_stopped() {
+        let temp = tempfile::tempdir().unwrap();
+        let stopped = AtomicBool::new(true);
+        let error = TestFile::lay_out(temp.path(), Content::Random, &stopped).unwrap_err();
+        assert!(matches!(error, StorageError::Interrupted), "{error}");
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
     }
 }

@@ -6,7 +6,7 @@ use crate::commands::print_json;
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
 use base::{DateTime, Exit};
-use device::Profile;
+use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -208,7 +208,7 @@ fn measurements(probed: &Probed) -> Vec<MeasurementDocument> {
     all.extend(deep.map(|(depth, measured)| of("random_read", *depth, measured)));
     all.push(of("random_write", 1, &probed.write));
     all.push(of("random_write", Probed::WRITE_DEPTH, &probed.deep_write));
-    let sequential = Probed::SEQUENTIAL_DEPTH;
+    let sequential = SEQUENTIAL_QUEUE_DEPTH;
     all.push(of("sequential_read", sequential, &probed.sequential_read));
     all.push(of("sequential_write", sequential, &probed.sequential_write));
     all.push(of("flushed_write", 1, &probed.flushed_write));
