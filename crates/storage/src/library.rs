@@ -1,5 +1,6 @@
 //! Where the shim's library is, and the environment that preloads it.
 
+use crate::binary::require_preloadable;
 use crate::error::{StorageError, io_at};
 use device::SETUP_VARIABLE;
 use std::ffi::{OsStr, OsString};
@@ -7,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const LIBRARY: &str = "libmydyno_shim.so";
+/// The shim's setup in a server's own directory.
+pub(crate) const SETUP_FILE: &str = "shim.toml";
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// The library: beside this program; one directory up, where cargo puts it for tests; or where an installation has it.
@@ -50,6 +53,16 @@ fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
         });
     }
     Ok(found)
+}
+
+/// The environment of a server under the shim, whose setup is in its own directory.
+///
+/// # Errors
+/// Where the library is not there, or the server would not load it.
+pub fn server_environment(binary: &Path) -> Result<Vec<(OsString, OsString)>, StorageError> {
+    require_preloadable(binary)?;
+    // Relative to the working directory that the server starts in.
+    Ok(environment(&shim_library()?, OsStr::new(SETUP_FILE)))
 }
 
 /// The environment of a process under the shim. What this process preloads itself is kept.
