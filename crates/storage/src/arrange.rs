@@ -185,7 +185,8 @@ impl<'a> Arranger<'a> {
             // The shim takes direct I/O on every file system; without it the server would fall back where tmpfs has none.
             self.put("innodb_flush_method", "O_DIRECT".to_owned());
         }
-        self.require_inside()
+        let data_is_placed = self.placement.places.contains_key(&Role::Data);
+        require_inside(data_is_placed, &self.files.set, &self.arrangement.set)
     }
 
     fn place_data(&mut self) -> Result<(), StorageError> {
@@ -414,21 +415,6 @@ impl<'a> Arranger<'a> {
         self.arrangement.scratch.push(directory);
     }
 
-    /// Files that a variable of the user's puts elsewhere would be told to be on the device of their role, and are not.
-    fn require_inside(&self) -> Result<(), StorageError> {
-        if !self.placement.places.contains_key(&Role::Data) {
-            return Ok(());
-        }
-        let arranged = |name: &str| self.arrangement.set.iter().any(|(n, _)| n == name);
-        match variable_outside(|name| self.given(name).filter(|_| !arranged(name))) {
-            Some((role, variable)) => Err(StorageError::Outside {
-                role: role.name(),
-                variable,
-            }),
-            None => Ok(()),
-        }
-    }
-
     /// The shim's setup and page.
     fn add_shim(&mut self) -> Result<(), StorageError> {
         let page_cache_bytes = self.placement.page_cache_bytes;
@@ -485,12 +471,7 @@ impl<'a> Arranger<'a> {
 
     /// What the user set; the last one counts.
     fn given(&self, name: &str) -> Option<&'a str> {
-        let mut set = self.files.set.iter().rev();
-        let found = set.find(|(given, _)| {
-            let plain = given.trim().to_ascii_lowercase().replace('-', "_");
-            plain.trim_start_matches("loose_") == name
-        });
-        found.map(|(_, value)| value.as_str())
+        given_in(&self.files.set, name)
     }
 
     fn put(&mut self, name: &str, value: String) {
@@ -502,6 +483,36 @@ impl<'a> Arranger<'a> {
             self.arrangement.notes.push(note);
         }
     }
+}
+
+/// Refuses variables of the user's that put files outside of where data is placed: results would name the device of their role
+/// for them. Those that places have `arranged` are replaced by them.
+///
+/// # Errors
+/// [`StorageError::Outside`] names the place to use.
+pub fn require_inside(
+    data_is_placed: bool,
+    set: &[(String, String)],
+    arranged: &[(String, String)],
+) -> Result<(), StorageError> {
+    let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
+    let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
+    match variable_outside(given).filter(|_| data_is_placed) {
+        Some((role, variable)) => Err(StorageError::Outside {
+            role: role.name(),
+            variable,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A variable that the user set; the last one counts.
+fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = set.iter().rev().find(|(given, _)| {
+        let plain = given.trim().to_ascii_lowercase().replace('-', "_");
+        plain.trim_start_matches("loose_") == name
+    });
+    found.map(|(_, value)| value.as_str())
 }
 
 /// A directory that files can be put into, without links in its path: the shim compares paths.

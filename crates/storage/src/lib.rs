@@ -13,7 +13,7 @@ pub mod probe;
 mod variables;
 pub mod verify;
 
-pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange};
+pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, require_inside};
 pub use backing::{is_in_memory, room_bytes};
 pub use counters::ShimPage;
 pub use delta::{Delta, KindCounters, ProcessCounters, RoleCounters, Times};
