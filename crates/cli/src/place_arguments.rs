@@ -13,7 +13,8 @@ const STORAGE: &str = "Storage";
 #[derive(Args, Clone)]
 pub struct PlaceArguments {
     /// Where data goes, and everything that has no place of its own: an emulated device (`mydyno device list`, or a
-    /// profile file), its bytes in memory or where PROFILE@DIRECTORY says, or a real device's directory (with a slash)
+    /// profile file), its bytes in memory or where PROFILE@DIRECTORY says, or a real device's directory
+    /// (with a slash), in which one is made; `server start` makes DIRECTORY itself the data directory where it is not there
     #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub data: Option<Place>,
     /// The redo log
@@ -31,8 +32,9 @@ pub struct PlaceArguments {
     /// Temporary files
     #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
     pub temp: Option<Place>,
-    /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half of the tables]
-    #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = size)]
+    /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half
+    /// of the tables; 1G for `server start`, which does not know them]
+    #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = page_cache)]
     pub page_cache: Option<u64>,
     /// Count the I/O of real storage too, by role; emulated devices are counted anyway
     #[arg(help_heading = STORAGE, long)]
@@ -94,6 +96,17 @@ impl PlaceArguments {
     }
 }
 
+/// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
+const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
+
+fn page_cache(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if bytes > PAGE_CACHE_BYTES_MAX {
+        return Err("64G is the most: its table of pages is in real memory".to_owned());
+    }
+    Ok(bytes)
+}
+
 /// `512M`, `8G`, or bytes; binary units, as servers take them.
 fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
@@ -111,7 +124,7 @@ fn size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{page_cache, size};
     use crate::arguments::{Arguments, Command, RunArguments};
     use clap::Parser;
     use device::Role;
@@ -129,6 +142,8 @@ mod tests {
         assert_eq!(size("512M"), Ok(512 << 20));
         assert_eq!(size("8g"), Ok(8 << 30));
         assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(page_cache("64G"), Ok(64 << 30));
+        assert!(page_cache("65G").is_err());
         for bad in ["", "M", "-1", "1.5G", "99999999999T"] {
             assert!(size(bad).is_err(), "{bad:?}");
         }

@@ -10,7 +10,7 @@ use device::page::{BUCKETS, Global, Histogram, Kind, OfKind, OfRole, Snapshot, b
 use server::{ServerBuild, Storage};
 use std::path::Path;
 use std::time::Instant;
-use storage::{Arrangement, Delta, Place, Placement, ShimPage};
+use storage::{Arrangement, Delta, RoleDevice, ShimPage};
 use store::{
     CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals, empty_histogram,
 };
@@ -27,10 +27,10 @@ pub(crate) struct Placed {
 
 impl Placed {
     /// What was arranged for a server whose own directory this is.
-    pub(crate) fn of(placement: &Placement, arranged: &Arrangement, directory: &Path) -> Placed {
+    pub(crate) fn of(arranged: &Arrangement, directory: &Path) -> Placed {
         let has_page = |(name, _): &(String, Vec<u8>)| name == ShimPage::FILE;
         Placed {
-            places: places_of(placement, arranged),
+            places: places_of(arranged),
             page: arranged
                 .files
                 .iter()
@@ -52,6 +52,22 @@ impl Placed {
         }
     }
 
+    /// Refuses devices that should be emulated and are not: those of a named server that is being stopped.
+    pub(crate) fn require_armed(&self) -> Result<(), LabError> {
+        let Some(page) = &self.page else {
+            return Ok(());
+        };
+        let is_emulated = self.places.iter().any(|place| place.emulated);
+        if !is_emulated || page.snapshot()?.global(Global::Armed) != 0 {
+            return Ok(());
+        }
+        Err(LabError::Unfit(
+            "the server's devices are not emulated now: it is being started or stopped; stop it (`mydyno server stop`), and \
+             start it again"
+                .to_owned(),
+        ))
+    }
+
     /// Where the server crashed, where it did under the shim.
     pub(crate) fn crash(&self) -> Option<String> {
         let page = self.page.as_ref()?.snapshot().ok()?;
@@ -67,26 +83,19 @@ impl Placed {
 }
 
 /// What was arranged, for results.
-pub(crate) fn places_of(placement: &Placement, arranged: &Arrangement) -> Vec<CellPlace> {
-    let place = |(role, device, backing): &(Role, String, String)| CellPlace {
-        role: role.name().to_owned(),
-        device: device.clone(),
-        emulated: is_emulated(placement, *role),
-        backing: backing.clone(),
+pub(crate) fn places_of(arranged: &Arrangement) -> Vec<CellPlace> {
+    let place = |device: &RoleDevice| CellPlace {
+        role: device.role.name().to_owned(),
+        device: device.device.clone(),
+        emulated: device.emulated,
+        backing: device.backing.clone(),
     };
     arranged.devices.iter().map(place).collect()
 }
 
-/// A role without a place of its own is where data is.
-fn is_emulated(placement: &Placement, role: Role) -> bool {
-    let place = placement.places.get(&role);
-    let place = place.or_else(|| placement.places.get(&Role::Data));
-    matches!(place, Some(Place::Emulated { .. }))
-}
-
-/// What the data directory of a server with this placement lies on.
-pub(crate) fn storage_of(placement: &Placement) -> Storage {
-    if is_emulated(placement, Role::Data) {
+/// What the data directory lies on.
+pub(crate) fn storage_of(arranged: &Arrangement) -> Storage {
+    if arranged.data_is_emulated() {
         Storage::Emulated
     } else {
         Storage::Real
@@ -101,6 +110,14 @@ impl Subject {
             Some(page) if self.is_private() => Ok(page.arm(armed)?),
             _ => Ok(()),
         }
+    }
+
+    /// A private server's are armed later.
+    pub(crate) fn require_armed(&self) -> Result<(), LabError> {
+        if self.is_private() {
+            return Ok(());
+        }
+        self.placed.require_armed()
     }
 }
 
@@ -280,15 +297,13 @@ fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> Tim
 
 #[cfg(test)]
 mod tests {
-    use super::{is_emulated, role_io, storage_of, times_of};
+    use super::{Placed, role_io, times_of};
     use device::Role;
     use device::page::{
         Histogram, Kind, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word, role_word,
     };
-    use server::Storage;
-    use std::path::PathBuf;
-    use storage::{Place, Placement};
-    use store::RequestKind;
+    use storage::ShimPage;
+    use store::{CellPlace, RequestKind};
 
     fn page(words: &[(usize, u64)]) -> Snapshot {
         let mut bytes = Snapshot::fresh();
@@ -344,14 +359,26 @@ mod tests {
     }
 
     #[test]
-    fn a_role_without_a_place_is_where_data_is() {
-        let emulated = Place::parse("hdd-15k").unwrap();
-        let mut placement = Placement::default();
-        assert_eq!(storage_of(&placement), Storage::Real);
-        placement.places.insert(Role::Data, emulated);
-        let real = Place::Directory(PathBuf::from("/mnt"));
-        placement.places.insert(Role::Redo, real);
-        assert_eq!(storage_of(&placement), Storage::Emulated);
-        assert!(is_emulated(&placement, Role::Temp) && !is_emulated(&placement, Role::Redo));
+    fn emulated_devices_have_to_be_armed() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
+        let page = ShimPage::of(temp.path());
+        let mut placed = Placed {
+            places: vec![CellPlace {
+                role: "data".to_owned(),
+                device: "hdd-15k".to_owned(),
+                emulated: true,
+                backing: "memory".to_owned(),
+            }],
+            page: Some(page.clone()),
+            notes: Vec::new(),
+        };
+        assert!(placed.require_armed().is_err());
+        page.arm(true).unwrap();
+        placed.require_armed().unwrap();
+        // What is only counted is so all the time.
+        page.arm(false).unwrap();
+        placed.places[0].emulated = false;
+        placed.require_armed().unwrap();
     }
 }

@@ -25,7 +25,7 @@ pub use demo::{DemoReport, DemoSpec, demo};
 pub use drive::{Interval, Phase, Spacing};
 pub use error::LabError;
 pub use measure::{Measured, Place, measure};
-pub use named::{NamedSpec, disarm_named, start_named_on};
+pub use named::{NamedSpec, start_named_on, stop_named_on};
 pub use pacing::CONNECTIONS_DEFAULT;
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};

@@ -46,6 +46,7 @@ pub fn measure(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Measured, LabError> {
+    subject.require_armed()?;
     let databases = subject.databases()?;
     let begun = before(&databases, spec).map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.seats.connections)?;

@@ -1,16 +1,19 @@
 //! Named servers whose files are placed. What was arranged at the first start holds for every later one: it is kept beside
 //! the server, because its data is where it was put.
 
-use crate::devices::{Placed, places_of, storage_of};
+use crate::devices::{Placed, places_of};
 use crate::error::LabError;
 use crate::private::files_of;
 use device::Role;
 use device::page::Snapshot;
 use serde::{Deserialize, Serialize};
-use server::{Home, Instance, InstanceOptions, ServerBuild, Storage, start_named};
-use std::ffi::OsString;
+use server::{
+    AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
+    stop_named,
+};
 use std::path::{Path, PathBuf};
-use storage::{Arrangement, Placement, ShimPage, arrange};
+use std::time::Duration;
+use storage::{Arrangement, Placement, ServerFiles, ShimPage, arrange, is_in_memory};
 use store::CellPlace;
 
 /// A server to start that outlives the command.
@@ -19,15 +22,18 @@ pub struct NamedSpec {
     pub name: String,
     /// Server variables.
     pub set: Vec<(String, String)>,
-    /// Where its files go; of a stopped server that is started again, where they are.
+    /// Where its files go; of a stopped server that is started again, where they are or nothing. A directory for data that
+    /// is not there yet becomes the data directory itself.
     pub placement: Placement,
-    /// The data directory itself, where it is not placed; must not exist yet.
-    pub data_directory: Option<PathBuf>,
     pub port: Option<u16>,
 }
 
 /// What will be loaded is not known: ten warehouses and room to grow.
 const TABLES_BYTES_ASSUMED: u64 = 2 << 30;
+/// Nor is half of it, which the modelled page cache of private servers has.
+const PAGE_CACHE_BYTES: u64 = 1 << 30;
+/// A full pool of dirty pages takes its time.
+const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 const KEPT_FILE: &str = "places.json";
 
 /// What was arranged, in the server's directory.
@@ -43,7 +49,6 @@ struct Kept {
     data_directory: Option<PathBuf>,
     scratch: Vec<PathBuf>,
     set: Vec<(String, String)>,
-    environment: Vec<(OsString, OsString)>,
     /// All but the page, which is new at each start.
     files: Vec<(String, String)>,
     has_page: bool,
@@ -59,7 +64,7 @@ struct KeptPlace {
     backing: String,
 }
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Starts a named server, with devices emulated from the start. Returns notes beside those of the instance.
 ///
@@ -70,12 +75,25 @@ pub fn start_named_on(
     build: &ServerBuild,
     spec: &NamedSpec,
 ) -> Result<(Instance, Vec<String>), LabError> {
-    let directory = home.instances().join(&spec.name);
-    let (kept, notes) = match read(&directory)? {
-        Some(kept) => (require_same(kept, spec)?, Vec::new()),
-        None if spec.placement == Placement::default() => return plain(home, build, spec),
-        None => new(home, build, spec)?,
+    let known = server::named(home)?;
+    // Without a record, what is there is of a start that was killed half-way, and nothing to go on with.
+    let is_known = known.iter().any(|server| server.name == spec.name);
+    let kept = match is_known {
+        true => read(&home.instances().join(&spec.name))?,
+        false => None,
     };
+    let is_plain = spec.placement == Placement::default();
+    let (kept, mut notes) = match kept {
+        Some(kept) => (kept.resumed(spec)?, Vec::new()),
+        None if is_plain => return plain(home, build, spec),
+        None if is_known => return Err(not_placed(&spec.name)),
+        None => new(build, spec)?,
+    };
+    if kept.directories().any(is_in_memory_above) {
+        notes.push(
+            "files of it are in memory, and are gone after a restart of this machine".to_owned(),
+        );
+    }
     let options = InstanceOptions {
         storage: if kept.data_is_emulated {
             Storage::Emulated
@@ -83,28 +101,61 @@ pub fn start_named_on(
             Storage::Real
         },
         set: spec.set.iter().chain(&kept.set).cloned().collect(),
-        data_directory: kept.data_directory.clone().or(spec.data_directory.clone()),
+        data_directory: kept.data_directory.clone(),
         scratch: kept.scratch.clone(),
-        environment: kept.environment.clone(),
+        environment: match kept.has_page {
+            // Anew at each start: mydyno may have moved.
+            true => storage::server_environment(&build.binary)?,
+            false => Vec::new(),
+        },
         files: kept.files_now()?,
         port: spec.port,
         ..InstanceOptions::default()
     };
     let instance = start_named(home, build, &spec.name, options)?;
-    let placed = kept.placed(instance.directory());
-    placed.require_shim(build)?;
-    if let Some(page) = &placed.page {
-        page.arm(true)?;
+    match emulate(&kept.placed(instance.directory()), build) {
+        Ok(()) => Ok((instance, notes)),
+        Err(error) => Err(not_emulated(&instance, &error)),
     }
-    Ok((instance, notes))
 }
 
-/// Lets the devices of a named server be this machine's, so that its shutdown need not wait for a slow one.
+fn emulate(placed: &Placed, build: &ServerBuild) -> Result<(), LabError> {
+    placed.require_shim(build)?;
+    match &placed.page {
+        Some(page) => Ok(page.arm(true)?),
+        None => Ok(()),
+    }
+}
+
+/// A server that runs on other devices than were asked for is nobody's.
+fn not_emulated(instance: &Instance, error: &LabError) -> LabError {
+    LabError::Unfit(match instance.stop(STOP_TIMEOUT) {
+        Ok(_) => format!("{error}; the server was stopped again"),
+        Err(stuck) => format!("{error}; the server still runs: {stuck}"),
+    })
+}
+
+/// Stops a named server. Its devices are this machine's from then on, so that its shutdown need not wait for a slow one. Returns
+/// notes too.
 ///
 /// # Errors
-/// Where what is kept of it cannot be read or written.
-pub fn disarm_named(home: &Home, name: &str) -> Result<(), LabError> {
-    match placed_of(&home.instances().join(name))?.page {
+/// As [`stop_named`].
+pub fn stop_named_on(
+    home: &Home,
+    name: &str,
+    after: AfterStop,
+) -> Result<(Ending, Option<String>), LabError> {
+    let mut note = None;
+    let ending = stop_named(home, name, STOP_TIMEOUT, after, |directory| {
+        note = disarm(directory)
+            .err()
+            .map(|error| format!("its devices stay emulated while it stops: {error}"));
+    })?;
+    Ok((ending, note))
+}
+
+fn disarm(directory: &Path) -> Result<(), LabError> {
+    match placed_of(directory)?.page {
         Some(page) => Ok(page.arm(false)?),
         None => Ok(()),
     }
@@ -117,7 +168,6 @@ fn plain(
 ) -> Result<(Instance, Vec<String>), LabError> {
     let options = InstanceOptions {
         set: spec.set.clone(),
-        data_directory: spec.data_directory.clone(),
         port: spec.port,
         ..InstanceOptions::default()
     };
@@ -130,23 +180,36 @@ pub(crate) fn placed_of(directory: &Path) -> Result<Placed, LabError> {
     Ok(read(directory)?.map_or_else(Placed::default, |kept| kept.placed(directory)))
 }
 
-fn new(
-    home: &Home,
-    build: &ServerBuild,
-    spec: &NamedSpec,
-) -> Result<(Kept, Vec<String>), LabError> {
-    let known = server::named(home)?;
-    if known.iter().any(|server| server.name == spec.name) {
-        return Err(LabError::Unfit(format!(
-            "the server {:?} holds data that was not placed; stop it with `mydyno server stop {} --remove` first, or choose \
-             another name",
-            spec.name, spec.name
-        )));
+fn not_placed(name: &str) -> LabError {
+    LabError::Unfit(format!(
+        "the server {name:?} has data that was not placed; leave the places out to go on with it, or choose another --name \
+         (`mydyno server stop {name} --remove` removes it with its data)"
+    ))
+}
+
+fn new(build: &ServerBuild, spec: &NamedSpec) -> Result<(Kept, Vec<String>), LabError> {
+    let files = ServerFiles {
+        is_named: true,
+        ..files_of(build, &spec.set, TABLES_BYTES_ASSUMED)?
+    };
+    let mut placement = spec.placement.clone();
+    let mut notes = Vec::new();
+    if placement.is_emulated() && placement.page_cache_bytes.is_none() {
+        placement.page_cache_bytes = Some(PAGE_CACHE_BYTES);
+        notes.push(format!(
+            "the page cache of emulated devices has {} MiB, whatever will be loaded (--page-cache)",
+            PAGE_CACHE_BYTES >> 20
+        ));
     }
-    let files = files_of(build, &spec.set, TABLES_BYTES_ASSUMED)?;
-    let arranged = arrange(&spec.placement, &files)?;
+    let arranged = arrange(&placement, &files)?;
     let kept = Kept::of(&spec.placement, &arranged)?;
-    Ok((kept, arranged.notes))
+    notes.extend(arranged.notes);
+    Ok((kept, notes))
+}
+
+/// Is the directory, or was it before a restart of this machine, on a file system in memory?
+fn is_in_memory_above(path: &Path) -> bool {
+    path.parent().is_some_and(is_in_memory)
 }
 
 fn asked(placement: &Placement) -> Vec<(String, String)> {
@@ -154,28 +217,6 @@ fn asked(placement: &Placement) -> Vec<(String, String)> {
     places
         .map(|(role, place)| (Role::name(*role).to_owned(), place.to_string()))
         .collect()
-}
-
-/// A stopped server goes on where its files are.
-fn require_same(kept: Kept, spec: &NamedSpec) -> Result<Kept, LabError> {
-    let wanted = &spec.placement;
-    let same = (&kept.asked, kept.page_cache_bytes, kept.count)
-        == (&asked(wanted), wanted.page_cache_bytes, wanted.count);
-    if same || *wanted == Placement::default() {
-        return Ok(kept);
-    }
-    let places: Vec<String> = kept
-        .asked
-        .iter()
-        .map(|(role, place)| format!("--{role} {place}"))
-        .collect();
-    Err(LabError::Unfit(format!(
-        "the server {:?} was started with {}, and its files are there; leave the places out, or stop it with `mydyno server \
-         stop {} --remove` first",
-        spec.name,
-        places.join(" "),
-        spec.name
-    )))
 }
 
 fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
@@ -193,13 +234,75 @@ fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
     match serde_json::from_str::<Kept>(&text) {
         Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
         _ => Err(LabError::Unfit(format!(
-            "{} is damaged or of another mydyno; remove its server with `mydyno server stop --remove`",
+            "{} is damaged or of another mydyno; use that one, or choose another --name (`mydyno server stop --remove` removes \
+             the server with its data)",
             path.display()
         ))),
     }
 }
 
 impl Kept {
+    /// A stopped server goes on where its files are.
+    fn resumed(self, spec: &NamedSpec) -> Result<Kept, LabError> {
+        self.require_same(&spec.name, &spec.placement)?;
+        self.require_there(&spec.name)?;
+        let mut asked = self.asked.iter();
+        let data_is_placed = asked.any(|(role, _)| role == Role::Data.name());
+        storage::require_inside(data_is_placed, &spec.set, &self.set)?;
+        Ok(self)
+    }
+
+    fn require_same(&self, name: &str, wanted: &Placement) -> Result<(), LabError> {
+        let same = (&self.asked, self.page_cache_bytes, self.count)
+            == (&asked(wanted), wanted.page_cache_bytes, wanted.count);
+        if same || *wanted == Placement::default() {
+            return Ok(());
+        }
+        let mut was: Vec<String> = self
+            .asked
+            .iter()
+            .map(|(role, place)| format!("--{role} {place}"))
+            .collect();
+        was.extend(self.page_cache_bytes.map(|b| format!("--page-cache {b}")));
+        was.extend(self.count.then(|| "--count-io".to_owned()));
+        Err(LabError::Unfit(format!(
+            "the server {name:?} was started with {}, and its files are there; say the same or leave it out to go on with them, \
+             or choose another --name (`mydyno server stop {name} --remove` removes it with its data)",
+            was.join(" ")
+        )))
+    }
+
+    /// Directories of its files beside its own, but for those that are temporary.
+    fn directories(&self) -> impl Iterator<Item = &Path> {
+        let is_temp = |path: &PathBuf| {
+            let mut set = self.set.iter();
+            set.any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
+        };
+        let scratch = self.scratch.iter().filter(move |path| !is_temp(path));
+        self.data_directory
+            .iter()
+            .chain(scratch)
+            .map(PathBuf::as_path)
+    }
+
+    fn require_there(&self, name: &str) -> Result<(), LabError> {
+        let Some(gone) = self.directories().find(|path| !path.is_dir()) else {
+            return Ok(());
+        };
+        let path = gone.display();
+        let remove = format!("`mydyno server stop {name} --remove`");
+        Err(LabError::Unfit(if is_in_memory_above(gone) {
+            format!(
+                "the data of the server {name:?} was in memory ({path}) and is gone; {remove} removes what is left of it, and it \
+                 can be started anew"
+            )
+        } else {
+            format!(
+                "files of the server {name:?} are not there: {path}; mount their file system, or give the server up with {remove}"
+            )
+        }))
+    }
+
     fn of(placement: &Placement, arranged: &Arrangement) -> Result<Kept, LabError> {
         let is_page = |name: &str| name == ShimPage::FILE;
         let mut files = Vec::new();
@@ -209,17 +312,16 @@ impl Kept {
             })?;
             files.push((name.clone(), text));
         }
-        let places = places_of(placement, arranged);
+        let places = places_of(arranged);
         Ok(Kept {
             format: FORMAT,
             asked: asked(placement),
             page_cache_bytes: placement.page_cache_bytes,
             count: placement.count,
-            data_is_emulated: storage_of(placement) == Storage::Emulated,
+            data_is_emulated: arranged.data_is_emulated(),
             data_directory: arranged.data_directory.clone(),
             scratch: arranged.scratch.clone(),
             set: arranged.set.clone(),
-            environment: arranged.environment.clone(),
             files,
             has_page: arranged.files.iter().any(|(name, _)| is_page(name)),
             places: places
@@ -260,5 +362,55 @@ impl Kept {
             page: self.has_page.then(|| ShimPage::of(directory)),
             notes: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kept;
+    use device::Role;
+    use std::path::PathBuf;
+    use storage::{Arrangement, Place, Placement};
+
+    fn kept(placement: &Placement, arranged: &Arrangement) -> Kept {
+        Kept::of(placement, arranged).unwrap()
+    }
+
+    #[test]
+    fn a_restart_says_the_same_or_nothing() {
+        let on = |path: &str| Placement {
+            places: [(Role::Data, Place::Directory(PathBuf::from(path)))].into(),
+            ..Placement::default()
+        };
+        let first = kept(&on("/mnt/x/a"), &Arrangement::default());
+        first.require_same("s", &on("/mnt/x/a")).unwrap();
+        first.require_same("s", &Placement::default()).unwrap();
+        let error = first.require_same("s", &on("/mnt/x/b")).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("--data /mnt/x/a,"), "{said}");
+        assert!(said.find("leave it out") < said.find("--remove"), "{said}");
+    }
+
+    #[test]
+    fn data_that_is_gone_is_told() {
+        let temp = tempfile::tempdir().unwrap();
+        let arranged = |data: &str| Arrangement {
+            data_directory: Some(PathBuf::from(data)),
+            scratch: vec![temp.path().join("temp")],
+            set: vec![(
+                "tmpdir".to_owned(),
+                temp.path().join("temp").to_str().unwrap().to_owned(),
+            )],
+            ..Arrangement::default()
+        };
+        let gone = |data: &str| {
+            let kept = kept(&Placement::default(), &arranged(data));
+            kept.require_there("s").err().map(|error| error.to_string())
+        };
+        assert_eq!(gone(temp.path().to_str().unwrap()), None);
+        let memory = gone("/dev/shm/mydyno-that-is-not-there").unwrap();
+        assert!(memory.contains("in memory"), "{memory}");
+        let unmounted = gone("/nonexistent/x").unwrap();
+        assert!(unmounted.contains("mount"), "{unmounted}");
     }
 }

@@ -5,7 +5,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::subject::{Subject, block_on, with_session};
 use base::{Connect, Session, SessionError, Warehouses, now_utc_ns};
 use drive::{LoadError, LoadOptions, LoadReport, Method};
-use observe::{free_bytes, peak_rss_bytes};
+use observe::peak_rss_bytes;
 use server::{Secret, render_dsn};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -53,9 +53,9 @@ pub(crate) fn check_disk(
 ) -> Result<(), LabError> {
     let whole = database_bytes_estimate(warehouses, foreign_keys) + DISK_EXTRA_BYTES;
     let needed = whole.saturating_sub(there_bytes);
-    match free_bytes(directory) {
-        Some(free) if free < needed => Err(LabError::Unfit(format!(
-            "{warehouses} warehouses take about {:.1} GB more, but {} has {:.1} GB free; load fewer warehouses or free \
+    match storage::room_bytes(directory) {
+        Ok(free) if free < needed => Err(LabError::Unfit(format!(
+            "{warehouses} warehouses take about {:.1} GB more, but {} has room for {:.1} GB; load fewer warehouses or free \
              space",
             needed as f64 / 1e9,
             directory.display(),

@@ -187,7 +187,7 @@ pub fn start_on(
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
-        storage: storage_of(&spec.placement),
+        storage: storage_of(&arranged),
         set,
         data_directory: arranged.data_directory.clone(),
         scratch: arranged.scratch.clone(),
@@ -196,7 +196,7 @@ pub fn start_on(
         ..InstanceOptions::default()
     };
     let instance = Instance::start(home, build, options)?;
-    let placed = Placed::of(&spec.placement, &arranged, instance.directory());
+    let placed = Placed::of(&arranged, instance.directory());
     placed.require_shim(build)?;
     Ok(Subject::private(instance).placed(placed))
 }
@@ -215,6 +215,7 @@ pub(crate) fn files_of(
         redo_bytes,
         page_size_bytes: page_size(set)?,
         set: set.to_vec(),
+        is_named: false,
     })
 }
 

@@ -85,11 +85,12 @@ pub enum ServerError {
     #[error("{what}: {}", .path.display())]
     Data { what: String, path: PathBuf },
 
-    #[error("cannot {doing} {}: {source}", .path.display())]
+    #[error("cannot {doing} {}: {cause}", .path.display())]
     Io {
         doing: &'static str,
         path: PathBuf,
-        source: io::Error,
+        /// In the message, and no `source`, which would be told a second time.
+        cause: io::Error,
     },
 
     #[error("{engine} {stage}: {why}{}", log_part(.log))]
@@ -195,10 +196,10 @@ pub(crate) fn io_at<E: Into<io::Error>>(
     path: &Path,
 ) -> impl FnOnce(E) -> ServerError {
     let path = path.to_owned();
-    move |source| ServerError::Io {
+    move |error| ServerError::Io {
         doing,
         path,
-        source: source.into(),
+        cause: error.into(),
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn random_password() -> Result<Password, ServerError> {
     openssl::rand::rand_bytes(&mut bytes).map_err(|_| ServerError::Io {
         doing: "draw a random password from",
         path: PathBuf::from("/dev/urandom"),
-        source: std::io::Error::other("the system gives no random bytes"),
+        cause: std::io::Error::other("the system gives no random bytes"),
     })?;
     let text: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
     Ok(Password::new(text))

@@ -114,7 +114,8 @@ pub fn start_named(
 }
 
 /// Stops a named server: asks, waits up to `timeout`, kills. Where its data goes too, there is nothing to shut down in good order
-/// for: it is killed at once, and a server that hangs in its shutdown holds nobody up.
+/// for: it is killed at once, and a server that hangs in its shutdown holds nobody up. `before` is called with its directory
+/// once nobody else can start or stop it.
 ///
 /// # Errors
 /// [`ServerError::NoSuchInstance`]; [`ServerError::Locked`] while it is being started or stopped.
@@ -123,6 +124,7 @@ pub fn stop_named(
     name: &str,
     timeout: Duration,
     after: AfterStop,
+    before: impl FnOnce(&Path),
 ) -> Result<Ending, ServerError> {
     check_name(name)?;
     let directory = home.instances().join(name);
@@ -133,6 +135,7 @@ pub fn stop_named(
         });
     }
     let _lock = lock(home, name)?;
+    before(&directory);
     let my_cnf = directory.join("my.cnf");
     let patience = match after {
         AfterStop::KeepData => timeout,
@@ -289,7 +292,7 @@ pub(crate) fn resumable(
 
 #[cfg(test)]
 mod tests {
-    use super::{AfterStop, check_name, named, stop_named};
+    use super::{AfterStop, check_name, lock, named, stop_named};
     use crate::{Home, ServerError};
     use std::time::Duration;
 
@@ -309,11 +312,25 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path()).unwrap();
         assert!(named(&home).unwrap().is_empty());
-        let error = stop_named(&home, "x", Duration::ZERO, AfterStop::RemoveData).unwrap_err();
+        let stop = || {
+            stop_named(
+                &home,
+                "x",
+                Duration::ZERO,
+                AfterStop::KeepData,
+                |_| panic!(),
+            )
+        };
+        let error = stop().unwrap_err();
         assert!(
             matches!(error, ServerError::NoSuchInstance { .. }),
             "{error}"
         );
         assert!(error.to_string().contains("server start"), "{error}");
+        // While it is started or stopped by another, it is left as it is.
+        std::fs::create_dir(home.instances().join("x")).unwrap();
+        let _held = lock(&home, "x").unwrap();
+        let error = stop().unwrap_err();
+        assert!(matches!(error, ServerError::Locked { .. }), "{error}");
     }
 }

@@ -4,19 +4,17 @@
 //! server under the shim runs with the paths that it would have anyway, and only real directories need variables.
 
 use crate::backing::{self, Backing, MemoryFiles, Need};
-use crate::binary::require_preloadable;
 use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
 use crate::library;
 use crate::place::{Place, Placement};
-use crate::variables::ServerKind;
+use crate::variables::{ServerKind, variable_outside};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
-/// The shim's setup in the server's own directory.
 /// Data and temporary files in the server's own directory, which is its working directory.
 const OWN_DATA: &str = "data";
 const OWN_TEMP: &str = "tmp";
@@ -29,6 +27,8 @@ const PAGE_CACHE_PERCENT: u64 = 50;
 const SPIN_CORES_MIN: usize = 2;
 /// The buffer pool where nothing else is set.
 const BUFFER_POOL_BYTES: u64 = 1 << 30;
+/// What undo, doublewrite, binary log and temporary files are assumed to need each, where one of them is in memory.
+const LOG_BYTES_ASSUMED: u64 = 512 << 20;
 
 /// What is known of a server whose files are to be placed.
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ pub struct ServerFiles {
     pub page_size_bytes: u32,
     /// Variables that the user set.
     pub set: Vec<(String, String)>,
+    /// It outlives the command (`server start`): a data directory that is not there yet is made for it, and its files are
+    /// in no memory that goes with a login.
+    pub is_named: bool,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -59,8 +62,27 @@ pub struct Arrangement {
     pub files: Vec<(String, Vec<u8>)>,
     /// For people.
     pub notes: Vec<String>,
-    /// Names each role's device and where its bytes really are, for results: `(role, device, backing)`.
-    pub devices: Vec<(Role, String, String)>,
+    /// Each role's device, for results; none where nothing was asked for.
+    pub devices: Vec<RoleDevice>,
+}
+
+/// The device of a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleDevice {
+    pub role: Role,
+    pub device: String,
+    pub emulated: bool,
+    /// Where the bytes really are.
+    pub backing: String,
+}
+
+impl Arrangement {
+    /// Is the data directory on an emulated device?
+    #[must_use]
+    pub fn data_is_emulated(&self) -> bool {
+        let mut devices = self.devices.iter();
+        devices.any(|device| device.role == Role::Data && device.emulated)
+    }
 }
 
 /// What this machine has to offer.
@@ -77,23 +99,20 @@ struct Host {
 /// # Errors
 /// Where a place cannot be used, or the server would not load the shim.
 pub fn arrange(placement: &Placement, files: &ServerFiles) -> Result<Arrangement, StorageError> {
+    if *placement == Placement::default() {
+        return Ok(Arrangement::default());
+    }
     let host = Host {
-        memory_files: backing::memory_files(),
+        memory_files: backing::memory_files(!files.is_named),
         available_memory_bytes: backing::available_memory_bytes(),
         cores: cores(),
         tag: random_tag(),
     };
-    let uses_shim = placement.count || placement.is_emulated();
-    let library = if uses_shim {
-        require_preloadable(&files.binary)?;
-        Some(library::shim_library()?)
-    } else {
-        None
-    };
     let mut arranger = Arranger::new(placement, files, &host);
     arranger.place_all()?;
-    if let Some(library) = library {
-        arranger.add_shim(&library)?;
+    if placement.count || placement.is_emulated() {
+        arranger.arrangement.environment = library::server_environment(&files.binary)?;
+        arranger.add_shim()?;
     }
     Ok(arranger.arrangement)
 }
@@ -132,6 +151,8 @@ struct Arranger<'a> {
     roles: Vec<RoleSetup>,
     /// The place behind each of `devices` that roles other than data share.
     shared: Vec<(&'a Place, usize)>,
+    /// What the roles that were decided on take of memory.
+    in_memory_bytes: u64,
     arrangement: Arrangement,
 }
 
@@ -146,6 +167,7 @@ impl<'a> Arranger<'a> {
             devices: Vec::new(),
             roles: Vec::new(),
             shared: Vec::new(),
+            in_memory_bytes: 0,
             arrangement: Arrangement::default(),
         }
     }
@@ -163,20 +185,25 @@ impl<'a> Arranger<'a> {
             // The shim takes direct I/O on every file system; without it the server would fall back where tmpfs has none.
             self.put("innodb_flush_method", "O_DIRECT".to_owned());
         }
-        Ok(())
+        let data_is_placed = self.placement.places.contains_key(&Role::Data);
+        require_inside(data_is_placed, &self.files.set, &self.arrangement.set)
     }
 
     fn place_data(&mut self) -> Result<(), StorageError> {
         let place = self.placement.places.get(&Role::Data);
         self.data = match place {
             None => Location::Own,
+            Some(Place::Directory(path)) if self.files.is_named && !path.exists() => {
+                self.data_itself(path)?
+            }
             Some(Place::Directory(path)) => self.data_at(path)?,
             Some(Place::Emulated { at: Some(path), .. }) => self.data_at(path)?,
-            Some(Place::Emulated { at: None, .. }) => self.backing(),
+            Some(Place::Emulated { at: None, .. }) => self.backing(self.files.needed_bytes),
         };
         if let Location::At(base) = &self.data {
             let name = format!("mydyno-{}", self.host.tag);
-            self.arrangement.data_directory = Some(base.join(name));
+            let inside = base.join(name);
+            self.arrangement.data_directory.get_or_insert(inside);
         }
         let name = place.map_or_else(|| own_device_name(&self.data), Place::device_name);
         if let Some(Place::Emulated { profile, .. }) = place {
@@ -190,15 +217,29 @@ impl<'a> Arranger<'a> {
                 device: 0,
             });
         }
-        let backing = backing_name(&self.data);
-        self.arrangement.devices.push((Role::Data, name, backing));
+        self.arrangement.devices.push(RoleDevice {
+            role: Role::Data,
+            device: name,
+            emulated: self.data_is_emulated(),
+            backing: backing_name(&self.data),
+        });
         Ok(())
+    }
+
+    /// A directory that is not there yet becomes the data directory itself. The one above it has to be there: a file system
+    /// that was forgotten to be mounted is no reason to fill the one below.
+    fn data_itself(&mut self, path: &Path) -> Result<Location, StorageError> {
+        let parent = self.data_at(path.parent().unwrap_or(path))?;
+        if let (Location::At(parent), Some(name)) = (&parent, path.file_name()) {
+            self.arrangement.data_directory = Some(parent.join(name));
+        }
+        Ok(parent)
     }
 
     fn data_at(&self, path: &Path) -> Result<Location, StorageError> {
         let path = usable(path)?;
         let free_bytes =
-            backing::free_bytes(&path).map_err(io_at("ask for the space of", &path))?;
+            backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
         if free_bytes < self.files.needed_bytes {
             return Err(StorageError::Disk {
                 path,
@@ -210,16 +251,17 @@ impl<'a> Arranger<'a> {
         Ok(Location::At(path))
     }
 
-    /// Where the bytes of emulated devices go that have no directory named.
-    fn backing(&mut self) -> Location {
+    /// Where so many bytes of emulated devices go that have no directory named.
+    fn backing(&mut self, bytes: u64) -> Location {
         let pool = self.given("innodb_buffer_pool_size").and_then(parse_size);
         let need = Need {
-            bytes: self.files.needed_bytes,
+            bytes: self.in_memory_bytes.saturating_add(bytes),
             buffer_pool_bytes: pool.unwrap_or(BUFFER_POOL_BYTES),
         };
         let host = self.host;
         match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
             Backing::Memory(directory) => {
+                self.in_memory_bytes = need.bytes;
                 self.note(format!(
                     "the bytes of emulated devices are in memory, in {}",
                     directory.display()
@@ -242,8 +284,8 @@ impl<'a> Arranger<'a> {
         if let Some(data) = self.roles.iter().copied().find(on_data) {
             self.roles.push(RoleSetup { role, ..data });
         }
-        if let Some((_, name, backing)) = self.arrangement.devices.first().cloned() {
-            self.arrangement.devices.push((role, name, backing));
+        if let Some(data) = self.arrangement.devices.first().cloned() {
+            self.arrangement.devices.push(RoleDevice { role, ..data });
         }
     }
 
@@ -261,7 +303,7 @@ impl<'a> Arranger<'a> {
             Place::Emulated { at: None, .. } if self.data_is_emulated() => {
                 (self.data.clone(), false)
             }
-            Place::Emulated { at: None, .. } => (self.memory_or_data(), false),
+            Place::Emulated { at: None, .. } => (self.memory_or_data(role), false),
         };
         let location = if location == self.data {
             location
@@ -284,15 +326,22 @@ impl<'a> Arranger<'a> {
             }
             self.roles.push(RoleSetup { role, device });
         }
-        let backing = backing_name(&location);
-        let device = (role, place.device_name(), backing);
-        self.arrangement.devices.push(device);
+        self.arrangement.devices.push(RoleDevice {
+            role,
+            device: place.device_name(),
+            emulated: matches!(place, Place::Emulated { .. }),
+            backing: backing_name(&location),
+        });
         Ok(())
     }
 
     /// An emulated log beside real data: its bytes should not load data's device.
-    fn memory_or_data(&mut self) -> Location {
-        match self.backing() {
+    fn memory_or_data(&mut self, role: Role) -> Location {
+        let bytes = match role {
+            Role::Redo => self.files.redo_bytes,
+            _ => LOG_BYTES_ASSUMED,
+        };
+        match self.backing(bytes) {
             Location::Own => self.data.clone(),
             memory => memory,
         }
@@ -366,8 +415,8 @@ impl<'a> Arranger<'a> {
         self.arrangement.scratch.push(directory);
     }
 
-    /// The shim's library, setup and page.
-    fn add_shim(&mut self, library: &Path) -> Result<(), StorageError> {
+    /// The shim's setup and page.
+    fn add_shim(&mut self) -> Result<(), StorageError> {
         let page_cache_bytes = self.placement.page_cache_bytes;
         let tables_bytes = self
             .files
@@ -407,9 +456,6 @@ impl<'a> Arranger<'a> {
             ),
             (ShimPage::FILE.to_owned(), Snapshot::fresh()),
         ];
-        // Relative to the working directory that the server starts in.
-        self.arrangement.environment =
-            library::environment(library, OsStr::new(ShimPage::SETUP_FILE));
         Ok(())
     }
 
@@ -425,12 +471,7 @@ impl<'a> Arranger<'a> {
 
     /// What the user set; the last one counts.
     fn given(&self, name: &str) -> Option<&'a str> {
-        let mut set = self.files.set.iter().rev();
-        let found = set.find(|(given, _)| {
-            let plain = given.trim().to_ascii_lowercase().replace('-', "_");
-            plain.trim_start_matches("loose_") == name
-        });
-        found.map(|(_, value)| value.as_str())
+        given_in(&self.files.set, name)
     }
 
     fn put(&mut self, name: &str, value: String) {
@@ -442,6 +483,36 @@ impl<'a> Arranger<'a> {
             self.arrangement.notes.push(note);
         }
     }
+}
+
+/// Refuses variables of the user's that put files outside of where data is placed: results would name the device of their role
+/// for them. Those that places have `arranged` are replaced by them.
+///
+/// # Errors
+/// [`StorageError::Outside`] names the place to use.
+pub fn require_inside(
+    data_is_placed: bool,
+    set: &[(String, String)],
+    arranged: &[(String, String)],
+) -> Result<(), StorageError> {
+    let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
+    let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
+    match variable_outside(given).filter(|_| data_is_placed) {
+        Some((role, variable)) => Err(StorageError::Outside {
+            role: role.name(),
+            variable,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A variable that the user set; the last one counts.
+fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = set.iter().rev().find(|(given, _)| {
+        let plain = given.trim().to_ascii_lowercase().replace('-', "_");
+        plain.trim_start_matches("loose_") == name
+    });
+    found.map(|(_, value)| value.as_str())
 }
 
 /// A directory that files can be put into, without links in its path: the shim compares paths.

@@ -65,9 +65,10 @@ pub(crate) fn choose(
     }
 }
 
-/// The file systems in memory that this user can write.
-pub(crate) fn memory_files() -> Vec<MemoryFiles> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+/// The file systems in memory that this user can write; that of a login goes with its last session.
+pub(crate) fn memory_files(with_login: bool) -> Vec<MemoryFiles> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|_| with_login);
+    let runtime = runtime.map(PathBuf::from);
     let directories = [PathBuf::from("/dev/shm")].into_iter().chain(runtime);
     directories
         .filter(|directory| is_in_memory(directory) && is_writable(directory))
@@ -81,7 +82,9 @@ pub(crate) fn memory_files() -> Vec<MemoryFiles> {
         .collect()
 }
 
-pub(crate) fn is_in_memory(directory: &Path) -> bool {
+/// Is the directory of a file system in memory? What is in it is gone after a restart of the machine.
+#[must_use]
+pub fn is_in_memory(directory: &Path) -> bool {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     rustix::fs::statfs(directory).is_ok_and(|stat| u64::try_from(stat.f_type) == Ok(TMPFS_MAGIC))
 }
@@ -95,6 +98,16 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
 pub(crate) fn free_bytes(path: &Path) -> rustix::io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// As [`free_bytes`]; a file system in memory has no more room than memory has, whatever it says.
+///
+/// # Errors
+/// Where the file system does not tell.
+pub fn room_bytes(path: &Path) -> rustix::io::Result<u64> {
+    let free = free_bytes(path)?;
+    let memory = is_in_memory(path).then(available_memory_bytes).flatten();
+    Ok(memory.map_or(free, |memory| memory.min(free)))
 }
 
 /// What can be allocated without swapping, by the kernel's own estimate, and within the limit of this process's control group.

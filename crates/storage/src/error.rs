@@ -64,6 +64,15 @@ pub enum StorageError {
         role: &'static str,
         variable: String,
     },
+    /// Files that would not be where their role's device is.
+    #[error(
+        "--set {variable} puts files outside of where --data puts them, and results would name the wrong device; use --{role} \
+         to place them, or leave the variable out"
+    )]
+    Outside {
+        role: &'static str,
+        variable: &'static str,
+    },
     #[error("fio is needed and {why}; install the package fio (3.16 or newer), or put it on PATH")]
     NoFio { why: String },
     #[error("fio failed: {why}")]
@@ -85,7 +94,8 @@ impl StorageError {
             | StorageError::BadProfile { .. }
             | StorageError::EmptySheet { .. }
             | StorageError::NotPlaceable { .. }
-            | StorageError::Contradiction { .. } => Exit::Usage,
+            | StorageError::Contradiction { .. }
+            | StorageError::Outside { .. } => Exit::Usage,
             StorageError::NoShim { .. }
             | StorageError::Io { .. }
             | StorageError::BadDirectory { .. }

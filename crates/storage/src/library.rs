@@ -1,5 +1,7 @@
 //! Where the shim's library is, and the environment that preloads it.
 
+use crate::binary::require_preloadable;
+use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
 use device::SETUP_VARIABLE;
 use std::ffi::{OsStr, OsString};
@@ -50,6 +52,19 @@ fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
         });
     }
     Ok(found)
+}
+
+/// The environment of a server under the shim, whose setup is in its own directory.
+///
+/// # Errors
+/// Where the library is not there, or the server would not load it.
+pub fn server_environment(binary: &Path) -> Result<Vec<(OsString, OsString)>, StorageError> {
+    require_preloadable(binary)?;
+    // Relative to the working directory that the server starts in.
+    Ok(environment(
+        &shim_library()?,
+        OsStr::new(ShimPage::SETUP_FILE),
+    ))
 }
 
 /// The environment of a process under the shim. What this process preloads itself is kept.

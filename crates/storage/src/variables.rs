@@ -136,6 +136,35 @@ impl ServerKind {
     }
 }
 
+/// Variables that can put files of a role elsewhere than into the data directory.
+const PATHS: [(Role, &str); 12] = [
+    (Role::Data, "innodb_data_home_dir"),
+    (Role::Data, "innodb_data_file_path"),
+    (Role::Redo, "innodb_log_group_home_dir"),
+    (Role::Undo, "innodb_undo_directory"),
+    (Role::Doublewrite, "innodb_doublewrite_dir"),
+    (Role::Doublewrite, "innodb_doublewrite_file"),
+    (Role::Doublewrite, "innodb_parallel_doublewrite_path"),
+    (Role::Binlog, "log_bin"),
+    (Role::Temp, "tmpdir"),
+    (Role::Temp, "innodb_tmpdir"),
+    (Role::Temp, "innodb_temp_data_file_path"),
+    (Role::Temp, "innodb_temp_tablespaces_dir"),
+];
+
+/// The first variable that puts files outside of the data directory, among those that `given` knows.
+pub(crate) fn variable_outside<'a>(
+    given: impl Fn(&str) -> Option<&'a str>,
+) -> Option<(Role, &'static str)> {
+    let leaves = |value: &str| {
+        let value = value.trim();
+        let value = value.strip_prefix("./").unwrap_or(value);
+        value.contains('/') || value == ".."
+    };
+    let mut paths = PATHS.into_iter();
+    paths.find(|(_, name)| given(name).is_some_and(leaves))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ServerFamily, ServerKind};

@@ -148,7 +148,7 @@ pub fn default_directory(fallback: &Path) -> PathBuf {
         bytes: SPAN_BYTES * 2,
         buffer_pool_bytes: 0,
     };
-    let memory = backing::memory_files();
+    let memory = backing::memory_files(true);
     match backing::choose(need, &memory, backing::available_memory_bytes()) {
         Backing::Memory(directory) => directory,
         Backing::Storage(_) => fallback.to_owned(),

@@ -5,18 +5,12 @@ use crate::arguments::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::failure::{Failure, Outcome};
 use ::server::{
     AfterStop, Availability, Ending, Home, Secret, ServerBuild, find, install, list, named,
-    render_dsn, stop_named,
+    render_dsn,
 };
 use base::Exit;
-use device::Role;
-use lab::{NamedSpec, disarm_named, start_named_on};
+use lab::{NamedSpec, start_named_on, stop_named_on};
 use serde::Serialize;
 use std::path::Path;
-use std::time::Duration;
-use storage::Place;
-
-/// Time for a clean shutdown.
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs the command.
 pub fn run(arguments: &ServerArguments) -> Outcome {
@@ -150,20 +144,12 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         }
     };
     arguments.places.validate_page_cache()?;
-    let mut spec = NamedSpec {
+    let spec = NamedSpec {
         name: arguments.name.clone(),
         set: arguments.set.clone(),
         placement: arguments.places.placement(),
-        data_directory: None,
         port: arguments.port,
     };
-    // A directory that is not there yet becomes the data directory itself; in one that is there, one is made.
-    if let Some(Place::Directory(path)) = spec.placement.places.get(&Role::Data)
-        && !path.exists()
-    {
-        spec.data_directory = Some(path.clone());
-        spec.placement.places.remove(&Role::Data);
-    }
     let (instance, notes) = start_named_on(home, &build, &spec)?;
     let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
     let connect = wire::ConnectOptions {
@@ -209,10 +195,11 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
     } else {
         AfterStop::KeepData
     };
-    if let Err(error) = disarm_named(home, name) {
-        eprintln!("note: its devices stay emulated while it stops: {error}");
+    let (ending, note) = stop_named_on(home, name, after)?;
+    if let Some(note) = note {
+        eprintln!("note: {note}");
     }
-    match stop_named(home, name, STOP_TIMEOUT, after)? {
+    match ending {
         Ending::Clean | Ending::Killed if remove => {
             println!("server {name:?} and its data are gone");
         }

@@ -142,7 +142,7 @@ fn a_named_server_lives_until_it_is_stopped() {
         assert!(alive(pid));
 
         assert_eq!(
-            stop_named(&home, "lab", STOP_TIMEOUT, AfterStop::KeepData).unwrap(),
+            stop_named(&home, "lab", STOP_TIMEOUT, AfterStop::KeepData, |_| ()).unwrap(),
             Ending::Clean
         );
         assert!(!alive(pid));
@@ -163,7 +163,7 @@ fn goes_on(home: &Home, build: &ServerBuild) {
         alive(pid),
         "dropping the handle of a named server stops nothing"
     );
-    let ended = stop_named(home, "lab", STOP_TIMEOUT, AfterStop::RemoveData).unwrap();
+    let ended = stop_named(home, "lab", STOP_TIMEOUT, AfterStop::RemoveData, |_| ()).unwrap();
     assert_eq!(ended, Ending::Killed);
     assert!(named(home).unwrap().is_empty());
     assert!(!home.instances().join("lab").exists());
@@ -212,7 +212,7 @@ fn a_killed_named_server_goes_on_after_recovery() {
         ["1"]
     );
     drop(server);
-    stop_named(&home, "lab", STOP_TIMEOUT, AfterStop::RemoveData).unwrap();
+    stop_named(&home, "lab", STOP_TIMEOUT, AfterStop::RemoveData, |_| ()).unwrap();
 }
 
 /// Copies what the child needs to where `nobody` may read it, and runs the child as `nobody`.

@@ -13,6 +13,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         redo_bytes: 0,
         page_size_bytes: 16 << 10,
         set: Vec::new(),
+        is_named: false,
     }
 }
 
@@ -62,7 +63,7 @@ fn arranged(
     };
     let mut arranger = Arranger::new(&placement, files, host);
     arranger.place_all()?;
-    arranger.add_shim(Path::new("/x/libmydyno_shim.so"))?;
+    arranger.add_shim()?;
     let arrangement = arranger.arrangement;
     let text = String::from_utf8(arrangement.files[0].1.clone()).unwrap();
     Ok((arrangement, toml::from_str(&text).unwrap()))
@@ -101,8 +102,7 @@ fn an_emulated_data_device_has_every_role() {
         variable(&arrangement, "innodb_flush_method"),
         Some("O_DIRECT")
     );
-    let names: Vec<_> = arrangement.environment.iter().map(|(n, _)| n).collect();
-    assert_eq!(names, ["LD_PRELOAD", "MYDYNO_SHIM_SETUP"]);
+    assert!(arrangement.devices.iter().all(|device| device.emulated));
 }
 
 #[test]
@@ -180,6 +180,11 @@ fn what_cannot_be_placed_says_so() {
     ));
     let (arrangement, _) = on(Role::Undo).unwrap();
     assert!(arrangement.notes[0].contains("undo stays"));
+    // It is where data is, whatever was asked for.
+    let places = [(Role::Undo, emulated("slow", None))];
+    let (arrangement, setup) = arranged(&places, &mysql_57(), &host(None)).unwrap();
+    assert!(arrangement.devices.iter().all(|device| !device.emulated));
+    assert_eq!(setup.device_of(Role::Undo), None);
 
     let mut files = mysql_57();
     files.set = vec![("loose-innodb-log-group-home-dir".into(), "/y".into())];
@@ -217,6 +222,77 @@ fn an_emulated_log_beside_real_data_is_in_memory() {
             .iter()
             .any(|n| n.contains("where data is"))
     );
+}
+
+#[test]
+fn a_log_in_memory_needs_room_for_itself_only() {
+    let memory = tempfile::tempdir().unwrap();
+    let host = host(Some(memory.path()));
+    let mut files = mysql_57();
+    // More than the host's memory, but not of the log.
+    (files.needed_bytes, files.redo_bytes) = (100 << 30, 1 << 30);
+    let redo = |name| (Role::Redo, emulated(name, None));
+    let (arrangement, _) = arranged(&[redo("slow")], &files, &host).unwrap();
+    assert_eq!(arrangement.scratch.len(), 1);
+    // Five gigabytes and half of one more, and what they may grow by, are more than the eight that there are.
+    files.redo_bytes = 5 << 30;
+    let places = [redo("slow"), (Role::Binlog, emulated("slow", None))];
+    let (arrangement, _) = arranged(&places, &files, &host).unwrap();
+    assert_eq!(arrangement.scratch.len(), 1);
+}
+
+#[test]
+fn a_named_server_may_have_its_data_directory_made() {
+    let disk = tempfile::tempdir().unwrap();
+    let base = disk.path().canonicalize().unwrap();
+    let place = |path: &Path| [(Role::Data, Place::Directory(path.to_owned()))];
+    let mut files = mysql_57();
+    let path = base.join("new");
+    let error = arranged(&place(&path), &files, &host(None)).unwrap_err();
+    assert!(matches!(error, StorageError::BadDirectory { .. }));
+    files.is_named = true;
+    let (arrangement, setup) = arranged(&place(&path), &files, &host(None)).unwrap();
+    assert_eq!(arrangement.data_directory.as_deref(), Some(&*path));
+    assert_eq!(setup.directories[0], path.to_str().unwrap());
+    let error = arranged(&place(&path.join("x")), &files, &host(None)).unwrap_err();
+    assert!(matches!(error, StorageError::BadDirectory { .. }));
+    // In one that is there, one is made.
+    let (arrangement, _) = arranged(&place(&base), &files, &host(None)).unwrap();
+    assert_eq!(arrangement.data_directory, Some(base.join("mydyno-7")));
+}
+
+#[test]
+fn files_outside_of_their_device_are_refused() {
+    let data = (Role::Data, emulated("slow", None));
+    let at = |places: &[(Role, Place)], name: &str, value: &str| {
+        let mut files = mysql_80();
+        files.set = vec![(name.to_owned(), value.to_owned())];
+        arranged(places, &files, &host(None)).map(|_| ())
+    };
+    for (name, flag) in [
+        ("innodb-log-group-home-dir", "--redo"),
+        ("innodb_undo_directory", "--undo"),
+        ("innodb_data_home_dir", "--data"),
+        ("log_bin", "--binlog"),
+        ("tmpdir", "--temp"),
+        ("innodb_temp_data_file_path", "--temp"),
+    ] {
+        let error = at(std::slice::from_ref(&data), name, "/mnt/ssd/x").unwrap_err();
+        assert!(error.to_string().contains(flag), "{error}");
+    }
+    // On a device of its own, but in the data directory.
+    let redo = (Role::Redo, emulated("fast", None));
+    let both = [data.clone(), redo.clone()];
+    assert!(at(&both, "innodb_log_group_home_dir", "/mnt/ssd").is_err());
+    for (name, value) in [
+        ("log_bin", "binlog"),
+        ("innodb_undo_directory", "./"),
+        ("innodb_log_file_size", "1G"),
+    ] {
+        at(&both, name, value).unwrap();
+    }
+    // Data is where the server has it, and nothing is said of the rest.
+    at(&[redo], "tmpdir", "/tmp").unwrap();
 }
 
 #[test]

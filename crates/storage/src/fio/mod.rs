@@ -156,7 +156,7 @@ impl Fio {
         watch: &mut Watch<'_>,
     ) -> Result<Emulated, StorageError> {
         let library = library::shim_library()?;
-        let setup_path = file.directory().join("shim.toml");
+        let setup_path = file.directory().join(ShimPage::SETUP_FILE);
         let page_path = file.directory().join(ShimPage::FILE);
         let setup = setup(emulation, file, &page_path)?;
         std::fs::write(&setup_path, setup).map_err(io_at("write", &setup_path))?;
