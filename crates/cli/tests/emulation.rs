@@ -236,12 +236,12 @@ fn data_directory(file: &Path) -> PathBuf {
 }
 
 /// Starts the named server, on what data there is. Returns DSN and process.
-fn start_named(name: &str, places: &[&str]) -> (String, u32) {
+fn start_named(engine: &str, name: &str, places: &[&str]) -> (String, u32) {
     let arguments = [
         "server",
         "start",
         "--engine",
-        "mysql-5.7",
+        engine,
         "--name",
         name,
         "--json",
@@ -255,15 +255,14 @@ fn start_named(name: &str, places: &[&str]) -> (String, u32) {
     (text(&started, "/dsn").to_owned(), pid)
 }
 
-#[test]
-fn what_was_committed_survives_a_kill_9_under_the_shim() {
+/// Loaded, driven and killed under the shim, recovered and checked under it.
+fn what_was_committed_survives(engine: &str, profile: &str) {
     let work = directory();
     let file = work.path().join("mydyno.db");
     shim();
-    install("mysql-5.7");
-    let places = ["--data", "sata-850pro"];
-    let name = "crashing";
-    let (dsn, pid) = start_named(name, &places);
+    install(engine);
+    let name = &format!("crashing-{engine}");
+    let (dsn, pid) = start_named(engine, name, &["--data", profile]);
     mydyno(["load", "--dsn", &dsn, "-w", "1"])
         .in_directory(work.path())
         .spawn()
@@ -285,17 +284,13 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
 
     // On another device its files would not be found.
     let other = [
-        "server",
-        "start",
-        "--engine",
-        "mysql-5.7",
-        "--name",
-        name,
-        "--data",
-        "hdd-15k",
+        "server", "start", "--engine", engine, "--name", name, "--data", "hdd-15k",
     ];
-    mydyno(other).run().exits(4).says(&["--data sata-850pro"]);
-    let (dsn, _) = start_named(name, &[]);
+    mydyno(other)
+        .run()
+        .exits(4)
+        .says(&[&format!("--data {profile}")]);
+    let (dsn, _) = start_named(engine, name, &[]);
     let after: i64 = value(&dsn, sum).parse().unwrap();
     assert!(
         after - before >= committed,
@@ -314,9 +309,29 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
         .run();
     let document = ran.exits(0).json();
     let redo = device(&document, "redo");
-    assert_eq!(text(redo, "/device"), "sata-850pro");
-    assert!(float(redo, "/flush/service_mean_us") > 100.0, "{redo:#}");
+    assert_eq!(text(redo, "/device"), profile);
+    assert!(float(redo, "/flush/service_mean_us") > 10.0, "{redo:#}");
     mydyno(["server", "stop", name, "--remove"]).run().exits(0);
+}
+
+#[test]
+fn what_was_committed_survives_a_kill_9_of_mysql_5_7() {
+    what_was_committed_survives("mysql-5.7", "sata-850pro");
+}
+
+#[test]
+fn what_was_committed_survives_a_kill_9_of_mysql_8_0() {
+    what_was_committed_survives("mysql-8.0", "nvme-pm1725");
+}
+
+#[test]
+fn what_was_committed_survives_a_kill_9_of_xtradb_5_6() {
+    what_was_committed_survives("xtradb-5.6", "nvme-pm1725");
+}
+
+#[test]
+fn what_was_committed_survives_a_kill_9_of_mariadb_10_11() {
+    what_was_committed_survives("mariadb-10.11", "nvme-pm1725");
 }
 
 /// A program that says that it is a server, and that no loader preloads anything into.
