@@ -319,6 +319,36 @@ fn what_was_committed_survives_a_kill_9_under_the_shim() {
     mydyno(["server", "stop", name, "--remove"]).run().exits(0);
 }
 
+#[test]
+fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
+    let work = directory();
+    shim();
+    install("mysql-5.7");
+    let data = work.path().join("data");
+    let name = "elsewhere";
+    let places = ["--data", data.to_str().unwrap(), "--count-io"];
+    let (dsn, _) = start_named(name, &places);
+    assert!(data.join("ibdata1").is_file());
+    value(&dsn, "SELECT 1");
+    mydyno(["server", "stop", name]).run().exits(0);
+    start_named(name, &places);
+    mydyno(["server", "stop", name]).run().exits(0);
+    // A file system that is not mounted is not made anew.
+    let aside = work.path().join("aside");
+    std::fs::rename(&data, &aside).unwrap();
+    let start = |more: &[&str]| {
+        mydyno(["server", "start", "--engine", "mysql-5.7", "--name", name])
+            .and_args(more)
+            .run()
+    };
+    start(&places).exits(4).says(&["are not there", "data"]);
+    std::fs::rename(&aside, &data).unwrap();
+    let outside = ["--set", "innodb_log_group_home_dir=/tmp"];
+    start(&outside).exits(2).says(&["--redo"]);
+    mydyno(["server", "stop", name, "--remove"]).run().exits(0);
+    assert!(!data.exists());
+}
+
 /// A program that says that it is a server, and that no loader preloads anything into.
 fn fake_static_server(directory: &Path) -> String {
     let source = directory.join("mysqld.c");
@@ -377,6 +407,16 @@ fn what_cannot_be_placed_is_refused() {
         &with(&["--page-cache", "much", "--data", "hdd-15k"]),
         2,
         &["512M"],
+    );
+    refused(
+        &with(&["--page-cache", "65G", "--data", "hdd-15k"]),
+        2,
+        &["64G is the most"],
+    );
+    refused(
+        &with(&["--data", "hdd-15k", "--set", "log_bin=/tmp/binlog"]),
+        2,
+        &["outside", "--binlog"],
     );
     let server = fake_static_server(work.path());
     let by_file = ["--server-binary", &server, "--data", "hdd-15k"];
