@@ -5,10 +5,12 @@ mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use support::{
-    PATIENCE, Ran, Running, directory, float, install, mydyno, number, result, results,
+    PATIENCE, Ran, Running, directory, float, home, install, mydyno, number, result, results,
     servers_under, shim, text, until, value,
 };
 
@@ -327,9 +329,8 @@ fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
     let data = work.path().join("data");
     let name = "elsewhere";
     let places = ["--data", data.to_str().unwrap(), "--count-io"];
-    let (dsn, _) = start_named(name, &places);
+    start_named(name, &places);
     assert!(data.join("ibdata1").is_file());
-    value(&dsn, "SELECT 1");
     mydyno(["server", "stop", name]).run().exits(0);
     start_named(name, &places);
     mydyno(["server", "stop", name]).run().exits(0);
@@ -349,18 +350,47 @@ fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
     assert!(!data.exists());
 }
 
+/// Compiles C with these arguments.
+fn compile(arguments: &[&OsStr]) {
+    let status = Command::new("cc").args(arguments).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_named_server_without_the_shim_is_stopped_again() {
+    let work = directory();
+    shim();
+    install("mysql-5.7");
+    let name = "bare";
+    let program = work.path().join("mydyno");
+    std::fs::copy(env!("CARGO_BIN_EXE_mydyno"), &program).unwrap();
+    let library = work.path().join("libmydyno_shim.so");
+    let arguments = ["-shared", "-x", "c", "/dev/null", "-o"].map(OsStr::new);
+    compile(&[&arguments[..], &[library.as_os_str()]].concat());
+    let started = Command::new(program)
+        .args(["server", "start", "--engine", "mysql-5.7", "--name", name])
+        .args(["--data", "sata-850pro"])
+        .args(SMALL)
+        .env("MYDYNO_HOME", home())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(started.stderr).unwrap();
+    assert_eq!(started.status.code(), Some(4), "{said}");
+    assert!(said.contains("has not loaded the shim"), "{said}");
+    assert!(said.contains("the server was stopped again"), "{said}");
+    // A mydyno elsewhere, whose shim is one, goes on with it.
+    start_named(name, &["--data", "sata-850pro"]);
+    mydyno(["server", "stop", name, "--remove"]).run().exits(0);
+}
+
 /// A program that says that it is a server, and that no loader preloads anything into.
 fn fake_static_server(directory: &Path) -> String {
     let source = directory.join("mysqld.c");
     let program = directory.join("mysqld");
     let text = "#include <stdio.h>\nint main(void) { return puts(\"mysqld  Ver 5.7.22 for Linux on x86_64\") < 0; }\n";
     std::fs::write(&source, text).unwrap();
-    let compiled = std::process::Command::new("cc")
-        .args(["-static", "-o"])
-        .args([&program, &source])
-        .status()
-        .unwrap();
-    assert!(compiled.success());
+    let arguments = ["-static", "-o"].map(OsStr::new);
+    compile(&[&arguments[..], &[program.as_os_str(), source.as_os_str()]].concat());
     program.to_str().unwrap().to_owned()
 }
 
