@@ -5,10 +5,12 @@ mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use support::{
-    PATIENCE, Ran, Running, directory, float, install, mydyno, number, result, results,
+    PATIENCE, Ran, Running, directory, float, home, install, mydyno, number, result, results,
     servers_under, shim, text, until, value,
 };
 
@@ -334,18 +336,76 @@ fn what_was_committed_survives_a_kill_9_of_mariadb_10_11() {
     what_was_committed_survives("mariadb-10.11", "nvme-pm1725");
 }
 
+#[test]
+fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
+    let work = directory();
+    shim();
+    install("mysql-5.7");
+    let data = work.path().join("data");
+    let name = "elsewhere";
+    let places = ["--data", data.to_str().unwrap(), "--count-io"];
+    start_named("mysql-5.7", name, &places);
+    assert!(data.join("ibdata1").is_file());
+    mydyno(["server", "stop", name]).run().exits(0);
+    start_named("mysql-5.7", name, &places);
+    mydyno(["server", "stop", name]).run().exits(0);
+    // A file system that is not mounted is not made anew.
+    let aside = work.path().join("aside");
+    std::fs::rename(&data, &aside).unwrap();
+    let start = |more: &[&str]| {
+        mydyno(["server", "start", "--engine", "mysql-5.7", "--name", name])
+            .and_args(more)
+            .run()
+    };
+    start(&places).exits(4).says(&["are not there", "data"]);
+    std::fs::rename(&aside, &data).unwrap();
+    let outside = ["--set", "innodb_log_group_home_dir=/tmp"];
+    start(&outside).exits(2).says(&["--redo"]);
+    mydyno(["server", "stop", name, "--remove"]).run().exits(0);
+    assert!(!data.exists());
+}
+
+/// Compiles C with these arguments.
+fn compile(arguments: &[&OsStr]) {
+    let status = Command::new("cc").args(arguments).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_named_server_without_the_shim_is_stopped_again() {
+    let work = directory();
+    shim();
+    install("mysql-5.7");
+    let name = "bare";
+    let program = work.path().join("mydyno");
+    std::fs::copy(env!("CARGO_BIN_EXE_mydyno"), &program).unwrap();
+    let library = work.path().join("libmydyno_shim.so");
+    let arguments = ["-shared", "-x", "c", "/dev/null", "-o"].map(OsStr::new);
+    compile(&[&arguments[..], &[library.as_os_str()]].concat());
+    let started = Command::new(program)
+        .args(["server", "start", "--engine", "mysql-5.7", "--name", name])
+        .args(["--data", "sata-850pro"])
+        .args(SMALL)
+        .env("MYDYNO_HOME", home())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(started.stderr).unwrap();
+    assert_eq!(started.status.code(), Some(4), "{said}");
+    assert!(said.contains("has not loaded the shim"), "{said}");
+    assert!(said.contains("the server was stopped again"), "{said}");
+    // A mydyno elsewhere, whose shim is one, goes on with it.
+    start_named("mysql-5.7", name, &["--data", "sata-850pro"]);
+    mydyno(["server", "stop", name, "--remove"]).run().exits(0);
+}
+
 /// A program that says that it is a server, and that no loader preloads anything into.
 fn fake_static_server(directory: &Path) -> String {
     let source = directory.join("mysqld.c");
     let program = directory.join("mysqld");
     let text = "#include <stdio.h>\nint main(void) { return puts(\"mysqld  Ver 5.7.22 for Linux on x86_64\") < 0; }\n";
     std::fs::write(&source, text).unwrap();
-    let compiled = std::process::Command::new("cc")
-        .args(["-static", "-o"])
-        .args([&program, &source])
-        .status()
-        .unwrap();
-    assert!(compiled.success());
+    let arguments = ["-static", "-o"].map(OsStr::new);
+    compile(&[&arguments[..], &[program.as_os_str(), source.as_os_str()]].concat());
     program.to_str().unwrap().to_owned()
 }
 
@@ -392,6 +452,16 @@ fn what_cannot_be_placed_is_refused() {
         &with(&["--page-cache", "much", "--data", "hdd-15k"]),
         2,
         &["512M"],
+    );
+    refused(
+        &with(&["--page-cache", "65G", "--data", "hdd-15k"]),
+        2,
+        &["64G is the most"],
+    );
+    refused(
+        &with(&["--data", "hdd-15k", "--set", "log_bin=/tmp/binlog"]),
+        2,
+        &["outside", "--binlog"],
     );
     let server = fake_static_server(work.path());
     let by_file = ["--server-binary", &server, "--data", "hdd-15k"];

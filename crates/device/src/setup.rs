@@ -59,9 +59,9 @@ pub struct RoleSetup {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error("the shim's setup is not understood: {0}")]
-    Syntax(#[from] toml::de::Error),
+    Syntax(toml::de::Error),
     #[error("the shim's setup cannot be written: {0}")]
-    Unwritable(#[from] toml::ser::Error),
+    Unwritable(toml::ser::Error),
     #[error(transparent)]
     Profile(#[from] ProfileError),
     #[error("the shim's setup places {role} on device {device}, and has {devices}")]
@@ -78,7 +78,7 @@ impl Setup {
     /// # Errors
     /// Where it is no setup, or a role is on a device that it does not have.
     pub fn parse(text: &str) -> Result<Setup, SetupError> {
-        let setup: Setup = toml::from_str(text)?;
+        let setup: Setup = toml::from_str(text).map_err(SetupError::Syntax)?;
         for place in &setup.roles {
             if place.device >= setup.devices.len() {
                 return Err(SetupError::NoSuchDevice {
@@ -99,7 +99,7 @@ impl Setup {
     /// # Errors
     /// Where a value has no TOML form.
     pub fn to_toml(&self) -> Result<String, SetupError> {
-        Ok(toml::to_string(self)?)
+        toml::to_string(self).map_err(SetupError::Unwritable)
     }
 
     /// The device that a role is on; `None` where it is on real storage.

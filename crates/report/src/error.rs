@@ -15,7 +15,7 @@ pub enum ReportError {
     #[error(
         "cannot turn numbers of the report into JSON ({0}); this is an error in mydyno, report it"
     )]
-    Json(#[from] serde_json::Error),
+    Json(serde_json::Error),
 
     #[error("cannot write {} ({cause}); name a directory that exists, is writable and has room", path.display())]
     Write { path: PathBuf, cause: String },

@@ -65,7 +65,7 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
             .collect(),
         connections,
     };
-    let json = script_safe(&serde_json::to_string(&data)?);
+    let json = script_safe(&serde_json::to_string(&data).map_err(ReportError::Json)?);
     Ok(page(&view, &json, has_sweep).into_string())
 }
 

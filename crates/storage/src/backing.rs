@@ -137,8 +137,11 @@ fn control_group_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Backing, MemoryFiles, Need, available_memory_bytes, choose, meminfo_bytes};
-    use std::path::PathBuf;
+    use super::{
+        Backing, MemoryFiles, Need, available_memory_bytes, choose, is_in_memory, meminfo_bytes,
+        memory_files, room_bytes,
+    };
+    use std::path::{Path, PathBuf};
 
     const GIB: u64 = 1 << 30;
 
@@ -182,6 +185,20 @@ mod tests {
             };
             assert!(said.contains(why), "{said}");
         }
+    }
+
+    #[test]
+    fn files_in_memory_have_no_more_room_than_memory() {
+        let directory = Path::new("/dev/shm");
+        if is_in_memory(directory) {
+            let memory = meminfo_bytes(
+                &std::fs::read_to_string("/proc/meminfo").unwrap(),
+                "MemTotal:",
+            );
+            assert!(room_bytes(directory).unwrap() <= memory.unwrap());
+        }
+        let named = memory_files(false);
+        assert!(named.iter().all(|files| files.directory == directory));
     }
 
     #[test]

@@ -106,6 +106,12 @@ fn an_emulated_data_device_has_every_role() {
 }
 
 #[test]
+fn nothing_asked_is_nothing_told() {
+    let nothing = super::arrange(&Placement::default(), &mysql_57()).unwrap();
+    assert!(nothing.devices.is_empty() && nothing.files.is_empty());
+}
+
+#[test]
 fn without_memory_the_server_keeps_its_own_directory() {
     let places = [(Role::Data, emulated("slow", None))];
     let (arrangement, setup) = arranged(&places, &mysql_57(), &host(None)).unwrap();
