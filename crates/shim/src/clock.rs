@@ -78,7 +78,12 @@ fn learn(overslept_ns: u64) {
         };
         estimate.store(new.clamp(MARGIN_MIN_NS, max_ns), Ordering::Relaxed);
     };
-    toward(&OVERSLEEP_MEDIAN_NS, MEDIAN_MAX_NS, STEP_NS / 2, STEP_NS / 2);
+    toward(
+        &OVERSLEEP_MEDIAN_NS,
+        MEDIAN_MAX_NS,
+        STEP_NS / 2,
+        STEP_NS / 2,
+    );
     let down_ns = STEP_NS / HIGH_IS_ONE_IN;
     toward(&OVERSLEEP_HIGH_NS, HIGH_MAX_NS, STEP_NS - down_ns, down_ns);
 }

@@ -169,7 +169,7 @@ impl WriteBack {
         if self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut group = Group::new();
+        let mut group = Group::new(clock::now_ns());
         let mut slots = self.lock();
         for slot in slots.iter_mut() {
             if slot.as_ref().is_some_and(|paged| paged.run.place == place)
@@ -202,6 +202,21 @@ pub(crate) fn begin(state: &State, kind: Kind, run: Run, now_ns: u64) -> Option<
 }
 
 impl Paged {
+    /// Tells when the pages are there, as far as that is decided.
+    fn tell_ready(&self, state: &State) {
+        if self.flight.counted.kind == Kind::Read && !self.flight.is_queued() {
+            state.cache().ready_at(self.run, self.flight.when_ns());
+        }
+    }
+
+    fn wait(&mut self, state: &State) {
+        let was_queued = self.flight.is_queued();
+        self.flight.wait(state);
+        if was_queued {
+            self.tell_ready(state);
+        }
+    }
+
     fn end_unjudged(self, state: &State, now_ns: u64) {
         self.flight
             .end_unjudged(state, now_ns, Some(self.run.bytes()));
@@ -212,14 +227,26 @@ impl Paged {
 pub(crate) struct Group {
     flights: [Option<Paged>; UNDER_WAY_MAX],
     count: usize,
+    /// Since when somebody waits.
+    since_ns: u64,
+    /// When the next request begins.
+    begin_ns: u64,
 }
 
 impl Group {
-    pub(crate) fn new() -> Group {
+    /// Of who waits since then, and whose requests begin then.
+    pub(crate) fn new(since_ns: u64) -> Group {
         Group {
             flights: [const { None }; UNDER_WAY_MAX],
             count: 0,
+            since_ns,
+            begin_ns: since_ns,
         }
+    }
+
+    /// What comes next had to wait until then for something else.
+    pub(crate) fn begin_not_before(&mut self, begin_ns: u64) {
+        self.begin_ns = self.begin_ns.max(begin_ns);
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -233,32 +260,46 @@ impl Group {
         }
     }
 
-    /// Sends one more; where there are as many as a queue holds, the earliest is waited for first.
-    pub(crate) fn send(&mut self, state: &State, kind: Kind, run: Run) {
-        if !self.has_room() {
-            let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
-            let when_ns =
-                |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
-            if let Some(mut paged) = waiting.min_by_key(when_ns).and_then(Option::take) {
-                self.count -= 1;
-                paged.flight.wait(state);
-                paged.end_unjudged(state, clock::now_ns());
-            }
+    /// Where there are as many as a queue holds, waits for the earliest. To be called before pages are taken: who looks for them
+    /// meanwhile must find them dirty.
+    pub(crate) fn make_room(&mut self, state: &State) {
+        if self.has_room() {
+            return;
         }
-        if let Some(paged) = begin(state, kind, run, clock::now_ns()) {
-            self.add(paged);
+        let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
+        let when_ns =
+            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
+        if let Some(mut paged) = waiting.min_by_key(when_ns).and_then(Option::take) {
+            self.count -= 1;
+            paged.wait(state);
+            paged.end_unjudged(state, clock::now_ns());
+        }
+        self.begin_ns = clock::now_ns();
+    }
+
+    /// Sends one more. The host has done its part before.
+    pub(crate) fn send(&mut self, state: &State, kind: Kind, run: Run) {
+        self.make_room(state);
+        match begin(state, kind, run, self.begin_ns) {
+            Some(paged) => {
+                paged.flight.host_done(state, clock::now_ns());
+                paged.tell_ready(state);
+                self.add(paged);
+            }
+            None if kind == Kind::Read => state.cache().ready_at(run, 0),
+            None => {}
         }
     }
 
     /// Waits for all. The last to come back is judged: for the others nobody looked when they were due.
     pub(crate) fn wait(mut self, state: &State) {
-        let since_ns = clock::now_ns();
+        let since_ns = self.since_ns;
         let mut last: Option<Paged> = None;
         for slot in &mut self.flights {
             let Some(mut paged) = slot.take() else {
                 continue;
             };
-            paged.flight.wait(state);
+            paged.wait(state);
             let is_last = last
                 .as_ref()
                 .is_none_or(|last| last.flight.when_ns() <= paged.flight.when_ns());

@@ -1,10 +1,11 @@
 //! Files that are not opened for direct I/O.
 
-use crate::common::{Aligned, Bench, open, requests, tell, timed};
+use crate::common::{Aligned, Bench, open, profile, requests, tell, timed};
 use device::Role;
 use device::page::{Global, Kind, OfKind};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Barrier;
 
 const PAGE: usize = 16384;
 
@@ -48,6 +49,19 @@ pub fn job(name: &str, files: &Path) -> bool {
             file.write_all_at(&buffer.0[..512], 1024).unwrap();
             file.write_all_at(&buffer.0[..4096], 8192).unwrap();
             file.write_all_at(&buffer.0[..512], 1 << 20).unwrap();
+        }
+        "read together" => {
+            let barrier = Barrier::new(2);
+            let read = |name: &str| {
+                let file = file();
+                let mut buffer = vec![0; 4096];
+                barrier.wait();
+                timed(name, || file.read_exact_at(&mut buffer, 1 << 19).unwrap());
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| read("first_ns"));
+                read("second_ns");
+            });
         }
         "write much" => {
             let file = file();
@@ -111,6 +125,21 @@ fn pages_that_are_written_in_part_are_read_first() {
     let page = bench.page();
     assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
     assert_eq!(page.global(Global::CacheDirtyPages), 3);
+}
+
+#[test]
+fn a_page_that_is_being_read_is_waited_for() {
+    let mut bench = Bench::new(&[Role::Data]);
+    bench.fill("t.ibd", 64 * PAGE);
+    let disk = &mut bench.setup.devices[0];
+    disk.profile = profile("hdd-7200");
+    let told = bench.run("read together");
+    let page = bench.page();
+    assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
+    let read_ns = page.of_kind(Role::Data, Kind::Read, OfKind::ServiceSumNs);
+    for name in ["first_ns", "second_ns"] {
+        assert!(told.get(name) > read_ns / 2, "{name} of {read_ns}");
+    }
 }
 
 #[test]
