@@ -351,6 +351,11 @@ pub(crate) fn drop_bytes(state: &State, place: usize, bytes: Range<u64>, with_di
     state.cache_changed();
 }
 
+/// Takes all of a file out of the cache; nobody wants it any more.
+pub(crate) fn drop_file(state: &State, place: usize) {
+    drop_bytes(state, place, 0..u64::MAX, true);
+}
+
 /// While the emulation is not armed nothing is in the cache, so that it begins empty.
 pub(crate) fn stay_empty(state: &State) {
     if state.meter.get(Global::CachePages) > 0 {

@@ -132,7 +132,7 @@ fn a_page_that_is_being_read_is_waited_for() {
     let mut bench = Bench::new(&[Role::Data]);
     bench.fill("t.ibd", 64 * PAGE);
     let disk = &mut bench.setup.devices[0];
-    disk.profile = profile("hdd-7200");
+    disk.profile = profile("hdd-15k");
     let told = bench.run("read together");
     let page = bench.page();
     assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
