@@ -241,13 +241,13 @@ fn wait_until_read(state: &State, place: usize, pages: Range<u32>) {
 /// Dirty pages that gave their place to others are written; where the queue is full, who needs the place waits. Returns whether
 /// it had to.
 fn evict(state: &State, run: Run) -> bool {
-    let Some(run) = state.write_back.try_send(state, run) else {
-        return false;
-    };
-    let mut group = Group::new(clock::now_ns());
-    group.send(state, Kind::Write, run);
-    group.wait(state);
-    true
+    let mut rest = state.write_back.try_send(state, run);
+    let must_wait = rest.is_some();
+    while let Some(run) = rest {
+        state.write_back.wait_for_one(state);
+        rest = state.write_back.try_send(state, run);
+    }
+    must_wait
 }
 
 fn write(state: &State, request: Request, bytes_before: u64, began_ns: u64) {
@@ -283,22 +283,22 @@ fn write(state: &State, request: Request, bytes_before: u64, began_ns: u64) {
 /// Who makes pages dirty faster than the device takes them waits until as many as it made, and half as many more, are written.
 fn throttle(state: &State, dirtied_pages: u64) {
     let mut written = 0;
-    while written <= dirtied_pages * 3 / 2 {
+    while written <= dirtied_pages.saturating_mul(3) / 2 {
         let now_ns = clock::now_ns();
         if state.write_back.pressure(state, now_ns) != Pressure::Throttle {
             return;
         }
         state.write_back.go_on(state);
         match state.write_back.wait_for_one(state) {
-            0 => return,
-            pages => written += pages,
+            None => return,
+            Some(pages) => written += pages,
         }
     }
 }
 
 /// Writes the dirty pages of a file and waits for them, and for those under way.
 pub(crate) fn write_out(state: &State, place: usize) {
-    if state.meter.get(Global::CacheDirtyPages) > 0 {
+    if state.write_back.dirty_pages() > 0 {
         let now_ns = clock::now_ns();
         let mut group: Option<Group> = None;
         loop {
@@ -322,7 +322,7 @@ pub(crate) fn write_out(state: &State, place: usize) {
 /// Begins to write the dirty pages of a file, as far as the queue has room.
 pub(crate) fn start_write_out(state: &State, place: usize) {
     let now_ns = clock::now_ns();
-    loop {
+    while state.write_back.has_room(state) {
         let run = state.cache().take_of_file(place, now_ns);
         let Some(run) = run else { break };
         evict(state, run);
@@ -332,7 +332,7 @@ pub(crate) fn start_write_out(state: &State, place: usize) {
 
 /// Takes bytes of a file out of the cache; dirty pages only where they no longer matter.
 pub(crate) fn drop_bytes(state: &State, place: usize, bytes: Range<u64>, with_dirty: bool) {
-    if state.meter.get(Global::CachePages) == 0 {
+    if state.write_back.pages() == 0 {
         return;
     }
     // A page of which a part stays, stays.
@@ -358,7 +358,7 @@ pub(crate) fn drop_file(state: &State, place: usize) {
 
 /// While the emulation is not armed nothing is in the cache, so that it begins empty.
 pub(crate) fn stay_empty(state: &State) {
-    if state.meter.get(Global::CachePages) > 0 {
+    if state.write_back.pages() > 0 {
         state.cache().clear();
         state.cache_changed();
     }

@@ -3,6 +3,7 @@
 use crate::common::{Aligned, Bench, open, profile, requests, tell, timed};
 use device::Role;
 use device::page::{Global, Kind, OfKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Barrier;
@@ -50,6 +51,22 @@ pub fn job(name: &str, files: &Path) -> bool {
             file.write_all_at(&buffer.0[..4096], 8192).unwrap();
             file.write_all_at(&buffer.0[..512], 1 << 20).unwrap();
         }
+        "write much" => {
+            let file = file();
+            for n in 0..512 {
+                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
+                    .unwrap();
+            }
+        }
+        _ => return more_jobs(name, files),
+    }
+    true
+}
+
+fn more_jobs(name: &str, files: &Path) -> bool {
+    let mut buffer = Box::new(Aligned([3; 65536]));
+    let file = || open(&files.join("t.ibd"), 0);
+    match name {
         "read together" => {
             let barrier = Barrier::new(2);
             let read = |name: &str| {
@@ -63,12 +80,28 @@ pub fn job(name: &str, files: &Path) -> bool {
                 read("second_ns");
             });
         }
-        "write much" => {
-            let file = file();
-            for n in 0..512 {
-                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
-                    .unwrap();
-            }
+        "empty and replace" => {
+            let emptied = file();
+            emptied.write_all_at(&buffer.0[..PAGE], 0).unwrap();
+            std::fs::File::create(files.join("t.ibd")).unwrap();
+            // The last descriptor of a file without a name goes as another takes its number.
+            let replaced = open(&files.join("u.ibd"), 0);
+            replaced.write_all_at(&buffer.0[..PAGE], 0).unwrap();
+            std::fs::remove_file(files.join("u.ibd")).unwrap();
+            // SAFETY: both are open.
+            assert!(unsafe { libc::dup2(emptied.as_raw_fd(), replaced.as_raw_fd()) } >= 0);
+            // Nor is there a page so far behind.
+            assert!(
+                emptied
+                    .write_at(&buffer.0[..512], i64::MAX as u64 - 100)
+                    .is_err()
+            );
+            assert_eq!(
+                emptied
+                    .read_at(&mut buffer.0, i64::MAX as u64 - 65536)
+                    .unwrap(),
+                0
+            );
         }
         _ => return false,
     }
@@ -125,6 +158,17 @@ fn pages_that_are_written_in_part_are_read_first() {
     let page = bench.page();
     assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
     assert_eq!(page.global(Global::CacheDirtyPages), 3);
+    let counted = [Global::CacheHits, Global::CacheMisses].map(|word| page.global(word));
+    assert_eq!(counted, [0, 0], "the program has read nothing");
+}
+
+#[test]
+fn files_that_are_emptied_or_gone_leave_the_cache() {
+    let bench = Bench::new(&[Role::Data]);
+    bench.run("empty and replace");
+    let page = bench.page();
+    assert_eq!(page.global(Global::CachePages), 0);
+    assert_eq!(page.global(Global::CacheDirtyPages), 0);
 }
 
 #[test]
