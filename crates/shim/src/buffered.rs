@@ -199,7 +199,7 @@ fn bring(state: &State, place: usize, pages: Range<u32>, ahead_end: u32, began_n
         if run.pages > 0 {
             let group = group.get_or_insert_with(|| Group::new(began_ns));
             group.begin_not_before(begin_ns);
-            group.send(state, Kind::Read, run);
+            group.send(state, run);
         }
     }
     if let Some(group) = group {
@@ -296,24 +296,29 @@ fn throttle(state: &State, dirtied_pages: u64) {
     }
 }
 
-/// Writes the dirty pages of a file and waits for them, and for those under way.
+/// Writes the dirty pages of a file and waits for them, and for those under way, whoever sent them.
 pub(crate) fn write_out(state: &State, place: usize) {
     if state.write_back.dirty_pages() > 0 {
         let now_ns = clock::now_ns();
-        let mut group: Option<Group> = None;
+        let mut has_sent = false;
+        // Room is made before pages are taken: who flushes the file meanwhile must find them dirty or under way.
         loop {
-            if let Some(group) = &mut group {
-                group.make_room(state);
+            // A statement of its own: who holds the slots of the write-back may lock the cache, so not the other way round.
+            let is_dirty = state.cache().is_file_dirty(place, now_ns);
+            if !is_dirty {
+                break;
+            }
+            if !state.write_back.has_room(state) {
+                state.write_back.wait_for_one(state);
+                continue;
             }
             let run = state.cache().take_of_file(place, now_ns);
             let Some(run) = run else { break };
-            group
-                .get_or_insert_with(|| Group::new(now_ns))
-                .send(state, Kind::Write, run);
+            evict(state, run);
+            has_sent = true;
         }
-        if let Some(group) = group {
+        if has_sent {
             state.cache_changed();
-            group.wait(state);
         }
     }
     state.write_back.finish(state, place);

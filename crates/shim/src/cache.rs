@@ -338,6 +338,13 @@ impl Cache {
         self.take(index, before_ns)
     }
 
+    /// Whether a file has pages that became dirty before that time.
+    pub(crate) fn is_file_dirty(&self, place: usize, before_ns: u64) -> bool {
+        let index = self.files.get(place).map_or(NONE, |file| file.dirty.first);
+        let page = self.pages.get(index as usize).filter(|_| index != NONE);
+        page.is_some_and(|page| page.when_ns <= before_ns)
+    }
+
     /// Takes what has been dirty for longest in a file.
     pub(crate) fn take_of_file(&mut self, place: usize, before_ns: u64) -> Option<Run> {
         let index = self.files.get(place)?.dirty.first;
@@ -481,6 +488,11 @@ mod tests {
         assert_eq!((cache.count(), cache.dirty_count()), (4, 4));
         assert_eq!(cache.oldest_ns(), Some(10));
         assert_eq!(cache.take_of_file(2, 19), None);
+        assert!(
+            !cache.is_file_dirty(2, 19)
+                && cache.is_file_dirty(2, 20)
+                && !cache.is_file_dirty(3, 99)
+        );
         assert_eq!(cache.take_oldest(100), run(1, 6, 2));
         assert_eq!(cache.take_of_file(1, 100), run(1, 9, 1));
         assert_eq!(cache.take_of_file(1, 100), None);

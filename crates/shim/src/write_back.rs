@@ -345,9 +345,9 @@ impl Paged {
         !self.flight.is_queued() && self.flight.when_ns() <= now_ns
     }
 
-    /// Tells when the pages are there, as far as that is decided.
+    /// Tells when pages that are read are there, as far as that is decided.
     fn tell_ready(&self, state: &State) {
-        if self.flight.counted.kind == Kind::Read && !self.flight.is_queued() {
+        if !self.flight.is_queued() {
             state.cache().ready_at(self.run, self.flight.when_ns());
         }
     }
@@ -366,7 +366,7 @@ impl Paged {
     }
 }
 
-/// Requests for pages that somebody waits for together.
+/// Reads of pages that somebody waits for together.
 pub(crate) struct Group {
     flights: [Option<Paged>; UNDER_WAY_MAX],
     count: usize,
@@ -403,8 +403,8 @@ impl Group {
         }
     }
 
-    /// Where there are as many as a queue holds, waits for the earliest. To be called before pages are taken: who looks for them
-    /// meanwhile must find them dirty.
+    /// Where there are as many as a queue holds, waits for the earliest. To be called before pages are put into the cache, so that
+    /// who needs them too waits for no more than their request.
     pub(crate) fn make_room(&mut self, state: &State) {
         if self.has_room() {
             return;
@@ -420,17 +420,16 @@ impl Group {
         self.begin_ns = clock::now_ns();
     }
 
-    /// Sends one more. The host has done its part before.
-    pub(crate) fn send(&mut self, state: &State, kind: Kind, run: Run) {
+    /// Sends one more read. The host has done its part before.
+    pub(crate) fn send(&mut self, state: &State, run: Run) {
         self.make_room(state);
-        match begin(state, kind, run, self.begin_ns) {
+        match begin(state, Kind::Read, run, self.begin_ns) {
             Some(paged) => {
                 paged.flight.host_done(state, clock::now_ns());
                 paged.tell_ready(state);
                 self.add(paged);
             }
-            None if kind == Kind::Read => state.cache().ready_at(run, 0),
-            None => {}
+            None => state.cache().ready_at(run, 0),
         }
     }
 
