@@ -1,6 +1,6 @@
 //! Emulated files that are not opened for direct I/O: through the modelled page cache.
 
-use crate::cache::{PAGE_BYTES, RUN_PAGES_MAX, Run};
+use crate::cache::{PAGE_BYTES, RUN_PAGES_MAX, Run, UNDECIDED};
 use crate::clock;
 use crate::flight::Extent;
 use crate::state::State;
@@ -28,10 +28,16 @@ pub(crate) struct Request {
     pub(crate) extent: Extent,
 }
 
+/// The program may ask for anything.
+fn end_of(extent: Extent) -> u64 {
+    extent.offset.saturating_add(extent.bytes)
+}
+
 fn pages_of(extent: Extent) -> Range<u32> {
     let first = extent.offset / PAGE_BYTES;
-    let end = (extent.offset + extent.bytes).div_ceil(PAGE_BYTES);
-    let number = |page: u64| u32::try_from(page).unwrap_or(u32::MAX);
+    let end = end_of(extent).div_ceil(PAGE_BYTES);
+    // No page has the last number, so that there is one after each.
+    let number = |page: u64| u32::try_from(page).unwrap_or(u32::MAX).min(u32::MAX - 1);
     number(first)..number(end)
 }
 
@@ -55,7 +61,7 @@ fn window_bytes(state: &State, fd: c_int, pages: &Range<u32>) -> u32 {
         return 0;
     };
     // A reader at the beginning of a file is taken for a sequential one, and one may read a page twice, in parts.
-    if pages.start != next && pages.start + 1 != next {
+    if pages.start != next && pages.start.saturating_add(1) != next {
         return 0;
     }
     let largest = state.read_ahead_bytes;
@@ -102,6 +108,9 @@ pub(crate) fn transfer(
     } else {
         0
     };
+    keeping_errno(|| state.write_back.go_on(state));
+    // What the host takes is a part of what the device takes, not beside it.
+    let began_ns = clock::now_ns();
     let result = call();
     let Some(bytes) = u64::try_from(result).ok().filter(|bytes| *bytes > 0) else {
         return result;
@@ -111,43 +120,54 @@ pub(crate) fn transfer(
         ..request.extent
     };
     let request = Request { extent, ..request };
-    keeping_errno(|| {
-        state.write_back.go_on(state);
-        match kind {
-            Kind::Read => read(state, request),
-            Kind::Write => write(state, request, bytes_before),
-            Kind::Flush => {}
-        }
+    keeping_errno(|| match kind {
+        Kind::Read => read(state, request, began_ns),
+        Kind::Write => write(state, request, bytes_before, began_ns),
+        Kind::Flush => {}
     });
     result
 }
 
 fn is_partial(extent: Extent) -> bool {
-    !extent.offset.is_multiple_of(PAGE_BYTES)
-        || !(extent.offset + extent.bytes).is_multiple_of(PAGE_BYTES)
+    !extent.offset.is_multiple_of(PAGE_BYTES) || !end_of(extent).is_multiple_of(PAGE_BYTES)
 }
 
-fn read(state: &State, request: Request) {
+fn read(state: &State, request: Request, began_ns: u64) {
     let pages = pages_of(request.extent);
     let window = window_bytes(state, request.fd, &pages);
     let ahead_end = if window > 0 {
         let end = u64::from(pages.end) + u64::from(window) / PAGE_BYTES;
         let file_end = file_bytes(request.fd).div_ceil(PAGE_BYTES);
-        end.min(file_end) as u32
+        end.min(file_end).min(u64::from(u32::MAX - 1)) as u32
     } else {
         0
     };
-    let was_used = bring(state, request.place, pages.clone(), ahead_end);
+    let brought = bring(state, request.place, pages.clone(), ahead_end, began_ns);
+    state.meter.add(Global::CacheHits, brought.hits);
+    state.meter.add(Global::CacheMisses, brought.misses);
+    let was_used = brought.misses > 0;
     remember_reader(request.fd, &pages, window, was_used);
 }
 
-/// Brings pages into the cache and waits for those that were not there. Where the last is missing, what comes until `ahead_end`
-/// is brought as well. Returns whether any was missing.
-fn bring(state: &State, place: usize, pages: Range<u32>, ahead_end: u32) -> bool {
-    let mut group = None;
+/// How many pages were there, and how many were not.
+#[derive(Clone, Copy)]
+struct Brought {
+    hits: u64,
+    misses: u64,
+}
+
+/// Brings pages into the cache for who waits since `began_ns`, and waits for those that were not there or are still being read.
+/// Where the last is missing, what comes until `ahead_end` is brought as well.
+fn bring(state: &State, place: usize, pages: Range<u32>, ahead_end: u32, began_ns: u64) -> Brought {
+    let mut group: Option<Group> = None;
     let (mut hits, mut misses) = (0, 0);
+    // Requests begin later than what they are for only where something else had to be waited for.
+    let mut begin_ns = began_ns;
     let mut next = pages.start;
     while next < pages.end {
+        if let Some(group) = &mut group {
+            group.make_room(state);
+        }
         let run = {
             let mut cache = state.cache();
             while next < pages.end && cache.touch(place, next) {
@@ -161,9 +181,11 @@ fn bring(state: &State, place: usize, pages: Range<u32>, ahead_end: u32) -> bool
                 && (next < pages.end || first < pages.end)
             {
                 misses += u64::from(next < pages.end);
-                if let Some(evicted) = cache.insert(place, next) {
+                if let Some(evicted) = cache.insert_unread(place, next) {
                     drop(cache);
-                    evict(state, evicted);
+                    if evict(state, evicted) {
+                        begin_ns = clock::now_ns();
+                    }
                     cache = state.cache();
                 }
                 next += 1;
@@ -175,38 +197,73 @@ fn bring(state: &State, place: usize, pages: Range<u32>, ahead_end: u32) -> bool
             }
         };
         if run.pages > 0 {
-            group
-                .get_or_insert_with(Group::new)
-                .send(state, Kind::Read, run);
+            let group = group.get_or_insert_with(|| Group::new(began_ns));
+            group.begin_not_before(begin_ns);
+            group.send(state, run);
         }
     }
-    state.meter.add(Global::CacheHits, hits);
-    state.meter.add(Global::CacheMisses, misses);
     if let Some(group) = group {
         state.cache_changed();
         group.wait(state);
     }
-    misses > 0
+    if hits > 0 {
+        wait_until_read(state, place, pages);
+    }
+    Brought { hits, misses }
 }
 
-/// Dirty pages that gave their place to others are written; where the queue is full, who needs the place waits.
-fn evict(state: &State, run: Run) {
-    if let Some(run) = state.write_back.try_send(state, run) {
-        let mut group = Group::new();
-        group.send(state, Kind::Write, run);
-        group.wait(state);
+/// How often a page is looked at of which nobody knows yet when it will be read, and for how long at most.
+const UNDECIDED_STEP_NS: u64 = 50_000;
+const UNDECIDED_MAX_NS: u64 = 10_000_000_000;
+
+/// Waits for pages that were there but are still being read, for somebody else.
+fn wait_until_read(state: &State, place: usize, pages: Range<u32>) {
+    let since_ns = clock::now_ns();
+    let mut now_ns = since_ns;
+    while now_ns < since_ns + UNDECIDED_MAX_NS {
+        let ready_ns = state.cache().ready_ns(place, pages.clone());
+        if ready_ns <= now_ns {
+            return;
+        }
+        let until_ns = match ready_ns {
+            UNDECIDED => now_ns + UNDECIDED_STEP_NS,
+            ready_ns => ready_ns,
+        };
+        let spun_ns = clock::wait_until(until_ns, state.spin);
+        state.meter.add(Global::SpinNs, spun_ns);
+        if ready_ns != UNDECIDED {
+            return;
+        }
+        now_ns = clock::now_ns();
     }
 }
 
-fn write(state: &State, request: Request, bytes_before: u64) {
+/// Dirty pages that gave their place to others are written; where the queue is full, who needs the place waits. Returns whether
+/// it had to.
+fn evict(state: &State, run: Run) -> bool {
+    let mut rest = state.write_back.try_send(state, run);
+    let must_wait = rest.is_some();
+    while let Some(run) = rest {
+        state.write_back.wait_for_one(state);
+        rest = state.write_back.try_send(state, run);
+    }
+    must_wait
+}
+
+fn write(state: &State, request: Request, bytes_before: u64, began_ns: u64) {
     let (place, extent) = (request.place, request.extent);
     let pages = pages_of(extent);
-    for number in [pages.start, pages.end.saturating_sub(1)] {
+    let mut begin_ns = began_ns;
+    let last = pages.end.saturating_sub(1);
+    let ends = [pages.start, last];
+    // The only page is the first and the last.
+    for number in ends.into_iter().take(pages.len().min(2)) {
         let from = u64::from(number) * PAGE_BYTES;
         let to = (from + PAGE_BYTES).min(bytes_before);
         let is_covered = extent.offset <= from && extent.offset + extent.bytes >= to;
         if from < bytes_before && !is_covered {
-            bring(state, place, number..number + 1, 0);
+            bring(state, place, number..number + 1, 0, begin_ns);
+            begin_ns = clock::now_ns();
         }
     }
     let now_ns = clock::now_ns();
@@ -226,34 +283,42 @@ fn write(state: &State, request: Request, bytes_before: u64) {
 /// Who makes pages dirty faster than the device takes them waits until as many as it made, and half as many more, are written.
 fn throttle(state: &State, dirtied_pages: u64) {
     let mut written = 0;
-    while written <= dirtied_pages * 3 / 2 {
+    while written <= dirtied_pages.saturating_mul(3) / 2 {
         let now_ns = clock::now_ns();
         if state.write_back.pressure(state, now_ns) != Pressure::Throttle {
             return;
         }
         state.write_back.go_on(state);
         match state.write_back.wait_for_one(state) {
-            0 => return,
-            pages => written += pages,
+            None => return,
+            Some(pages) => written += pages,
         }
     }
 }
 
-/// Writes the dirty pages of a file and waits for them, and for those under way.
+/// Writes the dirty pages of a file and waits for them, and for those under way, whoever sent them.
 pub(crate) fn write_out(state: &State, place: usize) {
-    if state.meter.get(Global::CacheDirtyPages) > 0 {
+    if state.write_back.dirty_pages() > 0 {
         let now_ns = clock::now_ns();
-        let mut group = None;
+        let mut has_sent = false;
+        // Room is made before pages are taken: who flushes the file meanwhile must find them dirty or under way.
         loop {
+            // A statement of its own: who holds the slots of the write-back may lock the cache, so not the other way round.
+            let is_dirty = state.cache().is_file_dirty(place, now_ns);
+            if !is_dirty {
+                break;
+            }
+            if !state.write_back.has_room(state) {
+                state.write_back.wait_for_one(state);
+                continue;
+            }
             let run = state.cache().take_of_file(place, now_ns);
             let Some(run) = run else { break };
-            group
-                .get_or_insert_with(Group::new)
-                .send(state, Kind::Write, run);
+            evict(state, run);
+            has_sent = true;
         }
-        if let Some(group) = group {
+        if has_sent {
             state.cache_changed();
-            group.wait(state);
         }
     }
     state.write_back.finish(state, place);
@@ -262,7 +327,7 @@ pub(crate) fn write_out(state: &State, place: usize) {
 /// Begins to write the dirty pages of a file, as far as the queue has room.
 pub(crate) fn start_write_out(state: &State, place: usize) {
     let now_ns = clock::now_ns();
-    loop {
+    while state.write_back.has_room(state) {
         let run = state.cache().take_of_file(place, now_ns);
         let Some(run) = run else { break };
         evict(state, run);
@@ -272,7 +337,7 @@ pub(crate) fn start_write_out(state: &State, place: usize) {
 
 /// Takes bytes of a file out of the cache; dirty pages only where they no longer matter.
 pub(crate) fn drop_bytes(state: &State, place: usize, bytes: Range<u64>, with_dirty: bool) {
-    if state.meter.get(Global::CachePages) == 0 {
+    if state.write_back.pages() == 0 {
         return;
     }
     // A page of which a part stays, stays.
@@ -291,9 +356,14 @@ pub(crate) fn drop_bytes(state: &State, place: usize, bytes: Range<u64>, with_di
     state.cache_changed();
 }
 
+/// Takes all of a file out of the cache; nobody wants it any more.
+pub(crate) fn drop_file(state: &State, place: usize) {
+    drop_bytes(state, place, 0..u64::MAX, true);
+}
+
 /// While the emulation is not armed nothing is in the cache, so that it begins empty.
 pub(crate) fn stay_empty(state: &State) {
-    if state.meter.get(Global::CachePages) > 0 {
+    if state.write_back.pages() > 0 {
         state.cache().clear();
         state.cache_changed();
     }

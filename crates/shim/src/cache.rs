@@ -5,6 +5,7 @@
 //! and a clock hand looks for pages to give up. All memory is taken when it is made; pages that were never used cost none.
 
 use crate::files::FILES_MAX;
+use std::ops::Range;
 
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
@@ -13,6 +14,9 @@ pub(crate) const RUN_PAGES_MAX: u32 = 128;
 
 /// How many dirty pages the hand passes before it gives one up.
 const DIRTY_SKIPS_MAX: u32 = 256;
+
+/// When a page will be read whose request the device has not decided about.
+pub(crate) const UNDECIDED: u64 = u64::MAX;
 
 /// An index of no page. All zeros is a page that was never used.
 const NONE: u32 = 0;
@@ -43,7 +47,8 @@ struct Page {
     is_used: bool,
     is_dirty: bool,
     was_touched: bool,
-    dirtied_ns: u64,
+    /// When it became dirty; of a clean one, when it is read: [`UNDECIDED`] while nobody knows.
+    when_ns: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -132,7 +137,7 @@ impl Cache {
     /// When the page became dirty that has been so for longest.
     pub(crate) fn oldest_ns(&self) -> Option<u64> {
         let page = self.pages.get(self.age.first as usize)?;
-        page.is_dirty.then_some(page.dirtied_ns)
+        page.is_dirty.then_some(page.when_ns)
     }
 
     fn page(&mut self, index: u32) -> Option<&mut Page> {
@@ -238,6 +243,39 @@ impl Cache {
         }
     }
 
+    /// Puts a page in that is about to be read; otherwise as [`Cache::insert`].
+    pub(crate) fn insert_unread(&mut self, place: usize, number: u32) -> Option<Run> {
+        let evicted = self.insert(place, number);
+        self.set_ready(place, number, UNDECIDED);
+        evicted
+    }
+
+    /// Pages that are being read are there from then on.
+    pub(crate) fn ready_at(&mut self, run: Run, ready_ns: u64) {
+        for number in run.first..run.first.saturating_add(run.pages) {
+            self.set_ready(run.place, number, ready_ns);
+        }
+    }
+
+    /// What has become dirty meanwhile needs no reading.
+    fn set_ready(&mut self, place: usize, number: u32, ready_ns: u64) {
+        let found = self.find(place, number);
+        if let Some(page) = found.and_then(|index| self.page(index))
+            && !page.is_dirty
+        {
+            page.when_ns = ready_ns;
+        }
+    }
+
+    /// When the last of these pages is there, of those that are known.
+    pub(crate) fn ready_ns(&self, place: usize, numbers: Range<u32>) -> u64 {
+        let of_page = |number| {
+            let page = self.pages.get(self.find(place, number)? as usize)?;
+            (!page.is_dirty).then_some(page.when_ns)
+        };
+        numbers.filter_map(of_page).max().unwrap_or(0)
+    }
+
     /// Makes a page that is there dirty.
     pub(crate) fn dirty(&mut self, place: usize, number: u32, now_ns: u64) {
         let Some(index) = self.find(place, number) else {
@@ -247,7 +285,7 @@ impl Cache {
         page.was_touched = true;
         if !page.is_dirty {
             page.is_dirty = true;
-            page.dirtied_ns = now_ns;
+            page.when_ns = now_ns;
             self.link(Chain::Age, index);
             self.link(Chain::Dirty, index);
             self.dirty_count += 1;
@@ -300,6 +338,13 @@ impl Cache {
         self.take(index, before_ns)
     }
 
+    /// Whether a file has pages that became dirty before that time.
+    pub(crate) fn is_file_dirty(&self, place: usize, before_ns: u64) -> bool {
+        let index = self.files.get(place).map_or(NONE, |file| file.dirty.first);
+        let page = self.pages.get(index as usize).filter(|_| index != NONE);
+        page.is_some_and(|page| page.when_ns <= before_ns)
+    }
+
     /// Takes what has been dirty for longest in a file.
     pub(crate) fn take_of_file(&mut self, place: usize, before_ns: u64) -> Option<Run> {
         let index = self.files.get(place)?.dirty.first;
@@ -308,7 +353,7 @@ impl Cache {
 
     fn take(&mut self, index: u32, before_ns: u64) -> Option<Run> {
         let page = *self.page(index)?;
-        (page.dirtied_ns <= before_ns).then(|| self.clean_around(page.place as usize, page.number))
+        (page.when_ns <= before_ns).then(|| self.clean_around(page.place as usize, page.number))
     }
 
     /// Takes pages of a file out, dirty ones only where they no longer matter.
@@ -423,7 +468,7 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, PAGE_BYTES, Run};
+    use super::{Cache, PAGE_BYTES, Run, UNDECIDED};
 
     fn run(place: usize, first: u32, pages: u32) -> Option<Run> {
         Some(Run {
@@ -443,6 +488,11 @@ mod tests {
         assert_eq!((cache.count(), cache.dirty_count()), (4, 4));
         assert_eq!(cache.oldest_ns(), Some(10));
         assert_eq!(cache.take_of_file(2, 19), None);
+        assert!(
+            !cache.is_file_dirty(2, 19)
+                && cache.is_file_dirty(2, 20)
+                && !cache.is_file_dirty(3, 99)
+        );
         assert_eq!(cache.take_oldest(100), run(1, 6, 2));
         assert_eq!(cache.take_of_file(1, 100), run(1, 9, 1));
         assert_eq!(cache.take_of_file(1, 100), None);
@@ -479,6 +529,21 @@ mod tests {
         let written: u32 = evicted.map(|run| run.pages).sum();
         assert!(written > 0, "{written}");
         assert_eq!(cache.count(), 64);
+    }
+
+    #[test]
+    fn pages_being_read_are_there_when_they_are_due() {
+        let mut cache = Cache::new(100 * PAGE_BYTES);
+        for number in 0..4 {
+            cache.insert_unread(1, number);
+        }
+        cache.dirty(1, 3, 5);
+        assert_eq!(cache.ready_ns(1, 0..3), UNDECIDED);
+        assert_eq!(cache.ready_ns(1, 3..9), 0);
+        let Some(read) = run(1, 0, 4) else { return };
+        cache.ready_at(read, 70);
+        assert_eq!(cache.ready_ns(1, 0..9), 70);
+        assert_eq!(cache.oldest_ns(), Some(5));
     }
 
     #[test]

@@ -81,9 +81,23 @@ fn is_regular(fd: c_int) -> bool {
     }
 }
 
+/// A descriptor is closed, or not to be seen any longer. Pages of a file without a name go with its last one.
+fn closed(state: &State, fd: c_int) {
+    if let Some(place) = files::close(fd) {
+        let _inside = Inside::enter();
+        buffered::drop_file(state, place);
+        files::release(place);
+    }
+}
+
+/// Whether a descriptor is of a file that is emulated.
+fn is_emulated(state: &State, fd: c_int) -> bool {
+    files::seen(fd).is_some_and(|open| state.emulated_file(open).is_some())
+}
+
 /// A descriptor was made. It is seen from now on where it is a regular file below a watched directory.
 fn opened(state: &State, fd: c_int, flags: c_int) {
-    files::close(fd);
+    closed(state, fd);
     if flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH || !is_regular(fd) {
         return;
     }
@@ -98,18 +112,19 @@ fn opened(state: &State, fd: c_int, flags: c_int) {
         .unwrap_or_else(|| crate::names::role_of(relative));
     match files::open(fd, relative, role, flags) {
         // Whatever had this place before may have left pages.
-        Ok(Some(place)) => buffered::drop_bytes(state, place, 0..u64::MAX, true),
-        Ok(None) => {}
+        Ok(Some(place)) => buffered::drop_file(state, place),
+        Ok(None) => {
+            let emptied = files::seen(fd).filter(|_| flags & libc::O_TRUNC != 0);
+            if let Some(open) = emptied {
+                buffered::drop_file(state, open.place());
+            }
+        }
         Err(TooMany) => {
             state.meter.add(Global::FilesUnseen, 1);
             return;
         }
     }
-    if flags & STRIPPED != 0
-        && files::seen(fd)
-            .and_then(|open| state.emulated_file(open))
-            .is_some()
-    {
+    if flags & STRIPPED != 0 && is_emulated(state, fd) {
         strip(fd);
     }
 }
@@ -122,36 +137,57 @@ fn strip(fd: c_int) {
     }
 }
 
-/// Opens by `call`, which gets the flags. A file system that has no direct I/O refuses the flag only for files that are real.
+/// Opens by `call`, which gets the flags.
 fn open_by(flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
     let Some(state) = state() else {
         return call(flags);
     };
     let _inside = Inside::enter();
-    let mut fd = call(flags);
-    if fd < 0 && real::errno() == libc::EINVAL && flags & STRIPPED != 0 {
-        fd = call(flags & !STRIPPED);
-        let errno = real::errno();
-        if fd >= 0 {
-            opened(state, fd, flags);
-            if files::seen(fd)
-                .and_then(|open| state.emulated_file(open))
-                .is_some()
-            {
-                return fd;
-            }
-            files::close(fd);
-            real::close(fd);
-            real::set_errno(libc::EINVAL);
-            return -1;
-        }
-        real::set_errno(errno);
-        return fd;
-    }
+    let fd = call(flags);
     if fd >= 0 {
         crate::transfer::keeping_errno(|| opened(state, fd, flags));
+    } else if real::errno() == libc::EINVAL && flags & STRIPPED != 0 {
+        return open_refused(state, flags, call);
     }
     fd
+}
+
+/// A file system that has no direct I/O has refused the flag, as it may for files that are real. Whose the file is can only be told
+/// once it is open, so until then nothing is changed: a file that was to be made has been made by the call that was refused, and one
+/// that was to be emptied has not been.
+fn open_refused(state: &State, flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
+    let mut without = STRIPPED | libc::O_TRUNC;
+    if flags & libc::O_CREAT != 0 {
+        without |= libc::O_CREAT | libc::O_EXCL;
+    }
+    let fd = call(flags & !without);
+    let mut errno = libc::EINVAL;
+    if fd >= 0 {
+        opened(state, fd, flags & !libc::O_TRUNC);
+        if is_emulated(state, fd) {
+            match empty(state, fd, flags) {
+                Ok(()) => return fd,
+                Err(why) => errno = why,
+            }
+        }
+        closed(state, fd);
+        real::close(fd);
+    }
+    real::set_errno(errno);
+    -1
+}
+
+/// Does what `O_TRUNC` asks for. Returns why it failed.
+fn empty(state: &State, fd: c_int, flags: c_int) -> Result<(), c_int> {
+    if flags & libc::O_TRUNC != 0 {
+        if real::ftruncate(fd, 0) < 0 {
+            return Err(real::errno());
+        }
+        if let Some(open) = files::seen(fd) {
+            buffered::drop_file(state, open.place());
+        }
+    }
+    Ok(())
 }
 
 #[unsafe(no_mangle)]
@@ -227,19 +263,21 @@ extern "C" fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn close(fd: c_int) -> c_int {
     // Before the number can be another thread's.
-    if let Some(state) = state()
-        && let Some(place) = files::close(fd)
-    {
-        let _inside = Inside::enter();
-        buffered::drop_bytes(state, place, 0..u64::MAX, true);
+    if let Some(state) = state() {
+        closed(state, fd);
     }
     real::close(fd)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    if state().is_some() && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
-        files::close_range(first, last);
+    if let Some(state) = state()
+        && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0
+    {
+        let end = last.saturating_add(1).min(files::DESCRIPTORS_MAX as u32);
+        for fd in first..end {
+            closed(state, fd as c_int);
+        }
     }
     real::close_range(first, last, flags)
 }
@@ -267,9 +305,12 @@ extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
 fn duplicated(from: c_int, to: c_int) -> c_int {
     if let Some(state) = state()
         && to >= 0
-        && files::duplicate(from, to) == Err(TooMany)
+        && to != from
     {
-        state.meter.add(Global::FilesUnseen, 1);
+        crate::transfer::keeping_errno(|| closed(state, to));
+        if files::duplicate(from, to) == Err(TooMany) {
+            state.meter.add(Global::FilesUnseen, 1);
+        }
     }
     to
 }
@@ -278,8 +319,8 @@ fn duplicated(from: c_int, to: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
     let stream = real::fdopen(fd, mode);
-    if !stream.is_null() && state().is_some() {
-        files::close(fd);
+    if let Some(state) = state().filter(|_| !stream.is_null()) {
+        closed(state, fd);
     }
     stream
 }

@@ -12,7 +12,9 @@ pub(crate) const FILES_MAX: usize = 8192;
 
 /// A file that is or was open. Its place outlives its descriptors, because its pages may still be in the modelled cache.
 pub(crate) struct File {
-    /// 0: never used; 1: free again.
+    /// What it is found by: the identity of its name, or one of the words below.
+    key: AtomicU64,
+    /// Where it lies on a device. It outlives the name.
     identity: AtomicU64,
     /// Role, and the bits below.
     traits: AtomicU32,
@@ -23,12 +25,18 @@ const ROLE_MASK: u32 = 0xff;
 const SYSTEM_TABLESPACE: u32 = 1 << 8;
 const MAY_BE_MAPPED: u32 = 1 << 9;
 
+/// A place that was never used; who searches ends here.
+const NEVER_USED: u64 = 0;
+/// Nothing is left of the file.
 const FREE_AGAIN: u64 = 1;
+/// The file has no name, but has descriptors, or pages that are being dropped.
+const NAMELESS: u64 = 2;
 
 static DESCRIPTORS: [AtomicU64; DESCRIPTORS_MAX] = [const { AtomicU64::new(0) }; DESCRIPTORS_MAX];
 
 static FILES: [File; FILES_MAX] = [const {
     File {
+        key: AtomicU64::new(NEVER_USED),
         identity: AtomicU64::new(0),
         traits: AtomicU32::new(0),
         descriptors: AtomicU32::new(0),
@@ -80,6 +88,11 @@ impl Open {
 }
 
 impl File {
+    fn key(&self) -> u64 {
+        self.key.load(Ordering::SeqCst)
+    }
+
+    /// Which file it is for a device: [`names::identity_of`] the last name it had.
     pub(crate) fn identity(&self) -> u64 {
         self.identity.load(Ordering::Relaxed)
     }
@@ -108,6 +121,7 @@ impl File {
         self.traits.store(traits, Ordering::Relaxed);
         let identity = names::identity_of(relative);
         self.identity.store(identity, Ordering::Relaxed);
+        self.key.store(identity, Ordering::SeqCst);
     }
 }
 
@@ -146,7 +160,8 @@ pub(crate) fn open(
 }
 
 /// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no name and now no descriptor
-/// either.
+/// either: its pages are to be dropped, and then [`release`] gives the place back.
+#[must_use]
 pub(crate) fn close(fd: c_int) -> Option<usize> {
     let word = descriptor(fd)?;
     if word.load(Ordering::Relaxed) == 0 {
@@ -157,23 +172,24 @@ pub(crate) fn close(fd: c_int) -> Option<usize> {
         return None;
     }
     let file = open.file()?;
-    let is_last = file.descriptors.fetch_sub(1, Ordering::Relaxed) == 1;
-    (is_last && file.identity() == FREE_AGAIN).then_some(open.place())
+    // Either this sees that the name is gone or `forget` sees that the descriptor is, or both do.
+    let is_last = file.descriptors.fetch_sub(1, Ordering::SeqCst) == 1;
+    (is_last && file.key() == NAMELESS).then_some(open.place())
 }
 
-pub(crate) fn close_range(first: u32, last: u32) {
-    let last = last.min(DESCRIPTORS_MAX as u32 - 1);
-    for fd in first..=last {
-        close(fd as c_int);
+/// Nothing of a file without a name is left: another may have its place.
+pub(crate) fn release(place: usize) {
+    if let Some(file) = FILES.get(place) {
+        let (from, to) = (NAMELESS, FREE_AGAIN);
+        // Where two saw that it was over, one comes too late, and the place is not its any more.
+        let _ = file
+            .key
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     }
 }
 
-/// `to` is now what `from` is.
+/// `to`, which was closed, is now what `from` is.
 pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), TooMany> {
-    if from == to {
-        return Ok(());
-    }
-    close(to);
     let Some(open) = seen(from) else {
         return Ok(());
     };
@@ -201,7 +217,7 @@ fn place_of(relative: &[u8], role: Role) -> Option<(usize, bool)> {
     let identity = names::identity_of(relative);
     let place = find(identity).or_else(|| find_free(identity))?;
     let file = FILES.get(place)?;
-    let is_new = file.identity() != identity;
+    let is_new = file.key() != identity;
     if is_new {
         file.become_named(relative, role);
     }
@@ -215,20 +231,21 @@ fn probes(identity: u64) -> impl Iterator<Item = usize> {
 
 fn find(identity: u64) -> Option<usize> {
     for place in probes(identity) {
-        match FILES.get(place)?.identity() {
-            0 => return None,
+        match FILES.get(place)?.key() {
+            NEVER_USED => break,
             found if found == identity => return Some(place),
             _ => {}
         }
     }
-    None
+    // A file that was renamed is still where its first name led.
+    FILES.iter().position(|file| file.key() == identity)
 }
 
 fn find_free(identity: u64) -> Option<usize> {
     let is_free = |place: &usize| {
-        FILES.get(*place).is_some_and(|file| {
-            file.identity() <= FREE_AGAIN && file.descriptors.load(Ordering::Relaxed) == 0
-        })
+        FILES
+            .get(*place)
+            .is_some_and(|file| matches!(file.key(), NEVER_USED | FREE_AGAIN))
     };
     probes(identity).find(is_free)
 }
@@ -238,20 +255,63 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
     find(names::identity_of(relative))
 }
 
-/// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has.
+/// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has: its pages are to be dropped, and
+/// then [`release`] gives the place back.
+#[must_use]
 pub(crate) fn forget(place: usize) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     FILES.get(place).is_some_and(|file| {
-        file.identity.store(FREE_AGAIN, Ordering::Relaxed);
-        file.descriptors.load(Ordering::Relaxed) == 0
+        file.key.store(NAMELESS, Ordering::SeqCst);
+        file.descriptors.load(Ordering::SeqCst) == 0
     })
 }
 
-/// The file has another name now, and with it perhaps another role. Its place stays, because descriptors and pages refer to it:
-/// it is searched for from the old name's, so a file that is found there is that of the new name only if nothing hides it.
+/// The file has another name now, and with it perhaps another role. Its place stays, because descriptors and pages refer to it.
 pub(crate) fn rename(place: usize, relative: &[u8], role: Role) {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = FILES.get(place) {
         file.become_named(relative, role);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{at, close, duplicate, forget, named, open, release, rename, seen};
+    use device::Role;
+
+    /// One test, because the tables are the process's; numbers that no descriptor of the tests has.
+    #[test]
+    fn places_are_found_and_given_back() {
+        let first = open(9000, b"a", Role::Data, 0).unwrap().unwrap();
+        assert_eq!(named(b"a"), Some(first));
+        rename(first, b"b", Role::Data);
+        assert_eq!((named(b"a"), named(b"b")), (None, Some(first)));
+        // What was renamed is what is opened by its new name.
+        assert_eq!(open(9001, b"b", Role::Data, 0), Ok(None));
+        assert_eq!(seen(9001).unwrap().place(), first);
+        let second = open(9002, b"a", Role::Data, 0).unwrap().unwrap();
+        assert_ne!(second, first);
+
+        // Files without a name are still where they were on the device, and keep their places until their pages are dropped.
+        let identities = || [first, second].map(|place| at(place).unwrap().identity());
+        let before = identities();
+        assert!(!forget(first) && !forget(second));
+        assert_eq!(identities(), before);
+        assert_ne!(before[0], before[1]);
+        assert_eq!(duplicate(9002, 9003), Ok(()));
+        assert_eq!((close(9002), close(9003)), (None, Some(second)));
+        let third = open(9002, b"a", Role::Data, 0).unwrap().unwrap();
+        assert_ne!(third, second);
+        release(second);
+        assert_eq!((close(9000), close(9001)), (None, Some(first)));
+        release(first);
+        assert_eq!((close(9002), named(b"a")), (None, Some(third)));
+        assert!(forget(third));
+        release(third);
+        assert_eq!(
+            open(9000, b"b", Role::Data, 0).map(|place| place.is_some()),
+            Ok(true)
+        );
+        assert_eq!(close(9000), None);
     }
 }

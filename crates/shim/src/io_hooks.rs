@@ -13,7 +13,11 @@ extern "C" fn read(fd: c_int, to: *mut c_void, bytes: size_t) -> ssize_t {
 
 #[unsafe(no_mangle)]
 extern "C" fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t) -> ssize_t {
-    read(fd, to, bytes.min(room))
+    if bytes > room {
+        // It ends the process, as it should.
+        return real::__read_chk(fd, to, bytes, room);
+    }
+    read(fd, to, bytes)
 }
 
 #[unsafe(no_mangle)]
@@ -34,6 +38,20 @@ extern "C" fn pread64(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> s
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn __pread_chk(
+    fd: c_int,
+    to: *mut c_void,
+    bytes: size_t,
+    at: off_t,
+    room: size_t,
+) -> ssize_t {
+    if bytes > room {
+        return real::__pread_chk(fd, to, bytes, at, room);
+    }
+    pread(fd, to, bytes, at)
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn __pread64_chk(
     fd: c_int,
     to: *mut c_void,
@@ -41,7 +59,7 @@ extern "C" fn __pread64_chk(
     at: off_t,
     room: size_t,
 ) -> ssize_t {
-    pread(fd, to, bytes.min(room), at)
+    __pread_chk(fd, to, bytes, at, room)
 }
 
 #[unsafe(no_mangle)]

@@ -34,7 +34,8 @@ fn place_of(state: &State, at: c_int, name: *const c_char) -> Option<usize> {
 /// What nobody can read any more need not be written.
 fn forget(state: &State, place: usize) {
     if files::forget(place) {
-        buffered::drop_bytes(state, place, 0..u64::MAX, true);
+        buffered::drop_file(state, place);
+        files::release(place);
     }
 }
 

@@ -55,13 +55,13 @@ pub(crate) fn may_be_mapped(relative: &[u8]) -> bool {
     relative == b"tc.log" || relative.ends_with(b"/tc.log")
 }
 
-/// Which file it is, in every run: a hash (FNV-1a) of its path below the watched directory. Never 0 or 1, which mark places
-/// without a file.
+/// Which file it is, in every run: a hash (FNV-1a) of its path below the watched directory. Never 0, 1 or 2, which mark places
+/// without a name.
 pub(crate) fn identity_of(relative: &[u8]) -> u64 {
     let hash = relative.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3_u64)
     });
-    hash.max(2)
+    hash.max(3)
 }
 
 #[cfg(test)]
@@ -101,6 +101,6 @@ mod tests {
     #[test]
     fn identities_differ() {
         assert_ne!(identity_of(b"a"), identity_of(b"b"));
-        assert!(identity_of(b"") > 1);
+        assert!(identity_of(b"") > 2);
     }
 }

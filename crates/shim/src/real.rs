@@ -91,6 +91,8 @@ real! {
     fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t, or -1;
     fn pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t, or -1;
     fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t, or -1;
+    fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t) -> ssize_t, or -1;
+    fn __pread_chk(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t, room: size_t) -> ssize_t, or -1;
     fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t, or -1;
     fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t, or -1;
     fn preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t, or -1;

@@ -59,7 +59,7 @@ impl State {
         self.meter.set(Global::CachePages, u64::from(cache.count()));
         self.meter
             .set(Global::CacheDirtyPages, u64::from(cache.dirty_count()));
-        self.write_back.note_oldest(cache.oldest_ns());
+        self.write_back.note(&cache);
     }
 
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {

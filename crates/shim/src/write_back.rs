@@ -1,7 +1,7 @@
 //! Requests of the modelled page cache that nobody waits for, without a thread: whoever enters an operation takes up what is complete
 //! and sends more. So the device has a bounded queue of them, as a kernel's has.
 
-use crate::cache::Run;
+use crate::cache::{Cache, Run};
 use crate::clock;
 use crate::files;
 use crate::flight::{Extent, Flight, Target};
@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes of the page cache under way at once.
 const UNDER_WAY_MAX: usize = 64;
+/// Where there are more waiters than writes, they look again after this.
+const CROWDED_STEP_NS: u64 = 50_000;
 /// Dirty pages of the cache, in percent, from which they are written; and from which who makes more waits. As Linux has it.
 const BACKGROUND_PERCENT: u64 = 10;
 const THROTTLE_PERCENT: u64 = 20;
@@ -30,12 +32,17 @@ pub(crate) enum Pressure {
 pub(crate) struct Paged {
     pub(crate) flight: Flight,
     run: Run,
+    /// Somebody waits for it and takes it up.
+    is_claimed: bool,
 }
 
 pub(crate) struct WriteBack {
     slots: Mutex<[Option<Paged>; UNDER_WAY_MAX]>,
     under_way: AtomicU32,
     under_way_pages: AtomicU64,
+    /// What is in the cache: the page that is shared with another process has a copy, which is not to be trusted.
+    pages: AtomicU64,
+    dirty_pages: AtomicU64,
     /// When the page became dirty that has been so for longest; `u64::MAX`: none is.
     oldest_ns: AtomicU64,
 }
@@ -46,6 +53,8 @@ impl WriteBack {
             slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
             under_way: AtomicU32::new(0),
             under_way_pages: AtomicU64::new(0),
+            pages: AtomicU64::new(0),
+            dirty_pages: AtomicU64::new(0),
             oldest_ns: AtomicU64::new(u64::MAX),
         }
     }
@@ -54,14 +63,28 @@ impl WriteBack {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn note_oldest(&self, oldest_ns: Option<u64>) {
-        self.oldest_ns
-            .store(oldest_ns.unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// Keeps what is to be known of the cache without locking it.
+    pub(crate) fn note(&self, cache: &Cache) {
+        let (pages, dirty_pages) = (cache.count(), cache.dirty_count());
+        self.pages.store(u64::from(pages), Ordering::Relaxed);
+        self.dirty_pages
+            .store(u64::from(dirty_pages), Ordering::Relaxed);
+        let oldest_ns = cache.oldest_ns().unwrap_or(u64::MAX);
+        self.oldest_ns.store(oldest_ns, Ordering::Relaxed);
+    }
+
+    /// Pages in the cache.
+    pub(crate) fn pages(&self) -> u64 {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn dirty_pages(&self) -> u64 {
+        self.dirty_pages.load(Ordering::Relaxed)
     }
 
     /// How urgently dirty pages are to be written.
     pub(crate) fn pressure(&self, state: &State, now_ns: u64) -> Pressure {
-        let dirty = state.meter.get(Global::CacheDirtyPages) * 100;
+        let dirty = self.dirty_pages() * 100;
         let written = self.under_way_pages.load(Ordering::Relaxed) * 100;
         let capacity = state.cache_pages;
         // What is being written is not clean yet.
@@ -87,17 +110,22 @@ impl WriteBack {
         let Ok(mut slots) = self.slots.try_lock() else {
             return;
         };
+        let mut before_ns = match pressure {
+            Pressure::None => None,
+            Pressure::Background(before_ns) => Some(before_ns),
+            Pressure::Throttle => Some(now_ns),
+        };
         for slot in slots.iter_mut() {
             self.take_up(state, slot, now_ns);
-            let before_ns = match pressure {
-                Pressure::None => continue,
-                Pressure::Background(before_ns) => before_ns,
-                Pressure::Throttle => now_ns,
-            };
             if slot.is_none()
-                && let Some(run) = state.cache().take_oldest(before_ns)
+                && let Some(from_ns) = before_ns
             {
-                *slot = self.send(state, run, now_ns);
+                // A statement of its own: the cache is not locked while the model is asked.
+                let run = state.cache().take_oldest(from_ns);
+                match run {
+                    Some(run) => *slot = self.send(state, run, now_ns),
+                    None => before_ns = None,
+                }
             }
         }
         drop(slots);
@@ -112,7 +140,7 @@ impl WriteBack {
         Some(paged)
     }
 
-    /// What was sent is somebody's to wait for.
+    /// What is complete leaves its slot, and not before: until then it counts as under way, and who flushes its file finds it.
     fn take(&self, slot: &mut Option<Paged>) -> Option<Paged> {
         let paged = slot.take()?;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
@@ -121,32 +149,56 @@ impl WriteBack {
         Some(paged)
     }
 
-    /// Waits for the earliest of what is under way. Returns its pages, 0 where nothing is.
-    pub(crate) fn wait_for_one(&self, state: &State) -> u64 {
-        let mut slots = self.lock();
-        let waiting = slots.iter_mut().filter(|slot| slot.is_some());
-        let when_ns =
-            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
-        let earliest = waiting.min_by_key(when_ns);
-        let earliest = earliest.and_then(|slot| self.take(slot));
-        drop(slots);
-        let Some(mut paged) = earliest else { return 0 };
-        paged.flight.wait(state);
-        let pages = u64::from(paged.run.pages);
-        paged.end_unjudged(state, clock::now_ns());
-        pages
-    }
-
+    /// Takes up what is complete, unless somebody waits for it.
     fn take_up(&self, state: &State, slot: &mut Option<Paged>, now_ns: u64) {
         let Some(paged) = slot else { return };
-        if paged.flight.is_queued() && paged.flight.when_ns() <= now_ns {
-            paged.flight.poll(state, now_ns);
-        }
-        if !paged.flight.is_queued()
-            && paged.flight.when_ns() <= now_ns
+        paged.poll(state, now_ns);
+        if !paged.is_claimed
+            && paged.is_over(now_ns)
             && let Some(paged) = self.take(slot)
         {
             paged.end_unjudged(state, now_ns);
+        }
+    }
+
+    /// Waits for the earliest of what is under way and nobody else waits for. Returns its pages, or `None` where nothing is under
+    /// way at all.
+    pub(crate) fn wait_for_one(&self, state: &State) -> Option<u64> {
+        let mut slots = self.lock();
+        let when_ns =
+            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
+        let others_ns = slots
+            .iter_mut()
+            .filter(|slot| slot.is_some())
+            .map(|slot| when_ns(&slot))
+            .min()?;
+        let free = slots.iter_mut().enumerate();
+        let free = free.filter(|(_, slot)| slot.as_ref().is_some_and(|paged| !paged.is_claimed));
+        let earliest = free.min_by_key(|(_, slot)| when_ns(slot));
+        let Some((index, Some(paged))) = earliest else {
+            drop(slots);
+            // As many wait as requests are under way: this one looks again when one has left.
+            wait_until(state, others_ns.max(clock::now_ns() + CROWDED_STEP_NS));
+            return Some(0);
+        };
+        paged.is_claimed = true;
+        drop(slots);
+        loop {
+            let now_ns = clock::now_ns();
+            let mut slots = self.lock();
+            // It stays there until it is taken here.
+            let slot = slots.get_mut(index)?;
+            let paged = slot.as_mut()?;
+            paged.poll(state, now_ns);
+            if paged.is_over(now_ns) {
+                let paged = self.take(slot)?;
+                let pages = u64::from(paged.run.pages);
+                paged.end_unjudged(state, now_ns);
+                return Some(pages);
+            }
+            let when_ns = paged.flight.when_ns();
+            drop(slots);
+            wait_until(state, when_ns);
         }
     }
 
@@ -164,24 +216,101 @@ impl WriteBack {
         Some(run)
     }
 
-    /// Waits for what is under way of a file.
+    /// Whether a run could be sent without waiting.
+    pub(crate) fn has_room(&self, state: &State) -> bool {
+        let now_ns = clock::now_ns();
+        let mut slots = self.lock();
+        slots.iter_mut().any(|slot| {
+            self.take_up(state, slot, now_ns);
+            slot.is_none()
+        })
+    }
+
+    /// Waits for what is under way of a file, whoever else waits for it too. Of what only this waits for, the last to come back is
+    /// judged.
     pub(crate) fn finish(&self, state: &State, place: usize) {
         if self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut group = Group::new();
-        let mut slots = self.lock();
-        for slot in slots.iter_mut() {
-            if slot.as_ref().is_some_and(|paged| paged.run.place == place)
-                && group.has_room()
-                && let Some(paged) = self.take(slot)
-            {
-                group.add(paged);
+        let mut awaited = Awaited {
+            place,
+            since_ns: clock::now_ns(),
+            claimed: 0,
+            last: None,
+        };
+        while let Some(until_ns) = self.look_for(state, &mut awaited) {
+            wait_until(state, until_ns);
+        }
+        if let Some(last) = awaited.last {
+            let bytes = Some(last.run.bytes());
+            let now_ns = clock::now_ns();
+            last.flight.end(state, awaited.since_ns, now_ns, bytes);
+        }
+    }
+
+    /// Takes up what is complete of what is awaited. Returns when to look again, or `None` where nothing is under way any more.
+    fn look_for(&self, state: &State, awaited: &mut Awaited) -> Option<u64> {
+        let now_ns = clock::now_ns();
+        let (mut ask_ns, mut due_ns) = (None, None);
+        for (index, slot) in self.lock().iter_mut().enumerate() {
+            let Some(paged) = slot else { continue };
+            let began_ns = paged.flight.counted.began_ns;
+            if paged.run.place != awaited.place || began_ns > awaited.since_ns {
+                continue;
+            }
+            let bit = 1_u64 << index;
+            if !std::mem::replace(&mut paged.is_claimed, true) {
+                awaited.claimed |= bit;
+            }
+            paged.poll(state, now_ns);
+            let when_ns = paged.flight.when_ns();
+            if paged.flight.is_queued() {
+                ask_ns = Some(ask_ns.unwrap_or(when_ns).min(when_ns));
+            } else if when_ns > now_ns {
+                due_ns = due_ns.max(Some(when_ns));
+            } else if awaited.claimed & bit != 0 {
+                awaited.claimed &= !bit;
+                if let Some(paged) = self.take(slot) {
+                    awaited.keep_last(state, paged, now_ns);
+                }
             }
         }
-        drop(slots);
-        group.wait(state);
+        ask_ns.or(due_ns)
     }
+}
+
+/// What somebody waits for of a file.
+struct Awaited {
+    place: usize,
+    since_ns: u64,
+    /// A bit for each slot that only this takes from.
+    claimed: u64,
+    /// The last to come back.
+    last: Option<Paged>,
+}
+
+const _: () = assert!(UNDER_WAY_MAX <= u64::BITS as usize);
+
+impl Awaited {
+    fn keep_last(&mut self, state: &State, paged: Paged, now_ns: u64) {
+        let is_last = self
+            .last
+            .as_ref()
+            .is_none_or(|last| last.flight.when_ns() <= paged.flight.when_ns());
+        let earlier = if is_last {
+            self.last.replace(paged)
+        } else {
+            Some(paged)
+        };
+        if let Some(earlier) = earlier {
+            earlier.end_unjudged(state, now_ns);
+        }
+    }
+}
+
+fn wait_until(state: &State, until_ns: u64) {
+    let spun_ns = clock::wait_until(until_ns, state.spin);
+    state.meter.add(Global::SpinNs, spun_ns);
 }
 
 /// Hands a run of pages to the model. `None` where its role is not emulated.
@@ -198,28 +327,69 @@ pub(crate) fn begin(state: &State, kind: Kind, run: Run, now_ns: u64) -> Option<
         bytes: run.bytes(),
     };
     let flight = Flight::begin(state, kind, target, extent, now_ns);
-    Some(Paged { flight, run })
+    Some(Paged {
+        flight,
+        run,
+        is_claimed: false,
+    })
 }
 
 impl Paged {
+    fn poll(&mut self, state: &State, now_ns: u64) {
+        if self.flight.is_queued() && self.flight.when_ns() <= now_ns {
+            self.flight.poll(state, now_ns);
+        }
+    }
+
+    fn is_over(&self, now_ns: u64) -> bool {
+        !self.flight.is_queued() && self.flight.when_ns() <= now_ns
+    }
+
+    /// Tells when pages that are read are there, as far as that is decided.
+    fn tell_ready(&self, state: &State) {
+        if !self.flight.is_queued() {
+            state.cache().ready_at(self.run, self.flight.when_ns());
+        }
+    }
+
+    fn wait(&mut self, state: &State) {
+        let was_queued = self.flight.is_queued();
+        self.flight.wait(state);
+        if was_queued {
+            self.tell_ready(state);
+        }
+    }
+
     fn end_unjudged(self, state: &State, now_ns: u64) {
         self.flight
             .end_unjudged(state, now_ns, Some(self.run.bytes()));
     }
 }
 
-/// Requests for pages that somebody waits for together.
+/// Reads of pages that somebody waits for together.
 pub(crate) struct Group {
     flights: [Option<Paged>; UNDER_WAY_MAX],
     count: usize,
+    /// Since when somebody waits.
+    since_ns: u64,
+    /// When the next request begins.
+    begin_ns: u64,
 }
 
 impl Group {
-    pub(crate) fn new() -> Group {
+    /// Of who waits since then, and whose requests begin then.
+    pub(crate) fn new(since_ns: u64) -> Group {
         Group {
             flights: [const { None }; UNDER_WAY_MAX],
             count: 0,
+            since_ns,
+            begin_ns: since_ns,
         }
+    }
+
+    /// What comes next had to wait until then for something else.
+    pub(crate) fn begin_not_before(&mut self, begin_ns: u64) {
+        self.begin_ns = self.begin_ns.max(begin_ns);
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -233,32 +403,45 @@ impl Group {
         }
     }
 
-    /// Sends one more; where there are as many as a queue holds, the earliest is waited for first.
-    pub(crate) fn send(&mut self, state: &State, kind: Kind, run: Run) {
-        if !self.has_room() {
-            let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
-            let when_ns =
-                |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
-            if let Some(mut paged) = waiting.min_by_key(when_ns).and_then(Option::take) {
-                self.count -= 1;
-                paged.flight.wait(state);
-                paged.end_unjudged(state, clock::now_ns());
-            }
+    /// Where there are as many as a queue holds, waits for the earliest. To be called before pages are put into the cache, so that
+    /// who needs them too waits for no more than their request.
+    pub(crate) fn make_room(&mut self, state: &State) {
+        if self.has_room() {
+            return;
         }
-        if let Some(paged) = begin(state, kind, run, clock::now_ns()) {
-            self.add(paged);
+        let waiting = self.flights.iter_mut().filter(|slot| slot.is_some());
+        let when_ns =
+            |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
+        if let Some(mut paged) = waiting.min_by_key(when_ns).and_then(Option::take) {
+            self.count -= 1;
+            paged.wait(state);
+            paged.end_unjudged(state, clock::now_ns());
+        }
+        self.begin_ns = clock::now_ns();
+    }
+
+    /// Sends one more read. The host has done its part before.
+    pub(crate) fn send(&mut self, state: &State, run: Run) {
+        self.make_room(state);
+        match begin(state, Kind::Read, run, self.begin_ns) {
+            Some(paged) => {
+                paged.flight.host_done(state, clock::now_ns());
+                paged.tell_ready(state);
+                self.add(paged);
+            }
+            None => state.cache().ready_at(run, 0),
         }
     }
 
     /// Waits for all. The last to come back is judged: for the others nobody looked when they were due.
     pub(crate) fn wait(mut self, state: &State) {
-        let since_ns = clock::now_ns();
+        let since_ns = self.since_ns;
         let mut last: Option<Paged> = None;
         for slot in &mut self.flights {
             let Some(mut paged) = slot.take() else {
                 continue;
             };
-            paged.flight.wait(state);
+            paged.wait(state);
             let is_last = last
                 .as_ref()
                 .is_none_or(|last| last.flight.when_ns() <= paged.flight.when_ns());

@@ -1,10 +1,12 @@
 //! Files that are not opened for direct I/O.
 
-use crate::common::{Aligned, Bench, open, requests, tell, timed};
+use crate::common::{Aligned, Bench, open, profile, requests, tell, timed};
 use device::Role;
 use device::page::{Global, Kind, OfKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Barrier;
 
 const PAGE: usize = 16384;
 
@@ -55,6 +57,51 @@ pub fn job(name: &str, files: &Path) -> bool {
                 file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
                     .unwrap();
             }
+        }
+        _ => return more_jobs(name, files),
+    }
+    true
+}
+
+fn more_jobs(name: &str, files: &Path) -> bool {
+    let mut buffer = Box::new(Aligned([3; 65536]));
+    let file = || open(&files.join("t.ibd"), 0);
+    match name {
+        "read together" => {
+            let barrier = Barrier::new(2);
+            let read = |name: &str| {
+                let file = file();
+                let mut buffer = vec![0; 4096];
+                barrier.wait();
+                timed(name, || file.read_exact_at(&mut buffer, 1 << 19).unwrap());
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| read("first_ns"));
+                read("second_ns");
+            });
+        }
+        "empty and replace" => {
+            let emptied = file();
+            emptied.write_all_at(&buffer.0[..PAGE], 0).unwrap();
+            std::fs::File::create(files.join("t.ibd")).unwrap();
+            // The last descriptor of a file without a name goes as another takes its number.
+            let replaced = open(&files.join("u.ibd"), 0);
+            replaced.write_all_at(&buffer.0[..PAGE], 0).unwrap();
+            std::fs::remove_file(files.join("u.ibd")).unwrap();
+            // SAFETY: both are open.
+            assert!(unsafe { libc::dup2(emptied.as_raw_fd(), replaced.as_raw_fd()) } >= 0);
+            // Nor is there a page so far behind.
+            assert!(
+                emptied
+                    .write_at(&buffer.0[..512], i64::MAX as u64 - 100)
+                    .is_err()
+            );
+            assert_eq!(
+                emptied
+                    .read_at(&mut buffer.0, i64::MAX as u64 - 65536)
+                    .unwrap(),
+                0
+            );
         }
         _ => return false,
     }
@@ -111,6 +158,32 @@ fn pages_that_are_written_in_part_are_read_first() {
     let page = bench.page();
     assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
     assert_eq!(page.global(Global::CacheDirtyPages), 3);
+    let counted = [Global::CacheHits, Global::CacheMisses].map(|word| page.global(word));
+    assert_eq!(counted, [0, 0], "the program has read nothing");
+}
+
+#[test]
+fn files_that_are_emptied_or_gone_leave_the_cache() {
+    let bench = Bench::new(&[Role::Data]);
+    bench.run("empty and replace");
+    let page = bench.page();
+    assert_eq!(page.global(Global::CachePages), 0);
+    assert_eq!(page.global(Global::CacheDirtyPages), 0);
+}
+
+#[test]
+fn a_page_that_is_being_read_is_waited_for() {
+    let mut bench = Bench::new(&[Role::Data]);
+    bench.fill("t.ibd", 64 * PAGE);
+    let disk = &mut bench.setup.devices[0];
+    disk.profile = profile("hdd-15k");
+    let told = bench.run("read together");
+    let page = bench.page();
+    assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
+    let read_ns = page.of_kind(Role::Data, Kind::Read, OfKind::ServiceSumNs);
+    for name in ["first_ns", "second_ns"] {
+        assert!(told.get(name) > read_ns / 2, "{name} of {read_ns}");
+    }
 }
 
 #[test]

@@ -6,8 +6,9 @@ use device::page::Global;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -119,9 +120,29 @@ pub fn job(name: &str, files: &Path) -> bool {
             let buffer = Box::new(Aligned([1; 65536]));
             file.write_all_at(&buffer.0[1..4097], 0).unwrap();
         }
+        "open what has no direct I/O" => {
+            let direct = |path: &Path| {
+                let mut options = std::fs::OpenOptions::new();
+                options.read(true).custom_flags(libc::O_DIRECT).open(path)
+            };
+            let other = direct(Path::new("/proc/version")).unwrap_err();
+            assert_eq!(other.raw_os_error(), Some(libc::EINVAL));
+            assert!(direct(Path::new("/proc/sys/kernel/ostype")).is_ok());
+            let missing = direct(Path::new("/proc/sys/kernel/none")).unwrap_err();
+            assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
+        }
+        "read too much" => {
+            let mut room = [0_u8; 16];
+            // SAFETY: it ends the process before it reads.
+            unsafe { __read_chk(file().as_raw_fd(), room.as_mut_ptr().cast(), 17, 16) };
+        }
         _ => return false,
     }
     true
+}
+
+unsafe extern "C" {
+    fn __read_chk(fd: i32, to: *mut libc::c_void, bytes: usize, room: usize) -> isize;
 }
 
 fn crash(bench: &Bench) -> (u64, u64) {
@@ -169,4 +190,18 @@ fn direct_io_is_hidden_from_the_host_only() {
     let bench = Bench::new(&[Role::Data]);
     bench.run("hide flags");
     assert_eq!(requests(&bench.page(), Role::Data), [0, 1, 0]);
+}
+
+#[test]
+fn direct_opens_that_the_host_refuses_are_for_emulated_files_only() {
+    let mut bench = Bench::new(&[Role::Data]);
+    bench.setup.directories.push("/proc/sys/kernel".to_owned());
+    bench.run("open what has no direct I/O");
+}
+
+#[test]
+fn checked_reads_are_checked() {
+    let bench = Bench::new(&[Role::Data]);
+    let ended = bench.job("read too much").output().unwrap().status;
+    assert_eq!(ended.signal(), Some(libc::SIGABRT));
 }

@@ -99,6 +99,29 @@ fn buffered_data_is_unaltered() {
 }
 
 #[test]
+fn many_write_through_a_small_cache() {
+    for (name, io_size) in [
+        ("nvme-pm1725", "--io_size=8m"),
+        ("hdd-15k", "--io_size=512k"),
+    ] {
+        let mut bench = bench();
+        bench.setup.cache.bytes = 2 << 20;
+        bench.setup.devices[0].profile = profile(name);
+        let threads = [
+            "--numjobs=8",
+            "--rw=randrw",
+            "--bs=16k",
+            "--fsync=16",
+            io_size,
+        ];
+        let (success, text) = fio(&bench, &threads);
+        assert!(success, "{text}");
+        let page = bench.page();
+        assert!(page.global(Global::CachePages) <= 512);
+    }
+}
+
+#[test]
 fn io_uring_is_refused() {
     let bench = bench();
     let (ok, _) = fio(&bench, &["--ioengine=io_uring", "--rw=read", "--bs=16k"]);
