@@ -185,12 +185,12 @@ impl Probed {
         }
     }
 
-    /// What a user must know of a disk's profile; `None` where nothing is known to turn.
+    /// What a user must know of a disk's profile; `None` where nothing calls itself one (virtual machines' storage often does).
     #[must_use]
     pub fn caveat(&self) -> Option<String> {
         (self.facts.rotational == Some(true)).then(|| {
             format!(
-                "a disk, described as it behaves over the measured file of {} MiB: seeks over the whole disk are longer",
+                "storage that calls itself a disk, described as it behaves over the measured file of {} MiB: seeks over a whole disk are longer",
                 self.file_bytes >> 20
             )
         })
@@ -435,9 +435,9 @@ mod tests {
         let text = toml::to_string(&profile).unwrap();
         assert_eq!(Profile::parse(&text).unwrap(), profile);
         assert_eq!(profile.sheet.read_latency_us, Some(110.0));
+        assert_eq!(figures(&profile), profile.sources.len());
         assert!(!profile.solid_state.unwrap().power_loss_protected);
         assert_eq!(profile.sources["sheet.flush_latency_us"], "measured");
-        assert_eq!(figures(&profile), profile.sources.len());
 
         // Memory: no reads outstanding explain nothing.
         probed.read = measured(400_000.0, 2.0, 4096.0);
