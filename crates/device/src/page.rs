@@ -99,6 +99,9 @@ pub enum OfKind {
     /// On the device, without waiting in its queue; emulated devices only.
     ServiceSumNs,
     ServiceMaxNs,
+    /// As the role's, of this kind alone.
+    Judged,
+    LateNs,
 }
 
 const OF_KIND_WORDS: usize = 8;
@@ -242,7 +245,7 @@ mod tests {
     fn words_have_room() {
         assert!((Global::SpinNs as usize) < GLOBAL_WORDS);
         assert!((OfRole::Overruns as usize) < OF_ROLE_WORDS);
-        assert!((OfKind::ServiceMaxNs as usize) < OF_KIND_WORDS);
+        assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, Kind::Flush, Histogram::Service, BUCKETS - 1);
         assert_eq!(last, PAGE_WORDS - 1);
     }

@@ -195,7 +195,7 @@ impl Flight {
         }
         let response_ns = due_ns.saturating_sub(self.counted.began_ns);
         let late_ns = now_ns.saturating_sub(due_ns);
-        state.meter.judge(self.counted.role, response_ns, late_ns);
+        state.meter.judge(self.counted, response_ns, late_ns);
         state.meter.end(self.counted, now_ns, bytes);
     }
 

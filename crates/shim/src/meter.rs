@@ -126,7 +126,10 @@ impl Meter {
     }
 
     /// A request that somebody waited for came back `late_ns` after it should have, `response_ns` after it was made.
-    pub(crate) fn judge(&self, role: Role, response_ns: u64, late_ns: u64) {
+    pub(crate) fn judge(&self, counted: Counted, response_ns: u64, late_ns: u64) {
+        let Counted { role, kind, .. } = counted;
+        self.add_at(kind_word(role, kind, OfKind::Judged), 1);
+        self.add_at(kind_word(role, kind, OfKind::LateNs), late_ns);
         self.add_at(role_word(role, OfRole::Judged), 1);
         self.add_at(role_word(role, OfRole::LateNs), late_ns);
         if late_ns <= tolerance_ns(response_ns) {

@@ -17,8 +17,8 @@ pub struct Delta {
     roles: Vec<Timeliness>,
     /// All roles together.
     pub(crate) total: Timeliness,
-    /// Mean over all roles from a request to its completion, in the order of [`Kind::ALL`]; `None` without requests.
-    responses_mean_us: [Option<f64>; Kind::ALL.len()],
+    /// All roles together, in the order of [`Kind::ALL`].
+    kinds: [KindTimes; Kind::ALL.len()],
     model_full: u64,
     /// Since the process started, because these things happen when it does.
     files_unseen: u64,
@@ -33,8 +33,15 @@ pub(crate) struct Timeliness {
     pub(crate) fidelity_share: Option<f64>,
     /// Requests for which the host needed longer than the model.
     pub(crate) overrun_share: Option<f64>,
-    /// Of reads, writes and flushes alike: the page does not tell them apart.
-    pub(crate) lateness_mean_us: Option<f64>,
+}
+
+/// Means over the requests of one kind; `None` without any.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct KindTimes {
+    /// From a request to its completion.
+    pub(crate) response_us: Option<f64>,
+    /// How long after its due time it completed.
+    pub(crate) lateness_us: Option<f64>,
 }
 
 impl Delta {
@@ -46,7 +53,7 @@ impl Delta {
         Delta {
             roles: Role::ALL.iter().map(|role| of(&[*role])).collect(),
             total: of(&Role::ALL),
-            responses_mean_us: Kind::ALL.map(|kind| response_mean_us(begin, end, kind)),
+            kinds: Kind::ALL.map(|kind| kind_times(begin, end, kind)),
             model_full: rise(Global::ModelFull),
             files_unseen: end.global(Global::FilesUnseen),
             uring_refused: end.global(Global::UringRefused),
@@ -54,8 +61,8 @@ impl Delta {
         }
     }
 
-    pub(crate) fn response_mean_us(&self, kind: Kind) -> Option<f64> {
-        self.responses_mean_us[kind as usize]
+    pub(crate) fn kind(&self, kind: Kind) -> KindTimes {
+        self.kinds[kind as usize]
     }
 
     /// What makes these numbers doubtful, for people, with what to do.
@@ -120,11 +127,10 @@ fn timeliness(begin: &Snapshot, end: &Snapshot, roles: &[Role]) -> Timeliness {
     Timeliness {
         fidelity_share: per_request(rise(OfRole::WithinTolerance)),
         overrun_share: per_request(rise(OfRole::Overruns)),
-        lateness_mean_us: per_request(rise(OfRole::LateNs)).map(|ns| ns / 1e3),
     }
 }
 
-fn response_mean_us(begin: &Snapshot, end: &Snapshot, kind: Kind) -> Option<f64> {
+fn kind_times(begin: &Snapshot, end: &Snapshot, kind: Kind) -> KindTimes {
     let rise = |word: OfKind| -> u64 {
         let of = |role: &Role| {
             end.of_kind(*role, kind, word)
@@ -132,8 +138,11 @@ fn response_mean_us(begin: &Snapshot, end: &Snapshot, kind: Kind) -> Option<f64>
         };
         Role::ALL.iter().map(of).sum()
     };
-    let requests = rise(OfKind::Requests);
-    (requests > 0).then(|| rise(OfKind::ResponseSumNs) as f64 / requests as f64 / 1e3)
+    let mean_us = |sum_ns: u64, count: u64| (count > 0).then(|| sum_ns as f64 / count as f64 / 1e3);
+    KindTimes {
+        response_us: mean_us(rise(OfKind::ResponseSumNs), rise(OfKind::Requests)),
+        lateness_us: mean_us(rise(OfKind::LateNs), rise(OfKind::Judged)),
+    }
 }
 
 #[cfg(test)]
@@ -176,9 +185,13 @@ mod tests {
         let begin = page.snapshot();
         page.requests(Role::Data, Kind::Read, 98, 100_000);
         page.requests(Role::Redo, Kind::Read, 2, 5_100_000);
+        page.add(kind_word(Role::Redo, Kind::Read, OfKind::Judged), 2);
+        page.add(kind_word(Role::Redo, Kind::Read, OfKind::LateNs), 9000);
         let delta = page.since(&begin);
-        assert_eq!(delta.response_mean_us(Kind::Read), Some(200.0));
-        assert_eq!(delta.response_mean_us(Kind::Write), None);
+        let reads = delta.kind(Kind::Read);
+        assert_eq!(reads.response_us, Some(200.0));
+        assert_eq!(reads.lateness_us, Some(4.5));
+        assert_eq!(delta.kind(Kind::Flush), super::KindTimes::default());
         assert_eq!(delta.total.overrun_share, None);
         assert_eq!(delta.warnings(), Vec::<String>::new());
     }
@@ -191,7 +204,6 @@ mod tests {
             (OfRole::Judged, 900),
             (OfRole::WithinTolerance, 870),
             (OfRole::Overruns, 18),
-            (OfRole::LateNs, 5_000_000),
         ] {
             page.add(role_word(Role::Redo, word), value);
         }
@@ -202,7 +214,6 @@ mod tests {
         let delta = page.since(&begin);
         assert_eq!(delta.total.fidelity_share, Some(0.96));
         assert_eq!(delta.total.overrun_share, Some(0.018));
-        assert_eq!(delta.total.lateness_mean_us, Some(5.0));
         let warnings = delta.warnings();
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         assert!(warnings[0].contains("90.0 %") && warnings[0].contains("of data"));

@@ -46,6 +46,8 @@ pub struct Probed {
     pub flushed_write: Measured,
     /// Past the page cache; without it, the cache was measured too.
     pub direct: bool,
+    /// Of the measured file: random requests went no further.
+    pub file_bytes: u64,
     pub facts: Facts,
 }
 
@@ -70,7 +72,7 @@ pub struct ProbeProgress<'a> {
 #[derive(Clone, Debug)]
 pub struct Naming {
     pub name: String,
-    /// `measured by fio-3.33 on 2026-11-21 on /mnt/x (a model)`
+    /// Of every measured figure: `measured by fio-3.33 on 2026-11-21 on /mnt/x (a model)`
     pub source: String,
 }
 
@@ -146,6 +148,7 @@ pub fn probe(
         // Last, because it leaves the device with the most to do.
         deep_write: run("random writes, deeper", Pattern::RandomWrite, WRITE_DEPTH)?,
         direct,
+        file_bytes: file.bytes(),
         facts: facts(&options.directory),
     })
 }
@@ -180,6 +183,17 @@ impl Probed {
             Some((depth, measured)) => (*depth, measured.iops),
             None => (1, self.read.iops),
         }
+    }
+
+    /// What a user must know of a disk's profile; `None` where nothing calls itself one (virtual machines' storage often does).
+    #[must_use]
+    pub fn caveat(&self) -> Option<String> {
+        (self.facts.rotational == Some(true)).then(|| {
+            format!(
+                "storage that calls itself a disk, described as it behaves over the measured file of {} MiB: seeks over a whole disk are longer",
+                self.file_bytes >> 20
+            )
+        })
     }
 
     /// A profile that plays this storage.
@@ -266,7 +280,6 @@ fn cite(profile: &mut Profile, naming: &Naming) {
         "random_read_iops",
         "random_read_queue_depth",
         "random_write_iops",
-        "random_write_queue_depth",
         "sequential_read_mb_per_s",
         "sequential_write_mb_per_s",
         "read_latency_us",
@@ -289,10 +302,20 @@ fn cite(profile: &mut Profile, naming: &Naming) {
     for key in keys {
         profile.sources.insert(key, naming.source.clone());
     }
-    profile.sources.insert(
-        "capacity_bytes".to_owned(),
-        "the size of the file system".to_owned(),
-    );
+    // Those depths that were not found by measuring, and what was concluded.
+    for (key, source) in [
+        ("capacity_bytes", "the size of the file system"),
+        (
+            "sheet.random_write_queue_depth",
+            "a choice: the depth at which random writes were measured",
+        ),
+        (
+            "solid_state.interface_mb_per_s",
+            "derived: the fastest of what was measured",
+        ),
+    ] {
+        profile.sources.insert(key.to_owned(), source.to_owned());
+    }
 }
 
 /// What the system says of the storage below a directory.
@@ -372,12 +395,32 @@ mod tests {
             sequential_write: measured(3_000.0, 400.0, 131_072.0),
             flushed_write: measured(1_000.0, 45.0, 4096.0),
             direct: true,
+            file_bytes: 1 << 30,
             facts: Facts {
                 model: None,
                 rotational: None,
                 capacity_bytes: 1 << 38,
             },
         }
+    }
+
+    /// How many numbers are written: sources of others are refused, so that as many sources mean one for each.
+    fn figures(profile: &Profile) -> usize {
+        let table = toml::Table::try_from(profile).unwrap();
+        let tables = table.values().filter_map(toml::Value::as_table);
+        let values = table.values().chain(tables.flat_map(toml::Table::values));
+        values
+            .filter(|value| value.is_integer() || value.is_float())
+            .count()
+    }
+
+    #[test]
+    fn disks_are_described_with_a_caveat() {
+        let mut probed = probed();
+        assert_eq!(probed.caveat(), None);
+        probed.facts.rotational = Some(true);
+        let caveat = probed.caveat().unwrap();
+        assert!(caveat.contains("1024 MiB"), "{caveat}");
     }
 
     #[test]
@@ -392,6 +435,7 @@ mod tests {
         let text = toml::to_string(&profile).unwrap();
         assert_eq!(Profile::parse(&text).unwrap(), profile);
         assert_eq!(profile.sheet.read_latency_us, Some(110.0));
+        assert_eq!(figures(&profile), profile.sources.len());
         assert!(!profile.solid_state.unwrap().power_loss_protected);
         assert_eq!(profile.sources["sheet.flush_latency_us"], "measured");
 

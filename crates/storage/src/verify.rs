@@ -2,6 +2,7 @@
 //! against what the host can do at all.
 
 use crate::backing::{self, Backing, Need};
+use crate::delta::KindTimes;
 use crate::error::StorageError;
 use crate::fio::{Content, Emulated, Emulation, Fio, Job, Measured, Pattern, TestFile, Watch};
 use device::page::Kind;
@@ -76,6 +77,7 @@ pub struct Figure {
     /// Of emulated requests; `None` without any.
     pub fidelity_share: Option<f64>,
     pub overrun_share: Option<f64>,
+    /// Of the figure's kind of requests.
     pub lateness_mean_us: Option<f64>,
     pub requests: u64,
     pub verdict: Verdict,
@@ -363,6 +365,7 @@ impl Check {
     fn figure(&self, emulated: &Emulated, host_limit: f64) -> Figure {
         let measured = self.metric.of(&emulated.measured);
         let total = &emulated.counters.total;
+        let at_work = at_work(self, emulated);
         Figure {
             key: self.key,
             unit: self.metric.unit(),
@@ -374,13 +377,13 @@ impl Check {
             host_limit,
             fidelity_share: total.fidelity_share,
             overrun_share: total.overrun_share,
-            lateness_mean_us: total.lateness_mean_us,
+            lateness_mean_us: at_work.lateness_us,
             requests: emulated.measured.requests,
-            verdict: self.judge(measured, host_limit, &AtWork::of(self, emulated)),
+            verdict: self.judge(measured, host_limit, &at_work),
         }
     }
 
-    fn judge(&self, measured: f64, host_limit: f64, emulation: &AtWork) -> Verdict {
+    fn judge(&self, measured: f64, host_limit: f64, emulation: &KindTimes) -> Verdict {
         let is_time = self.metric.is_time();
         let is_within = self.is_within(measured);
         // A host can make a device slower, but not faster.
@@ -411,14 +414,12 @@ impl Check {
     }
 
     /// Would the device meet its sheet on a host that is never late, and asks again at once?
-    fn would_do(&self, measured: f64, emulation: &AtWork) -> bool {
+    fn would_do(&self, measured: f64, emulation: &KindTimes) -> bool {
         let Some(lateness_us) = emulation.lateness_us else {
             return false;
         };
         match self.metric {
-            Metric::ReadLatency => self.is_within(measured - lateness_us),
-            // The page averages over the writes and their flushes: how late the flushes were is not known.
-            Metric::FlushLatency => false,
+            Metric::ReadLatency | Metric::FlushLatency => self.is_within(measured - lateness_us),
             Metric::Iops => self.reaches(self.modelled_per_s(emulation, lateness_us)),
             Metric::MbPerS => {
                 let per_s = self.modelled_per_s(emulation, lateness_us);
@@ -428,7 +429,7 @@ impl Check {
     }
 
     /// Little's law: with all the requests outstanding that fio was told to have, each of them as long as the model made it.
-    fn modelled_per_s(&self, emulation: &AtWork, lateness_us: f64) -> Option<f64> {
+    fn modelled_per_s(&self, emulation: &KindTimes, lateness_us: f64) -> Option<f64> {
         let modelled_us = emulation.response_us? - lateness_us;
         (modelled_us > 0.0).then(|| f64::from(self.job.queue_depth) / modelled_us * 1e6)
     }
@@ -438,32 +439,20 @@ impl Check {
     }
 }
 
-/// What the shim says of its own work, as means; `None` where it says nothing.
-#[derive(Clone, Copy, Debug, Default)]
-struct AtWork {
-    /// Over all requests: of one kind, but where writes are flushed.
-    lateness_us: Option<f64>,
-    /// Over requests of the job's kind.
-    response_us: Option<f64>,
-}
-
-impl AtWork {
-    fn of(check: &Check, emulated: &Emulated) -> AtWork {
-        let kind = if check.job.pattern.reads() {
-            Kind::Read
-        } else {
-            Kind::Write
-        };
-        AtWork {
-            lateness_us: emulated.counters.total.lateness_mean_us,
-            response_us: emulated.counters.response_mean_us(kind),
-        }
-    }
+/// Of the requests that the figure is about.
+fn at_work(check: &Check, emulated: &Emulated) -> KindTimes {
+    let kind = match check.metric {
+        Metric::FlushLatency => Kind::Flush,
+        _ if check.job.pattern.reads() => Kind::Read,
+        _ => Kind::Write,
+    };
+    emulated.counters.kind(kind)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AtWork, Check, Metric, Verdict, checks, content, expected_duration};
+    use super::{Check, Metric, Verdict, checks, content, expected_duration};
+    use crate::delta::KindTimes;
     use crate::fio::Content;
     use std::time::Duration;
 
@@ -473,14 +462,14 @@ mod tests {
         all.into_iter().find(|check| check.key == key).unwrap()
     }
 
-    fn at_work(response_us: f64, lateness_us: f64) -> AtWork {
-        AtWork {
+    fn at_work(response_us: f64, lateness_us: f64) -> KindTimes {
+        KindTimes {
             response_us: Some(response_us),
             lateness_us: Some(lateness_us),
         }
     }
 
-    const SILENT: AtWork = AtWork {
+    const SILENT: KindTimes = KindTimes {
         response_us: None,
         lateness_us: None,
     };
@@ -558,8 +547,9 @@ mod tests {
             (1.11, 1.0, Verdict::Outside),
             (0.89, sheet, Verdict::Outside),
             (1.0, sheet, Verdict::HostLimited),
-            // Writes may have been late instead.
-            (1.5, 1.0, Verdict::Outside),
+            // Flushes that were 0.45 of the sheet late explain this, not that.
+            (1.5, 1.0, Verdict::HostLimited),
+            (1.6, 1.0, Verdict::Outside),
         ] {
             let judged = flush.judge(sheet * share, limit, &at_work(sheet, sheet * 0.45));
             assert_eq!(judged, verdict, "{share} {limit}");

@@ -145,3 +145,34 @@ pub fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
         .and_then(Value::as_str)
         .unwrap_or_else(|| panic!("{pointer} is no text in {document:#}"))
 }
+
+/// A list of a JSON document, by its JSON pointer.
+pub fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
+    document.pointer(pointer).unwrap().as_array().unwrap()
+}
+
+/// `docs/json.md` is an interface: it names every key.
+pub fn assert_described(document: &Value) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |name| std::fs::read_to_string(docs.join(name)).unwrap();
+    let described = read("json.md");
+    let profiles = read("profiles.md");
+    let mut open = vec![document];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    let is_named =
+                        described.contains(&format!("`{key}`")) || profiles.contains(key);
+                    assert!(is_named, "docs/json.md does not describe {key}");
+                    // Its keys are those of the profile.
+                    if key != "sources" {
+                        open.push(value);
+                    }
+                }
+            }
+            Value::Array(values) => open.extend(values),
+            _ => {}
+        }
+    }
+}

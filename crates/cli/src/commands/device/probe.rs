@@ -22,6 +22,7 @@ struct Document {
     model: Option<String>,
     rotational: Option<bool>,
     direct_io: bool,
+    file_bytes: u64,
     /// The file that the profile was written to.
     output: Option<String>,
     measurements: Vec<MeasurementDocument>,
@@ -64,6 +65,9 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
             arguments.directory.display()
         );
     }
+    if let Some(caveat) = probed.caveat() {
+        eprintln!("note: {} is on {caveat}", arguments.directory.display());
+    }
     let profile = probed.profile(&Naming {
         name: naming_base,
         source: source(&fio, arguments, &probed),
@@ -80,6 +84,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
             model: probed.facts.model.clone(),
             rotational: probed.facts.rotational,
             direct_io: probed.direct,
+            file_bytes: probed.file_bytes,
             output: arguments.output.as_ref().map(|o| o.display().to_string()),
             measurements: measurements(&probed),
             profile,
@@ -182,11 +187,13 @@ fn source(fio: &Fio, arguments: &DeviceProbeArguments, probed: &Probed) -> Strin
     } else {
         ", with the page cache"
     };
+    let caveat = probed.caveat().map(|caveat| format!("; {caveat}"));
     format!(
-        "measured by {} on {date} on {}{}{cache}",
+        "measured by {} on {date} on {}{}{cache}{}",
         fio.version,
         arguments.directory.display(),
-        model.unwrap_or_default()
+        model.unwrap_or_default(),
+        caveat.unwrap_or_default()
     )
 }
 
