@@ -178,10 +178,9 @@ impl<'a> WindowIo<'a> {
         let (Some(page), Some(begin), Some(end)) = (self.page, self.begin, self.end) else {
             return Ok(None);
         };
-        let elapsed = end.at.duration_since(begin.at);
-        let counted_ns = elapsed.as_nanos() as u64;
+        let counted_ns = end.at.duration_since(begin.at).as_nanos() as u64;
         let (before, after) = (&begin.counters, &end.counters);
-        let warnings = Delta::between(before, after, elapsed).warnings();
+        let warnings = Delta::between(before, after).warnings();
         let io = DeviceIo {
             shim: shim_facts(page.setup_text()?, before, after),
             roles: Role::ALL

@@ -3,7 +3,6 @@
 
 use device::Role;
 use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
-use std::time::Duration;
 
 /// Above this share of overruns the host, not the device, was measured.
 const OVERRUN_SHARE_MAX: f64 = 0.01;
@@ -47,7 +46,7 @@ pub(crate) struct KindTimes {
 impl Delta {
     /// What happened from one copy to a later one of the same process. How long it took does not matter to shares and means.
     #[must_use]
-    pub fn between(begin: &Snapshot, end: &Snapshot, _elapsed: Duration) -> Delta {
+    pub fn between(begin: &Snapshot, end: &Snapshot) -> Delta {
         let rise = |word| end.global(word).saturating_sub(begin.global(word));
         let of = |roles: &[Role]| timeliness(begin, end, roles);
         Delta {
@@ -150,7 +149,6 @@ mod tests {
     use super::Delta;
     use device::Role;
     use device::page::{Global, Kind, OfKind, OfRole, Snapshot, global_word, kind_word, role_word};
-    use std::time::Duration;
 
     /// A page that is written as the shim would.
     struct Page(Vec<u8>);
@@ -168,7 +166,7 @@ mod tests {
         }
 
         fn since(&self, begin: &Snapshot) -> Delta {
-            Delta::between(begin, &self.snapshot(), Duration::from_secs(1))
+            Delta::between(begin, &self.snapshot())
         }
 
         fn snapshot(&self) -> Snapshot {

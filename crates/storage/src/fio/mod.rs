@@ -163,18 +163,14 @@ impl Fio {
         std::fs::write(&page_path, Snapshot::fresh()).map_err(io_at("write", &page_path))?;
         let page = ShimPage::of(file.directory());
         page.arm(emulation.armed)?;
-        let mut before = (page.snapshot()?, Duration::ZERO);
-        let mut last = Duration::ZERO;
+        let at_start = page.snapshot()?;
+        let mut after_ramp = None;
         let environment = library::environment(&library, setup_path.as_os_str());
         let mut tick = |elapsed: Duration| {
             (watch.on_tick)(elapsed);
-            last = elapsed;
-            // Once. What cannot be read now fails at the end.
-            if before.1.is_zero()
-                && elapsed > job.ramp + START_UP
-                && let Ok(snapshot) = page.snapshot()
-            {
-                before = (snapshot, elapsed);
+            if after_ramp.is_none() && elapsed > job.ramp + START_UP {
+                // What cannot be read now fails at the end.
+                after_ramp = page.snapshot().ok();
             }
         };
         let mut inner = Watch {
@@ -190,9 +186,9 @@ impl Fio {
                 ),
             });
         }
-        let elapsed = last.saturating_sub(before.1);
+        let begin = after_ramp.unwrap_or(at_start);
         Ok(Emulated {
-            counters: Delta::between(&before.0, &page.snapshot()?, elapsed),
+            counters: Delta::between(&begin, &page.snapshot()?),
             measured,
         })
     }
