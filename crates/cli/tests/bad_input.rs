@@ -307,7 +307,7 @@ fn no_room_for_the_load() {
             ran,
             &[
                 "900000 warehouses take about",
-                "GB free",
+                "has room for",
                 "load fewer warehouses",
             ],
         );
