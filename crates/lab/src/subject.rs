@@ -4,7 +4,7 @@ use crate::devices::Placed;
 use crate::error::LabError;
 use crate::named::placed_of;
 use crate::schemas::targets;
-use base::Connect;
+use base::{Connect, Exit};
 use drive::Schemas;
 use reactor::Tasks;
 use server::{Home, Instance, NamedInstance, Target, render_dsn};
@@ -222,7 +222,17 @@ impl Subject {
     /// A loss of the connection, told as the server's death where that is what happened.
     #[must_use]
     pub fn explain(&self, error: LabError) -> LabError {
-        match self.ended() {
+        let mut ended = self.ended();
+        // A process that is killed closes its connections before it is gone.
+        let lost_at = Instant::now();
+        while ended.is_none()
+            && error.exit() == Exit::ServerFailed
+            && lost_at.elapsed() < LEAVING_PATIENCE
+        {
+            std::thread::sleep(LOOK_EVERY);
+            ended = self.ended();
+        }
+        match ended {
             Some(reason) => LabError::ServerDied {
                 reason,
                 log_tail: self.log_tail(),
@@ -277,5 +287,8 @@ pub(crate) fn with_session_until<T>(
     result
 }
 
-/// How often a stop is looked for.
+/// How long a server that closed its connections may take to be gone.
+const LEAVING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often a stop, or an end, is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
