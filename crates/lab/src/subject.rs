@@ -227,6 +227,7 @@ impl Subject {
         let lost_at = Instant::now();
         while ended.is_none()
             && error.exit() == Exit::ServerFailed
+            && !matches!(self.origin, Origin::External)
             && lost_at.elapsed() < LEAVING_PATIENCE
         {
             std::thread::sleep(LOOK_EVERY);
