@@ -70,7 +70,6 @@ fn main() -> Result<()> {
     }
     if wants(Part::Engines) {
         servers::engines(&mut page, &bed)?;
-        page.write()?;
     }
     Ok(())
 }

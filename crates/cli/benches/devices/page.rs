@@ -28,18 +28,20 @@ impl Page {
     }
 
     pub fn table(&mut self, columns: &[&str], rows: &[Vec<String>]) {
+        self.head(columns);
+        rows.iter().for_each(|row| self.row(row));
+    }
+
+    /// Begins a table.
+    pub fn head(&mut self, columns: &[&str]) {
         self.text.push('\n');
-        let mut line = |cells: &[String]| {
-            let _ = writeln!(self.text, "| {} |", cells.join(" | "));
-        };
-        line(
-            &columns
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect::<Vec<_>>(),
-        );
-        line(&columns.iter().map(|_| "---".to_owned()).collect::<Vec<_>>());
-        rows.iter().for_each(|row| line(row));
+        self.row(columns);
+        self.row(&vec!["---"; columns.len()]);
+    }
+
+    pub fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
+        let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
+        let _ = writeln!(self.text, "| {} |", cells.join(" | "));
     }
 
     pub fn words(&mut self, words: &str) {

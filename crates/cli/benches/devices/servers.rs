@@ -124,7 +124,7 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
     Ok(())
 }
 
-/// Every engine on every profile, once.
+/// Every engine on every profile, once. The page is written after each of them.
 pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
     page.section(
         "Engines on devices",
@@ -133,14 +133,16 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
     );
     let listed = mydyno(&["device", "list", "--json"], bed.directory.path())?;
     let profiles = listed["devices"].as_array().context("no devices")?;
-    let mut rows = Vec::new();
+    page.head(&[
+        "device", "engine", "NOPM", "p95 ms", "fidelity", "overruns", "checks",
+    ]);
     for profile in profiles {
         let device = profile["name"]
             .as_str()
             .context("a device without a name")?;
         for engine in ENGINES {
             let measured = bed.run(engine, &SETTINGS, &["--data", device])?;
-            rows.push(vec![
+            page.row(&[
                 device.to_owned(),
                 engine.to_owned(),
                 number(measured.nopm, 0),
@@ -155,11 +157,8 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
                 .to_owned(),
             ]);
         }
+        page.write()?;
     }
-    let head = [
-        "device", "engine", "NOPM", "p95 ms", "fidelity", "overruns", "checks",
-    ];
-    page.table(&head, &rows);
     Ok(())
 }
 
