@@ -213,6 +213,17 @@ impl Snapshot {
         self.words[kind_word(role, kind, word)]
     }
 
+    /// Requests of a role that the model has served; 0 of what is on real storage.
+    #[must_use]
+    pub fn emulated_requests(&self, role: Role) -> u64 {
+        let of = |kind: Kind| {
+            self.buckets(role, kind, Histogram::Service)
+                .iter()
+                .sum::<u64>()
+        };
+        Kind::ALL.into_iter().map(of).sum()
+    }
+
     /// Occurrences per bucket.
     #[must_use]
     pub fn buckets(&self, role: Role, kind: Kind, histogram: Histogram) -> &[u64] {

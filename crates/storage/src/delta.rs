@@ -25,12 +25,12 @@ pub struct Delta {
     maps_refused: u64,
 }
 
-/// Did emulated requests complete when the model said? `None` where none was judged.
+/// Did emulated requests complete when the model said? `None` without any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Timeliness {
-    /// Requests that completed within 2 % or 20 us of their due time.
+    /// Of those that somebody waited for when they were due: that completed within 2 % or 20 us of that time.
     pub(crate) fidelity_share: Option<f64>,
-    /// Requests for which the host needed longer than the model.
+    /// Of all: for which the host needed longer than the model.
     pub(crate) overrun_share: Option<f64>,
 }
 
@@ -121,11 +121,14 @@ fn timeliness(begin: &Snapshot, end: &Snapshot, roles: &[Role]) -> Timeliness {
         };
         roles.iter().map(of).sum()
     };
-    let judged = rise(OfRole::Judged);
-    let per_request = |sum: u64| (judged > 0).then(|| sum as f64 / judged as f64);
+    let served = |role: &Role| {
+        let before = begin.emulated_requests(*role);
+        end.emulated_requests(*role).saturating_sub(before)
+    };
+    let share = |of: u64, all: u64| (all > 0).then(|| of as f64 / all as f64);
     Timeliness {
-        fidelity_share: per_request(rise(OfRole::WithinTolerance)),
-        overrun_share: per_request(rise(OfRole::Overruns)),
+        fidelity_share: share(rise(OfRole::WithinTolerance), rise(OfRole::Judged)),
+        overrun_share: share(rise(OfRole::Overruns), roles.iter().map(served).sum()),
     }
 }
 
@@ -148,7 +151,10 @@ fn kind_times(begin: &Snapshot, end: &Snapshot, kind: Kind) -> KindTimes {
 mod tests {
     use super::Delta;
     use device::Role;
-    use device::page::{Global, Kind, OfKind, OfRole, Snapshot, global_word, kind_word, role_word};
+    use device::page::{
+        Global, Histogram, Kind, OfKind, OfRole, Snapshot, bucket_word, global_word, kind_word,
+        role_word,
+    };
 
     /// A page that is written as the shim would.
     struct Page(Vec<u8>);
@@ -207,15 +213,20 @@ mod tests {
         }
         page.add(role_word(Role::Data, OfRole::Judged), 100);
         page.add(role_word(Role::Data, OfRole::WithinTolerance), 90);
+        // More were served than somebody waited for.
+        for (role, served) in [(Role::Redo, 1000), (Role::Data, 1000)] {
+            let bucket = bucket_word(role, Kind::Write, Histogram::Service, 7);
+            page.add(bucket, served);
+        }
         page.add(global_word(Global::UringRefused), 1);
         page.add(global_word(Global::ModelFull), 3);
         let delta = page.since(&begin);
         assert_eq!(delta.total.fidelity_share, Some(0.96));
-        assert_eq!(delta.total.overrun_share, Some(0.018));
+        assert_eq!(delta.total.overrun_share, Some(0.009));
         let warnings = delta.warnings();
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         assert!(warnings[0].contains("90.0 %") && warnings[0].contains("of data"));
-        assert!(warnings[1].contains("2.0 %"), "{warnings:?}");
+        assert!(warnings[1].contains("1.8 %"), "{warnings:?}");
         assert!(warnings[2].starts_with("3 requests"), "{warnings:?}");
         assert!(warnings[3].contains("io_uring"), "{warnings:?}");
     }

@@ -58,6 +58,15 @@ pub struct RoleIo {
     pub requests: Vec<RequestIo>,
 }
 
+impl RoleIo {
+    /// Requests that an emulated device has served, whether or not somebody waited for them.
+    #[must_use]
+    pub fn emulated_requests(&self) -> u64 {
+        let served = |request: &RequestIo| request.service.histogram.len();
+        self.requests.iter().map(served).sum()
+    }
+}
+
 /// Requests of one kind of one role.
 #[derive(Clone, Debug)]
 pub struct RequestIo {

@@ -101,11 +101,10 @@ impl Results {
         let shown = io.as_ref().filter(|_| done);
         let roles = shown.map_or(&[][..], |io| &io.roles);
         let sum = |number: fn(&RoleIo) -> u64| roles.iter().map(number).sum::<u64>();
-        let judged = sum(|role| role.judged);
         Ok(StorageSummary {
             devices: devices(&cell.what.places, shown),
-            fidelity: share(sum(|role| role.within_tolerance), judged),
-            overrun_share: share(sum(|role| role.overruns), judged),
+            fidelity: share(sum(|role| role.within_tolerance), sum(|role| role.judged)),
+            overrun_share: share(sum(|role| role.overruns), sum(RoleIo::emulated_requests)),
             shim: shown.map(|io| shim_summary(&io.shim)),
         })
     }
@@ -150,7 +149,7 @@ fn device_summary(place: CellPlace, role: Option<&RoleIo>) -> DeviceSummary {
         queue_depth_max: role.map(|role| role.outstanding_max),
         busy_share: counted(|role| (role.busy_ns, role.counted_ns)),
         fidelity: counted(|role| (role.within_tolerance, role.judged)),
-        overrun_share: counted(|role| (role.overruns, role.judged)),
+        overrun_share: counted(|role| (role.overruns, role.emulated_requests())),
     }
 }
 
