@@ -31,8 +31,8 @@ struct Arguments {
     /// Seconds of fio for each figure of a sheet
     #[arg(long, default_value_t = 3)]
     seconds: u32,
-    /// Window of a server, in seconds
-    #[arg(long, default_value_t = 10)]
+    /// Window of a server, in seconds; on a slow disk an order takes several
+    #[arg(long, default_value_t = 20)]
     window: u32,
     /// Given by `cargo bench`
     #[arg(long, hide = true)]
