@@ -323,7 +323,7 @@ fn no_room_for_the_load() {
     let owner = running.pid();
     refused(
         running.wait(support::PATIENCE),
-        &["900000 warehouses take about", "GB free"],
+        &["900000 warehouses take about", "has room for"],
     );
     assert_eq!(servers_under(owner), Vec::<u32>::new());
 }
