@@ -16,4 +16,4 @@ pub use random::Random;
 pub use session::{
     Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,
 };
-pub use units::{Cents, Warehouses, parse_decimal};
+pub use units::{Cents, Warehouses, parse_decimal, parse_size};

@@ -24,6 +24,21 @@ impl fmt::Display for Cents {
     }
 }
 
+/// A size as MySQL servers take it: bytes, or with a suffix of K, M, G or T, which are binary: `512M`. `None` where it is none or
+/// does not fit.
+#[must_use]
+pub fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, shift) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 10),
+        (at, 'm' | 'M') => (&text[..at], 20),
+        (at, 'g' | 'G') => (&text[..at], 30),
+        (at, 't' | 'T') => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
 /// Parses decimal text such as `-10.5` into an integer of `scale` decimals (`-1050` at scale 2). Excess decimals must
 /// be zeros. `None` where the text is not a decimal or does not fit.
 #[must_use]
@@ -63,7 +78,7 @@ pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cents, parse_decimal};
+    use super::{Cents, parse_decimal, parse_size};
 
     #[test]
     fn decimals_are_exact() {
@@ -98,5 +113,16 @@ mod tests {
             parse_decimal(Cents(-98_765).to_string().as_bytes(), 2),
             Some(-98_765)
         );
+    }
+
+    #[test]
+    fn sizes_have_suffixes() {
+        assert_eq!(parse_size("48M"), Some(48 << 20));
+        assert_eq!(parse_size("1g"), Some(1 << 30));
+        assert_eq!(parse_size(" 16k"), Some(16 << 10));
+        assert_eq!(parse_size("4096"), Some(4096));
+        for bad in ["", "M", "x", "-1", "1.5G", "99999999999T"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
     }
 }

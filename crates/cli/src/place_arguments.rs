@@ -2,7 +2,7 @@
 
 use crate::arguments::TargetArguments;
 use crate::failure::Failure;
-use base::Exit;
+use base::{Exit, parse_size};
 use clap::Args;
 use device::Role;
 use storage::{Place, Placement};
@@ -100,31 +100,16 @@ impl PlaceArguments {
 const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
 
 fn page_cache(text: &str) -> Result<u64, String> {
-    let bytes = size(text)?;
+    let bytes = parse_size(text).ok_or("write a size as 512M, 8G or a number of bytes")?;
     if bytes > PAGE_CACHE_BYTES_MAX {
         return Err("64G is the most: its table of pages is in real memory".to_owned());
     }
     Ok(bytes)
 }
 
-/// `512M`, `8G`, or bytes; binary units, as servers take them.
-fn size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 30),
-        Some((at, 't' | 'T')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    let value = digits.trim().parse::<u64>().ok();
-    value
-        .and_then(|value| value.checked_mul(1 << shift))
-        .ok_or_else(|| "write a size as 512M, 8G or a number of bytes".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{page_cache, size};
+    use super::page_cache;
     use crate::arguments::{Arguments, Command, RunArguments};
     use clap::Parser;
     use device::Role;
@@ -139,13 +124,11 @@ mod tests {
 
     #[test]
     fn sizes_as_servers_take_them() {
-        assert_eq!(size("512M"), Ok(512 << 20));
-        assert_eq!(size("8g"), Ok(8 << 30));
-        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(page_cache("512M"), Ok(512 << 20));
         assert_eq!(page_cache("64G"), Ok(64 << 30));
         assert!(page_cache("65G").is_err());
         for bad in ["", "M", "-1", "1.5G", "99999999999T"] {
-            assert!(size(bad).is_err(), "{bad:?}");
+            assert!(page_cache(bad).unwrap_err().contains("512M"), "{bad:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::populate::{LoadSpec, check_disk, populate};
 use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
-use base::Warehouses;
+use base::{Warehouses, parse_size};
 use drive::LoadError;
 use server::{
     Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
@@ -39,6 +39,8 @@ pub struct PrivateSpec {
 const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// InnoDB's own default.
 const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
+/// Of all servers.
+const PAGE_BYTES_MAX: u64 = 64 << 10;
 
 /// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the data directory.
 /// A slow shutdown, else every clone would repeat the purge and the merge of the change buffer.
@@ -129,14 +131,9 @@ fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
     let Some((_, text)) = value else {
         return Ok(PAGE_BYTES_DEFAULT);
     };
-    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1024),
-        None => (text.as_str(), 1),
-    };
-    digits
-        .parse::<u32>()
-        .ok()
-        .and_then(|n| n.checked_mul(factor))
+    parse_size(text)
+        .filter(|bytes| *bytes <= PAGE_BYTES_MAX)
+        .and_then(|bytes| u32::try_from(bytes).ok())
         .ok_or_else(|| {
             LabError::Unfit(format!(
                 "innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"

@@ -91,8 +91,7 @@ fn file_system(path: &Path) -> Option<String> {
 }
 
 /// Bytes that an ordinary user may still write at `path`.
-#[must_use]
-pub fn free_bytes(path: &Path) -> Option<u64> {
+fn free_bytes(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
     stat.f_bavail.checked_mul(stat.f_frsize)
 }

@@ -3,4 +3,4 @@
 
 mod host;
 
-pub use host::{free_bytes, host_facts, peak_rss_bytes};
+pub use host::{host_facts, peak_rss_bytes};

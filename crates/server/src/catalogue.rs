@@ -5,6 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use strsim::levenshtein;
 
 /// The two families of servers, which differ in how they are initialised and configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
@@ -98,31 +99,15 @@ fn nearest(name: &str, known: &[String]) -> Option<String> {
     let name = name.to_ascii_lowercase();
     known
         .iter()
-        .map(|candidate| (distance(&name, candidate), candidate))
+        .map(|candidate| (levenshtein(&name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
         .min()
         .map(|(_, candidate)| candidate.clone())
 }
 
-/// Levenshtein's distance; names are short, so one row of the table suffices.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Flavour, distance, engine, engines};
+    use super::{Flavour, engine, engines};
 
     #[test]
     fn the_catalogue_is_sound() {
@@ -160,7 +145,6 @@ mod tests {
                 None => assert!(!text.contains("did you mean"), "{text}"),
             }
         }
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 
     #[test]

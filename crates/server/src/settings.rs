@@ -6,6 +6,7 @@
 use crate::catalogue::Flavour;
 use crate::option_text;
 use crate::{ServerBuild, ServerError};
+use base::parse_size;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -298,18 +299,6 @@ fn single_redo_file(build: &ServerBuild) -> bool {
     build.flavour == Flavour::MariaDb && build.at_least((10, 5, 0))
 }
 
-fn parse_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (digits, factor) = match text.char_indices().last()? {
-        (at, 'k' | 'K') => (&text[..at], 1 << 10),
-        (at, 'm' | 'M') => (&text[..at], 1 << 20),
-        (at, 'g' | 'G') => (&text[..at], 1 << 30),
-        (at, 't' | 'T') => (&text[..at], 1 << 40),
-        _ => (text, 1u64),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(factor)
-}
-
 fn direct_io_works(directory: &Path) -> bool {
     let Ok(flags) = i32::try_from(rustix::fs::OFlags::DIRECT.bits()) else {
         return false;
@@ -339,7 +328,7 @@ fn free_aio_events() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Settings, parse_size, validate};
+    use super::{Layout, Settings, validate};
     use crate::catalogue::Flavour;
     use crate::{ServerBuild, ServerError};
     use std::path::PathBuf;
@@ -448,15 +437,5 @@ mod tests {
         }
         assert!(validate(&owned(&[("a", "b\nskip-grant-tables")])).is_err());
         assert!(validate(&owned(&[("validate_password.policy", "LOW")])).is_ok());
-    }
-
-    #[test]
-    fn sizes_have_suffixes() {
-        assert_eq!(parse_size("48M"), Some(48 << 20));
-        assert_eq!(parse_size("1g"), Some(1 << 30));
-        assert_eq!(parse_size("4096"), Some(4096));
-        for bad in ["", "M", "x", "-1", "99999999999T"] {
-            assert_eq!(parse_size(bad), None, "{bad}");
-        }
     }
 }

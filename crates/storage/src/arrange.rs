@@ -9,6 +9,7 @@ use crate::error::{StorageError, io_at};
 use crate::library;
 use crate::place::{Place, Placement};
 use crate::variables::{ServerKind, variable_outside};
+use base::parse_size;
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
 use std::ffi::OsString;
@@ -553,19 +554,6 @@ fn backing_name(location: &Location) -> String {
         Location::At(path) if backing::is_in_memory(path) => format!("memory ({})", path.display()),
         Location::At(path) => path.display().to_string(),
     }
-}
-
-/// A size as servers take it: `3G`.
-fn parse_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (digits, shift) = match text.as_bytes().last()?.to_ascii_lowercase() {
-        b'k' => (&text[..text.len() - 1], 10),
-        b'm' => (&text[..text.len() - 1], 20),
-        b'g' => (&text[..text.len() - 1], 30),
-        b't' => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use strsim::levenshtein;
 
 /// Longest text of a profile file: a hundred times what one needs.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
@@ -185,30 +186,15 @@ fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let distance = |known: &str| {
         // `hdd` for `hdd-15k`, `pm1725` for `nvme-pm1725`.
         let part = name.len() >= 2 && (known.contains(&name) || name.contains(known));
-        if part { 0 } else { edits(&name, known) }
+        if part { 0 } else { levenshtein(&name, known) }
     };
     let best = known.iter().min_by_key(|known| distance(known))?;
     (distance(best) <= best.len().max(name.len()) / 2).then_some(best)
 }
 
-/// Levenshtein's distance in bytes.
-fn edits(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.bytes().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Place, edits, nearest, split};
+    use super::{Place, nearest, split};
     use crate::StorageError;
     use base::Exit;
     use std::path::PathBuf;
@@ -275,6 +261,5 @@ mod tests {
         assert_eq!(nearest("sata-840pro", &known), Some("sata-850pro"));
         assert_eq!(nearest("HDD-15K", &known), Some("hdd-15k"));
         assert_eq!(nearest("floppy", &known), None);
-        assert_eq!(edits("kitten", "sitting"), 3);
     }
 }

@@ -274,36 +274,9 @@ impl Probed {
     }
 }
 
-/// Every figure says where it is from.
+/// Every figure says where it is from: what was not measured first.
 fn cite(profile: &mut Profile, naming: &Naming) {
-    let sheet = [
-        "random_read_iops",
-        "random_read_queue_depth",
-        "random_write_iops",
-        "sequential_read_mb_per_s",
-        "sequential_write_mb_per_s",
-        "read_latency_us",
-        "flush_latency_us",
-    ];
-    let model = [
-        "read_latency_us",
-        "random_read_iops",
-        "sequential_read_mb_per_s",
-        "write_latency_us",
-        "random_write_iops",
-        "sequential_write_mb_per_s",
-        "flush_us",
-        "latency_variation",
-    ];
-    let keys = sheet.map(|key| format!("sheet.{key}"));
-    let keys = keys
-        .into_iter()
-        .chain(model.map(|key| format!("solid_state.{key}")));
-    for key in keys {
-        profile.sources.insert(key, naming.source.clone());
-    }
-    // Those depths that were not found by measuring, and what was concluded.
-    for (key, source) in [
+    let concluded = [
         ("capacity_bytes", "the size of the file system"),
         (
             "sheet.random_write_queue_depth",
@@ -313,8 +286,13 @@ fn cite(profile: &mut Profile, naming: &Naming) {
             "solid_state.interface_mb_per_s",
             "derived: the fastest of what was measured",
         ),
-    ] {
+    ];
+    for (key, source) in concluded {
         profile.sources.insert(key.to_owned(), source.to_owned());
+    }
+    for key in profile.figures() {
+        let source = profile.sources.entry(key);
+        source.or_insert_with(|| naming.source.clone());
     }
 }
 

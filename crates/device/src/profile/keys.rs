@@ -4,6 +4,7 @@ use super::{Array, Member, Profile, ProfileError};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
+use strsim::levenshtein;
 use toml::{Table, Value};
 
 const PROFILE: &[&str] = &[
@@ -127,9 +128,9 @@ fn known(key: &str, names: &[&str], prefix: &str) -> Result<(), ProfileError> {
 
 /// The nearest of the names, as the end of a message.
 fn meant(key: &str, names: &[&str]) -> String {
-    let nearest = names.iter().min_by_key(|name| distance(key, name));
+    let nearest = names.iter().min_by_key(|name| levenshtein(key, name));
     match nearest {
-        Some(name) if distance(key, name) <= key.len().max(4) / 2 => {
+        Some(name) if levenshtein(key, name) <= key.len().max(4) / 2 => {
             format!("; did you mean `{name}`?")
         }
         _ if names.is_empty() => "; there are none, remove it".to_owned(),
@@ -137,23 +138,8 @@ fn meant(key: &str, names: &[&str]) -> String {
     }
 }
 
-/// Levenshtein's.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, to) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// Dotted keys of a profile's numbers, without those of an array's member, which has sources of its own.
-fn figures(profile: &Table) -> Vec<String> {
+pub fn figures(profile: &Table) -> Vec<String> {
     let mut found = Vec::new();
     for (key, value) in profile {
         match value {

@@ -174,6 +174,12 @@ impl Profile {
         Ok(profile)
     }
 
+    /// Dotted keys of its figures, each of which may have a source; without those of an array's member, which has its own.
+    #[must_use]
+    pub fn figures(&self) -> Vec<String> {
+        toml::Table::try_from(self).map_or_else(|_| Vec::new(), |table| keys::figures(&table))
+    }
+
     /// Refuses impossible figures.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-use super::{Arrangement, Arranger, Host, ServerFiles, parse_size};
+use super::{Arrangement, Arranger, Host, ServerFiles};
 use crate::backing::MemoryFiles;
 use crate::variables::{ServerFamily, ServerKind};
 use crate::{Place, Placement, StorageError};
@@ -299,13 +299,4 @@ fn files_outside_of_their_device_are_refused() {
     }
     // Data is where the server has it, and nothing is said of the rest.
     at(&[redo], "tmpdir", "/tmp").unwrap();
-}
-
-#[test]
-fn sizes() {
-    assert_eq!(parse_size("3G"), Some(3 << 30));
-    assert_eq!(parse_size(" 128m"), Some(128 << 20));
-    assert_eq!(parse_size("77"), Some(77));
-    assert_eq!(parse_size("x"), None);
-    assert_eq!(parse_size(""), None);
 }
