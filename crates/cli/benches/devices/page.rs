@@ -15,7 +15,7 @@ impl Page {
             path,
             text: format!(
                 "# Emulated devices, measured\n\n\
-                 `make devices` writes this page; nothing in it is written by hand. The machine: {machine}. What a figure means and what\n\
+                 `make devices` writes this page. The machine: {machine}. What a figure means and what\n\
                  is not emulated stands in [METHODOLOGY.md](../METHODOLOGY.md#emulated-devices), how profiles are written in\n\
                  [profiles.md](profiles.md).\n"
             ),
