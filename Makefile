@@ -16,7 +16,7 @@ demo: packages-demo
 	target/release/mydyno demo
 
 test: packages-test engines
-	$(CARGO) test --locked --workspace
+	$(CARGO) test --locked --workspace --no-fail-fast
 
 lint: packages-demo
 	$(CARGO) fmt --all --check
