@@ -200,23 +200,20 @@ impl Context {
     }
 
     /// Takes what is due, in the order in which it was due, and asks the model again for what is queued. Returns when there is
-    /// something to do next.
-    fn take_due(&self, state: &State, since_ns: u64, events: &mut Events) -> Next {
+    /// something to do next (`u64::MAX`: never).
+    fn take_due(&self, state: &State, since_ns: u64, events: &mut Events) -> u64 {
         let mut table = self.lock();
         loop {
             let Some(first) = table.emulated.peek() else {
-                return Next::NOTHING;
+                return u64::MAX;
             };
-            let next = Next {
-                when_ns: first.flight.when_ns(),
-                is_decided: !first.flight.is_queued(),
-            };
+            let next_ns = first.flight.when_ns();
             let now_ns = clock::now_ns();
-            if next.when_ns > now_ns || events.is_full() {
-                return next;
+            if next_ns > now_ns || events.is_full() {
+                return next_ns;
             }
             let Some(mut request) = table.emulated.pop() else {
-                return Next::NOTHING;
+                return u64::MAX;
             };
             if request.flight.is_queued() {
                 request.flight.poll(state, now_ns);
@@ -287,7 +284,7 @@ impl Context {
         let since_ns = clock::now_ns();
         loop {
             let seen = self.changes.load(Ordering::SeqCst);
-            let next = self.take_due(state, since_ns, events);
+            let next_ns = self.take_due(state, since_ns, events);
             let in_kernel = self.kernel_count.load(Ordering::Relaxed) > 0;
             if in_kernel && !events.is_full() {
                 let result = self.take_from_kernel(id, 0, 0, state, events);
@@ -309,11 +306,11 @@ impl Context {
             if now_ns >= until_ns {
                 return events.count() as i64;
             }
-            let until_ns = until_ns.min(next.when_ns);
+            let until_ns = until_ns.min(next_ns);
             let interrupted = if in_kernel {
-                self.wait_in_kernel(state, (id, min), (now_ns, until_ns, next.when_ns), events)
+                self.wait_in_kernel(state, (id, min), (now_ns, until_ns, next_ns), events)
             } else {
-                self.wait_here(state, seen, until_ns, next)
+                self.wait_here(state, seen, until_ns)
             };
             if interrupted {
                 return match events.count() {
@@ -357,21 +354,16 @@ impl Context {
     }
 
     /// Sleeps until something is due here or has come, or a signal has.
-    fn wait_here(&self, state: &State, seen: u32, until_ns: u64, next: Next) -> bool {
-        let margin_ns = if next.is_decided {
-            clock::margin_ns(state.spin)
-        } else {
-            0
-        };
+    fn wait_here(&self, state: &State, seen: u32, until_ns: u64) -> bool {
         let sleep_until_ns = match until_ns {
             u64::MAX => u64::MAX,
-            until_ns => until_ns.saturating_sub(margin_ns),
+            until_ns => until_ns.saturating_sub(clock::margin_ns(state.spin)),
         };
         if clock::now_ns() < sleep_until_ns {
             self.waiters.fetch_add(1, Ordering::SeqCst);
             let woken = clock::wait_on(&self.changes, seen, sleep_until_ns);
             self.waiters.fetch_sub(1, Ordering::SeqCst);
-            if woken != Woken::Time {
+            if woken != Woken::Time || clock::now_ns() < sleep_until_ns {
                 return woken == Woken::Signal;
             }
         }
@@ -407,21 +399,6 @@ impl Context {
         }
         self.id.store(FREE, Ordering::Release);
     }
-}
-
-/// What comes next in a context.
-#[derive(Clone, Copy)]
-struct Next {
-    when_ns: u64,
-    /// It is due then, and somebody may wait for it; else the device is to be asked again.
-    is_decided: bool,
-}
-
-impl Next {
-    const NOTHING: Next = Next {
-        when_ns: u64::MAX,
-        is_decided: false,
-    };
 }
 
 /// The events that the program wants filled.

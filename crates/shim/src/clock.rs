@@ -1,18 +1,25 @@
 //! Time, and waiting for it.
 //!
 //! A sleeping thread wakes late by what the scheduler needs, some 15 us on an idle machine. So a wait ends its sleep early, by as
-//! much as sleeps have lately overslept, and passes the rest awake. It never returns early.
+//! much as sleeps have lately overslept, and passes the rest awake. It never returns early. An idle core wakes later the longer it
+//! has slept, so that a long sleep ends in a short one.
 
 use crate::real;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The estimates of the oversleep go no further than this.
-const MEDIAN_MAX_NS: u64 = 25_000;
-const HIGH_MAX_NS: u64 = 60_000;
-/// Where the high estimate is beyond this, threads wait for cores.
-const BUSY_FROM_NS: u64 = 40_000;
+const MEDIAN_MAX_NS: u64 = 100_000;
+const HIGH_MAX_NS: u64 = 200_000;
+/// Where the high estimate is beyond this, threads wait for cores: no idle core takes so long to wake.
+const BUSY_FROM_NS: u64 = 150_000;
+const MARGIN_MAX_NS: u64 = 80_000;
+/// The margin on a busy machine, at most.
+const BUSY_MARGIN_NS: u64 = 15_000;
 const MARGIN_MIN_NS: u64 = 2_000;
+/// A sleep longer than this is two: the last begins so long before its end.
+const LONG_NS: u64 = 400_000;
+const LAST_NS: u64 = 150_000;
 /// By how much one sleep moves an estimate.
 const STEP_NS: u64 = 500;
 /// Of so many sleeps, one is later than the high estimate.
@@ -60,10 +67,20 @@ fn be_precise() {
 /// more would keep cores from those who have work.
 pub(crate) fn margin_ns(spin: bool) -> u64 {
     let high_ns = OVERSLEEP_HIGH_NS.load(Ordering::Relaxed);
-    if spin && high_ns <= BUSY_FROM_NS {
-        high_ns
+    if spin && high_ns < BUSY_FROM_NS {
+        high_ns.min(MARGIN_MAX_NS)
     } else {
-        OVERSLEEP_MEDIAN_NS.load(Ordering::Relaxed)
+        let median_ns = OVERSLEEP_MEDIAN_NS.load(Ordering::Relaxed);
+        median_ns.min(BUSY_MARGIN_NS)
+    }
+}
+
+/// When to look at the clock again, on the way from one time to another.
+pub(crate) fn next_stop_ns(now_ns: u64, until_ns: u64) -> u64 {
+    if until_ns.saturating_sub(now_ns) > LONG_NS {
+        until_ns - LAST_NS
+    } else {
+        until_ns
     }
 }
 
@@ -100,25 +117,26 @@ pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
 }
 
 /// Sleeps until a time, and some microseconds longer. Returns what time it is then.
-pub(crate) fn sleep_until(wake_ns: u64) -> u64 {
-    let now = now_ns();
-    if now >= wake_ns {
-        return now;
+fn sleep_until(wake_ns: u64) -> u64 {
+    let mut now = now_ns();
+    while now < wake_ns {
+        be_precise();
+        let stop_ns = next_stop_ns(now, wake_ns);
+        let until = timespec(stop_ns);
+        // SAFETY: the time is ours. A signal ends the sleep early, and it is begun again.
+        let result = unsafe {
+            libc::clock_nanosleep(
+                libc::CLOCK_MONOTONIC,
+                libc::TIMER_ABSTIME,
+                &raw const until,
+                std::ptr::null_mut(),
+            )
+        };
+        now = now_ns();
+        if result == 0 && stop_ns == wake_ns {
+            learn(now.saturating_sub(wake_ns));
+        }
     }
-    be_precise();
-    let until = timespec(wake_ns);
-    // SAFETY: the time is ours; an interrupted sleep to an absolute time is begun again.
-    while unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &raw const until,
-            std::ptr::null_mut(),
-        )
-    } == libc::EINTR
-    {}
-    let now = now_ns();
-    learn(now.saturating_sub(wake_ns));
     now
 }
 
@@ -130,11 +148,15 @@ pub(crate) enum Woken {
     Signal,
 }
 
-/// Sleeps while `word` is `seen`, until a time (`u64::MAX`: for ever).
+/// Sleeps while `word` is `seen`, until a time (`u64::MAX`: for ever). Long sleeps end before that, with [`Woken::Time`].
 pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
     be_precise();
-    let until = timespec(until_ns);
-    let until: *const libc::timespec = if until_ns == u64::MAX {
+    let stop_ns = match until_ns {
+        u64::MAX => u64::MAX,
+        until_ns => next_stop_ns(now_ns(), until_ns),
+    };
+    let until = timespec(stop_ns);
+    let until: *const libc::timespec = if stop_ns == u64::MAX {
         std::ptr::null()
     } else {
         &raw const until
@@ -151,7 +173,7 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
     );
     match (result, real::errno()) {
         (-1, libc::ETIMEDOUT) => {
-            if until_ns != u64::MAX {
+            if stop_ns == until_ns {
                 learn(now_ns().saturating_sub(until_ns));
             }
             Woken::Time

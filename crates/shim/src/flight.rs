@@ -160,13 +160,14 @@ impl Flight {
 
     /// Waits until the device has decided and the request is due. No lock is held meanwhile.
     pub(crate) fn wait(&mut self, state: &State) {
-        while self.is_queued() {
-            // What the device answers does not depend on when it is asked.
-            clock::sleep_until(self.when_ns());
+        loop {
+            let spun_ns = clock::wait_until(self.when_ns(), state.spin);
+            state.meter.add(Global::SpinNs, spun_ns);
+            if !self.is_queued() {
+                break;
+            }
             self.poll(state, clock::now_ns());
         }
-        let spun_ns = clock::wait_until(self.when_ns(), state.spin);
-        state.meter.add(Global::SpinNs, spun_ns);
     }
 
     /// The host has done its part.
