@@ -10,6 +10,7 @@ mod driving;
 mod error;
 mod measure;
 mod named;
+mod observing;
 mod pacing;
 mod populate;
 mod preflight;

@@ -5,8 +5,8 @@ use base::{Session, SessionError};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use wire::Connection;
 
-/// Connections that mydyno needs beside the driving ones: variables, sums, checks.
-const EXTRA_CONNECTIONS: u64 = 2;
+/// Connections that mydyno needs beside the driving ones: variables, sums, checks, and the observer's.
+const EXTRA_CONNECTIONS: u64 = 3;
 
 /// Prepared statements of a connection.
 #[derive(Clone, Copy)]
@@ -99,13 +99,28 @@ pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
 /// # Errors
 /// Where the server refuses.
 pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
+    let doing = "reading the server's variables";
+    pairs(session, "SHOW GLOBAL VARIABLES", doing).await
+}
+
+/// All counters of the server, as it shows them.
+///
+/// # Errors
+/// Where the server refuses.
+pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
+    let doing = "reading the server's status";
+    pairs(session, "SHOW GLOBAL STATUS", doing).await
+}
+
+async fn pairs(
+    session: &mut Connection,
+    sql: &str,
+    doing: &'static str,
+) -> Result<Vec<(String, String)>, LabError> {
     let answer = session
-        .query("SHOW GLOBAL VARIABLES")
+        .query(sql)
         .await
-        .map_err(|error| LabError::Session {
-            doing: "reading the server's variables",
-            error,
-        })?;
+        .map_err(|error| LabError::Session { doing, error })?;
     Ok(answer
         .rows()
         .map(|row| (row.text(0), row.text(1)))

@@ -7,16 +7,17 @@ use crate::console::{Console, stop_flag};
 use crate::failure::Outcome;
 use crate::words;
 use ::server::Home;
+use analyse::Measurement;
 use base::Exit;
 use lab::{DemoSpec, demo};
 use serde::Serialize;
-use store::{LabStatus, Results, Summary};
+use store::{LabStatus, Results};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
 struct Document<'a> {
     report: &'a std::path::Path,
-    runs: Vec<Summary>,
+    runs: Vec<Measurement>,
 }
 
 /// Runs the command.
@@ -44,7 +45,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     write_report(&results, lab, &arguments.output)?;
     let mut runs = Vec::new();
     for repeat in &report.repeats {
-        runs.push(results.summary(*repeat)?);
+        runs.push(analyse::measurement(&results, *repeat)?);
     }
     if arguments.json {
         print_json(&Document {

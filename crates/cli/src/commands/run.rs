@@ -67,13 +67,14 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     for note in &console.notes {
         results.record_note(NoteOn::Repeat(measured.repeat), note)?;
     }
-    let summary = results.summary(measured.repeat)?;
+    let measurement = analyse::measurement(&results, measured.repeat)?;
+    let summary = &measurement.summary;
     if let Some(live) = &mut live {
         live.finish(&results, measured.repeat)?;
     } else if arguments.json {
-        print_json(&summary)?;
+        print_json(&measurement)?;
     } else {
-        println!("{}", words::summary(&summary));
+        println!("{}", words::summary(&measurement));
     }
     if let (Some(reason), false) = (&summary.reason, measured.exit == Exit::Ok) {
         let log = results
