@@ -10,7 +10,7 @@ pub use bound::{Bound, BoundBy, Evidence};
 pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
 pub use resources::{
-    DiskResources, DriverResources, HostResources, ProcessResources, Resources, ServerResources,
+    DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
     resources,
 };
 pub use samples::{Samples, Step, Window};

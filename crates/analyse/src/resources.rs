@@ -4,7 +4,7 @@ use crate::bound::{Bound, Evidence, bound};
 use crate::per_transaction::{self, PerTransaction};
 use crate::samples::{Samples, Window};
 use serde::Serialize;
-use store::{Cell, MetricSource, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
+use store::{Cell, MetricSource, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
 
 /// What a run used, and what bound it. `None` is not known: the source was not there, or the window was too short for two samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +14,7 @@ pub struct Resources {
     pub server_process: ProcessResources,
     pub driver: DriverResources,
     pub server: ServerResources,
+    pub power: PowerResources,
     pub per_transaction: PerTransaction,
     pub bound: Option<Bound>,
 }
@@ -107,6 +108,25 @@ pub struct ServerResources {
     pub history_list_entries: Option<f64>,
 }
 
+/// What it drew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PowerResources {
+    /// Mean of the external meter's readings, where there is one, else of the processors' energy counters.
+    pub watts_mean: Option<f64>,
+    pub measured_by: Option<PowerMeter>,
+    pub nopm_per_watt: Option<f64>,
+}
+
+/// What measured power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerMeter {
+    /// The user's command: what that meter stands at.
+    Meter,
+    /// The processor packages alone: no memory, no storage, no fans.
+    Rapl,
+}
+
 /// What a repeat used; `None` where it failed or was not sampled.
 ///
 /// # Errors
@@ -133,6 +153,10 @@ pub fn resources(
         resources.host.emulated_iowait_share = of_window.emulated_iowait(&resources.host);
     }
     let window_s = result.measured_window_ns as f64 / 1e9;
+    let nopm = Rates::of(repeat, totals).nopm;
+    resources.power.nopm_per_watt = nopm
+        .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
+        .map(|(nopm, watts)| nopm / watts);
     resources.per_transaction = per_transaction::of(&of_window, &resources, totals, window_s);
     resources.bound = bound(&evidence(&of_window, &resources, totals, window_s));
     Ok(Some(resources))
@@ -163,7 +187,7 @@ pub(crate) struct OfWindow<'a> {
     pub(crate) window: Window,
 }
 
-use MetricSource::{Host, Process, Server, Shim};
+use MetricSource::{Host, Power, Process, Server, Shim};
 
 impl OfWindow<'_> {
     pub(crate) fn per_s(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
@@ -199,6 +223,7 @@ impl OfWindow<'_> {
             },
             driver: self.driver(),
             server: self.server(),
+            power: self.power(),
             per_transaction: PerTransaction::default(),
             bound: None,
         }
@@ -319,6 +344,20 @@ impl OfWindow<'_> {
             row_lock_waiting_mean: lock_ms.map(|ms| ms / 1e3),
             deadlocks_per_s: per_s("deadlocks"),
             history_list_entries: mean("history_list_entries"),
+        }
+    }
+
+    fn power(&self) -> PowerResources {
+        let by_meter = self.mean(Power, "power_mw", "meter").map(|mw| mw / 1e3);
+        let by_rapl = || self.total_per_s(Power, "energy_uj").map(|uj| uj / 1e6);
+        let (watts_mean, measured_by) = match by_meter {
+            Some(watts) => (Some(watts), Some(PowerMeter::Meter)),
+            None => (by_rapl(), by_rapl().map(|_| PowerMeter::Rapl)),
+        };
+        PowerResources {
+            watts_mean,
+            measured_by,
+            nopm_per_watt: None,
         }
     }
 

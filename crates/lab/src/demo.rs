@@ -223,6 +223,7 @@ impl Servers<'_> {
             warehouses: None,
             home: false,
             checks: true,
+            meters: Meters::default(),
             // The same for all: nothing that tells one cell from another.
             settings: Vec::new(),
         };

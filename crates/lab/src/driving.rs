@@ -208,7 +208,12 @@ impl Measurement<'_> {
         let report = drive::run(workload, options, &mut |event| match event {
             Event::Started => {
                 if inputs == InputsOf::Run {
-                    match Observer::start(self.results, self.repeat, self.subject) {
+                    match Observer::start(
+                        self.results,
+                        self.repeat,
+                        self.subject,
+                        &self.spec.meters,
+                    ) {
                         Ok(started) => observer = Some(started),
                         Err(error) => on_progress(Progress::Note(&format!(
                             "nothing was observed beside the load, as no thread could be made for it: {error}"

@@ -1,9 +1,10 @@
 //! Samples beside a run: what is observed of this subject, and how it gets into the results file.
 
+use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
-    HostSource, ProcessSource, Sampled, Sampler, ServerSource, ShimSource, Source, ThreadSource,
+    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler, ServerSource, ShimSource, Source, ThreadSource,
 };
 use std::time::{Duration, Instant};
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
@@ -29,11 +30,12 @@ impl<'a> Observer<'a> {
         results: &'a Results,
         repeat: RepeatId,
         subject: &Subject,
+        meters: &Meters,
     ) -> std::io::Result<Observer<'a>> {
         Ok(Observer {
             results,
             repeat,
-            sampler: Sampler::start(sources(subject), Instant::now(), PERIOD)?,
+            sampler: Sampler::start(sources(subject, meters), Instant::now(), PERIOD)?,
             ids: MetricIds::default(),
         })
     }
@@ -81,7 +83,7 @@ impl<'a> Observer<'a> {
 }
 
 /// What can be observed of a subject.
-fn sources(subject: &Subject) -> Vec<Box<dyn Source>> {
+fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     let mut sources: Vec<Box<dyn Source>> = vec![
         Box::new(ProcessSource::new("mydyno", std::process::id())),
         Box::new(ThreadSource::new(WORKER_THREAD)),
@@ -91,8 +93,16 @@ fn sources(subject: &Subject) -> Vec<Box<dyn Source>> {
         })),
     ];
     // This machine's cores and disks say nothing of a server on another.
-    if is_local(&subject.connect.address) {
+    let local = is_local(&subject.connect.address);
+    if let Some(url) = &meters.host_metrics {
+        sources.push(Box::new(ExporterSource::new(url)));
+    } else if local {
         sources.push(Box::new(HostSource::new()));
+    }
+    if let Some(command) = &meters.power_command {
+        sources.push(Box::new(MeterSource::new(command)));
+    } else if let Some(rapl) = RaplSource::find().filter(|_| local) {
+        sources.push(Box::new(rapl));
     }
     if let Some(pid) = subject.pid() {
         sources.push(Box::new(ProcessSource::new("server", pid)));
