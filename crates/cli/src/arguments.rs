@@ -409,6 +409,15 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Of an exporter: Prometheus reads plain HTTP too.
+fn exporter(text: &str) -> Result<String, String> {
+    if text.starts_with("http://") {
+        Ok(text.to_owned())
+    } else {
+        Err("an address like http://db:9100/metrics".to_owned())
+    }
+}
+
 /// Of a job of fio: shorter ones measure its start.
 fn job_duration(text: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use crate::measure::{self, measure};
 use crate::populate::record_load;
 use crate::private::{PrivateSpec, build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
-use crate::spec::{RunSpec, Workload};
+use crate::spec::{Meters, RunSpec, Workload};
 use base::{Exit, Warehouses};
 use device::Role;
 use server::{Home, Image, ServerBuild, ServerError};

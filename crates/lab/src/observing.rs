@@ -1,5 +1,6 @@
 //! Samples beside a run: what is observed of this subject, and how it gets into the results file.
 
+use crate::progress::{OnProgress, Progress};
 use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
@@ -40,26 +41,29 @@ impl<'a> Observer<'a> {
         })
     }
 
-    /// Stores what has come. Returns what cannot be observed any more, for people.
+    /// Stores what has come and tells it, with what cannot be observed any more.
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub(crate) fn store(&mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn store(&mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.take();
-        self.keep(sampled)
+        self.keep(sampled, on_progress)
     }
 
     /// Ends the observers and stores what is left.
     ///
     /// # Errors
     /// As [`Observer::store`].
-    pub(crate) fn stop(mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn stop(mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.stop();
-        self.keep(sampled)
+        self.keep(sampled, on_progress)
     }
 
-    fn keep(&mut self, sampled: Vec<Sampled>) -> Result<Vec<String>, StoreError> {
-        let mut notes = Vec::new();
+    fn keep(
+        &mut self,
+        sampled: Vec<Sampled>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), StoreError> {
         let mut batches: Vec<SampleBatch> = Vec::new();
         for sampled in sampled {
             match sampled {
@@ -68,17 +72,18 @@ impl<'a> Observer<'a> {
                     source,
                     at_offset_ns,
                     reason,
-                } => notes.push(format!(
+                } => on_progress(Progress::Note(&format!(
                     "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
                     at_offset_ns as f64 / 1e9
-                )),
+                ))),
             }
         }
         if !batches.is_empty() {
             self.results
                 .append_samples(self.repeat, &mut self.ids, &batches)?;
+            on_progress(Progress::Samples(&batches));
         }
-        Ok(notes)
+        Ok(())
     }
 }
 
