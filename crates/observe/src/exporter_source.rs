@@ -111,7 +111,7 @@ fn host_of(text: &str, into: &mut Readings) {
     for line in text.lines().filter_map(Line::parse) {
         match line.name {
             "node_cpu_seconds_total" => {
-                let mode = MODES.iter().position(|(mode, _)| line.label("mode") == Some(mode));
+                let mode = MODES.iter().position(|(mode, _)| line.label("mode") == Some(*mode));
                 if let (Some(mode), Some(core)) = (mode, line.label("cpu")) {
                     cores.insert(core);
                     cpu_s[mode] += line.value;
