@@ -2,6 +2,7 @@
 
 use crate::bound::{Bound, Evidence, bound};
 use crate::per_transaction::{self, PerTransaction};
+use crate::price::{PriceResources, price};
 use crate::samples::{Samples, Window};
 use serde::Serialize;
 use store::{Cell, MetricSource, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
@@ -15,6 +16,7 @@ pub struct Resources {
     pub driver: DriverResources,
     pub server: ServerResources,
     pub power: PowerResources,
+    pub price: PriceResources,
     pub per_transaction: PerTransaction,
     pub bound: Option<Bound>,
 }
@@ -157,6 +159,9 @@ pub fn resources(
     resources.power.nopm_per_watt = nopm
         .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
         .map(|(nopm, watts)| nopm / watts);
+    if let Some(io) = results.device_io(repeat.id)? {
+        resources.price = price(&io.shim.setup, nopm);
+    }
     resources.per_transaction = per_transaction::of(&of_window, &resources, totals, window_s);
     resources.bound = bound(&evidence(&of_window, &resources, totals, window_s));
     Ok(Some(resources))
@@ -224,6 +229,7 @@ impl OfWindow<'_> {
             driver: self.driver(),
             server: self.server(),
             power: self.power(),
+            price: PriceResources::default(),
             per_transaction: PerTransaction::default(),
             bound: None,
         }
