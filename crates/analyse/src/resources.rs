@@ -248,7 +248,7 @@ impl OfWindow<'_> {
         let interrupt = plus(of_cores("cpu_irq_ns"), of_cores("cpu_softirq_ns"));
         HostResources {
             cpu_cores: cores,
-            cpu_frequency_hz: self.mean(Host, "cpu_frequency_hz", ""),
+            cpu_frequency_hz: self.frequency_hz(),
             cpu_busy_share: plus(plus(user, system), plus(interrupt, steal)),
             cpu_user_share: user,
             cpu_system_share: system,
@@ -267,6 +267,15 @@ impl OfWindow<'_> {
             network_received_bytes_per_s: self.total_per_s(Host, "network_received_bytes"),
             network_sent_bytes_per_s: self.total_per_s(Host, "network_sent_bytes"),
         }
+    }
+
+    /// Of the whole run: it is read seldom, as that is slow on large machines.
+    fn frequency_hz(&self) -> Option<f64> {
+        let whole = Window {
+            start_ns: 0,
+            end_ns: u64::MAX / 2,
+        };
+        self.samples.mean(whole, Host, "cpu_frequency_hz", "")
     }
 
     fn disk(&self, disk: &str) -> DiskResources {
