@@ -30,6 +30,8 @@ impl Source for ServerSource {
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn global_status(_session: &mut Connection) -> Result<Vec<(String, String)>, ObserveError> {
+pub async fn global_status(
+    _session: &mut Connection,
+) -> Result<Vec<(String, String)>, ObserveError> {
     Ok(Vec::new())
 }

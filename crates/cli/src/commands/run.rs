@@ -10,8 +10,8 @@ use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{
-    Measured, Meters, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject,
-    measure, reach, record_load,
+    Measured, Meters, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing,
+    Subject, measure, reach, record_load,
 };
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, NoteOn, Results};
