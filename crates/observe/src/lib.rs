@@ -4,10 +4,12 @@
 mod error;
 mod host;
 mod host_source;
+mod proc_file;
 mod process_source;
 mod sampler;
 mod server_source;
 mod shim_source;
+mod threads;
 
 pub use error::ObserveError;
 pub use host::{host_facts, peak_rss_bytes};
