@@ -3,14 +3,16 @@
 mod bound;
 mod document;
 mod per_transaction;
+mod price;
 mod resources;
 mod samples;
 
 pub use bound::{Bound, BoundBy, Evidence};
 pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
+pub use price::PriceResources;
 pub use resources::{
-    DiskResources, DriverResources, HostResources, ProcessResources, Resources, ServerResources,
+    DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
     resources,
 };
 pub use samples::{Samples, Step, Window};

@@ -2,9 +2,10 @@
 
 use crate::bound::{Bound, Evidence, bound};
 use crate::per_transaction::{self, PerTransaction};
+use crate::price::{PriceResources, price};
 use crate::samples::{Samples, Window};
 use serde::Serialize;
-use store::{Cell, MetricSource, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
+use store::{Cell, MetricSource, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
 
 /// What a run used, and what bound it. `None` is not known: the source was not there, or the window was too short for two samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +15,8 @@ pub struct Resources {
     pub server_process: ProcessResources,
     pub driver: DriverResources,
     pub server: ServerResources,
+    pub power: PowerResources,
+    pub price: PriceResources,
     pub per_transaction: PerTransaction,
     pub bound: Option<Bound>,
 }
@@ -107,6 +110,25 @@ pub struct ServerResources {
     pub history_list_entries: Option<f64>,
 }
 
+/// What it drew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PowerResources {
+    /// Mean of the external meter's readings, where there is one, else of the processors' energy counters.
+    pub watts_mean: Option<f64>,
+    pub measured_by: Option<PowerMeter>,
+    pub nopm_per_watt: Option<f64>,
+}
+
+/// What measured power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerMeter {
+    /// The user's command: what that meter stands at.
+    Meter,
+    /// The processor packages alone: no memory, no storage, no fans.
+    Rapl,
+}
+
 /// What a repeat used; `None` where it failed or was not sampled.
 ///
 /// # Errors
@@ -133,6 +155,13 @@ pub fn resources(
         resources.host.emulated_iowait_share = of_window.emulated_iowait(&resources.host);
     }
     let window_s = result.measured_window_ns as f64 / 1e9;
+    let nopm = Rates::of(repeat, totals).nopm;
+    resources.power.nopm_per_watt = nopm
+        .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
+        .map(|(nopm, watts)| nopm / watts);
+    if let Some(io) = results.device_io(repeat.id)? {
+        resources.price = price(&io.shim.setup, nopm);
+    }
     resources.per_transaction = per_transaction::of(&of_window, &resources, totals, window_s);
     resources.bound = bound(&evidence(&of_window, &resources, totals, window_s));
     Ok(Some(resources))
@@ -163,7 +192,7 @@ pub(crate) struct OfWindow<'a> {
     pub(crate) window: Window,
 }
 
-use MetricSource::{Host, Process, Server, Shim};
+use MetricSource::{Host, Power, Process, Server, Shim};
 
 impl OfWindow<'_> {
     pub(crate) fn per_s(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
@@ -199,6 +228,8 @@ impl OfWindow<'_> {
             },
             driver: self.driver(),
             server: self.server(),
+            power: self.power(),
+            price: PriceResources::default(),
             per_transaction: PerTransaction::default(),
             bound: None,
         }
@@ -217,7 +248,7 @@ impl OfWindow<'_> {
         let interrupt = plus(of_cores("cpu_irq_ns"), of_cores("cpu_softirq_ns"));
         HostResources {
             cpu_cores: cores,
-            cpu_frequency_hz: self.mean(Host, "cpu_frequency_hz", ""),
+            cpu_frequency_hz: self.frequency_hz(),
             cpu_busy_share: plus(plus(user, system), plus(interrupt, steal)),
             cpu_user_share: user,
             cpu_system_share: system,
@@ -236,6 +267,15 @@ impl OfWindow<'_> {
             network_received_bytes_per_s: self.total_per_s(Host, "network_received_bytes"),
             network_sent_bytes_per_s: self.total_per_s(Host, "network_sent_bytes"),
         }
+    }
+
+    /// Of the whole run: it is read seldom, as that is slow on large machines.
+    fn frequency_hz(&self) -> Option<f64> {
+        let whole = Window {
+            start_ns: 0,
+            end_ns: u64::MAX / 2,
+        };
+        self.samples.mean(whole, Host, "cpu_frequency_hz", "")
     }
 
     fn disk(&self, disk: &str) -> DiskResources {
@@ -319,6 +359,20 @@ impl OfWindow<'_> {
             row_lock_waiting_mean: lock_ms.map(|ms| ms / 1e3),
             deadlocks_per_s: per_s("deadlocks"),
             history_list_entries: mean("history_list_entries"),
+        }
+    }
+
+    fn power(&self) -> PowerResources {
+        let by_meter = self.mean(Power, "power_mw", "meter").map(|mw| mw / 1e3);
+        let by_rapl = || self.total_per_s(Power, "energy_uj").map(|uj| uj / 1e6);
+        let (watts_mean, measured_by) = match by_meter {
+            Some(watts) => (Some(watts), Some(PowerMeter::Meter)),
+            None => (by_rapl(), by_rapl().map(|_| PowerMeter::Rapl)),
+        };
+        PowerResources {
+            watts_mean,
+            measured_by,
+            nopm_per_watt: None,
         }
     }
 

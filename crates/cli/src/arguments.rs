@@ -171,6 +171,14 @@ pub struct RunArguments {
     /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
+    /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; the first number that it
+    /// prints counts [default: the processors' own counters, where they can be read]
+    #[arg(long, value_name = "COMMAND")]
+    pub power_command: Option<String>,
+    /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics [default: this machine, where
+    /// the server is on it]
+    #[arg(long, value_name = "URL", value_parser = exporter)]
+    pub host_metrics: Option<String>,
     /// What is printed: words for people, or live what tpcc-mysql's tpcc_start prints, for scripts that read it
     #[arg(long, default_value = "words", conflicts_with = "json", value_parser = named(Format::ALL, Format::name))]
     pub format: Format,
@@ -398,6 +406,15 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("must be longer than 0".to_owned()),
         positive => Ok(positive),
+    }
+}
+
+/// Of an exporter: Prometheus reads plain HTTP too.
+fn exporter(text: &str) -> Result<String, String> {
+    if text.starts_with("http://") {
+        Ok(text.to_owned())
+    } else {
+        Err("an address like http://db:9100/metrics".to_owned())
     }
 }
 

@@ -80,7 +80,7 @@ impl Console {
                 ));
             }
             // Formats that print live show these.
-            Progress::RunStarts(_) | Progress::Interval(_) => {}
+            Progress::RunStarts(_) | Progress::Interval(_) | Progress::Samples(_) => {}
             Progress::Checks { done, total } => {
                 self.become_kind(Kind::Checks, "checking [{bar:30}] {percent:>3}% ETA {eta}");
                 self.bar.set_length(total);

@@ -14,7 +14,8 @@ const VERIFICATION: Duration = Duration::from_secs(240);
 /// broken emulation is so every time.
 const ATTEMPTS: u32 = 3;
 
-/// What must hold on every host, at every attempt: figures are judged by their bounds, and nothing is faster than its sheet.
+/// What must hold on every host, at every attempt: figures are judged by their bounds, and what is faster than its sheet is not the
+/// host's doing.
 fn assert_holds(figure: &Value) {
     let verdict = text(figure, "/verdict");
     let deviation = float(figure, "/deviation_share");
@@ -25,7 +26,7 @@ fn assert_holds(figure: &Value) {
         _ => assert_eq!(verdict, "host-limited"),
     }
     let is_fast = (deviation < 0.0) == (text(figure, "/unit") == "us");
-    assert!(is_within || !is_fast, "{figure:#}");
+    assert!(is_within || !is_fast || verdict == "outside", "{figure:#}");
     assert!(number(figure, "/requests") > 0, "{figure:#}");
     assert!(float(figure, "/fidelity_share") > 0.0, "{figure:#}");
 }

@@ -59,12 +59,6 @@ fn no_capacity(report: RunReport) -> RunReport {
     report
 }
 
-fn tell(notes: &[String], on_progress: &mut OnProgress<'_>) {
-    for note in notes {
-        on_progress(Progress::Note(note));
-    }
-}
-
 impl Measurement<'_> {
     /// Runs the workload with emulated devices at work.
     pub(crate) fn drive(
@@ -208,7 +202,12 @@ impl Measurement<'_> {
         let report = drive::run(workload, options, &mut |event| match event {
             Event::Started => {
                 if inputs == InputsOf::Run {
-                    match Observer::start(self.results, self.repeat, self.subject) {
+                    match Observer::start(
+                        self.results,
+                        self.repeat,
+                        self.subject,
+                        &self.spec.meters,
+                    ) {
                         Ok(started) => observer = Some(started),
                         Err(error) => on_progress(Progress::Note(&format!(
                             "nothing was observed beside the load, as no thread could be made for it: {error}"
@@ -234,14 +233,11 @@ impl Measurement<'_> {
                 on_progress(Progress::Interval(interval));
                 let stored = self.store(interval, &options.pace);
                 let observed = match &mut observer {
-                    Some(observer) => stored.and_then(|()| observer.store()),
-                    None => stored.map(|()| Vec::new()),
+                    Some(observer) => stored.and_then(|()| observer.store(on_progress)),
+                    None => stored,
                 };
                 match observed {
-                    Ok(notes) => {
-                        tell(&notes, on_progress);
-                        Control::Continue
-                    }
+                    Ok(()) => Control::Continue,
                     Err(error) => {
                         store_error.get_or_insert(error);
                         Control::Stop
@@ -257,13 +253,15 @@ impl Measurement<'_> {
             return Err(error.into());
         }
         if let Some(observer) = observer {
-            tell(&observer.stop()?, on_progress);
+            observer.stop(on_progress)?;
         }
         if inputs == InputsOf::Run
             && let Some((io, warnings)) = window_io.counted()?
         {
             self.results.record_device_io(self.repeat, &io)?;
-            tell(&warnings, on_progress);
+            for warning in &warnings {
+                on_progress(Progress::Note(warning));
+            }
         }
         Ok(report)
     }

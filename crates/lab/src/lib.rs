@@ -31,5 +31,5 @@ pub use pacing::CONNECTIONS_DEFAULT;
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
-pub use spec::{OpenLoop, Rate, RunSpec, Workload};
+pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};
 pub use subject::{SCHEMA, Subject};

@@ -1,9 +1,11 @@
 //! Samples beside a run: what is observed of this subject, and how it gets into the results file.
 
+use crate::progress::{OnProgress, Progress};
+use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
-    HostSource, ProcessSource, Sampled, Sampler, ServerSource, ShimSource, Source, ThreadSource,
+    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler, ServerSource, ShimSource, Source, ThreadSource,
 };
 use std::time::{Duration, Instant};
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
@@ -29,35 +31,39 @@ impl<'a> Observer<'a> {
         results: &'a Results,
         repeat: RepeatId,
         subject: &Subject,
+        meters: &Meters,
     ) -> std::io::Result<Observer<'a>> {
         Ok(Observer {
             results,
             repeat,
-            sampler: Sampler::start(sources(subject), Instant::now(), PERIOD)?,
+            sampler: Sampler::start(sources(subject, meters), Instant::now(), PERIOD)?,
             ids: MetricIds::default(),
         })
     }
 
-    /// Stores what has come. Returns what cannot be observed any more, for people.
+    /// Stores what has come and tells it, with what cannot be observed any more.
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub(crate) fn store(&mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn store(&mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.take();
-        self.keep(sampled)
+        self.keep(sampled, on_progress)
     }
 
     /// Ends the observers and stores what is left.
     ///
     /// # Errors
     /// As [`Observer::store`].
-    pub(crate) fn stop(mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn stop(mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.stop();
-        self.keep(sampled)
+        self.keep(sampled, on_progress)
     }
 
-    fn keep(&mut self, sampled: Vec<Sampled>) -> Result<Vec<String>, StoreError> {
-        let mut notes = Vec::new();
+    fn keep(
+        &mut self,
+        sampled: Vec<Sampled>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), StoreError> {
         let mut batches: Vec<SampleBatch> = Vec::new();
         for sampled in sampled {
             match sampled {
@@ -66,22 +72,23 @@ impl<'a> Observer<'a> {
                     source,
                     at_offset_ns,
                     reason,
-                } => notes.push(format!(
+                } => on_progress(Progress::Note(&format!(
                     "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
                     at_offset_ns as f64 / 1e9
-                )),
+                ))),
             }
         }
         if !batches.is_empty() {
             self.results
                 .append_samples(self.repeat, &mut self.ids, &batches)?;
+            on_progress(Progress::Samples(&batches));
         }
-        Ok(notes)
+        Ok(())
     }
 }
 
 /// What can be observed of a subject.
-fn sources(subject: &Subject) -> Vec<Box<dyn Source>> {
+fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     let mut sources: Vec<Box<dyn Source>> = vec![
         Box::new(ProcessSource::new("mydyno", std::process::id())),
         Box::new(ThreadSource::new(WORKER_THREAD)),
@@ -91,8 +98,16 @@ fn sources(subject: &Subject) -> Vec<Box<dyn Source>> {
         })),
     ];
     // This machine's cores and disks say nothing of a server on another.
-    if is_local(&subject.connect.address) {
+    let local = is_local(&subject.connect.address);
+    if let Some(url) = &meters.host_metrics {
+        sources.push(Box::new(ExporterSource::new(url)));
+    } else if local {
         sources.push(Box::new(HostSource::new()));
+    }
+    if let Some(command) = &meters.power_command {
+        sources.push(Box::new(MeterSource::new(command)));
+    } else if let Some(rapl) = RaplSource::find().filter(|_| local) {
+        sources.push(Box::new(rapl));
     }
     if let Some(pid) = subject.pid() {
         sources.push(Box::new(ProcessSource::new("server", pid)));

@@ -12,6 +12,10 @@ pub enum ObserveError {
     },
     #[error("{} has not the form that Linux documents: {what}", path.display())]
     Form { path: PathBuf, what: String },
+    #[error("{url} gave no metrics: {why}")]
+    Exporter { url: String, why: String },
+    #[error("`{command}` gave no watts: {why}")]
+    Meter { command: String, why: String },
     #[error("cannot read the server's status: {0}")]
     Server(String),
     #[error("cannot read the shim's counters: {0}")]

@@ -116,9 +116,9 @@ impl Sampler {
         self.sampled.try_iter().collect()
     }
 
-    /// Ends the threads and returns what has come since [`Sampler::take`].
+    /// Ends the threads and returns what has come since [`Sampler::take`]; nothing comes after that.
     #[must_use]
-    pub fn stop(mut self) -> Vec<Sampled> {
+    pub fn stop(&mut self) -> Vec<Sampled> {
         self.end();
         self.take()
     }

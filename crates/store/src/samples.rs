@@ -19,6 +19,8 @@ word!(
         Server = "server",
         /// The shim's counters, by role.
         Shim = "shim",
+        /// What it all draws.
+        Power = "power",
     }
 );
 word!(

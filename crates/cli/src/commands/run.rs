@@ -10,7 +10,7 @@ use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{
-    Measured, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject,
+    Measured, Meters, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject,
     measure, reach, record_load,
 };
 use std::sync::atomic::AtomicBool;
@@ -137,6 +137,10 @@ fn measure_in(
         warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
+        meters: Meters {
+            power_command: arguments.power_command.clone(),
+            host_metrics: arguments.host_metrics.clone(),
+        },
         settings: settings(arguments),
     };
     let place = Place {

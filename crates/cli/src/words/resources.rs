@@ -38,6 +38,16 @@ pub fn resources(out: &mut String, resources: &Resources) {
             (number(server.row_lock_waiting_mean, 1.0, 1), "transactions waiting for row locks"),
         ],
     );
+    let (power, price) = (&resources.power, &resources.price);
+    line(
+        out,
+        "per watt and dollar",
+        &[
+            (number(power.watts_mean, 1.0, 1), "W"),
+            (number(power.nopm_per_watt, 1.0, 1), "NOPM/W"),
+            (number(price.nopm_per_usd, 1.0, 2), "NOPM per dollar of devices"),
+        ],
+    );
     let each = &resources.per_transaction;
     line(
         out,

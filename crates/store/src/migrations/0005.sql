@@ -3,7 +3,7 @@
 CREATE TABLE metric (
     id                INTEGER PRIMARY KEY,
     repeat_id         INTEGER NOT NULL REFERENCES repeat (id) ON DELETE CASCADE,
-    source            TEXT    NOT NULL CHECK (source IN ('host', 'process', 'server', 'shim')),
+    source            TEXT    NOT NULL CHECK (source IN ('host', 'process', 'server', 'shim', 'power')),
     name              TEXT    NOT NULL,
     label             TEXT    NOT NULL,
     kind              TEXT    NOT NULL CHECK (kind IN ('counter', 'gauge')),
