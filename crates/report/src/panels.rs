@@ -177,7 +177,7 @@ impl Observed<'_> {
 
     /// The share of time that the busiest role's device had requests.
     fn busiest_role(&self) -> Vec<Option<f64>> {
-        let mut busiest = vec![None; self.grid.points];
+        let mut busiest = vec![None::<f64>; self.grid.points];
         for role in self.samples.labels(Shim, "busy_ns") {
             for (most, busy) in busiest.iter_mut().zip(self.points(Shim, "busy_ns", role)) {
                 let busy = busy.map(|ns| (ns / 1e9).min(1.0));

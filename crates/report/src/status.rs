@@ -19,7 +19,7 @@ pub fn risen(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Ri
     let mut risen: Vec<Risen> = end
         .into_iter()
         .filter_map(|(name, end)| {
-            let (start, end) = (start.get(&name)?.parse().ok()?, end.parse().ok()?);
+            let (start, end): (u64, u64) = (start.get(&name)?.parse().ok()?, end.parse().ok()?);
             (end > start).then_some(Risen { name, start, end })
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use crate::format::{NOT_AVAILABLE, counted, significant, trimmed};
 use crate::model::{CellView, RepeatView};
-use analyse::{DiskResources, Resources};
+use analyse::{DiskResources, PowerMeter, Resources};
 use maud::{Markup, html};
 
 /// One number of [`Resources`].
@@ -127,6 +127,16 @@ const SERVER: [Row; 18] = [
     row("Undo that purge has to do", "entries", |r| r.server.history_list_entries),
 ];
 
+/// Power and money: shown only where something measured or has a price.
+const POWER: [Row; 2] = [
+    row("Power, mean", "W", |r| r.power.watts_mean),
+    row("New orders per minute", "per W", |r| r.power.nopm_per_watt),
+];
+const PRICE: [Row; 2] = [
+    row("Price of the devices", "USD", |r| r.price.devices_usd),
+    row("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
+];
+
 /// The tables of a cell; nothing where none of its repeats was sampled.
 pub fn used_section(cell: &CellView) -> Markup {
     let sampled = sampled(cell).count();
@@ -139,7 +149,7 @@ pub fn used_section(cell: &CellView) -> Markup {
                 ". NA: not known here."
             }
             div.columns {
-                div { (group(cell, "Host", &HOST)) (group(cell, "Processes", &PROCESSES)) }
+                div { (group(cell, "Host", &HOST)) (group(cell, "Processes", &PROCESSES)) (power_and_price(cell)) }
                 div { (group(cell, "One transaction", &PER_TRANSACTION)) (group(cell, "Server", &SERVER)) }
             }
             (disks_table(cell))
@@ -149,6 +159,19 @@ pub fn used_section(cell: &CellView) -> Markup {
 
 fn sampled(cell: &CellView) -> impl Iterator<Item = &Resources> {
     cell.done().filter_map(|repeat| repeat.resources.as_ref())
+}
+
+fn power_and_price(cell: &CellView) -> Markup {
+    let metered = sampled(cell).find_map(|resources| resources.power.measured_by);
+    let priced = sampled(cell).any(|resources| resources.price.devices_usd.is_some());
+    let title = match metered {
+        Some(PowerMeter::Rapl) => "Power of the processor packages alone",
+        Some(PowerMeter::Meter) | None => "Power of what the meter stands at",
+    };
+    html! {
+        @if metered.is_some() { (group(cell, title, &POWER)) }
+        @if priced { (group(cell, "Price", &PRICE)) }
+    }
 }
 
 fn group(cell: &CellView, title: &str, rows: &[Row]) -> Markup {
