@@ -183,8 +183,13 @@ fn opens_without_a_word(page: &Path, least: usize) {
         .collect();
     assert_eq!(console, Vec::<&str>::new());
     let dom = String::from_utf8_lossy(&output.stdout);
-    let ready = dom.split("data-ready=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let drawn: usize = ready.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{log}"));
+    let ready = dom
+        .split("data-ready=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let drawn: usize = ready
+        .and_then(|n| n.parse().ok())
+        .unwrap_or_else(|| panic!("{log}"));
     assert!(drawn >= least, "{drawn} charts are drawn");
     assert_eq!(dom.matches("<canvas").count(), drawn);
 }

@@ -68,7 +68,12 @@ impl Panel {
         AT_ONCE.contains(&self.name)
     }
 
-    fn new(name: &'static str, title: &'static str, axis: &'static str, unit: &'static str) -> Panel {
+    fn new(
+        name: &'static str,
+        title: &'static str,
+        axis: &'static str,
+        unit: &'static str,
+    ) -> Panel {
         Panel {
             name,
             title,
@@ -142,7 +147,10 @@ impl Observed<'_> {
 
     fn scaled(&self, source: MetricSource, name: &str, label: &str, by: f64) -> Vec<Option<f64>> {
         let points = self.points(source, name, label);
-        points.into_iter().map(|value| value.map(|v| v * by)).collect()
+        points
+            .into_iter()
+            .map(|value| value.map(|v| v * by))
+            .collect()
     }
 
     fn server(&self, name: &str) -> Vec<Option<f64>> {
@@ -153,11 +161,15 @@ impl Observed<'_> {
         let cores = self.points(Host, "cpu_cores", "");
         let percent = |name: &str| {
             let ns_per_s = self.points(Host, name, "");
-            zipped(&ns_per_s, &cores, |ns, cores| Some(ns / 1e9 / cores * 100.0))
+            zipped(&ns_per_s, &cores, |ns, cores| {
+                Some(ns / 1e9 / cores * 100.0)
+            })
         };
-        let interrupts = zipped(&percent("cpu_irq_ns"), &percent("cpu_softirq_ns"), |a, b| {
-            Some(a + b)
-        });
+        let interrupts = zipped(
+            &percent("cpu_irq_ns"),
+            &percent("cpu_softirq_ns"),
+            |a, b| Some(a + b),
+        );
         let panel = Panel::new("cpu", "CPU of the host", "% of all cores", "%")
             .up_to(100.0)
             .with("user", 1, Solid, percent("cpu_user_ns"))
@@ -169,9 +181,11 @@ impl Observed<'_> {
             return panel;
         }
         // A wait for an emulated device is a sleep, which Linux counts as idle.
-        let emulated = zipped(&percent("cpu_idle_ns"), &self.busiest_role(), |idle, busy| {
-            Some(idle * busy)
-        });
+        let emulated = zipped(
+            &percent("cpu_idle_ns"),
+            &self.busiest_role(),
+            |idle, busy| Some(idle * busy),
+        );
         panel.with("emulated I/O wait (derived)", 4, Dashed, emulated)
     }
 
@@ -192,13 +206,17 @@ impl Observed<'_> {
 
     fn innodb(&self) -> [Panel; 6] {
         let requests = self.server("buffer_pool_read_requests");
-        let hits = zipped(&self.server("buffer_pool_reads"), &requests, |reads, requests| {
-            (requests > 0.0).then(|| (1.0 - reads / requests) * 100.0)
-        });
+        let hits = zipped(
+            &self.server("buffer_pool_reads"),
+            &requests,
+            |reads, requests| (requests > 0.0).then(|| (1.0 - reads / requests) * 100.0),
+        );
         let total = self.server("buffer_pool_pages_total");
-        let dirty = zipped(&self.server("buffer_pool_pages_dirty"), &total, |dirty, total| {
-            (total > 0.0).then(|| dirty * 100.0 / total)
-        });
+        let dirty = zipped(
+            &self.server("buffer_pool_pages_dirty"),
+            &total,
+            |dirty, total| (total > 0.0).then(|| dirty * 100.0 / total),
+        );
         let mega = |name| self.scaled(Server, name, "", 1e-6);
         [
             Panel::new("pool", "Buffer pool", "%", "%")
@@ -208,7 +226,12 @@ impl Observed<'_> {
             Panel::new("pages", "Pages of InnoDB", "pages per second", "/s")
                 .with("read", 1, Solid, self.server("pages_read"))
                 .with("written", 2, Solid, self.server("pages_written"))
-                .with("flushed", 3, Solid, self.server("buffer_pool_pages_flushed")),
+                .with(
+                    "flushed",
+                    3,
+                    Solid,
+                    self.server("buffer_pool_pages_flushed"),
+                ),
             Panel::new("log", "Redo log written", "MB per second", "MB/s").with(
                 "redo",
                 2,
@@ -323,7 +346,11 @@ mod tests {
 
     pub(super) fn line<'a>(of: &'a Panels, name: &str, line: &str) -> &'a Line {
         let panel = panel(of, name);
-        panel.lines.iter().find(|l| l.name == line).unwrap_or_else(|| panic!("{panel:?}"))
+        panel
+            .lines
+            .iter()
+            .find(|l| l.name == line)
+            .unwrap_or_else(|| panic!("{panel:?}"))
     }
 
     #[test]
@@ -341,9 +368,15 @@ mod tests {
         assert_eq!(of.time_s, [1.0, 2.0, 3.0]);
         assert_eq!(line(&of, "cpu", "user").values, [Some(50.0); 3]);
         let derived = line(&of, "cpu", "emulated I/O wait (derived)");
-        assert_eq!((derived.values[0], derived.dash), (Some(20.0), Dash::Dashed));
+        assert_eq!(
+            (derived.values[0], derived.dash),
+            (Some(20.0), Dash::Dashed)
+        );
         let cpu = panel(&of, "cpu");
-        assert_eq!((cpu.axis, cpu.unit, cpu.axis_to), ("% of all cores", "%", Some(100.0)));
+        assert_eq!(
+            (cpu.axis, cpu.unit, cpu.axis_to),
+            ("% of all cores", "%", Some(100.0))
+        );
         // Nobody counted system time; what has no data is not there.
         assert_eq!(cpu.lines.len(), 2);
         assert_eq!(of.panels.len(), 1);
@@ -352,31 +385,54 @@ mod tests {
     #[test]
     fn a_gap_is_null_and_never_zero() {
         let samples = [(0, 0), (1, 10), (2, 20), (3, 30), (8, 80), (9, 90)];
-        let of = drawn(vec![metric((Server, "pages_read", ""), Counter, &samples)], 9.0);
+        let of = drawn(
+            vec![metric((Server, "pages_read", ""), Counter, &samples)],
+            9.0,
+        );
         let ten = Some(10.0);
         let expected = [ten, ten, ten, None, None, None, None, None, ten];
         assert_eq!(line(&of, "pages", "read").values, expected);
         let json = serde_json::to_string(&of).unwrap();
-        assert!(json.contains("[10.0,10.0,10.0,null,null,null,null,null,10.0]"), "{json}");
+        assert!(
+            json.contains("[10.0,10.0,10.0,null,null,null,null,null,10.0]"),
+            "{json}"
+        );
         assert!(json.contains("\"dash\":\"solid\""), "{json}");
     }
 
     #[test]
     fn a_server_that_began_anew_leaves_a_gap() {
         let samples = [(0, 500), (1, 600), (2, 10), (3, 30)];
-        let of = drawn(vec![metric((Server, "deadlocks", ""), Counter, &samples)], 3.0);
-        assert_eq!(line(&of, "locks", "deadlocks").values, [Some(100.0), None, Some(20.0)]);
+        let of = drawn(
+            vec![metric((Server, "deadlocks", ""), Counter, &samples)],
+            3.0,
+        );
+        assert_eq!(
+            line(&of, "locks", "deadlocks").values,
+            [Some(100.0), None, Some(20.0)]
+        );
     }
 
     #[test]
     fn sources_that_are_read_at_other_times_share_the_axis() {
         let mut late = rising((Server, "row_lock_time_ms", ""), 4, 3_000);
-        late.samples.iter_mut().for_each(|(at_ns, _)| *at_ns += 20_000_000);
-        let of = drawn(vec![cores(4), rising((Host, "cpu_user_ns", ""), 4, 1), late], 4.0);
+        late.samples
+            .iter_mut()
+            .for_each(|(at_ns, _)| *at_ns += 20_000_000);
+        let of = drawn(
+            vec![cores(4), rising((Host, "cpu_user_ns", ""), 4, 1), late],
+            4.0,
+        );
         assert_eq!(of.time_s.len(), 4);
-        assert_eq!(line(&of, "threads", "waiting for a row lock").values, [Some(3.0); 4]);
+        assert_eq!(
+            line(&of, "threads", "waiting for a row lock").values,
+            [Some(3.0); 4]
+        );
         for panel in &of.panels {
-            assert!(panel.lines.iter().all(|line| line.values.len() == 4), "{panel:?}");
+            assert!(
+                panel.lines.iter().all(|line| line.values.len() == 4),
+                "{panel:?}"
+            );
         }
         assert_eq!(panel(&of, "threads").unit, "threads");
     }
@@ -385,7 +441,11 @@ mod tests {
     fn the_pool_and_processes_are_computed_from_their_counters() {
         let at = |s: u64| if s == 0 { (0, 0) } else { (s, 1_000) };
         let gauge = |name: &str, value: i64| {
-            metric((Server, name, ""), Gauge, &[(0, value), (1, value), (2, value)])
+            metric(
+                (Server, name, ""),
+                Gauge,
+                &[(0, value), (1, value), (2, value)],
+            )
         };
         let of = drawn(
             vec![
@@ -406,11 +466,23 @@ mod tests {
             2.0,
         );
         // In the second point no page was asked for: a share of nothing is not known.
-        assert_eq!(line(&of, "pool", "hits, of page requests").values, [Some(99.5), None]);
-        assert_eq!(line(&of, "pool", "dirty, of all pages").values, [Some(25.0); 2]);
-        assert_eq!(line(&of, "checkpoint", "checkpoint age").values, [Some(7.0); 2]);
+        assert_eq!(
+            line(&of, "pool", "hits, of page requests").values,
+            [Some(99.5), None]
+        );
+        assert_eq!(
+            line(&of, "pool", "dirty, of all pages").values,
+            [Some(25.0); 2]
+        );
+        assert_eq!(
+            line(&of, "checkpoint", "checkpoint age").values,
+            [Some(7.0); 2]
+        );
         assert_eq!(line(&of, "processes", "mydyno").values, [Some(0.5); 2]);
-        assert_eq!(line(&of, "processes", "busiest thread of mydyno").values, [Some(0.4); 2]);
+        assert_eq!(
+            line(&of, "processes", "busiest thread of mydyno").values,
+            [Some(0.4); 2]
+        );
     }
 
     #[test]

@@ -29,7 +29,12 @@ pub fn risen(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Ri
 
 /// A closed table for each cell, of its first repeat that is done.
 pub fn status_tables(view: &LabView) -> Markup {
-    let of_cell = |cell| Some((cell, CellView::done(cell).find(|repeat| !repeat.risen.is_empty())?));
+    let of_cell = |cell| {
+        Some((
+            cell,
+            CellView::done(cell).find(|repeat| !repeat.risen.is_empty())?,
+        ))
+    };
     let all: Vec<(&CellView, &RepeatView)> = view.cells.iter().filter_map(of_cell).collect();
     html! {
         @for (cell, repeat) in all {
@@ -93,7 +98,10 @@ mod tests {
         };
         assert_eq!(
             risen(start, end),
-            [counter("Com_commit", 7, 19), counter("Questions", 100, u64::MAX)]
+            [
+                counter("Com_commit", 7, 19),
+                counter("Questions", 100, u64::MAX)
+            ]
         );
     }
 }

@@ -42,7 +42,9 @@ const TIME: &str = "% of time";
 
 const HOST: [Row; 15] = [
     row("Cores", "", |r| r.host.cpu_cores),
-    row("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
+    row("Frequency", "GHz", |r| {
+        r.host.cpu_frequency_hz.map(|hz| hz / 1e9)
+    }),
     row("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
     row("User", CORES, |r| percent(r.host.cpu_user_share)),
     row("System", CORES, |r| percent(r.host.cpu_system_share)),
@@ -62,16 +64,26 @@ const HOST: [Row; 15] = [
     row("Context switches", "1/s", |r| r.host.context_switches_per_s),
     row("Network, received and sent", "MB/s", |r| {
         let host = &r.host;
-        mega(Some(host.network_received_bytes_per_s? + host.network_sent_bytes_per_s?))
+        mega(Some(
+            host.network_received_bytes_per_s? + host.network_sent_bytes_per_s?,
+        ))
     }),
-    row("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
+    row("Memory available", "MB", |r| {
+        mega(r.host.memory_available_bytes)
+    }),
 ];
 
 const PROCESSES: [Row; 8] = [
     row("Server", "cores", |r| r.server_process.cpu_cores_used),
-    row("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
-    row("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
-    row("Server, written", "MB/s", |r| mega(r.server_process.written_bytes_per_s)),
+    row("Server, memory", "MB", |r| {
+        mega(r.server_process.resident_bytes)
+    }),
+    row("Server, read", "MB/s", |r| {
+        mega(r.server_process.read_bytes_per_s)
+    }),
+    row("Server, written", "MB/s", |r| {
+        mega(r.server_process.written_bytes_per_s)
+    }),
     row("mydyno", "cores", |r| r.driver.cpu_cores_used),
     row("mydyno, memory", "MB", |r| mega(r.driver.resident_bytes)),
     row("mydyno, busiest thread on a core", TIME, |r| {
@@ -87,15 +99,23 @@ const PER_TRANSACTION: [Row; 9] = [
         thousands(r.per_transaction.path_length_cycles)
     }),
     row("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
-    row("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
+    row("CPU of the server", "µs", |r| {
+        r.per_transaction.server_cpu_us
+    }),
     row("CPU of mydyno", "µs", |r| r.per_transaction.driver_cpu_us),
-    row("Read from devices", "bytes", |r| r.per_transaction.read_bytes),
-    row("Written to devices", "bytes", |r| r.per_transaction.written_bytes),
+    row("Read from devices", "bytes", |r| {
+        r.per_transaction.read_bytes
+    }),
+    row("Written to devices", "bytes", |r| {
+        r.per_transaction.written_bytes
+    }),
     row("Flushes", "", |r| r.per_transaction.flushes),
     row("Rows changed", "bytes", |r| r.per_transaction.row_bytes),
-    row("Write amplification", "bytes written per byte of rows", |r| {
-        r.per_transaction.write_amplification
-    }),
+    row(
+        "Write amplification",
+        "bytes written per byte of rows",
+        |r| r.per_transaction.write_amplification,
+    ),
 ];
 
 const SERVER: [Row; 18] = [
@@ -110,12 +130,20 @@ const SERVER: [Row; 18] = [
     row("Pages read", "1/s", |r| r.server.pages_read_per_s),
     row("Pages written", "1/s", |r| r.server.pages_written_per_s),
     row("Pages flushed", "1/s", |r| r.server.pages_flushed_per_s),
-    row("Doublewrite pages", "1/s", |r| r.server.doublewrite_pages_per_s),
+    row("Doublewrite pages", "1/s", |r| {
+        r.server.doublewrite_pages_per_s
+    }),
     row("Reads of files", "1/s", |r| r.server.data_reads_per_s),
-    row("fsyncs, redo included", "1/s", |r| r.server.data_fsyncs_per_s),
+    row("fsyncs, redo included", "1/s", |r| {
+        r.server.data_fsyncs_per_s
+    }),
     row("fsyncs of redo", "1/s", |r| r.server.log_fsyncs_per_s),
-    row("Redo written", "MB/s", |r| mega(r.server.log_written_bytes_per_s)),
-    row("Checkpoint age", "MB", |r| mega(r.server.checkpoint_age_bytes)),
+    row("Redo written", "MB/s", |r| {
+        mega(r.server.log_written_bytes_per_s)
+    }),
+    row("Checkpoint age", "MB", |r| {
+        mega(r.server.checkpoint_age_bytes)
+    }),
     row("Row-lock waits", "1/s", |r| r.server.row_lock_waits_per_s),
     row("Row-lock wait, mean of one", "ms", |r| {
         thousands(r.server.row_lock_wait_mean_us)
@@ -124,7 +152,9 @@ const SERVER: [Row; 18] = [
         r.server.row_lock_waiting_mean
     }),
     row("Deadlocks", "1/s", |r| r.server.deadlocks_per_s),
-    row("Undo that purge has to do", "entries", |r| r.server.history_list_entries),
+    row("Undo that purge has to do", "entries", |r| {
+        r.server.history_list_entries
+    }),
 ];
 
 /// Power and money: shown only where something measured or has a price.
@@ -274,7 +304,10 @@ fn disks_table(cell: &CellView) -> Markup {
             let disks = &repeat.resources.as_ref()?.disks;
             (column.number)(disks.iter().find(|disk| disk.disk == name)?)
         };
-        or_na(cell.repeated(of_repeat).map(|number| number.mean), column.unit)
+        or_na(
+            cell.repeated(of_repeat).map(|number| number.mean),
+            column.unit,
+        )
     };
     html! {
         @if !names.is_empty() {

@@ -178,12 +178,12 @@ fn two_devices() {
     assert_eq!(html.matches("Storage by role").count(), 3);
 }
 
-/// How many canvases are blank but for axes, and at how many places charts of full width have their time axes: set on the page.
+/// How many charts of full width are blank but for axes, and at how many places their time axes are: set on the page.
 const LOOK: &str = "<script>setTimeout(() => {
   const isLine = (d, i) => d[i + 3] > 128 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 40;
   const drawn = (c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;
     for (let i = 0; i < d.length; i += 4) if (isLine(d, i)) n++; return n; };
-  const canvases = [...document.querySelectorAll('canvas')];
+  const canvases = [...document.querySelectorAll('[data-chart=throughput] canvas, [data-chart=panel] canvas')];
   const places = [...document.querySelectorAll('[data-chart=throughput] .u-over, [data-chart=panel] .u-over')].map((e) => e.getBoundingClientRect());
   document.body.dataset.blank = canvases.filter((c) => drawn(c) < 100).length;
   document.body.dataset.places = new Set(places.map((r) => r.left + ' ' + r.width)).size;
@@ -235,7 +235,10 @@ fn what_a_cell_used_and_what_bound_it() {
     // Not of the failed cell, of which nothing is added up.
     for (words, cells) in [
         ("<h3>What it used</h3>", 2),
-        ("<b>Redo bound</b>: the redo log's device had requests for 90 % of the time", 1),
+        (
+            "<b>Redo bound</b>: the redo log's device had requests for 90 % of the time",
+            1,
+        ),
         ("<b>Driver bound</b>", 1),
         ("These numbers are mydyno's, not the server's", 1),
         ("Path length</th><td class=\"num\">NA</td>", 2),
@@ -246,11 +249,17 @@ fn what_a_cell_used_and_what_bound_it() {
     ] {
         assert_eq!(html.matches(words).count(), cells, "{words}");
     }
-    let tag = "<span class=\"tag bad\" title=\"the busiest of mydyno's threads was on a core for 95 %";
+    let tag =
+        "<span class=\"tag bad\" title=\"the busiest of mydyno's threads was on a core for 95 %";
     assert_eq!(html.matches(tag).count(), 1);
     assert!(html.contains(">Bound by</th>"));
     let plain = page_of(&ONE_CELL, "unused").2;
-    for words in ["What it used", "Bound by", "status counter", "details class=\"wide panels\""] {
+    for words in [
+        "What it used",
+        "Bound by",
+        "status counter",
+        "details class=\"wide panels\"",
+    ] {
         assert!(!plain.contains(words), "{words}");
     }
 }
@@ -417,15 +426,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
         .sum();
     assert_eq!(committed, summary.transactions.new_order.committed);
     assert!(table(&files[2]).iter().all(|row| row["cell"] == "1"));
-    let samples = table(&files[7]);
-    let of = |row: &&std::collections::HashMap<String, String>| {
-        row["cell"] == "1" && row["metric"] == "disk_flushes" && row["label"] == "vda"
-    };
-    let flushes: Vec<_> = samples.iter().filter(of).collect();
-    assert_eq!(flushes.len(), 17);
-    assert_eq!((flushes[2]["at_s"].as_str(), flushes[2]["kind"].as_str()), ("2", "counter"));
-    let value = |n: usize| flushes[n]["value"].parse::<i64>().unwrap();
-    assert_eq!(value(5) - value(4), 480);
+    samples_are_raw(&files[7]);
     for path in &files {
         assert!(!std::fs::read_to_string(path).unwrap().contains("geheim"));
     }
@@ -433,6 +434,22 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
     std::fs::write(&file, "").unwrap();
     let refused = report::export_csv(&results, lab, &file).unwrap_err();
     assert_eq!(refused.exit(), base::Exit::Environment);
+}
+
+/// Of the cell's disk: a line for each second, as the machine counted.
+fn samples_are_raw(path: &Path) {
+    let samples = table(path);
+    let of = |row: &&std::collections::HashMap<String, String>| {
+        row["cell"] == "1" && row["metric"] == "disk_flushes" && row["label"] == "vda"
+    };
+    let flushes: Vec<_> = samples.iter().filter(of).collect();
+    assert_eq!(flushes.len(), 17);
+    assert_eq!(
+        (flushes[2]["at_s"].as_str(), flushes[2]["kind"].as_str()),
+        ("2", "counter")
+    );
+    let value = |n: usize| flushes[n]["value"].parse::<i64>().unwrap();
+    assert_eq!(value(5) - value(4), 480);
 }
 
 fn table(path: &Path) -> Vec<std::collections::HashMap<String, String>> {

@@ -84,7 +84,10 @@ impl Observed<'_> {
             ),
             panel(
                 "bytes",
-                title("Throughput of storage by role", "Throughput of storage by disk"),
+                title(
+                    "Throughput of storage by role",
+                    "Throughput of storage by disk",
+                ),
                 "MB per second",
                 "MB/s",
                 &[BYTES_READ, BYTES_WRITTEN],
@@ -98,7 +101,10 @@ impl Observed<'_> {
         let colors = ROLES.len();
         if !by_role {
             let disks = self.samples.labels(Host, "disk_reads");
-            return disks.enumerate().map(|(n, disk)| (disk, n % colors + 1)).collect();
+            return disks
+                .enumerate()
+                .map(|(n, disk)| (disk, n % colors + 1))
+                .collect();
         }
         let color = |role| {
             let known = ROLES.iter().position(|known| *known == role);
@@ -129,7 +135,11 @@ mod tests {
             ],
             2.0,
         );
-        let names: Vec<_> = panel(&of, "requests").lines.iter().map(|l| l.name.as_str()).collect();
+        let names: Vec<_> = panel(&of, "requests")
+            .lines
+            .iter()
+            .map(|l| l.name.as_str())
+            .collect();
         assert_eq!(names, ["data reads", "data writes", "redo writes"]);
         assert_eq!(line(&of, "requests", "redo writes").color, 2);
         let bytes = line(&of, "bytes", "redo written");
@@ -147,7 +157,13 @@ mod tests {
         ];
         let of = drawn(series, 2.0);
         assert_eq!(panel(&of, "requests").title, "Reads and writes by disk");
-        assert_eq!(line(&of, "requests", "nvme0n1 reads").values, [Some(9.0); 2]);
-        assert_eq!(line(&of, "flushes", "nvme0n1 flushes").values, [Some(3.0); 2]);
+        assert_eq!(
+            line(&of, "requests", "nvme0n1 reads").values,
+            [Some(9.0); 2]
+        );
+        assert_eq!(
+            line(&of, "flushes", "nvme0n1 flushes").values,
+            [Some(3.0); 2]
+        );
     }
 }

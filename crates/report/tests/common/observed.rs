@@ -2,9 +2,7 @@
 
 use store::MetricKind::{Counter, Gauge};
 use store::MetricSource::{Host, Process, Server, Shim};
-use store::{
-    Metric, MetricIds, MetricKind, MetricSource, Moment, RepeatId, Results, SampleBatch,
-};
+use store::{Metric, MetricIds, MetricKind, MetricSource, Moment, RepeatId, Results, SampleBatch};
 
 /// The run that is observed.
 pub struct Beside {
@@ -34,9 +32,17 @@ pub fn observe(results: &Results, repeat: RepeatId, of: &Beside) {
     let mut batches = Vec::new();
     for s in 0..=of.total_s {
         let load = if s % 45 < 4 { 0.62 } else { 1.0 };
-        for (source, late_ns) in [(Host, 0), (Process, 1), (Server, 3_000_000), (Shim, 400_000)] {
+        for (source, late_ns) in [
+            (Host, 0),
+            (Process, 1),
+            (Server, 3_000_000),
+            (Shim, 400_000),
+        ] {
             let mut values = Vec::new();
-            let of_source = all.iter().zip(&mut counted).filter(|(of, _)| of.source == source);
+            let of_source = all
+                .iter()
+                .zip(&mut counted)
+                .filter(|(of, _)| of.source == source);
             for (of, counted) in of_source {
                 let now = of.steady + of.with_load * load;
                 *counted += now;
@@ -114,7 +120,11 @@ fn gauge(
 
 /// Two cores without a known frequency.
 fn host(of: &Beside) -> Vec<Metered> {
-    let (user, system) = if of.has_shim { (5e8, 3e8) } else { (1.2e9, 6e8) };
+    let (user, system) = if of.has_shim {
+        (5e8, 3e8)
+    } else {
+        (1.2e9, 6e8)
+    };
     let soft = 5e7;
     let mut all = vec![
         gauge(Host, ("cpu_cores", ""), (2.0, 0.0)),
@@ -190,11 +200,7 @@ fn server(of: &Beside) -> Vec<Metered> {
         counter(Server, ("log_written_bytes", ""), (0.0, 4.4e6)),
         gauge(Server, ("checkpoint_age_bytes", ""), (4e8, 3.1e8)),
         counter(Server, ("row_lock_waits", ""), (0.0, 55.0)),
-        counter(
-            Server,
-            ("row_lock_time_ms", ""),
-            (0.0, connections * 120.0),
-        ),
+        counter(Server, ("row_lock_time_ms", ""), (0.0, connections * 120.0)),
         counter(Server, ("deadlocks", ""), (0.4, 0.0)),
         gauge(Server, ("history_list_entries", ""), (120.0, 900.0)),
     ]
