@@ -95,7 +95,7 @@ fn a_slow_source_delays_no_other() {
         }),
     ];
     let start = Instant::now();
-    let sampler = Sampler::start(sources, start, period).unwrap();
+    let mut sampler = Sampler::start(sources, start, period).unwrap();
     thread::sleep(Duration::from_millis(1700));
     let mut sampled = sampler.take();
     assert!(!sampled.is_empty(), "nothing came while it ran");
@@ -136,7 +136,7 @@ fn each_loss_is_told_once() {
         }),
         fake("never", |number, _| Err(failure(number))),
     ];
-    let sampler = Sampler::start(sources, Instant::now(), Duration::from_millis(20)).unwrap();
+    let mut sampler = Sampler::start(sources, Instant::now(), Duration::from_millis(20)).unwrap();
     let mut sampled = Vec::new();
     let deadline = Instant::now() + Duration::from_secs(10);
     while batches(&sampled, "failing").len() < 6 {
@@ -189,7 +189,7 @@ fn losses_have_their_time() {
         }
         Ok(())
     });
-    let sampler = Sampler::start(vec![failing], Instant::now(), period).unwrap();
+    let mut sampler = Sampler::start(vec![failing], Instant::now(), period).unwrap();
     thread::sleep(period * 3);
     let sampled = sampler.stop();
     let lost = sampled.iter().find_map(|sampled| match sampled {
@@ -226,7 +226,7 @@ fn stopping_does_not_wait() {
         fake("gives up", gives_up),
         fake("also stuck", stuck),
     ];
-    let sampler = Sampler::start(sources, Instant::now(), hour).unwrap();
+    let mut sampler = Sampler::start(sources, Instant::now(), hour).unwrap();
     thread::sleep(Duration::from_millis(100));
     let begin = Instant::now();
     let sampled = sampler.stop();

@@ -1,5 +1,6 @@
 //! Samples beside the load: stored raw, read back by metric.
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::running;

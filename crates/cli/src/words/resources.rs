@@ -11,29 +11,7 @@ pub fn resources(out: &mut String, resources: &Resources) {
     if let Some(bound) = &resources.bound {
         let _ = writeln!(out, "{}: {}", bound.by.title(), bound.because);
     }
-    let host = &resources.host;
-    line(
-        out,
-        "host CPU",
-        &[
-            (percent(host.cpu_user_share), "user"),
-            (percent(host.cpu_system_share), "system"),
-            (percent(host.cpu_iowait_share), "iowait"),
-            (
-                percent(host.emulated_iowait_share),
-                "emulated iowait (derived)",
-            ),
-            (percent(host.cpu_steal_share), "stolen"),
-            (
-                number(resources.server_process.cpu_cores_used, 1.0, 2),
-                "cores by the server",
-            ),
-            (
-                number(resources.driver.cpu_cores_used, 1.0, 2),
-                "cores by mydyno",
-            ),
-        ],
-    );
+    of_host(out, resources);
     let server = &resources.server;
     line(
         out,
@@ -78,6 +56,32 @@ pub fn resources(out: &mut String, resources: &Resources) {
             (
                 number(each.write_amplification, 1.0, 1),
                 "x write amplification",
+            ),
+        ],
+    );
+}
+
+fn of_host(out: &mut String, resources: &Resources) {
+    let host = &resources.host;
+    line(
+        out,
+        "host CPU",
+        &[
+            (percent(host.cpu_user_share), "user"),
+            (percent(host.cpu_system_share), "system"),
+            (percent(host.cpu_iowait_share), "iowait"),
+            (
+                percent(host.emulated_iowait_share),
+                "emulated iowait (derived)",
+            ),
+            (percent(host.cpu_steal_share), "stolen"),
+            (
+                number(resources.server_process.cpu_cores_used, 1.0, 2),
+                "cores by the server",
+            ),
+            (
+                number(resources.driver.cpu_cores_used, 1.0, 2),
+                "cores by mydyno",
             ),
         ],
     );
