@@ -13,8 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use store::MetricKind;
 use support::{
-    Bed, Documented, ENGINES, Held, OBSERVED, alive, connect_options, execute, monitor, mydyno,
-    number, other_reading, read, table, until, value,
+    Bed, Documented, ENGINES, Held, OBSERVED, PATIENCE, alive, connect_options, execute, monitor,
+    mydyno, number, other_reading, read, table, until, value,
 };
 use wire::{ConnectOptions, Connector, Password};
 
@@ -96,7 +96,8 @@ fn whole(engine: &'static str, lacks: &[&str]) -> String {
 fn agrees_with_other_readings(bed: &mut Bed) {
     let mut session = Held::open(&bed.dsn);
     let mut flutter = Vec::new();
-    for _ in 0..20 {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
         let before = other_reading(&mut session, &bed.documented);
         let read = bed.read();
         let behind = other_reading(&mut session, &bed.documented);
@@ -331,14 +332,15 @@ fn a_wait_of_known_length(bed: &mut Bed) {
 }
 
 fn a_wait_that_times_out(bed: &mut Bed) {
-    let at_least = [("row_lock_time_ms", 900)];
+    // Long enough that it is seen before it ends.
+    let at_least = [("row_lock_time_ms", 2_000)];
     let exactly = [
         ("row_lock_waits", 1),
         ("lock_wait_timeouts", 1),
         ("deadlocks", 0),
     ];
     bed.rises(&at_least, &exactly, |bed| {
-        let patience = ["SET SESSION innodb_lock_wait_timeout = 1"];
+        let patience = ["SET SESSION innodb_lock_wait_timeout = 3"];
         let ended = behind_a_lock(bed, &patience, |bed, _| {
             until("it gives up", || bed.gauge("row_lock_current_waits") == 0);
         });
@@ -479,9 +481,12 @@ fn in_a_sampler(bed: &mut Bed) {
     let start = Instant::now();
     let mut sampler =
         Sampler::start(vec![Box::new(source)], start, Duration::from_millis(100)).unwrap();
-    thread::sleep(Duration::from_millis(950));
-    let sampled = sampler.stop();
-    assert!(sampled.len() >= 5, "{sampled:?}");
+    let mut sampled = Vec::new();
+    until("there are samples", || {
+        sampled.extend(sampler.take());
+        sampled.len() >= 5
+    });
+    sampled.extend(sampler.stop());
     let mut last_ns = 0;
     for one in sampled {
         let Sampled::Batch(batch) = one else {
@@ -555,7 +560,8 @@ fn stands_still(bed: &mut Bed) {
     let in_a_statement = given_up_after(&mut bed.source);
     let in_the_login = given_up_after(&mut bed.source);
     bed.signal(Signal::CONT);
-    let limit = Duration::from_millis(200);
+    // Without the stop it would be for ever.
+    let limit = Duration::from_secs(2);
     assert!(in_a_statement < limit, "{in_a_statement:?}");
     assert!(in_the_login < limit, "{in_the_login:?}");
     bed.read();

@@ -200,7 +200,10 @@ BUFFER POOL AND MEMORY
         let text = MYSQL_5_7.replace("History list length 6\n", quoted);
         assert_eq!(InnodbStatus::of(&text), InnodbStatus::of(MYSQL_5_7));
         // The first line of a section counts: the server writes it before the statements.
-        let text = MYSQL_5_7.replace("0 lock struct(s)", "History list length 7\n0 lock struct(s)");
+        let text = MYSQL_5_7.replace(
+            "0 lock struct(s)",
+            "History list length 7\n0 lock struct(s)",
+        );
         assert_eq!(InnodbStatus::of(&text), InnodbStatus::of(MYSQL_5_7));
     }
 
