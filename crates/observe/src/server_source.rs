@@ -180,7 +180,7 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
             let (is_error, ended) = reader.join().unwrap();
             assert!(is_error);
-            assert!(ended - stopped < Duration::from_millis(200));
+            assert!(ended - stopped < Duration::from_secs(2));
         });
     }
 

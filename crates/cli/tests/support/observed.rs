@@ -61,6 +61,8 @@ pub struct Bed {
     pub dsn: String,
     pub documented: Vec<Documented>,
     pub source: ServerSource,
+    /// How often it was read.
+    pub readings: i64,
 }
 
 impl Bed {
@@ -76,10 +78,12 @@ impl Bed {
             dsn,
             server,
             documented: documented(),
+            readings: 0,
         }
     }
 
     pub fn read(&mut self) -> Metrics {
+        self.readings += 1;
         read(&mut self.source).unwrap_or_else(|error| panic!("{}: {error}", self.engine))
     }
 
@@ -124,8 +128,13 @@ impl Bed {
 
     /// Waits until the session of the source is the only one.
     pub fn is_alone(&mut self) {
+        self.is_one_of(1);
+    }
+
+    /// Waits until there are as many sessions. While one ends, MySQL 8.0 may count twice what it did.
+    pub fn is_one_of(&mut self, sessions: i64) {
         until("earlier sessions have ended", || {
-            self.gauge("threads_connected") == 1
+            self.gauge("threads_connected") == sessions
         });
     }
 

@@ -8,6 +8,7 @@ use crate::sampler::Readings;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use store::{MetricKind, MetricSource};
+use wire::ServerInfo;
 
 /// A metric and its places, the first of which counts that the server has.
 pub(super) struct Name {
@@ -126,6 +127,29 @@ pub(super) const NAMES: &[Name] = &[
         .or_monitor(InnodbStatus::history_list_entries),
 ];
 
+/// Metrics that this server counts wrongly, so that it must not have them.
+///
+/// Servers whose deadlocks were looked for when a wait began counted only some: `lock_deadlocks` those whose victim waited already,
+/// `Innodb_deadlocks` of XtraDB those whose victim was about to. A greeting without a version is that of such a server.
+pub(super) fn withheld(server: &ServerInfo) -> &'static [&'static str] {
+    let counts_all = if server.is_mariadb {
+        [10, 6, 0]
+    } else {
+        [8, 0, 18]
+    };
+    match version_numbers(&server.version) {
+        Some(version) if version >= counts_all => &[],
+        _ => &["deadlocks"],
+    }
+}
+
+/// The three numbers that a version begins with.
+fn version_numbers(version: &str) -> Option<[u32; 3]> {
+    let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    let mut next = || parts.next()?.ok();
+    Some([next()?, next()?, next()?])
+}
+
 /// Indices in [`NAMES`] by what `place` names.
 fn indices(place: impl Fn(&Name) -> Option<&'static str>) -> HashMap<&'static [u8], usize> {
     let all = NAMES.iter().enumerate();
@@ -161,6 +185,15 @@ impl Values {
     pub(super) fn take_monitor(&mut self, status: &InnodbStatus) {
         for (value, name) in self.0.iter_mut().zip(NAMES) {
             *value = value.or_else(|| name.monitor.and_then(|of| of(status)));
+        }
+    }
+
+    /// Forgets metrics that the server must not have.
+    pub(super) fn withhold(&mut self, withheld: &[&str]) {
+        for (value, name) in self.0.iter_mut().zip(NAMES) {
+            if withheld.contains(&name.name) {
+                *value = None;
+            }
         }
     }
 
@@ -212,6 +245,38 @@ mod tests {
             (metric.name.clone(), metric.kind, *value)
         })
         .collect()
+    }
+
+    #[test]
+    fn deadlocks_only_from_servers_that_count_all() {
+        let withholds = |version: &str, is_mariadb| {
+            let server = ServerInfo {
+                version: version.to_owned(),
+                is_mariadb,
+                connection_id: 1,
+            };
+            withheld(&server) == ["deadlocks"]
+        };
+        assert!(withholds("5.7.22-log", false));
+        assert!(withholds("8.0.15", false));
+        assert!(!withholds("8.0.18", false));
+        assert!(!withholds("8.0.36-28", false));
+        assert!(!withholds("9.1.0", false));
+        assert!(withholds("10.1.13-MariaDB", true));
+        assert!(!withholds("10.11.19-MariaDB-0+deb12u1", true));
+        for unknown in ["", "8", "8.0-proxy", "8.0.", "proxy"] {
+            assert!(withholds(unknown, false), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn what_is_withheld_is_not_given() {
+        let mut values = Values::new();
+        values.take_status(b"Innodb_deadlocks", Some(3));
+        values.take_status(b"Threads_running", Some(2));
+        values.withhold(&["deadlocks"]);
+        let expected = [("threads_running".to_owned(), MetricKind::Gauge, 2)];
+        assert_eq!(given(&values), expected);
     }
 
     #[test]

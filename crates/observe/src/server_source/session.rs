@@ -2,7 +2,7 @@
 
 use super::failed;
 use super::innodb_status::InnodbStatus;
-use super::names::{Name, Values};
+use super::names::{Name, Values, withheld};
 use crate::error::ObserveError;
 use crate::sampler::Readings;
 use base::{Connect, Session, SessionError};
@@ -62,6 +62,7 @@ impl ServerSession {
         ask_extras(&mut self.connection, &self.extras, &mut values)
             .await
             .map_err(failed)?;
+        values.withhold(withheld(self.connection.server()));
         values.give(into);
         Ok(())
     }
@@ -118,7 +119,10 @@ async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
     let mut values = Values::new();
     ask_status(connection, &mut values).await?;
     let on = switched_on(connection).await?;
-    let mut extras = Extras::for_missing(values.missing(), &on);
+    let withheld = withheld(connection.server());
+    let missing = values.missing();
+    let wanted = missing.filter(|name| !withheld.contains(&name.name));
+    let mut extras = Extras::for_missing(wanted, &on);
     if extras.monitor {
         extras.monitor = match connection.query(MONITOR).await {
             Ok(_) => true,
