@@ -145,14 +145,14 @@ impl Samples {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::{Samples, Window};
     use store::{Metric, MetricKind, MetricSeries, MetricSource};
 
-    pub(crate) const S: u64 = 1_000_000_000;
+    const S: u64 = 1_000_000_000;
 
     /// A metric sampled once a second from the start of the run.
-    pub(crate) fn each_second(
+    fn each_second(
         source: MetricSource,
         kind: MetricKind,
         name: &str,
