@@ -9,6 +9,8 @@ const CPU_BUSY_SHARE: f64 = 0.85;
 const REDO_BUSY_SHARE: f64 = 0.8;
 /// Of the transactions under way, the share that makes what they wait for the cause.
 const WAITING_SHARE: f64 = 0.5;
+/// From here on the server serves a queue for locks, whatever its cores do for that.
+const QUEUE_SHARE: f64 = 0.8;
 
 /// The numbers of a window that tell what bound it; `None` is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -112,11 +114,14 @@ pub(crate) fn bound(evidence: &Evidence) -> Option<Bound> {
             ),
         );
     }
-    let is_locked = locked >= WAITING_SHARE * under_way && locked > 0.0;
     let of_locks =
         || format!("{locked:.1} of {under_way:.1} transactions under way waited for a row lock");
     let of_cpu = || format!("cores were busy for {} of the time", percent(cpu));
-    match (is_cpu_busy, is_locked) {
+    let is_locked = |share: f64| locked > 0.0 && locked >= share * under_way;
+    if is_locked(QUEUE_SHARE) {
+        return verdict(BoundBy::Lock, of_locks());
+    }
+    match (is_cpu_busy, is_locked(WAITING_SHARE)) {
         (true, false) => verdict(BoundBy::Cpu, of_cpu()),
         (false, true) => verdict(BoundBy::Lock, of_locks()),
         (true, true) => verdict(BoundBy::Mixed, format!("{}, and {}", of_cpu(), of_locks())),
@@ -207,7 +212,7 @@ mod tests {
             (
                 Evidence {
                     cpu_busy_share: cpu,
-                    lock_waiting_mean: Some(28.0),
+                    lock_waiting_mean: Some(20.0),
                     ..QUIET
                 },
                 BoundBy::Mixed,
