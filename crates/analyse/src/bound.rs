@@ -99,16 +99,22 @@ pub(crate) fn bound(evidence: &Evidence) -> Option<Bound> {
             ),
         );
     }
-    if let Some(busy) = evidence.redo_busy_share.filter(|busy| *busy >= REDO_BUSY_SHARE)
+    if let Some(busy) = evidence
+        .redo_busy_share
+        .filter(|busy| *busy >= REDO_BUSY_SHARE)
         && !is_cpu_busy
     {
         return verdict(
             BoundBy::Redo,
-            format!("the redo log's device had requests for {} of the time", percent(busy)),
+            format!(
+                "the redo log's device had requests for {} of the time",
+                percent(busy)
+            ),
         );
     }
     let is_locked = locked >= WAITING_SHARE * under_way && locked > 0.0;
-    let of_locks = || format!("{locked:.1} of {under_way:.1} transactions under way waited for a row lock");
+    let of_locks =
+        || format!("{locked:.1} of {under_way:.1} transactions under way waited for a row lock");
     let of_cpu = || format!("cores were busy for {} of the time", percent(cpu));
     match (is_cpu_busy, is_locked) {
         (true, false) => verdict(BoundBy::Cpu, of_cpu()),
@@ -144,18 +150,68 @@ mod tests {
         let cpu = Some(0.95);
         for (evidence, expected) in [
             (QUIET, BoundBy::Mixed),
-            (Evidence { cpu_busy_share: cpu, ..QUIET }, BoundBy::Cpu),
-            (Evidence { reading_mean: Some(20.0), ..QUIET }, BoundBy::ReadIo),
-            (Evidence { redo_busy_share: Some(0.9), ..QUIET }, BoundBy::Redo),
-            (Evidence { lock_waiting_mean: Some(28.0), reading_mean: Some(1.0), ..QUIET }, BoundBy::Lock),
-            (Evidence { driver_cpu_share: Some(0.95), ..QUIET }, BoundBy::Driver),
-            (Evidence { driver_cpu_share: Some(0.5), driver_run_wait_share: Some(0.45), ..QUIET }, BoundBy::Driver),
-            // On a busy host waiting for cores is everybody's.
             (
-                Evidence { cpu_busy_share: cpu, driver_cpu_share: Some(0.5), driver_run_wait_share: Some(0.45), ..QUIET },
+                Evidence {
+                    cpu_busy_share: cpu,
+                    ..QUIET
+                },
                 BoundBy::Cpu,
             ),
-            (Evidence { cpu_busy_share: cpu, lock_waiting_mean: Some(28.0), ..QUIET }, BoundBy::Mixed),
+            (
+                Evidence {
+                    reading_mean: Some(20.0),
+                    ..QUIET
+                },
+                BoundBy::ReadIo,
+            ),
+            (
+                Evidence {
+                    redo_busy_share: Some(0.9),
+                    ..QUIET
+                },
+                BoundBy::Redo,
+            ),
+            (
+                Evidence {
+                    lock_waiting_mean: Some(28.0),
+                    reading_mean: Some(1.0),
+                    ..QUIET
+                },
+                BoundBy::Lock,
+            ),
+            (
+                Evidence {
+                    driver_cpu_share: Some(0.95),
+                    ..QUIET
+                },
+                BoundBy::Driver,
+            ),
+            (
+                Evidence {
+                    driver_cpu_share: Some(0.5),
+                    driver_run_wait_share: Some(0.45),
+                    ..QUIET
+                },
+                BoundBy::Driver,
+            ),
+            // On a busy host waiting for cores is everybody's.
+            (
+                Evidence {
+                    cpu_busy_share: cpu,
+                    driver_cpu_share: Some(0.5),
+                    driver_run_wait_share: Some(0.45),
+                    ..QUIET
+                },
+                BoundBy::Cpu,
+            ),
+            (
+                Evidence {
+                    cpu_busy_share: cpu,
+                    lock_waiting_mean: Some(28.0),
+                    ..QUIET
+                },
+                BoundBy::Mixed,
+            ),
         ] {
             assert_eq!(by(evidence), expected, "{evidence:?}");
         }
@@ -164,16 +220,36 @@ mod tests {
     #[test]
     fn who_holds_locks_tells_what_they_wait_for() {
         // 25 of 32 wait for locks whose holders read.
-        let evidence = Evidence { lock_waiting_mean: Some(25.0), reading_mean: Some(5.0), ..QUIET };
+        let evidence = Evidence {
+            lock_waiting_mean: Some(25.0),
+            reading_mean: Some(5.0),
+            ..QUIET
+        };
         assert_eq!(by(evidence), BoundBy::ReadIo);
-        let evidence = Evidence { lock_waiting_mean: Some(30.0), redo_busy_share: Some(0.95), reading_mean: Some(0.0), ..QUIET };
+        let evidence = Evidence {
+            lock_waiting_mean: Some(30.0),
+            redo_busy_share: Some(0.95),
+            reading_mean: Some(0.0),
+            ..QUIET
+        };
         assert_eq!(by(evidence), BoundBy::Redo);
     }
 
     #[test]
     fn what_is_not_known_is_not_judged() {
-        assert_eq!(bound(&Evidence { cpu_busy_share: None, ..QUIET }), None);
-        let external = Evidence { reading_mean: None, redo_busy_share: None, driver_cpu_share: None, ..QUIET };
+        assert_eq!(
+            bound(&Evidence {
+                cpu_busy_share: None,
+                ..QUIET
+            }),
+            None
+        );
+        let external = Evidence {
+            reading_mean: None,
+            redo_busy_share: None,
+            driver_cpu_share: None,
+            ..QUIET
+        };
         assert_eq!(by(external), BoundBy::Mixed);
     }
 }

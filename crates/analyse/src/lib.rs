@@ -12,7 +12,7 @@ pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
 pub use price::PriceResources;
 pub use resources::{
-    DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
-    resources,
+    DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources,
+    Resources, ServerResources, resources,
 };
 pub use samples::{Samples, Step, Window};

@@ -60,7 +60,10 @@ pub(crate) fn of(
     let each = |amount_per_s: Option<f64>| amount_per_s.map(|amount| amount / per_s);
     let each_us = |cores: Option<f64>| each(cores).map(|s| s * 1e6);
     let host = &resources.host;
-    let host_cores = host.cpu_busy_share.zip(host.cpu_cores).map(|(share, cores)| share * cores);
+    let host_cores = host
+        .cpu_busy_share
+        .zip(host.cpu_cores)
+        .map(|(share, cores)| share * cores);
     let counted = |name: &str| of_window.total_per_s(MetricSource::Shim, name);
     let process = &resources.server_process;
     // What was rolled back has left no row.
@@ -71,7 +74,9 @@ pub(crate) fn of(
     let written = counted("write_bytes").or(process.written_bytes_per_s);
     PerTransaction {
         path_length_cycles: each(
-            host_cores.zip(host.cpu_frequency_hz).map(|(cores, hz)| cores * hz),
+            host_cores
+                .zip(host.cpu_frequency_hz)
+                .map(|(cores, hz)| cores * hz),
         ),
         host_cpu_us: each_us(host_cores),
         server_cpu_us: each_us(process.cpu_cores_used),
@@ -92,7 +97,10 @@ mod tests {
 
     #[test]
     fn rows_are_as_long_as_the_clauses_say() {
-        assert_eq!(row_bytes_of("new_order"), 95.0 + 24.0 + 8.0 + 540.0 + 3060.0);
+        assert_eq!(
+            row_bytes_of("new_order"),
+            95.0 + 24.0 + 8.0 + 540.0 + 3060.0
+        );
         assert_eq!(row_bytes_of("payment"), 885.0);
         assert_eq!(row_bytes_of("delivery"), 80.0 + 240.0 + 5400.0 + 6550.0);
         assert_eq!(row_bytes_of("stock_level"), 0.0);

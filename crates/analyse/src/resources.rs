@@ -141,14 +141,21 @@ pub fn resources(
 ) -> Result<Option<Resources>, StoreError> {
     let samples = Samples::read(results, repeat.id)?;
     let done = repeat.status == RepeatStatus::Done;
-    let Some(result) = repeat.result.as_ref().filter(|_| done && !samples.is_empty()) else {
+    let Some(result) = repeat
+        .result
+        .as_ref()
+        .filter(|_| done && !samples.is_empty())
+    else {
         return Ok(None);
     };
     let window = Window {
         start_ns: cell.what.warmup_ns,
         end_ns: cell.what.warmup_ns + result.measured_window_ns,
     };
-    let of_window = OfWindow { samples: &samples, window };
+    let of_window = OfWindow {
+        samples: &samples,
+        window,
+    };
     let mut resources = of_window.resources();
     let emulated = cell.what.places.iter().any(|place| place.emulated);
     if emulated {
@@ -206,7 +213,9 @@ impl OfWindow<'_> {
     /// Over all labels that have a rate.
     pub(crate) fn total_per_s(&self, source: MetricSource, name: &str) -> Option<f64> {
         let labels = self.samples.labels(source, name);
-        labels.filter_map(|label| self.per_s(source, name, label)).reduce(|a, b| a + b)
+        labels
+            .filter_map(|label| self.per_s(source, name, label))
+            .reduce(|a, b| a + b)
     }
 
     fn resources(&self) -> Resources {

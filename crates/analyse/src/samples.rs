@@ -57,7 +57,10 @@ impl Samples {
         let of = move |series: &&MetricSeries| {
             series.metric.source == source && series.metric.name == name
         };
-        self.series.iter().filter(of).map(|s| s.metric.label.as_str())
+        self.series
+            .iter()
+            .filter(of)
+            .map(|s| s.metric.label.as_str())
     }
 
     fn find(&self, source: MetricSource, name: &str, label: &str) -> Option<&MetricSeries> {
@@ -69,9 +72,20 @@ impl Samples {
 
     /// The rise of a counter per second over a window. `None` where fewer than two samples are in it, or the source began anew.
     #[must_use]
-    pub fn per_s(&self, window: Window, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+    pub fn per_s(
+        &self,
+        window: Window,
+        source: MetricSource,
+        name: &str,
+        label: &str,
+    ) -> Option<f64> {
         let series = self.find(source, name, label)?;
-        let inside = || series.samples.iter().filter(|(at_ns, _)| window.holds(*at_ns));
+        let inside = || {
+            series
+                .samples
+                .iter()
+                .filter(|(at_ns, _)| window.holds(*at_ns))
+        };
         let (first, last) = (inside().next()?, inside().next_back()?);
         let fell = inside().zip(inside().skip(1)).any(|(a, b)| b.1 < a.1);
         (last.0 > first.0 && !fell)
@@ -80,9 +94,20 @@ impl Samples {
 
     /// The mean of a gauge over a window; `None` where no sample is in it.
     #[must_use]
-    pub fn mean(&self, window: Window, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+    pub fn mean(
+        &self,
+        window: Window,
+        source: MetricSource,
+        name: &str,
+        label: &str,
+    ) -> Option<f64> {
         let series = self.find(source, name, label)?;
-        let inside = || series.samples.iter().filter(|(at_ns, _)| window.holds(*at_ns));
+        let inside = || {
+            series
+                .samples
+                .iter()
+                .filter(|(at_ns, _)| window.holds(*at_ns))
+        };
         let count = inside().count();
         (count > 0).then(|| inside().map(|(_, value)| *value as f64).sum::<f64>() / count as f64)
     }
@@ -184,7 +209,10 @@ pub(crate) mod tests {
         series.samples.push((9 * S, 90));
         let samples = Samples::of(vec![series]);
         let last = *samples.steps(HOST, "x", "").last().unwrap();
-        assert_eq!((last.start_ns, last.end_ns, last.value), (3 * S, 9 * S, None));
+        assert_eq!(
+            (last.start_ns, last.end_ns, last.value),
+            (3 * S, 9 * S, None)
+        );
         // The rise itself is known.
         assert_eq!(samples.per_s(window(0, 9), HOST, "x", ""), Some(10.0));
     }
@@ -194,7 +222,11 @@ pub(crate) mod tests {
         let samples = samples(MetricKind::Gauge, &[100, 4, 6, 100]);
         assert_eq!(samples.mean(window(1, 2), HOST, "x", ""), Some(5.0));
         assert_eq!(samples.mean(window(7, 9), HOST, "x", ""), None);
-        let values: Vec<_> = samples.steps(HOST, "x", "").iter().map(|s| s.value).collect();
+        let values: Vec<_> = samples
+            .steps(HOST, "x", "")
+            .iter()
+            .map(|s| s.value)
+            .collect();
         assert_eq!(values, [Some(4.0), Some(6.0), Some(100.0)]);
     }
 }

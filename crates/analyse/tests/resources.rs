@@ -4,8 +4,7 @@ use analyse::{BoundBy, PowerMeter, measurement};
 use std::collections::BTreeSet;
 use store::{
     CellPlace, IntervalRow, Metric, MetricIds, MetricKind, MetricSource, NewCell, NewLab,
-    NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult, Results, SampleBatch,
-    empty_histogram,
+    NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult, Results, SampleBatch, empty_histogram,
 };
 use tempfile::TempDir;
 
@@ -137,7 +136,10 @@ const METRICS: [(MetricSource, MetricKind, &str, &str, i64); 27] = [
 
 fn close(actual: Option<f64>, expected: f64) {
     let actual = actual.unwrap();
-    assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual} {expected}");
+    assert!(
+        (actual - expected).abs() <= 1e-9 * expected.abs(),
+        "{actual} {expected}"
+    );
 }
 
 #[test]
@@ -227,5 +229,8 @@ fn every_key_is_described() {
         .map(str::to_owned)
         .collect();
     let missing: Vec<_> = actual.difference(&described).collect();
-    assert!(missing.is_empty(), "docs/json.md does not describe {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "docs/json.md does not describe {missing:?}"
+    );
 }

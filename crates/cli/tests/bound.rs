@@ -57,7 +57,9 @@ fn assert_bound(by: &str, run: impl Fn() -> Value) -> Value {
 fn a_pool_that_holds_everything_is_cpu_bound() {
     let _turn = turn();
     let work = directory();
-    let arguments = ["-c", "8", "--warmup", "4s", "--window", "6s", "--style", "batched"];
+    let arguments = [
+        "-c", "8", "--warmup", "4s", "--window", "6s", "--style", "batched",
+    ];
     let document = assert_bound("cpu", || run(work.path(), "4", &arguments));
     assert_described(&document);
     agrees_with_its_samples(&document, &work.path().join("mydyno.db"));
@@ -81,7 +83,10 @@ fn agrees_with_its_samples(document: &Value, file: &Path) {
         .sum();
     let cores = float(document, "/resources/host/cpu_cores");
     let share = float(document, "/resources/host/cpu_busy_share");
-    assert!((share - busy / cores).abs() < 1e-6, "{share} {busy} {cores}");
+    assert!(
+        (share - busy / cores).abs() < 1e-6,
+        "{share} {busy} {cores}"
+    );
     let hz = float(document, "/resources/host/cpu_frequency_hz");
     let per_s = float(document, "/tpm_total") / 60.0;
     let cycles = float(document, "/resources/per_transaction/path_length_cycles");
@@ -90,7 +95,10 @@ fn agrees_with_its_samples(document: &Value, file: &Path) {
     // The driver's CPU is known from its own clock too, over the very window.
     let driver = float(document, "/resources/driver/cpu_cores_used");
     let by_clock = float(document, "/client_cpu_s") / float(document, "/window_s");
-    assert!((driver - by_clock).abs() < 0.1 * by_clock + 0.02, "{driver} {by_clock}");
+    assert!(
+        (driver - by_clock).abs() < 0.1 * by_clock + 0.02,
+        "{driver} {by_clock}"
+    );
     // No gap: a sample each second of each source, to a late one.
     let counts = format!(
         "SELECT min(n) FROM (SELECT count(*) AS n FROM sample JOIN metric ON metric.id = metric_id WHERE repeat_id = {repeat} \
@@ -105,7 +113,16 @@ fn a_tiny_pool_on_a_disk_is_read_bound() {
     let _turn = turn();
     let work = directory();
     let arguments = [
-        "-c", "8", "--warmup", "2s", "--window", "10s", "--data", "hdd-15k", "--set", "innodb_buffer_pool_size=10M",
+        "-c",
+        "8",
+        "--warmup",
+        "2s",
+        "--window",
+        "10s",
+        "--data",
+        "hdd-15k",
+        "--set",
+        "innodb_buffer_pool_size=10M",
     ];
     let document = assert_bound("read_io", || run(work.path(), "4", &arguments));
     assert!(float(&document, "/resources/host/emulated_iowait_share") > 0.3);
@@ -126,7 +143,10 @@ fn counts_roles_alike(document: &Value, file: &Path) {
         );
         let sampled: f64 = result(file, &sql).parse().unwrap();
         let counted = number(data, &format!("{pointer}/requests")) as f64;
-        assert!((sampled / counted - 1.0).abs() < 0.1, "{name} {sampled} {counted}");
+        assert!(
+            (sampled / counted - 1.0).abs() < 0.1,
+            "{name} {sampled} {counted}"
+        );
     }
 }
 
@@ -134,7 +154,9 @@ fn counts_roles_alike(document: &Value, file: &Path) {
 fn a_slow_flush_of_the_log_is_redo_bound() {
     let _turn = turn();
     let work = directory();
-    let arguments = ["-c", "8", "--warmup", "3s", "--window", "8s", "--redo", "hdd-7k2"];
+    let arguments = [
+        "-c", "8", "--warmup", "3s", "--window", "8s", "--redo", "hdd-7k2",
+    ];
     assert_bound("redo", || run(work.path(), "4", &arguments));
 }
 
@@ -171,11 +193,25 @@ fn a_driver_without_a_core_is_driver_bound() {
     let work = directory();
     let server = Server::loaded("mysql-5.7", &[]);
     let confined = || {
-        let driver = mydyno(["run", "--dsn", &server.dsn, "-c", "8", "--warmup", "3s", "--window", "6s", "--json"])
-            .in_directory(work.path())
-            .spawn();
+        let driver = mydyno([
+            "run",
+            "--dsn",
+            &server.dsn,
+            "-c",
+            "8",
+            "--warmup",
+            "3s",
+            "--window",
+            "6s",
+            "--json",
+        ])
+        .in_directory(work.path())
+        .spawn();
         let pid = driver.pid().to_string();
-        let taskset = Command::new("taskset").args(["-a", "-c", "-p", "0", &pid]).output().unwrap();
+        let taskset = Command::new("taskset")
+            .args(["-a", "-c", "-p", "0", &pid])
+            .output()
+            .unwrap();
         assert!(taskset.status.success(), "{taskset:?}");
         let hogs: Vec<Hog> = (0..3).map(|_| Hog::start()).collect();
         let document = driver.wait(RUN_PATIENCE).exits(0).json();

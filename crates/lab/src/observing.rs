@@ -5,7 +5,8 @@ use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
-    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler, ServerSource, ShimSource, Source, ThreadSource,
+    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler,
+    ServerSource, ShimSource, Source, ThreadSource,
 };
 use std::time::{Duration, Instant};
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};

@@ -63,29 +63,119 @@ const US: f64 = 1e6;
 
 const COUNTERS: [Known; 17] = [
     ("node_context_switches_total", None, "context_switches", 1.0),
-    ("node_pressure_cpu_waiting_seconds_total", None, "pressure_cpu_some_us", US),
-    ("node_pressure_io_waiting_seconds_total", None, "pressure_io_some_us", US),
-    ("node_pressure_io_stalled_seconds_total", None, "pressure_io_full_us", US),
-    ("node_pressure_memory_waiting_seconds_total", None, "pressure_memory_some_us", US),
-    ("node_pressure_memory_stalled_seconds_total", None, "pressure_memory_full_us", US),
-    ("node_network_receive_bytes_total", Some("device"), "network_received_bytes", 1.0),
-    ("node_network_transmit_bytes_total", Some("device"), "network_sent_bytes", 1.0),
-    ("node_disk_reads_completed_total", Some("device"), "disk_reads", 1.0),
-    ("node_disk_read_bytes_total", Some("device"), "disk_read_bytes", 1.0),
-    ("node_disk_read_time_seconds_total", Some("device"), "disk_read_ns", NS),
-    ("node_disk_writes_completed_total", Some("device"), "disk_writes", 1.0),
-    ("node_disk_written_bytes_total", Some("device"), "disk_write_bytes", 1.0),
-    ("node_disk_write_time_seconds_total", Some("device"), "disk_write_ns", NS),
-    ("node_disk_flush_requests_total", Some("device"), "disk_flushes", 1.0),
-    ("node_disk_io_time_seconds_total", Some("device"), "disk_busy_ns", NS),
-    ("node_disk_io_time_weighted_seconds_total", Some("device"), "disk_queue_ns", NS),
+    (
+        "node_pressure_cpu_waiting_seconds_total",
+        None,
+        "pressure_cpu_some_us",
+        US,
+    ),
+    (
+        "node_pressure_io_waiting_seconds_total",
+        None,
+        "pressure_io_some_us",
+        US,
+    ),
+    (
+        "node_pressure_io_stalled_seconds_total",
+        None,
+        "pressure_io_full_us",
+        US,
+    ),
+    (
+        "node_pressure_memory_waiting_seconds_total",
+        None,
+        "pressure_memory_some_us",
+        US,
+    ),
+    (
+        "node_pressure_memory_stalled_seconds_total",
+        None,
+        "pressure_memory_full_us",
+        US,
+    ),
+    (
+        "node_network_receive_bytes_total",
+        Some("device"),
+        "network_received_bytes",
+        1.0,
+    ),
+    (
+        "node_network_transmit_bytes_total",
+        Some("device"),
+        "network_sent_bytes",
+        1.0,
+    ),
+    (
+        "node_disk_reads_completed_total",
+        Some("device"),
+        "disk_reads",
+        1.0,
+    ),
+    (
+        "node_disk_read_bytes_total",
+        Some("device"),
+        "disk_read_bytes",
+        1.0,
+    ),
+    (
+        "node_disk_read_time_seconds_total",
+        Some("device"),
+        "disk_read_ns",
+        NS,
+    ),
+    (
+        "node_disk_writes_completed_total",
+        Some("device"),
+        "disk_writes",
+        1.0,
+    ),
+    (
+        "node_disk_written_bytes_total",
+        Some("device"),
+        "disk_write_bytes",
+        1.0,
+    ),
+    (
+        "node_disk_write_time_seconds_total",
+        Some("device"),
+        "disk_write_ns",
+        NS,
+    ),
+    (
+        "node_disk_flush_requests_total",
+        Some("device"),
+        "disk_flushes",
+        1.0,
+    ),
+    (
+        "node_disk_io_time_seconds_total",
+        Some("device"),
+        "disk_busy_ns",
+        NS,
+    ),
+    (
+        "node_disk_io_time_weighted_seconds_total",
+        Some("device"),
+        "disk_queue_ns",
+        NS,
+    ),
 ];
 
 const GAUGES: [Known; 7] = [
     ("node_procs_running", None, "processes_running", 1.0),
     ("node_procs_blocked", None, "processes_blocked", 1.0),
-    ("node_memory_MemTotal_bytes", None, "memory_total_bytes", 1.0),
-    ("node_memory_MemAvailable_bytes", None, "memory_available_bytes", 1.0),
+    (
+        "node_memory_MemTotal_bytes",
+        None,
+        "memory_total_bytes",
+        1.0,
+    ),
+    (
+        "node_memory_MemAvailable_bytes",
+        None,
+        "memory_available_bytes",
+        1.0,
+    ),
     ("node_memory_Cached_bytes", None, "memory_cached_bytes", 1.0),
     ("node_memory_Dirty_bytes", None, "memory_dirty_bytes", 1.0),
     ("node_disk_io_now", Some("device"), "disk_in_flight", 1.0),
@@ -111,7 +201,9 @@ fn host_of(text: &str, into: &mut Readings) {
     for line in text.lines().filter_map(Line::parse) {
         match line.name {
             "node_cpu_seconds_total" => {
-                let mode = MODES.iter().position(|(mode, _)| line.label("mode") == Some(*mode));
+                let mode = MODES
+                    .iter()
+                    .position(|(mode, _)| line.label("mode") == Some(*mode));
                 if let (Some(mode), Some(core)) = (mode, line.label("cpu")) {
                     cores.insert(core);
                     cpu_s[mode] += line.value;
@@ -254,7 +346,8 @@ broken{x="
         let mut readings = Readings::default();
         host_of(ANSWER, &mut readings);
         let value = |name: &str, label: &str| {
-            let of = |(metric, _): &&(store::Metric, i64)| metric.name == name && metric.label == label;
+            let of =
+                |(metric, _): &&(store::Metric, i64)| metric.name == name && metric.label == label;
             readings.values().iter().find(of).map(|(_, value)| *value)
         };
         assert_eq!(value("cpu_cores", ""), Some(2));

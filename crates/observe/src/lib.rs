@@ -6,10 +6,12 @@ mod exporter_source;
 mod host;
 mod host_source;
 mod power_source;
+mod proc_file;
 mod process_source;
 mod sampler;
 mod server_source;
 mod shim_source;
+mod threads;
 
 pub use error::ObserveError;
 pub use exporter_source::ExporterSource;

@@ -166,10 +166,14 @@ impl Source for MeterSource {
             let read = stdout.by_ref().take(4096).read_to_string(&mut text);
             read.map_err(|error| self.failed(&error.to_string()))?;
         }
-        let watts = watts(&text).ok_or_else(|| {
-            self.failed(&format!("no watts in its output {:?}", text.trim()))
-        })?;
-        into.gauge(MetricSource::Power, "power_mw", "meter", (watts * 1e3) as i64);
+        let watts = watts(&text)
+            .ok_or_else(|| self.failed(&format!("no watts in its output {:?}", text.trim())))?;
+        into.gauge(
+            MetricSource::Power,
+            "power_mw",
+            "meter",
+            (watts * 1e3) as i64,
+        );
         Ok(())
     }
 }
@@ -210,8 +214,15 @@ mod tests {
     #[test]
     fn a_meter_is_a_command() {
         let values = read(&mut MeterSource::new("echo '  218.4 W'")).unwrap();
-        assert_eq!(values, [("power_mw".to_owned(), "meter".to_owned(), 218_400)]);
-        for (command, word) in [("exit 3", "3"), ("echo off", "off"), ("no-such-meter", "127")] {
+        assert_eq!(
+            values,
+            [("power_mw".to_owned(), "meter".to_owned(), 218_400)]
+        );
+        for (command, word) in [
+            ("exit 3", "3"),
+            ("echo off", "off"),
+            ("no-such-meter", "127"),
+        ] {
             let error = read(&mut MeterSource::new(command)).unwrap_err();
             assert!(error.contains(word) && error.contains(command), "{error}");
         }

@@ -50,7 +50,14 @@ impl Readings {
         &self.values
     }
 
-    fn push(&mut self, source: MetricSource, kind: MetricKind, name: &str, label: &str, value: i64) {
+    fn push(
+        &mut self,
+        source: MetricSource,
+        kind: MetricKind,
+        name: &str,
+        label: &str,
+        value: i64,
+    ) {
         let metric = Metric {
             source,
             name: name.to_owned(),
@@ -105,7 +112,9 @@ impl Sampler {
                 sender: sender.clone(),
             };
             let builder = thread::Builder::new().name("observer".to_owned());
-            sampler.threads.push(builder.spawn(move || round.go(source))?);
+            sampler
+                .threads
+                .push(builder.spawn(move || round.go(source))?);
         }
         Ok(sampler)
     }

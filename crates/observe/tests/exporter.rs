@@ -65,9 +65,18 @@ fn an_exporter_says_what_proc_says() {
     let there = read(&mut remote).unwrap();
     let after = read(&mut host).unwrap();
     // Counters lie between two readings of our own, to what the exporter may have read earlier or rounded.
-    for name in ["cpu_user_ns", "cpu_system_ns", "cpu_idle_ns", "context_switches"] {
+    for name in [
+        "cpu_user_ns",
+        "cpu_system_ns",
+        "cpu_idle_ns",
+        "context_switches",
+    ] {
         let (low, high) = (value(&before, name).unwrap(), value(&after, name).unwrap());
-        let slack = if name.ends_with("_ns") { 500_000_000 } else { 1_000 };
+        let slack = if name.ends_with("_ns") {
+            500_000_000
+        } else {
+            1_000
+        };
         let there = value(&there, name).unwrap_or_else(|| panic!("no {name}"));
         assert!(
             (low - slack..=high + slack).contains(&there),
@@ -79,11 +88,13 @@ fn an_exporter_says_what_proc_says() {
     }
     // Whatever it says has a name that this machine's own readings have.
     for (metric, _) in there.values() {
-        let known = |(own, _): &(store::Metric, i64)| {
-            own.name == metric.name && own.kind == metric.kind
-        };
+        let known =
+            |(own, _): &(store::Metric, i64)| own.name == metric.name && own.kind == metric.kind;
         let is_frequency = metric.name == "cpu_frequency_hz";
-        assert!(is_frequency || after.values().iter().any(known), "{metric:?}");
+        assert!(
+            is_frequency || after.values().iter().any(known),
+            "{metric:?}"
+        );
     }
 }
 
@@ -91,7 +102,10 @@ fn an_exporter_says_what_proc_says() {
 fn what_is_no_exporter_is_an_error() {
     let exporter = Exporter::start();
     let error = read(&mut exporter.source("/nothing")).unwrap_err();
-    assert!(error.contains("/nothing") && error.contains("404"), "{error}");
+    assert!(
+        error.contains("/nothing") && error.contains("404"),
+        "{error}"
+    );
     let error = read(&mut exporter.source("/")).unwrap_err();
     assert!(error.contains("no metric"), "{error}");
     let mut source = exporter.source("/metrics");

@@ -185,12 +185,7 @@ fn insert_metric(
     )?;
     transaction.query_row(
         "SELECT id FROM metric WHERE repeat_id = ?1 AND source = ?2 AND name = ?3 AND label = ?4",
-        params![
-            repeat.0,
-            metric.source.as_str(),
-            metric.name,
-            metric.label
-        ],
+        params![repeat.0, metric.source.as_str(), metric.name, metric.label],
         |row| row.get(0),
     )
 }

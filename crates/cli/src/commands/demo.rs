@@ -11,7 +11,7 @@ use analyse::Measurement;
 use base::Exit;
 use lab::{DemoSpec, demo};
 use serde::Serialize;
-use store::{LabStatus, Results};
+use store::{LabStatus, Results, Summary};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -56,7 +56,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         for run in &runs {
             println!("{}", words::summary(run));
         }
-        print!("{}", words::comparison(&runs));
+        let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+        print!("{}", words::comparison(&summaries));
         println!("report: {}", arguments.output.display());
     }
     Ok(report.exit)

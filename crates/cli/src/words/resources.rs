@@ -11,31 +11,24 @@ pub fn resources(out: &mut String, resources: &Resources) {
     if let Some(bound) = &resources.bound {
         let _ = writeln!(out, "{}: {}", bound.by.title(), bound.because);
     }
-    let host = &resources.host;
-    line(
-        out,
-        "host CPU",
-        &[
-            (percent(host.cpu_user_share), "user"),
-            (percent(host.cpu_system_share), "system"),
-            (percent(host.cpu_iowait_share), "iowait"),
-            (percent(host.emulated_iowait_share), "emulated iowait (derived)"),
-            (percent(host.cpu_steal_share), "stolen"),
-            (number(resources.server_process.cpu_cores_used, 1.0, 2), "cores by the server"),
-            (number(resources.driver.cpu_cores_used, 1.0, 2), "cores by mydyno"),
-        ],
-    );
+    of_host(out, resources);
     let server = &resources.server;
     line(
         out,
         "server",
         &[
-            (percent2(server.buffer_pool_hit_share), "of page requests in the pool"),
+            (
+                percent2(server.buffer_pool_hit_share),
+                "of page requests in the pool",
+            ),
             (number(server.pages_read_per_s, 1.0, 0), "pages read/s"),
             (number(server.pages_written_per_s, 1.0, 0), "written/s"),
             (percent(server.buffer_pool_dirty_share), "of the pool dirty"),
             (number(server.log_written_bytes_per_s, 1e-6, 2), "MB redo/s"),
-            (number(server.row_lock_waiting_mean, 1.0, 1), "transactions waiting for row locks"),
+            (
+                number(server.row_lock_waiting_mean, 1.0, 1),
+                "transactions waiting for row locks",
+            ),
         ],
     );
     let (power, price) = (&resources.power, &resources.price);
@@ -45,7 +38,10 @@ pub fn resources(out: &mut String, resources: &Resources) {
         &[
             (number(power.watts_mean, 1.0, 1), "W"),
             (number(power.nopm_per_watt, 1.0, 1), "NOPM/W"),
-            (number(price.nopm_per_usd, 1.0, 2), "NOPM per dollar of devices"),
+            (
+                number(price.nopm_per_usd, 1.0, 2),
+                "NOPM per dollar of devices",
+            ),
         ],
     );
     let each = &resources.per_transaction;
@@ -57,7 +53,36 @@ pub fn resources(out: &mut String, resources: &Resources) {
             (number(each.read_bytes, 1e-3, 1), "kB read"),
             (number(each.written_bytes, 1e-3, 1), "kB written"),
             (number(each.flushes, 1.0, 2), "flushes"),
-            (number(each.write_amplification, 1.0, 1), "x write amplification"),
+            (
+                number(each.write_amplification, 1.0, 1),
+                "x write amplification",
+            ),
+        ],
+    );
+}
+
+fn of_host(out: &mut String, resources: &Resources) {
+    let host = &resources.host;
+    line(
+        out,
+        "host CPU",
+        &[
+            (percent(host.cpu_user_share), "user"),
+            (percent(host.cpu_system_share), "system"),
+            (percent(host.cpu_iowait_share), "iowait"),
+            (
+                percent(host.emulated_iowait_share),
+                "emulated iowait (derived)",
+            ),
+            (percent(host.cpu_steal_share), "stolen"),
+            (
+                number(resources.server_process.cpu_cores_used, 1.0, 2),
+                "cores by the server",
+            ),
+            (
+                number(resources.driver.cpu_cores_used, 1.0, 2),
+                "cores by mydyno",
+            ),
         ],
     );
 }
