@@ -462,7 +462,7 @@ fn the_whole_status(bed: &Bed) {
 fn in_a_sampler(bed: &Bed) {
     let source = ServerSource::new(connect_options(&bed.dsn));
     let start = Instant::now();
-    let sampler =
+    let mut sampler =
         Sampler::start(vec![Box::new(source)], start, Duration::from_millis(100)).unwrap();
     thread::sleep(Duration::from_millis(950));
     let sampled = sampler.stop();
