@@ -59,15 +59,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     });
     live.finish(&mut console);
     console.done();
-    let (status, reason) = match &measured {
-        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
-        Ok(Measured {
-            exit: Exit::Interrupted,
-            ..
-        }) => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, None),
-        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
-    };
+    let (status, reason) = ending(&measured);
     results.finish_lab(lab, status, reason.as_deref())?;
     let measured = measured?;
     for note in &console.notes {
@@ -98,6 +90,19 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         ));
     }
     Ok(measured.exit)
+}
+
+/// How the lab ended, and why where it failed without a repeat.
+fn ending(measured: &Result<Measured, Failure>) -> (LabStatus, Option<String>) {
+    match measured {
+        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
+        Ok(Measured {
+            exit: Exit::Interrupted,
+            ..
+        }) => (LabStatus::Interrupted, None),
+        Ok(_) => (LabStatus::Failed, None),
+        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
+    }
 }
 
 /// What else names the cell.
