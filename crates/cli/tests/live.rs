@@ -70,7 +70,10 @@ fn where_stdout_is_no_terminal_there_are_lines() {
     assert!(!ran.stdout.contains('\x1b'), "{}", ran.stdout);
 }
 
-/// `mydyno` on a pseudo-terminal of 80 x 24.
+const ROWS: usize = 24;
+const COLUMNS: usize = 80;
+
+/// `mydyno` on a pseudo-terminal.
 struct OnTerminal {
     script: Child,
     work: tempfile::TempDir,
@@ -80,7 +83,8 @@ impl OnTerminal {
     fn start(arguments: &str) -> OnTerminal {
         let work = directory();
         let out = File::create(work.path().join("seen")).unwrap();
-        let line = format!("stty rows 24 cols 80; echo $$ > pid; exec '{BINARY}' {arguments}");
+        let line =
+            format!("stty rows {ROWS} cols {COLUMNS}; echo $$ > pid; exec '{BINARY}' {arguments}");
         let script = Command::new("script")
             .args(["-qec", &line, "/dev/null"])
             .env("MYDYNO_HOME", home())
@@ -101,6 +105,27 @@ impl OnTerminal {
     fn seen(&self) -> String {
         let bytes = std::fs::read(self.work.path().join("seen")).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until the dashboard has these rows, each found by how it begins, with numbers as their first words after it.
+    #[track_caller]
+    fn until_numbers(&mut self, rows: &[(&str, usize)]) {
+        let begun = Instant::now();
+        loop {
+            let screen = screen(&self.seen());
+            let lacks = |(start, count): &&(&str, usize)| !has_numbers(&screen, start, *count);
+            let Some((lacking, _)) = rows.iter().find(lacks) else {
+                return;
+            };
+            let text = screen.join("\n");
+            let status = self.script.try_wait().unwrap();
+            assert_eq!(status, None, "no numbers of {lacking:?} in\n{text}");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "no numbers of {lacking:?} in\n{text}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -133,12 +158,47 @@ const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// Was throughput shown as a number?
-fn shows_nopm(seen: &str) -> bool {
-    let after = seen.split(" NOPM ").skip(1);
-    after
-        .into_iter()
-        .any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+/// The rows of the terminal after all that the dashboard sent so far. It uses few controls: moves, clears and colours.
+fn screen(seen: &str) -> Vec<String> {
+    let blank = || vec![vec![' '; COLUMNS]; ROWS];
+    let mut cells = blank();
+    let (mut row, mut column) = (0, 0);
+    let mut rest = seen.rsplit_once(ENTER).map_or("", |(_, sent)| sent);
+    while let Some(c) = rest.chars().next() {
+        if let Some(control) = rest.strip_prefix("\x1b[") {
+            // One that has not come as a whole ends what is there.
+            let Some(end) = control.find(|c: char| c.is_ascii_alphabetic()) else {
+                break;
+            };
+            match control.as_bytes()[end] {
+                b'H' => {
+                    let (y, x) = control[..end].split_once(';').unwrap();
+                    row = y.parse::<usize>().unwrap() - 1;
+                    column = x.parse::<usize>().unwrap() - 1;
+                }
+                b'J' => cells = blank(),
+                _ => {}
+            }
+            rest = &control[end + 1..];
+            continue;
+        }
+        if let Some(cell) = cells.get_mut(row).and_then(|row| row.get_mut(column)) {
+            *cell = c;
+        }
+        column += 1;
+        rest = &rest[c.len_utf8()..];
+    }
+    cells.into_iter().map(String::from_iter).collect()
+}
+
+/// Is there a row where so many numbers follow `start`?
+fn has_numbers(screen: &[String], start: &str, count: usize) -> bool {
+    screen.iter().any(|row| {
+        row.split_once(start).is_some_and(|(_, rest)| {
+            let words = rest.split_whitespace().take(count);
+            words.filter(|word| word.parse::<f64>().is_ok()).count() == count
+        })
+    })
 }
 
 #[test]
@@ -149,18 +209,24 @@ fn on_a_terminal_there_is_a_dashboard() {
         SERVER.dsn
     );
     let mut terminal = OnTerminal::start(&arguments);
-    until("throughput is shown", || shows_nopm(&terminal.seen()));
+    terminal.until_numbers(&[
+        (" NOPM ", 1),
+        (" CPU ", 1),
+        ("new_order ", 2),
+        ("server ", 1),
+        ("mydyno ", 1),
+    ]);
     let seen = terminal.seen();
     assert_eq!(seen.matches(ENTER).count(), 1, "{seen}");
     assert!(!seen.contains(LEAVE), "{seen}");
+    let shown = screen(&seen).join("\n");
     for words in [
-        "new_order",
-        "completed/s",
-        "CPU ",
-        "I/O by",
-        "mysql-5.7, 1 warehouses, 2 connections",
+        "mysql-5.7, 1 warehouses, 2 connections, workload tpcc",
+        "completed/s   p95 ms   retries   errors",
+        "I/O by disk",
+        "Ctrl-C ends the run in good order",
     ] {
-        assert!(seen.contains(words), "no {words:?} in {seen}");
+        assert!(shown.contains(words), "no {words:?} in\n{shown}");
     }
     terminal.signal(Signal::INT);
     assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());
@@ -180,6 +246,30 @@ fn on_a_terminal_there_is_a_dashboard() {
     assert!(
         !watched.contains("ETA") && !watched.contains("once more ends at once\r\n"),
         "{seen}"
+    );
+}
+
+#[test]
+fn io_on_emulated_devices_is_shown_by_role() {
+    let _turn = turn();
+    let mut terminal = OnTerminal::start(
+        "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window 50s --data nvme-pm1725 --watch",
+    );
+    terminal.until_numbers(&[(" NOPM ", 1), ("data ", 5), ("redo ", 5)]);
+    let shown = screen(&terminal.seen()).join("\n");
+    assert!(shown.contains(" I/O by role "), "{shown}");
+    terminal.signal(Signal::INT);
+    assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());
+    let seen = terminal.seen();
+    let (_, after) = seen.rsplit_once(LEAVE).unwrap();
+    // Told while the dashboard was shown, or before it.
+    assert!(
+        seen.contains("note: the bytes of emulated devices"),
+        "{seen}"
+    );
+    assert!(
+        after.contains("nvme-pm1725") && !after.contains(ENTER),
+        "{after}"
     );
 }
 

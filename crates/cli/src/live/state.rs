@@ -229,9 +229,9 @@ impl State {
         }
     }
 
-    /// What is left of the run.
+    /// What is left of the run, in whole seconds that add up with those that are over.
     pub fn left(&self) -> Duration {
-        self.total.saturating_sub(self.elapsed)
+        Duration::from_secs(self.total.as_secs().saturating_sub(self.elapsed.as_secs()))
     }
 
     /// The share of the run that is over.
