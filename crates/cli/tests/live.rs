@@ -55,9 +55,12 @@ fn where_stdout_is_no_terminal_there_are_lines() {
     for (second, words) in window.iter().enumerate() {
         assert_eq!(words[0], format!("{}.0", second + 2));
         assert_eq!(words.len(), 8, "{words:?}");
-        assert!(words[2].parse::<f64>().unwrap() > 0.0, "{words:?}");
-        assert!(words[3].parse::<f64>().unwrap() > 0.0, "{words:?}");
         assert_eq!(words[7], "0", "{words:?}");
+    }
+    // Throughput, response time and CPU; a machine that is busy with other things may have a second without one.
+    for column in 2..5 {
+        let mut numbers = window.iter().filter_map(|words| words[column].parse().ok());
+        assert!(numbers.any(|number: f64| number > 0.0), "{}", ran.stdout);
     }
     assert_eq!(of_phase("drain").len(), 1, "{}", ran.stdout);
     // The summary comes after the last line, and the bar was not shown.
@@ -287,10 +290,15 @@ fn a_second_signal_restores_the_terminal_too() {
     holder.query("START TRANSACTION");
     // A Payment waits for it soon.
     holder.query("SELECT w_id FROM warehouse FOR UPDATE");
-    std::thread::sleep(Duration::from_millis(500));
+    // Not of innodb_trx, which stays as it was for those who ask often.
+    let waits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
+    until("it waits", || holder.query(waits)[0].ends_with("|1"));
     terminal.signal(Signal::INT);
     until("it says so", || {
-        terminal.seen().contains("ending in good order")
+        let shown = screen(&terminal.seen());
+        shown
+            .iter()
+            .any(|row| row.starts_with("ending in good order"))
     });
     terminal.signal(Signal::INT);
     assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());
@@ -336,7 +344,7 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     let _turn = turn();
     let work = directory();
     let address = free_address();
-    let mut running = run(work.path(), "6s")
+    let mut running = run(work.path(), "90s")
         .and_args(["--json", "--metrics-listen", &address.to_string()])
         .spawn();
     let mut before = String::new();
@@ -348,16 +356,17 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     // This one never asks.
     let silent = TcpStream::connect(address).unwrap();
     std::thread::sleep(Duration::from_millis(1_500));
-    let after = metrics(address).unwrap();
-    for counter in [
-        NEW_ORDERS,
-        "mydyno_transactions_total{",
-        "mydyno_cpu_seconds_total",
-    ] {
-        let (before, after) = (sum(&before, counter), sum(&after, counter));
-        assert!(before < after, "{counter}: {before}, then {after}");
-    }
-    assert!(sum(&after, "mydyno_nopm") > 0.0, "{after}");
+    let mut after = String::new();
+    until("counters grow", || {
+        after = metrics(address).unwrap();
+        let grows = |counter: &&str| sum(&before, counter) < sum(&after, counter);
+        let counters = [
+            NEW_ORDERS,
+            "mydyno_transactions_total{",
+            "mydyno_cpu_seconds_total",
+        ];
+        counters.iter().all(grows) && sum(&after, "mydyno_nopm") > 0.0
+    });
     assert_eq!(sum(&after, "mydyno_connections"), 2.0);
     assert_eq!(sum(&after, "mydyno_phase{"), 1.0, "{after}");
     let info = "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",warehouses=\"1\"}";
@@ -366,18 +375,17 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     let p99_s = sum(&after, p99);
     assert!(p99_s > 0.0 && p99_s < 60.0, "{p99_s}");
     assert!(!after.contains(SERVER.password()), "{after}");
+    running.signal(Signal::INT);
     let mut last = sum(&after, NEW_ORDERS);
     while !running.has_ended() {
         if let Some(text) = metrics(address) {
             last = last.max(sum(&text, NEW_ORDERS));
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(20));
     }
-    let summary = running.wait(PATIENCE).exits(0).json();
+    let summary = running.wait(PATIENCE).exits(130).json();
     let committed = number(&summary, "/new_orders_committed_by_driver") as f64;
-    assert!(last <= committed, "{last} of {committed}");
-    // All but what straddles the ends of phases.
-    assert!(last > committed * 0.5, "{last} of {committed}");
+    assert!(0.0 < last && last <= committed, "{last} of {committed}");
     drop(silent);
 }
 

@@ -31,24 +31,27 @@ pub fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let io_height = 2 + u16::try_from(io.len().clamp(1, 6)).unwrap_or(6);
     let notes_max: u16 = if area.height < HIGH { 1 } else { 5 };
     let notes_height = u16::try_from(state.notes.len()).map_or(notes_max, |n| n.min(notes_max));
-    let [head, throughput, middle, storage, notes, foot] = Layout::vertical([
-        Constraint::Length(2),
-        Constraint::Min(3),
-        Constraint::Length(TYPES_HEIGHT),
-        Constraint::Length(io_height),
-        Constraint::Length(notes_height),
-        Constraint::Length(1),
-    ])
-    .areas(area);
+    let mut free = area.height;
+    // From the most important to the least.
+    let [head, foot, throughput, middle, storage, notes] =
+        [2, 1, 3, TYPES_HEIGHT, io_height, notes_height].map(|wanted| {
+            let height = free.min(wanted);
+            free -= height;
+            height
+        });
+    let from_the_top = [head, throughput + free, middle, storage, notes, foot];
+    let [head, throughput, middle, storage, notes, foot] =
+        Layout::vertical(from_the_top.map(Constraint::Length)).areas(area);
     Paragraph::new(vec![Line::from(about(state)), Line::from(how_far(state))]).render(head, buffer);
     draw_throughput(state, throughput, buffer);
     if area.width >= TYPES_WIDTH + CPU_WIDTH {
         let sides = [Constraint::Length(TYPES_WIDTH), Constraint::Min(CPU_WIDTH)];
         let [left, right] = Layout::horizontal(sides).areas(middle);
-        draw_types(state, left, buffer);
+        draw_types(state, " transactions ".to_owned(), left, buffer);
         draw_cpu(&state.cpu(), right, buffer);
     } else {
-        draw_types(state, middle, buffer);
+        let title = format!(" transactions; CPU {} % ", busy_percent(&state.cpu()));
+        draw_types(state, title, middle, buffer);
     }
     draw_io(by, &io, storage, buffer);
     let newest = state.notes.iter().rev().take(usize::from(notes_height));
@@ -138,7 +141,7 @@ fn draw_throughput(state: &State, area: Rect, buffer: &mut Buffer) {
         .render(inside, buffer);
 }
 
-fn draw_types(state: &State, area: Rect, buffer: &mut Buffer) {
+fn draw_types(state: &State, title: String, area: Rect, buffer: &mut Buffer) {
     let names = format!(
         "{:<13}{:>12}{:>9}{:>10}{:>9}",
         "", "completed/s", "p95 ms", "retries", "errors"
@@ -155,12 +158,19 @@ fn draw_types(state: &State, area: Rect, buffer: &mut Buffer) {
         );
         lines.push(Line::styled(line, if of.errors > 0 { BAD } else { PLAIN }));
     }
-    let block = titled(" transactions ".to_owned());
+    let block = titled(title);
     Paragraph::new(lines).block(block).render(area, buffer);
 }
 
+fn percent(share: Option<f64>) -> String {
+    optional(share.map(|share| share * 100.0), 0)
+}
+
+fn busy_percent(cpu: &Cpu) -> String {
+    percent(cpu.busy_share())
+}
+
 fn draw_cpu(cpu: &Cpu, area: Rect, buffer: &mut Buffer) {
-    let percent = |share: Option<f64>| optional(share.map(|share| share * 100.0), 0);
     let line =
         |name: &str, value: String, unit: &str| Line::from(format!("{name:<8}{value:>7} {unit}"));
     let lines = vec![
@@ -171,7 +181,7 @@ fn draw_cpu(cpu: &Cpu, area: Rect, buffer: &mut Buffer) {
         line("server", optional(cpu.server_cores, 2), "cores"),
         line("mydyno", optional(cpu.mydyno_cores, 2), "cores"),
     ];
-    let block = titled(format!(" CPU {} % ", percent(cpu.busy_share())));
+    let block = titled(format!(" CPU {} % ", busy_percent(cpu)));
     Paragraph::new(lines).block(block).render(area, buffer);
 }
 
@@ -303,7 +313,15 @@ mod tests {
             }
         }
         let rows = drawn(&in_window(), 60, 18);
-        has_all(&rows, &["NOPM 12000", "new_order", "window"]);
+        has_all(&rows, &["NOPM 12000", "new_order", "window", "CPU 62 %"]);
+        has_all(&rows, &["stock_level", "I/O by role", "data"]);
+        // What has no room is the last.
+        let rows = drawn(&in_window(), 60, 12);
+        has_all(
+            &rows,
+            &["NOPM 12000", "CPU 62 %", "delivery", "Ctrl-C ends"],
+        );
+        assert!(!rows.join("").contains("I/O"), "{}", rows.join("\n"));
     }
 
     #[test]
