@@ -5,7 +5,8 @@ use super::{begin_lab, print_json, start_private};
 use crate::arguments::{Format, RunArguments};
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::tpcc_mysql_live::Live;
+use crate::live::Live;
+use crate::tpcc_mysql_live::Live as TpccMysqlLive;
 use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
@@ -23,6 +24,8 @@ const PRIVATE_WAREHOUSES: u32 = 10;
 pub fn run(arguments: &RunArguments) -> Outcome {
     validate(arguments)?;
     let stop = stop_flag();
+    // An address that cannot be had is told before anything is started.
+    let mut live = Live::begin(arguments, &stop)?;
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new();
@@ -47,21 +50,16 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     if let Some(load) = &load {
         record_load(&results, Some(lab), load)?;
     }
-    let mut live =
-        (arguments.format == Format::TpccMysql).then(|| Live::begin(arguments, &subject));
+    live.runs_on(arguments, &subject);
+    let mut tpcc_mysql =
+        (arguments.format == Format::TpccMysql).then(|| TpccMysqlLive::begin(arguments, &subject));
     let measured = measure_in(&results, lab, &subject, arguments, &stop, &mut |p| {
-        show(p, live.as_mut(), &mut console);
+        live.take(&p);
+        show(p, tpcc_mysql.as_mut(), &mut live, &mut console);
     });
+    live.finish(&mut console);
     console.done();
-    let (status, reason) = match &measured {
-        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
-        Ok(Measured {
-            exit: Exit::Interrupted,
-            ..
-        }) => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, None),
-        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
-    };
+    let (status, reason) = ending(&measured);
     results.finish_lab(lab, status, reason.as_deref())?;
     let measured = measured?;
     for note in &console.notes {
@@ -69,8 +67,8 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     }
     let measurement = analyse::measurement(&results, measured.repeat)?;
     let summary = &measurement.summary;
-    if let Some(live) = &mut live {
-        live.finish(&results, measured.repeat)?;
+    if let Some(tpcc_mysql) = &mut tpcc_mysql {
+        tpcc_mysql.finish(&results, measured.repeat)?;
     } else if arguments.json {
         print_json(&measurement)?;
     } else {
@@ -92,6 +90,19 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         ));
     }
     Ok(measured.exit)
+}
+
+/// How the lab ended, and why where it failed without a repeat.
+fn ending(measured: &Result<Measured, Failure>) -> (LabStatus, Option<String>) {
+    match measured {
+        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
+        Ok(Measured {
+            exit: Exit::Interrupted,
+            ..
+        }) => (LabStatus::Interrupted, None),
+        Ok(_) => (LabStatus::Failed, None),
+        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
+    }
 }
 
 /// What else names the cell.
@@ -152,11 +163,16 @@ fn measure_in(
 }
 
 /// A live format takes the place of the bar.
-fn show(progress: Progress<'_>, live: Option<&mut Live>, console: &mut Console) {
-    match (live, &progress) {
-        (Some(live), Progress::RunStarts(_) | Progress::Run(_) | Progress::Interval(_)) => {
-            live.show(&progress);
+fn show(
+    progress: Progress<'_>,
+    tpcc_mysql: Option<&mut TpccMysqlLive>,
+    live: &mut Live,
+    console: &mut Console,
+) {
+    match (tpcc_mysql, &progress) {
+        (Some(format), Progress::RunStarts(_) | Progress::Run(_) | Progress::Interval(_)) => {
+            format.show(&progress);
         }
-        _ => console.show(progress),
+        _ => live.show(progress, console),
     }
 }
