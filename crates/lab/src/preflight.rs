@@ -99,8 +99,17 @@ pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
 /// # Errors
 /// Where the server refuses.
 pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
-    let doing = "reading the server's variables";
-    pairs(session, "SHOW GLOBAL VARIABLES", doing).await
+    let answer = session
+        .query("SHOW GLOBAL VARIABLES")
+        .await
+        .map_err(|error| LabError::Session {
+            doing: "reading the server's variables",
+            error,
+        })?;
+    Ok(answer
+        .rows()
+        .map(|row| (row.text(0), row.text(1)))
+        .collect())
 }
 
 /// All counters of the server, as it shows them.
@@ -108,21 +117,10 @@ pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, S
 /// # Errors
 /// Where the server refuses.
 pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
-    let doing = "reading the server's status";
-    pairs(session, "SHOW GLOBAL STATUS", doing).await
-}
-
-async fn pairs(
-    session: &mut Connection,
-    sql: &str,
-    doing: &'static str,
-) -> Result<Vec<(String, String)>, LabError> {
-    let answer = session
-        .query(sql)
+    observe::global_status(session)
         .await
-        .map_err(|error| LabError::Session { doing, error })?;
-    Ok(answer
-        .rows()
-        .map(|row| (row.text(0), row.text(1)))
-        .collect())
+        .map_err(|error| LabError::Session {
+            doing: "reading the server's status",
+            error,
+        })
 }

@@ -30,8 +30,8 @@ const REFUSALS: [u16; 8] = [
 /// Where the server refuses.
 pub async fn global_status(
     session: &mut Connection,
-) -> Result<Vec<(String, String)>, ObserveError> {
-    let answer = session.query(STATUS).await.map_err(failed)?;
+) -> Result<Vec<(String, String)>, SessionError> {
+    let answer = session.query(STATUS).await?;
     Ok(answer
         .rows()
         .map(|row| (row.text(0), row.text(1)))
