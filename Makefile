@@ -5,9 +5,10 @@ CARGO ?= cargo
 ENGINES := mysql-5.7 mysql-8.0 mariadb-10.11 xtradb-5.6
 
 # What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the servers' archives,
-# libssl-dev and pkg-config the TLS library; chromium opens the report in the tests, fio judges devices.
+# libssl-dev and pkg-config the TLS library; chromium opens the report in the tests, fio judges devices, node_exporter is
+# asked as of another machine.
 PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
-PACKAGES_TEST := $(PACKAGES_DEMO) chromium fio
+PACKAGES_TEST := $(PACKAGES_DEMO) chromium fio prometheus-node-exporter
 
 .PHONY: demo test lint bench devices build engines packages-demo packages-test clean
 

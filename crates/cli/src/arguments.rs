@@ -5,6 +5,7 @@ use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use lab::{Rate, Spacing, Workload};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tpcc::Style;
@@ -171,9 +172,24 @@ pub struct RunArguments {
     /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
+    /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; the first number that it
+    /// prints counts [default: the processors' own counters, where they can be read]
+    #[arg(long, value_name = "COMMAND")]
+    pub power_command: Option<String>,
+    /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics [default: this machine, where
+    /// the server is on it]
+    #[arg(long, value_name = "URL", value_parser = exporter)]
+    pub host_metrics: Option<String>,
     /// What is printed: words for people, or live what tpcc-mysql's tpcc_start prints, for scripts that read it
     #[arg(long, default_value = "words", conflicts_with = "json", value_parser = named(Format::ALL, Format::name))]
     pub format: Format,
+    /// Watch the run: a dashboard on a terminal, else a line for each interval; the summary follows
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
+    /// Answer Prometheus with mydyno's own metrics while the run goes on, at http://ADDRESS/metrics; 127.0.0.1:9187 for this
+    /// machine only
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub metrics_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout
@@ -401,6 +417,23 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Of an exporter: Prometheus reads plain HTTP too.
+fn exporter(text: &str) -> Result<String, String> {
+    if text.starts_with("http://") {
+        Ok(text.to_owned())
+    } else {
+        Err("an address like http://db:9100/metrics".to_owned())
+    }
+}
+
+/// With a port that Prometheus can be told.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.port() > 0 => Ok(address),
+        _ => Err("an address and a port like 127.0.0.1:9187 or [::1]:9187".to_owned()),
+    }
+}
+
 /// Of a job of fio: shorter ones measure its start.
 fn job_duration(text: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_secs(1);
@@ -453,6 +486,9 @@ mod tests {
             &["mydyno", "run", "--rate", "0"],
             &["mydyno", "run", "--arrivals", "uniform"],
             &["mydyno", "run", "--inactive-warehouses", "3"],
+            &["mydyno", "run", "--watch", "--json"],
+            &["mydyno", "run", "--metrics-listen", "9187"],
+            &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],
             &[
                 "mydyno",
                 "run",

@@ -1,5 +1,6 @@
 //! What a person sees while a command works: bars with an ETA on a terminal, plain lines elsewhere. All on stderr.
 
+use crate::live::watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Progress;
 use std::sync::Arc;
@@ -79,8 +80,8 @@ impl Console {
                     run.errors
                 ));
             }
-            // Formats that print live show these.
-            Progress::RunStarts(_) | Progress::Interval(_) => {}
+            // Formats that print live and the views of `live` show these.
+            Progress::RunStarts(_) | Progress::Interval(_) | Progress::Samples(_) => {}
             Progress::Checks { done, total } => {
                 self.become_kind(Kind::Checks, "checking [{bar:30}] {percent:>3}% ETA {eta}");
                 self.bar.set_length(total);
@@ -135,9 +136,13 @@ pub fn stop_flag() -> Arc<AtomicBool> {
     let set = Arc::clone(&flag);
     let handled = ctrlc::set_handler(move || {
         if set.swap(true, Ordering::Relaxed) {
+            watch::leave();
             std::process::exit(i32::from(base::Exit::Interrupted.code()));
         }
-        eprintln!("\nending in good order; once more ends at once");
+        // A dashboard says it itself; here it would be lost.
+        if !watch::is_on() {
+            eprintln!("\nending in good order; once more ends at once");
+        }
     });
     if let Err(error) = handled {
         eprintln!("note: Ctrl-C will end the program at once ({error})");

@@ -9,6 +9,7 @@ mod arguments;
 mod commands;
 mod console;
 mod failure;
+mod live;
 mod place_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;

@@ -4,7 +4,9 @@ mod comparison;
 pub mod device;
 mod io_by_role;
 mod pacing;
+mod resources;
 
+use analyse::Measurement;
 pub use comparison::comparison;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
@@ -18,7 +20,8 @@ pub(crate) fn ms(us: Option<f64>) -> String {
 }
 
 /// The summary of a run.
-pub fn summary(summary: &Summary) -> String {
+pub fn summary(measurement: &Measurement) -> String {
+    let summary = &measurement.summary;
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -82,6 +85,9 @@ pub fn summary(summary: &Summary) -> String {
     }
     inputs(&mut out, summary);
     io_by_role::io_by_role(&mut out, summary);
+    if let Some(resources) = &measurement.resources {
+        resources::resources(&mut out, resources);
+    }
     pacing::pacing(&mut out, summary);
     totals(&mut out, summary);
     out

@@ -63,6 +63,8 @@ fn messages() {
         &["run", "--dsn", unreachable, "--engine", "mysql-5.7"],
         &["run", "--dsn", unreachable, "--window", "soon"],
         &["run", "--dsn", unreachable, "-w", "0"],
+        &["run", "--dsn", unreachable, "--metrics-listen", "9187"],
+        &["run", "--dsn", unreachable, "--watch", "--json"],
         &["run", "--engine", "mysql-5.9"],
         &[
             "run",

@@ -103,7 +103,9 @@ fn no_file_is_too_long() {
 
 /// The part of a source file that is not tests.
 fn without_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod ").next().unwrap()
+    let begins = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub(crate) mod "];
+    let end = begins.iter().filter_map(|begin| text.find(begin)).min();
+    &text[..end.unwrap_or(text.len())]
 }
 
 #[test]

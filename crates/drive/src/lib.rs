@@ -27,7 +27,9 @@ pub use client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
 pub use pace::{Arrivals, Pace, Spacing, Terminals};
 pub use recorder::{FailedTries, Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
-pub use run::{Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, run};
+pub use run::{
+    Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, WORKER_THREAD, run,
+};
 pub use schemas::Schemas;
 pub use terminal_client::{Homes, TpccOptions, TpccWorkload};
 pub use times::Times;

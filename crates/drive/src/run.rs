@@ -237,6 +237,8 @@ impl Schedule {
 const ALL_LOST_TIMEOUT: Duration = Duration::from_secs(10);
 /// So many transactions given up and none committed: the run is pointless.
 const USELESS_ERRORS: u64 = 1_000;
+/// Name of the threads that carry connections; a number follows.
+pub const WORKER_THREAD: &str = "driver-";
 /// Time between two ticks.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -264,7 +266,7 @@ pub fn run<W: Workload>(
                 schedule,
                 cancelled,
             };
-            scope.spawn(move || {
+            let body = move || {
                 let work = Work {
                     workload,
                     options,
@@ -276,7 +278,12 @@ pub fn run<W: Workload>(
                     let error = std::io::Error::other("it panicked");
                     let _ = sender.send(Message::Broken(error));
                 }
-            });
+            };
+            // The observers tell the driver's threads from others by their name.
+            thread::Builder::new()
+                .name(format!("{WORKER_THREAD}{worker}"))
+                .spawn_scoped(scope, body)
+                .map_err(RunError::Worker)?;
         }
         drop(sender);
         let opened = wait_until_open(&messages, workers, options.connections, on_event);

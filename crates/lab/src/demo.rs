@@ -5,7 +5,7 @@ use crate::measure::{self, measure};
 use crate::populate::record_load;
 use crate::private::{PrivateSpec, build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
-use crate::spec::{RunSpec, Workload};
+use crate::spec::{Meters, RunSpec, Workload};
 use base::{Exit, Warehouses};
 use device::Role;
 use server::{Home, Image, ServerBuild, ServerError};
@@ -223,6 +223,7 @@ impl Servers<'_> {
             warehouses: None,
             home: false,
             checks: true,
+            meters: Meters::default(),
             // The same for all: nothing that tells one cell from another.
             settings: Vec::new(),
         };

@@ -3,6 +3,7 @@
 use crate::devices::WindowIo;
 use crate::error::LabError;
 use crate::measure::{Begun, Measurement};
+use crate::observing::Observer;
 use crate::pacing::{self, Paced};
 use crate::progress::{OnProgress, Progress};
 use crate::records::{Last, rows_of};
@@ -197,8 +198,24 @@ impl Measurement<'_> {
         let mut last = Last::default();
         let mut store_error = None;
         let mut window_io = WindowIo::of(self.subject);
+        let mut observer = None;
         let report = drive::run(workload, options, &mut |event| match event {
-            Event::Started => Control::Continue,
+            Event::Started => {
+                if inputs == InputsOf::Run {
+                    match Observer::start(
+                        self.results,
+                        self.repeat,
+                        self.subject,
+                        &self.spec.meters,
+                    ) {
+                        Ok(started) => observer = Some(started),
+                        Err(error) => on_progress(Progress::Note(&format!(
+                            "nothing was observed beside the load, as no thread could be made for it: {error}"
+                        ))),
+                    }
+                }
+                Control::Continue
+            }
             Event::WindowBegins => {
                 window_io.begins();
                 Control::Continue
@@ -214,7 +231,12 @@ impl Measurement<'_> {
                     return Control::Continue;
                 }
                 on_progress(Progress::Interval(interval));
-                match self.store(interval, &options.pace) {
+                let stored = self.store(interval, &options.pace);
+                let observed = match &mut observer {
+                    Some(observer) => stored.and_then(|()| observer.store(on_progress)),
+                    None => stored,
+                };
+                match observed {
                     Ok(()) => Control::Continue,
                     Err(error) => {
                         store_error.get_or_insert(error);
@@ -229,6 +251,9 @@ impl Measurement<'_> {
         })?;
         if let Some(error) = store_error {
             return Err(error.into());
+        }
+        if let Some(observer) = observer {
+            observer.stop(on_progress)?;
         }
         if inputs == InputsOf::Run
             && let Some((io, warnings)) = window_io.counted()?

@@ -12,6 +12,7 @@ use crate::spec::{self, RunSpec, Workload};
 use crate::subject::{Subject, with_session};
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
@@ -96,6 +97,7 @@ pub(crate) struct Begun {
     pub(crate) tls: Option<String>,
     pub(crate) next_order_sum: i64,
     pub(crate) variables: Vec<(String, String)>,
+    pub(crate) status: Vec<(String, String)>,
     /// Of a database of another tool.
     pub(crate) missing_indexes: Vec<&'static str>,
 }
@@ -144,6 +146,7 @@ fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabEr
     }
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
+        let status = preflight::status(session).await?;
         Ok(Begun {
             database,
             warehouses,
@@ -154,6 +157,7 @@ fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabEr
             tls: session.tls(),
             next_order_sum,
             variables,
+            status,
             missing_indexes: inspected.missing_indexes,
         })
     })
@@ -225,6 +229,8 @@ impl Measurement<'_> {
     ) -> Result<Exit, LabError> {
         self.results
             .record_variables(self.repeat, Moment::Start, &begun.variables)?;
+        self.results
+            .record_status(self.repeat, Moment::Start, &begun.status)?;
         let (report, paced) = match self.drive(databases, begun, on_progress) {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed(error.into());
@@ -242,15 +248,23 @@ impl Measurement<'_> {
             return self.aborted(abort);
         }
         let after = schemas::next_order_sum(databases).and_then(|sum| {
-            let variables = async |session: &mut Connection| preflight::variables(session).await;
-            Ok((sum, with_session(databases.first(), variables)?))
+            let read = async |session: &mut Connection| {
+                let variables = preflight::variables(session).await?;
+                Ok((variables, preflight::status(session).await?))
+            };
+            Ok((sum, with_session(databases.first(), read)?))
         });
-        let (next_order_sum, variables) = match after {
+        let (next_order_sum, (variables, status)) = match after {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
         self.results
             .record_variables(self.repeat, Moment::End, &variables)?;
+        self.results
+            .record_status(self.repeat, Moment::End, &status)?;
+        if let Some(note) = note_on_changed(&begun.variables, &variables) {
+            on_progress(Progress::Note(&note));
+        }
         if report.window_ns == 0 {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
@@ -354,6 +368,30 @@ impl Measurement<'_> {
     }
 }
 
+/// What to know where variables are others after a run than before it: the numbers are of no one configuration.
+fn note_on_changed(before: &[(String, String)], after: &[(String, String)]) -> Option<String> {
+    // Positions in the binary log, which every commit moves.
+    let is_setting = |name: &str| !name.to_ascii_lowercase().starts_with("gtid_");
+    let before: BTreeMap<&str, &str> = before
+        .iter()
+        .map(|(n, v)| (n.as_str(), v.as_str()))
+        .collect();
+    let changed: Vec<String> = after
+        .iter()
+        .filter(|(name, _)| is_setting(name))
+        .filter_map(|(name, value)| {
+            let earlier = before.get(name.as_str())?;
+            (*earlier != value).then(|| format!("{name} from {earlier:?} to {value:?}"))
+        })
+        .collect();
+    (!changed.is_empty()).then(|| {
+        format!(
+            "server variables changed during the run, so that its numbers are of no one configuration: {}",
+            changed.join(", ")
+        )
+    })
+}
+
 /// What is wrong where the database does not have the new orders that the driver committed.
 fn mismatch(report: &RunReport, (before, after): (i64, i64)) -> Option<String> {
     let rise = after - before;
@@ -365,4 +403,27 @@ fn mismatch(report: &RunReport, (before, after): (i64, i64)) -> Option<String> {
              somebody else use it?"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::note_on_changed;
+
+    #[test]
+    fn changed_variables_are_told() {
+        let variables = |pool: &str, gtid: &str| {
+            let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+            vec![
+                pair("innodb_buffer_pool_size", pool),
+                pair("gtid_executed", gtid),
+            ]
+        };
+        let before = variables("1", "a:1-5");
+        assert_eq!(note_on_changed(&before, &variables("1", "a:1-9")), None);
+        let note = note_on_changed(&before, &variables("2", "a:1-9")).unwrap();
+        assert!(
+            note.contains("innodb_buffer_pool_size from \"1\" to \"2\""),
+            "{note}"
+        );
+    }
 }

@@ -5,8 +5,8 @@ use base::{Session, SessionError};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use wire::Connection;
 
-/// Connections that mydyno needs beside the driving ones: variables, sums, checks.
-const EXTRA_CONNECTIONS: u64 = 2;
+/// Connections that mydyno needs beside the driving ones: variables, sums, checks, and the observer's.
+const EXTRA_CONNECTIONS: u64 = 3;
 
 /// Prepared statements of a connection.
 #[derive(Clone, Copy)]
@@ -110,4 +110,17 @@ pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, S
         .rows()
         .map(|row| (row.text(0), row.text(1)))
         .collect())
+}
+
+/// All counters of the server, as it shows them.
+///
+/// # Errors
+/// Where the server refuses.
+pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
+    observe::global_status(session)
+        .await
+        .map_err(|error| LabError::Session {
+            doing: "reading the server's status",
+            error,
+        })
 }

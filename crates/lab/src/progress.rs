@@ -3,6 +3,7 @@
 use base::Warehouses;
 use drive::{Interval, LoadProgress};
 use std::time::Duration;
+use store::SampleBatch;
 
 /// Something that happened, or how far something has come.
 pub enum Progress<'a> {
@@ -16,6 +17,8 @@ pub enum Progress<'a> {
     Run(RunProgress),
     /// An interval of a run is over.
     Interval(&'a Interval),
+    /// What was sampled beside the run since the last time.
+    Samples(&'a [SampleBatch]),
     Checks {
         done: u64,
         total: u64,

@@ -29,8 +29,19 @@ pub struct RunSpec {
     pub home: bool,
     /// Run the eighteen checks after the run.
     pub checks: bool,
+    /// What is observed beside the load that only the user can name.
+    pub meters: Meters,
     /// What else names this cell: server variables that were set.
     pub settings: Vec<(String, String)>,
+}
+
+/// Where a machine tells of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meters {
+    /// A command for the shell that prints watts.
+    pub power_command: Option<String>,
+    /// Prometheus' node_exporter on the server's machine.
+    pub host_metrics: Option<String>,
 }
 
 /// Transactions that come when a schedule says.

@@ -172,6 +172,15 @@ impl Subject {
         }
     }
 
+    /// The server's process, where it is ours.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        match &self.origin {
+            Origin::Private(instance) => Some(instance.pid()),
+            Origin::Named(named) => Some(named.pid),
+            Origin::External => None,
+        }
+    }
+
     /// The end of the server's error log, where it can be read.
     #[must_use]
     pub fn log_tail(&self) -> Option<String> {

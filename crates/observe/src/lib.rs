@@ -1,6 +1,24 @@
-//! What the host is and has, read from /proc and /sys. The samplers of host, server, devices and power come with their
-//! issue.
+//! What the host is and has, and what happens beside the load: samplers of the host, its processes, the server and the devices. They
+//! run in threads of their own and never in the driver's.
 
+mod error;
+mod exporter_source;
 mod host;
+mod host_source;
+mod power_source;
+mod proc_file;
+mod process_source;
+mod sampler;
+mod server_source;
+mod shim_source;
+mod threads;
 
+pub use error::ObserveError;
+pub use exporter_source::ExporterSource;
 pub use host::{host_facts, peak_rss_bytes};
+pub use host_source::HostSource;
+pub use power_source::{MeterSource, RaplSource};
+pub use process_source::{ProcessSource, ThreadSource};
+pub use sampler::{Readings, Sampled, Sampler, Source};
+pub use server_source::{ServerSource, global_status};
+pub use shim_source::ShimSource;

@@ -57,10 +57,10 @@
     }
     return [];
   }
-  function valueAxis(label, log) {
+  function valueAxis(label, log, least) {
     return axis({ label, size: (u, values) => {
       const longest = (values || []).reduce((n, v) => Math.max(n, v ? v.length : 0), 0);
-      return Math.max(38, 14 + longest * 7); },
+      return Math.max(least || 38, 14 + longest * 7); },
       values: (u, splits) => splits.map(tick),
       ...(log ? { splits: (u, i, min, max) => logSplits(min, max, Math.max(3, Math.floor(u.bbox.height / devicePixelRatio / 28))), filter: (u, s) => s } : { space: 34 }) });
   }
@@ -70,6 +70,7 @@
     const low = Math.pow(10, Math.floor(Math.log10(min) * 3) / 3), high = Math.pow(10, Math.ceil(Math.log10(max) * 3) / 3);
     return [low, high > low ? high : low * 2];
   };
+  const upTo = (end) => ({ range: (u, min, max) => [0, Math.max(end, max || 0)] });
   const yScale = (log) => log ? { distr: 3, range: around } : { range: fromZero };
 
   // ---- plugins -----------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@
   }
 
   // ---- one chart ---------------------------------------------------------------------------------------------------
-  // chart: x, lines [{name, color, y, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, unit, at(x), plugins, height, sync
+  // chart: x, lines [{name, color, y, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, yTo, ySize, unit, at(x), plugins, height, sync
   function draw(figure, chart) {
     const box = figure.querySelector(".plot");
     const old = drawn.findIndex((d) => d.figure === figure);
@@ -140,8 +141,8 @@
       cursor: { drag: { x: true, y: false, setScale: true }, focus: { prox: 1e6 }, points: { size: 7 },
         ...(chart.sync ? { sync: { key: chart.sync, setSeries: false, scales: ["x", null] } } : {}) },
       legend: { show: false },
-      scales: { x: Object.assign({ time: false }, chart.xScale), y: yScale(chart.yLog) },
-      axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog)],
+      scales: { x: Object.assign({ time: false }, chart.xScale), y: chart.yTo ? upTo(chart.yTo) : yScale(chart.yLog) },
+      axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog, chart.ySize)],
       series: [{}].concat(chart.lines.map((line) => ({
         label: line.name, stroke: () => css(line.color), width: line.width || 1.6, dash: line.dash, show: line.show !== false,
         spanGaps: !chart.gaps, points: { show: chart.points === undefined ? few : chart.points, size: 5 },
@@ -163,6 +164,7 @@
       const key = document.createElement("button");
       key.type = "button"; key.textContent = line.name; key.title = "show or hide this line";
       key.style.setProperty("--key", "var(" + line.color + ")");
+      if (line.dash) key.style.setProperty("--key-style", "dashed");
       key.setAttribute("aria-pressed", String(line.show !== false));
       key.onclick = () => { line.show = line.show === false; plot.setSeries(n + 1, { show: line.show }); key.setAttribute("aria-pressed", String(line.show)); };
       place.append(key);
@@ -195,9 +197,11 @@
 
   // ---- the charts --------------------------------------------------------------------------------------------------
   const choice = (figure, name, otherwise) => { const e = figure.querySelector("[data-choice=" + name + "]"); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
+  // Charts over time that stand below each other have axes of one width, so that one time is at one place in all of them.
+  const TIME_AXIS_LEFT = 66;
   function overTime(figure, series, lines, more) {
-    const first = Math.max(0, series.time_s[0] - series.point_s), last = series.time_s[series.time_s.length - 1];
-    draw(figure, Object.assign({ x: series.time_s, lines, xAxis: timeAxis(series.point_s, last), xScale: { range: (u, a, b) => a === b || a == null ? [first, last] : (a === series.time_s[0] && b === last ? [first, last] : [a, b]) },
+    const x = more.x || series.time_s, first = Math.max(0, series.time_s[0] - series.point_s), last = series.time_s[series.time_s.length - 1];
+    draw(figure, Object.assign({ x, lines, xAxis: timeAxis(series.point_s, last), xScale: { range: (u, a, b) => a === b || a == null ? [first, last] : (a === x[0] && b === x[x.length - 1] ? [first, last] : [a, b]) },
       xName: "time", at: (x) => "at " + clock(x, last) + (last <= 180 ? " s" : ""), plugins: [windowMark(series.window_start_s, series.window_end_s)],
       note: series.window_start_s > first + 0.001 ? "warm-up, not counted" : "", sync: "r" + figure.dataset.repeat }, more));
   }
@@ -205,7 +209,12 @@
     throughput(figure) {
       const series = data.repeats[figure.dataset.repeat].series, all = choice(figure, "types", "new_order") === "all";
       const lines = TYPES.filter(([key]) => all || key === "new_order").map(([key, name]) => ({ name, y: series.types[key].per_minute, color: "--c" + (TYPES.findIndex((t) => t[0] === key) + 1), fill: !all, width: 1.8 }));
-      overTime(figure, series, lines, { yLabel: all ? "transactions per minute" : "new orders per minute", unit: "/min", height: 270 });
+      overTime(figure, series, lines, { yLabel: all ? "transactions per minute" : "new orders per minute", unit: "/min", height: 270, ySize: TIME_AXIS_LEFT });
+    },
+    panel(figure) {
+      const repeat = data.repeats[figure.dataset.repeat], panel = repeat.observed.panels.find((p) => p.name === figure.dataset.panel);
+      const lines = panel.lines.map((line) => ({ name: line.name, y: line.values, color: "--c" + line.color, dash: line.dash === "dashed" ? [6, 4] : undefined }));
+      overTime(figure, repeat.series, lines, { x: repeat.observed.time_s, yLabel: panel.axis, yTo: panel.axis_to, unit: panel.unit, gaps: true, height: 200, ySize: TIME_AXIS_LEFT });
     },
     latency(figure) {
       const series = data.repeats[figure.dataset.repeat].series, type = series.types[choice(figure, "type", "new_order")];
@@ -247,7 +256,8 @@
         xAxis: axis({ label: wide ? "connections (logarithmic)" : "connections", size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
     },
   };
-  function redraw(figure) { if (figure.offsetParent !== null) charts[figure.dataset.chart](figure); }
+  // Browsers differ in whether a figure in closed details has a size.
+  function redraw(figure) { if (figure.offsetParent !== null && !figure.closest("details:not([open])")) charts[figure.dataset.chart](figure); }
   const figures = [...document.querySelectorAll("figure[data-chart]")];
   figures.forEach((figure) => { figure.querySelectorAll("[data-choice]").forEach((e) => { e.onchange = () => redraw(figure); }); redraw(figure); });
 
@@ -259,6 +269,9 @@
       b.setAttribute("aria-pressed", String(on)); panel.hidden = !on;
       if (on) panel.querySelectorAll("figure[data-chart]").forEach(redraw);
     }); });
+  });
+  document.querySelectorAll("details.panels").forEach((box) => {
+    box.ontoggle = () => box.querySelectorAll("figure[data-chart]").forEach(redraw);
   });
   document.querySelectorAll("input[type=search]").forEach((input) => {
     const rows = [...document.querySelectorAll("#" + input.dataset.rows + " tbody tr")];

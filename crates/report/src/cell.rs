@@ -1,14 +1,17 @@
 //! One cell: its charts and tables, for each of its repeats.
 
+use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
 use crate::model::{CellView, RepeatView};
 use crate::overview::{spread, times};
 use crate::pacing::pacing_section;
+use crate::panels::Panel;
 use crate::series::TRANSACTIONS;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
+use crate::used::used_section;
 use maud::{Markup, html};
-use store::RepeatStatus;
+use store::{RepeatId, RepeatStatus};
 
 /// The section of a cell.
 pub fn cell_section(cell: &CellView, many: bool) -> Markup {
@@ -34,6 +37,7 @@ pub fn cell_section(cell: &CellView, many: bool) -> Markup {
                 @if !what.foreign_keys { "no foreign keys, " }
                 (times(cell)) "."
             }
+            (bound_sentence(cell))
             @if cell.earlier_attempts > 0 {
                 p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is", "earlier attempts are")) " in the results file and not shown." }
             }
@@ -51,6 +55,7 @@ pub fn cell_section(cell: &CellView, many: bool) -> Markup {
             @for (index, repeat) in cell.repeats.iter().enumerate() {
                 div id={ "repeat-" (repeat.repeat.id) } hidden[index != shown] { (repeat_panel(repeat)) }
             }
+            (used_section(cell))
         }
     }
 }
@@ -130,33 +135,50 @@ fn tags(repeat: &RepeatView) -> Markup {
     }
 }
 
+/// A chart that the page's script draws.
+struct Chart<'a> {
+    kind: &'static str,
+    title: &'a str,
+    is_wide: bool,
+    /// Of a chart of kind `panel`: which one.
+    panel: Option<&'static str>,
+}
+
+fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
+    html! {
+        figure.wide[chart.is_wide] data-chart=(chart.kind) data-panel=[chart.panel] data-repeat=(id) {
+            figcaption { b { (chart.title) } (controls) }
+            div.plot role="img" aria-label={ (chart.title) "; the data table below holds its numbers" } {}
+            div.legend {}
+        }
+    }
+}
+
 fn charts(repeat: &RepeatView) -> Markup {
     let id = repeat.repeat.id;
-    let figure = |chart: &str, title: &str, wide: bool, controls: Markup| {
-        html! {
-            figure.wide[wide] data-chart=(chart) data-repeat=(id) {
-                figcaption { b { (title) } (controls) }
-                div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
-                div.legend {}
-            }
-        }
+    let chart = |kind, title, is_wide| Chart {
+        kind,
+        title,
+        is_wide,
+        panel: None,
     };
     let merged = repeat.series.point_s;
     html! {
         div.charts {
-            (figure("throughput", "Throughput over time", true, html! {
+            (figure(id, &chart("throughput", "Throughput over time", true), &html! {
                 label { "Show " select data-choice="types" aria-label="Transactions shown" {
                     option value="new_order" { "new orders" } option value="all" { "all five types" }
                 } }
             }))
-            (figure("latency", "Response time over time", !repeat.is_done(), html! {
+            (panels(repeat))
+            (figure(id, &chart("latency", "Response time over time", !repeat.is_done()), &html! {
                 label { select data-choice="type" aria-label="Transaction type" {
                     @for name in TRANSACTIONS { option value=(name) { (transaction(name)) } }
                 } }
                 label { input type="checkbox" data-choice="log" checked; " log" }
             }))
             // Of a failed repeat the course is shown as evidence, and nothing that adds it up.
-            @if repeat.is_done() { (figure("distribution", "Response time distribution in the window", false, html! {
+            @if repeat.is_done() { (figure(id, &chart("distribution", "Response time distribution in the window", false), &html! {
                 label { select data-choice="kind" aria-label="Kind of chart" {
                     option value="tail" { "percentiles" } option value="bins" { "histogram" }
                 } }
@@ -165,6 +187,33 @@ fn charts(repeat: &RepeatView) -> Markup {
         p.soft.small.hint {
             "Each point is " (crate::format::duration((merged * 1e9) as u64))
             ". Drag to zoom, double-click to see all; click a name to hide its line."
+        }
+    }
+}
+
+/// What was observed beside the load, on the time axis of the throughput.
+fn panels(repeat: &RepeatView) -> Markup {
+    let (at_once, others): (Vec<&Panel>, Vec<&Panel>) = repeat
+        .panels
+        .panels
+        .iter()
+        .partition(|panel| panel.is_seen_at_once());
+    let draw = |panel: &Panel| {
+        let chart = Chart {
+            kind: "panel",
+            title: panel.title,
+            is_wide: true,
+            panel: Some(panel.name),
+        };
+        figure(repeat.repeat.id, &chart, &html! {})
+    };
+    html! {
+        @for panel in at_once { (draw(panel)) }
+        @if !others.is_empty() {
+            details.wide.panels {
+                summary { @for (index, panel) in others.iter().enumerate() { @if index > 0 { ", " } (panel.title) } }
+                @for panel in others { (draw(panel)) }
+            }
         }
     }
 }

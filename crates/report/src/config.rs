@@ -2,6 +2,7 @@
 
 use crate::format::{bytes, duration, instant, integer, significant};
 use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
+use crate::status::status_tables;
 use crate::tables::checks_table;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +68,7 @@ pub fn configuration(view: &LabView) -> Markup {
             (changed_variables(view))
             (differing_variables(view))
             (all_variables(view))
+            (status_tables(view))
             (option_files(view))
         }
     }

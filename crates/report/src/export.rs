@@ -42,8 +42,8 @@ fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
     }
 }
 
-/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `devices.csv`, `inputs.csv`, `checks.csv` and `variables.csv` into
-/// `directory`, which is made where it is missing. Returns their paths.
+/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `devices.csv`, `inputs.csv`, `checks.csv`, `variables.csv` and
+/// `samples.csv` into `directory`, which is made where it is missing. Returns their paths.
 ///
 /// # Errors
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
@@ -62,6 +62,7 @@ pub fn export_csv(
         inputs(&view, directory)?,
         checks(&view, directory)?,
         variables(&view, directory)?,
+        samples(results, &view, directory)?,
     ])
 }
 
@@ -432,6 +433,32 @@ fn variables(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
                 variable.start.clone().unwrap_or_default(),
                 variable.end.clone().unwrap_or_default(),
             ])?;
+        }
+    }
+    table.finish()
+}
+
+/// What was observed beside the load, raw: counters as their source has them, and gauges.
+fn samples(results: &Results, view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
+    let header = [
+        "cell", "repeat", "source", "metric", "label", "kind", "at_s", "value",
+    ];
+    let mut table = Table::create(directory, "samples.csv", &header)?;
+    for (cell, repeat) in each(view) {
+        for series in results.samples(repeat.repeat.id)? {
+            for (at_ns, value) in &series.samples {
+                let [ordinal, repeat_ordinal] = key(cell, repeat);
+                table.row(&[
+                    ordinal,
+                    repeat_ordinal,
+                    series.metric.source.to_string(),
+                    series.metric.name.clone(),
+                    series.metric.label.clone(),
+                    series.metric.kind.to_string(),
+                    (*at_ns as f64 / 1e9).to_string(),
+                    value.to_string(),
+                ])?;
+            }
         }
     }
     table.finish()

@@ -3,6 +3,7 @@
 //!
 //! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for other programs.
 
+mod bound;
 mod cell;
 mod config;
 mod devices;
@@ -13,9 +14,12 @@ mod model;
 mod overview;
 mod pacing;
 mod page;
+mod panels;
 mod series;
 mod stats;
+mod status;
 mod tables;
+mod used;
 
 pub use error::ReportError;
 pub use export::export_csv;

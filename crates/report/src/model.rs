@@ -1,7 +1,10 @@
 //! A lab as the report shows it: read from the results file once, with what belongs together put together.
 
+use crate::panels::{Panels, Run, panels};
 use crate::series::{self, Series};
 use crate::stats::Repeated;
+use crate::status::{Risen, risen};
+use analyse::{Bound, Resources, Samples};
 use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
@@ -46,6 +49,12 @@ pub struct RepeatView {
     pub failures: Vec<Failure>,
     pub notes: Vec<String>,
     pub variables: Vec<Variable>,
+    /// What was observed beside the load; of a failed repeat too, as evidence.
+    pub panels: Panels,
+    /// `None` where the repeat failed or was not sampled.
+    pub resources: Option<Resources>,
+    /// Status counters of the server that rose in the window.
+    pub risen: Vec<Risen>,
 }
 
 /// A server variable before and after the window.
@@ -156,12 +165,15 @@ impl RepeatView {
     fn read(results: &Results, cell: &Cell, repeat: Repeat) -> Result<RepeatView, StoreError> {
         let id = repeat.id;
         let (series, totals) = series::read(results, id)?;
+        let run = Run {
+            end_s: series.time_s.last().copied().unwrap_or(0.0),
+            is_emulated: cell.what.places.iter().any(|place| place.emulated),
+        };
         Ok(RepeatView {
             rates: Rates::of(&repeat, &totals),
             pacing: results.pacing_summary(&repeat, cell, &totals)?,
             requirements: results.requirements(id)?,
             storage: results.storage_summary(&repeat, cell)?,
-            totals,
             series,
             inputs: results.inputs(id)?,
             checks: results.checks(CheckedOn::Repeat(id))?,
@@ -171,12 +183,24 @@ impl RepeatView {
                 results.variables(id, Moment::Start)?,
                 results.variables(id, Moment::End)?,
             ),
+            panels: panels(&Samples::read(results, id)?, run),
+            resources: analyse::resources(results, &repeat, cell, &totals)?,
+            risen: risen(
+                results.status(id, Moment::Start)?,
+                results.status(id, Moment::End)?,
+            ),
+            totals,
             repeat,
         })
     }
 
     pub fn is_done(&self) -> bool {
         self.repeat.status == RepeatStatus::Done
+    }
+
+    /// What the run could not have done without more of.
+    pub fn bound(&self) -> Option<&Bound> {
+        self.resources.as_ref()?.bound.as_ref()
     }
 
     pub fn failed_checks(&self) -> usize {

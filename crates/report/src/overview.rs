@@ -1,5 +1,6 @@
 //! What a reader sees first: the headline, the table of cells, and throughput over connections.
 
+use crate::bound::bound_tags;
 use crate::format::{
     NOT_AVAILABLE, counted, duration, integer, ms, ms_or_na, significant, truncated,
 };
@@ -137,12 +138,22 @@ fn cost_tile(view: &LabView) -> Markup {
     }
 }
 
+/// Columns that the table has only where there is something to put there.
+#[derive(Clone, Copy)]
+struct Columns {
+    fidelity: bool,
+    bound: bool,
+}
+
 /// One row for each cell.
 pub fn results_table(view: &LabView) -> Markup {
     let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
-    let fidelity = view
-        .repeats()
-        .any(|repeat| repeat.storage.fidelity.is_some());
+    let columns = Columns {
+        fidelity: view
+            .repeats()
+            .any(|repeat| repeat.storage.fidelity.is_some()),
+        bound: view.repeats().any(|repeat| repeat.bound().is_some()),
+    };
     html! {
         section id="results" {
             h2 { "Results" }
@@ -155,18 +166,19 @@ pub fn results_table(view: &LabView) -> Markup {
                     th scope="col" { "Uncertainty" }
                     th.num scope="col" { "New order p95" span.unit { "ms" } }
                     th.num scope="col" { "New order max" span.unit { "ms" } }
-                    @if fidelity { th.num scope="col" { "Fidelity" span.unit { "% of emulated I/O" } } }
+                    @if columns.fidelity { th.num scope="col" { "Fidelity" span.unit { "% of emulated I/O" } } }
                     th.num scope="col" { "Client CPU" span.unit { "s per 1,000 orders" } }
+                    @if columns.bound { th scope="col" { "Bound by" } }
                     th scope="col" { "Status" }
                 } }
-                tbody { @for cell in &view.cells { (row(cell, top, fidelity)) } }
+                tbody { @for cell in &view.cells { (row(cell, top, columns)) } }
             } }
             @for note in &view.notes { p.soft.small { "Note: " (note) } }
         }
     }
 }
 
-fn row(cell: &CellView, top: f64, with_fidelity: bool) -> Markup {
+fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
     let nopm = cell.nopm();
     let fidelity = cell.repeated(|repeat| repeat.storage.fidelity);
     let fidelity = fidelity.map(|share| format!("{:.2}", share.mean * 100.0));
@@ -184,16 +196,17 @@ fn row(cell: &CellView, top: f64, with_fidelity: bool) -> Markup {
                     td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
                     td.num { (ms_or_na(cell.new_order_ns(0.95).map(|r| r.mean))) }
                     td.num { (cell.new_order_max_ns().map_or_else(|| NOT_AVAILABLE.to_owned(), |ns| ms(ns as f64))) }
-                    @if with_fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
+                    @if columns.fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
                     td.num { (cpu.map_or_else(|| NOT_AVAILABLE.to_owned(), |r| significant(r.mean))) }
                 }
                 None => {
                     td.num { b { (NOT_AVAILABLE) } } td {}
                     td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) }
-                    @if with_fidelity { td.num { (NOT_AVAILABLE) } }
+                    @if columns.fidelity { td.num { (NOT_AVAILABLE) } }
                     td.num { (NOT_AVAILABLE) }
                 }
             }
+            @if columns.bound { td { (bound_tags(cell)) } }
             td { (status(cell)) }
         }
     }

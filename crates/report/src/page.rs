@@ -7,6 +7,7 @@ use crate::error::ReportError;
 use crate::format::{counted, instant};
 use crate::model::LabView;
 use crate::overview::{connection_charts, connections_data, results_table, tiles};
+use crate::panels::Panels;
 use crate::series::{Distribution, Series, distribution};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
@@ -38,6 +39,7 @@ struct ChartData<'a> {
 struct RepeatData<'a> {
     series: &'a Series,
     distribution: BTreeMap<&'a str, Distribution>,
+    observed: &'a Panels,
 }
 
 /// The report of one lab as one HTML file.
@@ -59,6 +61,7 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
                 let data = RepeatData {
                     series: &repeat.series,
                     distribution,
+                    observed: &repeat.panels,
                 };
                 (repeat.repeat.id.0, data)
             })

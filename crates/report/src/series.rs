@@ -17,7 +17,7 @@ pub const TRANSACTIONS: [&str; 5] = [
 ];
 
 /// Most points of a series: about one for each pixel column of a chart.
-const POINTS_MAX: u64 = 900;
+pub const POINTS_MAX: u64 = 900;
 
 /// Everything of one repeat that is drawn.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -204,7 +204,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 /// Five significant digits: more than a chart shows, and half the size of the document.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }

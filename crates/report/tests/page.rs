@@ -178,6 +178,112 @@ fn two_devices() {
     assert_eq!(html.matches("Storage by role").count(), 3);
 }
 
+/// How many charts of full width are blank but for axes, and at how many places their time axes are: set on the page.
+const LOOK: &str = "<script>setTimeout(() => {
+  const isLine = (d, i) => d[i + 3] > 128 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 40;
+  const drawn = (c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;
+    for (let i = 0; i < d.length; i += 4) if (isLine(d, i)) n++; return n; };
+  const canvases = [...document.querySelectorAll('[data-chart=throughput] canvas, [data-chart=panel] canvas')];
+  const places = [...document.querySelectorAll('[data-chart=throughput] .u-over, [data-chart=panel] .u-over')].map((e) => e.getBoundingClientRect());
+  document.body.dataset.blank = canvases.filter((c) => drawn(c) < 100).length;
+  document.body.dataset.places = new Set(places.map((r) => r.left + ' ' + r.width)).size;
+}, 1000)</script>";
+
+#[test]
+fn what_was_observed_stands_below_the_throughput() {
+    let shape = Shape {
+        name: "observed",
+        devices: &["hdd-15k"],
+        connections: &[8, 32, 250],
+        repeats: 2,
+        window_s: 50,
+        failing_cell: Some(2),
+        observed: true,
+        ..ONE_CELL
+    };
+    // Two over connections; three of each cell, one less of the failed one; three panels of each.
+    let (html, _) = check(&shape, "observed", 2 + 3 * 3 - 1 + 3 * 3);
+    // Eight panels more of each, once they are asked for.
+    let closed = "<details class=\"wide panels\">";
+    assert_eq!(html.matches(closed).count(), 6);
+    let opened = html.replace(closed, "<details class=\"wide panels\" open>") + LOOK;
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("observed-open.html");
+    std::fs::write(&page, &opened).unwrap();
+    let shown = open(&page, scratch.path());
+    assert_eq!(console(&shown), Vec::<&str>::new());
+    let charts = 2 + 3 * 3 - 1 + 3 * 11;
+    assert!(shown.dom.contains(&format!("data-ready=\"{charts}\"")));
+    assert_eq!(shown.dom.matches("<canvas").count(), charts);
+    assert!(shown.dom.contains("data-blank=\"0\""), "{}", shown.dom);
+    assert!(shown.dom.contains("data-places=\"1\""), "{}", shown.dom);
+}
+
+#[test]
+fn what_a_cell_used_and_what_bound_it() {
+    let shape = Shape {
+        name: "used",
+        devices: &["hdd-15k"],
+        connections: &[8, 32, 250],
+        repeats: 2,
+        window_s: 20,
+        failing_cell: Some(2),
+        observed: true,
+        ..ONE_CELL
+    };
+    let (_, _, html) = page_of(&shape, "used");
+    // Not of the failed cell, of which nothing is added up.
+    for (words, cells) in [
+        ("<h3>What it used</h3>", 2),
+        (
+            "<b>Redo bound</b>: the redo log's device had requests for 90 % of the time",
+            1,
+        ),
+        ("<b>Driver bound</b>", 1),
+        ("These numbers are mydyno's, not the server's", 1),
+        ("Path length</th><td class=\"num\">NA</td>", 2),
+        (">Idle</th><td class=\"num\">56", 2),
+        ("Means of the window over 2 repeats", 2),
+        ("1 status counter rose in the window", 2),
+        ("<b>60,000</b>", 2),
+    ] {
+        assert_eq!(html.matches(words).count(), cells, "{words}");
+    }
+    let tag =
+        "<span class=\"tag bad\" title=\"the busiest of mydyno's threads was on a core for 95 %";
+    assert_eq!(html.matches(tag).count(), 1);
+    assert!(html.contains(">Bound by</th>"));
+    let plain = page_of(&ONE_CELL, "unused").2;
+    for words in [
+        "What it used",
+        "Bound by",
+        "status counter",
+        "details class=\"wide panels\"",
+    ] {
+        assert!(!plain.contains(words), "{words}");
+    }
+}
+
+/// On the machine's own disks, and with a server of which nobody knows more than what it says.
+#[test]
+fn disks_are_drawn_where_there_is_no_shim() {
+    let shape = Shape {
+        name: "disks",
+        window_s: 20,
+        observed: true,
+        ..ONE_CELL
+    };
+    let (html, _) = check(&shape, "disks", 3 + 3);
+    for words in [
+        "Reads and writes by disk",
+        "Disks of the host that did anything",
+        "<b>CPU bound</b>: cores were busy for 9",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    assert!(!html.contains("emulated I/O wait (derived)"));
+}
+
 #[test]
 fn three_points_and_two_hours() {
     let few = Shape {
@@ -266,6 +372,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
         connections: &[8, 16],
         window_s: 6,
         failing_cell: Some(2),
+        observed: true,
         ..ONE_CELL
     };
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -285,7 +392,8 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
             "devices.csv",
             "inputs.csv",
             "checks.csv",
-            "variables.csv"
+            "variables.csv",
+            "samples.csv"
         ]
     );
     let cells = table(&files[0]);
@@ -318,6 +426,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
         .sum();
     assert_eq!(committed, summary.transactions.new_order.committed);
     assert!(table(&files[2]).iter().all(|row| row["cell"] == "1"));
+    samples_are_raw(&files[7]);
     for path in &files {
         assert!(!std::fs::read_to_string(path).unwrap().contains("geheim"));
     }
@@ -325,6 +434,22 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
     std::fs::write(&file, "").unwrap();
     let refused = report::export_csv(&results, lab, &file).unwrap_err();
     assert_eq!(refused.exit(), base::Exit::Environment);
+}
+
+/// Of the cell's disk: a line for each second, as the machine counted.
+fn samples_are_raw(path: &Path) {
+    let samples = table(path);
+    let of = |row: &&std::collections::HashMap<String, String>| {
+        row["cell"] == "1" && row["metric"] == "disk_flushes" && row["label"] == "vda"
+    };
+    let flushes: Vec<_> = samples.iter().filter(of).collect();
+    assert_eq!(flushes.len(), 17);
+    assert_eq!(
+        (flushes[2]["at_s"].as_str(), flushes[2]["kind"].as_str()),
+        ("2", "counter")
+    );
+    let value = |n: usize| flushes[n]["value"].parse::<i64>().unwrap();
+    assert_eq!(value(5) - value(4), 480);
 }
 
 fn table(path: &Path) -> Vec<std::collections::HashMap<String, String>> {

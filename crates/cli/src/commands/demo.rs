@@ -7,6 +7,7 @@ use crate::console::{Console, stop_flag};
 use crate::failure::Outcome;
 use crate::words;
 use ::server::Home;
+use analyse::Measurement;
 use base::Exit;
 use lab::{DemoSpec, demo};
 use serde::Serialize;
@@ -16,7 +17,7 @@ use store::{LabStatus, Results, Summary};
 #[derive(Serialize)]
 struct Document<'a> {
     report: &'a std::path::Path,
-    runs: Vec<Summary>,
+    runs: Vec<Measurement>,
 }
 
 /// Runs the command.
@@ -44,7 +45,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     write_report(&results, lab, &arguments.output)?;
     let mut runs = Vec::new();
     for repeat in &report.repeats {
-        runs.push(results.summary(*repeat)?);
+        runs.push(analyse::measurement(&results, *repeat)?);
     }
     if arguments.json {
         print_json(&Document {
@@ -55,7 +56,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         for run in &runs {
             println!("{}", words::summary(run));
         }
-        print!("{}", words::comparison(&runs));
+        let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+        print!("{}", words::comparison(&summaries));
         println!("report: {}", arguments.output.display());
     }
     Ok(report.exit)

@@ -5,13 +5,14 @@ use super::{begin_lab, print_json, start_private};
 use crate::arguments::{Format, RunArguments};
 use crate::console::{Console, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::tpcc_mysql_live::Live;
+use crate::live::Live;
+use crate::tpcc_mysql_live::Live as TpccMysqlLive;
 use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{
-    Measured, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject,
-    measure, reach, record_load,
+    Measured, Meters, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing,
+    Subject, measure, reach, record_load,
 };
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, NoteOn, Results};
@@ -23,6 +24,8 @@ const PRIVATE_WAREHOUSES: u32 = 10;
 pub fn run(arguments: &RunArguments) -> Outcome {
     validate(arguments)?;
     let stop = stop_flag();
+    // An address that cannot be had is told before anything is started.
+    let mut live = Live::begin(arguments, &stop)?;
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new();
@@ -47,33 +50,29 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     if let Some(load) = &load {
         record_load(&results, Some(lab), load)?;
     }
-    let mut live =
-        (arguments.format == Format::TpccMysql).then(|| Live::begin(arguments, &subject));
+    live.runs_on(arguments, &subject);
+    let mut tpcc_mysql =
+        (arguments.format == Format::TpccMysql).then(|| TpccMysqlLive::begin(arguments, &subject));
     let measured = measure_in(&results, lab, &subject, arguments, &stop, &mut |p| {
-        show(p, live.as_mut(), &mut console);
+        live.take(&p);
+        show(p, tpcc_mysql.as_mut(), &mut live, &mut console);
     });
+    live.finish(&mut console);
     console.done();
-    let (status, reason) = match &measured {
-        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
-        Ok(Measured {
-            exit: Exit::Interrupted,
-            ..
-        }) => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, None),
-        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
-    };
+    let (status, reason) = ending(&measured);
     results.finish_lab(lab, status, reason.as_deref())?;
     let measured = measured?;
     for note in &console.notes {
         results.record_note(NoteOn::Repeat(measured.repeat), note)?;
     }
-    let summary = results.summary(measured.repeat)?;
-    if let Some(live) = &mut live {
-        live.finish(&results, measured.repeat)?;
+    let measurement = analyse::measurement(&results, measured.repeat)?;
+    let summary = &measurement.summary;
+    if let Some(tpcc_mysql) = &mut tpcc_mysql {
+        tpcc_mysql.finish(&results, measured.repeat)?;
     } else if arguments.json {
-        print_json(&summary)?;
+        print_json(&measurement)?;
     } else {
-        println!("{}", words::summary(&summary));
+        println!("{}", words::summary(&measurement));
     }
     if let (Some(reason), false) = (&summary.reason, measured.exit == Exit::Ok) {
         let log = results
@@ -91,6 +90,19 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         ));
     }
     Ok(measured.exit)
+}
+
+/// How the lab ended, and why where it failed without a repeat.
+fn ending(measured: &Result<Measured, Failure>) -> (LabStatus, Option<String>) {
+    match measured {
+        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
+        Ok(Measured {
+            exit: Exit::Interrupted,
+            ..
+        }) => (LabStatus::Interrupted, None),
+        Ok(_) => (LabStatus::Failed, None),
+        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
+    }
 }
 
 /// What else names the cell.
@@ -136,6 +148,10 @@ fn measure_in(
         warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
+        meters: Meters {
+            power_command: arguments.power_command.clone(),
+            host_metrics: arguments.host_metrics.clone(),
+        },
         settings: settings(arguments),
     };
     let place = Place {
@@ -147,11 +163,16 @@ fn measure_in(
 }
 
 /// A live format takes the place of the bar.
-fn show(progress: Progress<'_>, live: Option<&mut Live>, console: &mut Console) {
-    match (live, &progress) {
-        (Some(live), Progress::RunStarts(_) | Progress::Run(_) | Progress::Interval(_)) => {
-            live.show(&progress);
+fn show(
+    progress: Progress<'_>,
+    tpcc_mysql: Option<&mut TpccMysqlLive>,
+    live: &mut Live,
+    console: &mut Console,
+) {
+    match (tpcc_mysql, &progress) {
+        (Some(format), Progress::RunStarts(_) | Progress::Run(_) | Progress::Interval(_)) => {
+            format.show(&progress);
         }
-        _ => console.show(progress),
+        _ => live.show(progress, console),
     }
 }

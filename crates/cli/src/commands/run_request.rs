@@ -40,6 +40,11 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
     if arguments.format != Format::TpccMysql {
         return None;
     }
+    if arguments.watch {
+        return Some(
+            "--watch and --format tpcc-mysql both print while the run goes on; leave one out",
+        );
+    }
     if has_terminals {
         return Some(
             "--format tpcc-mysql has no words for terminals and deferred Deliveries; use --workload tpcc or tpcc-mysql, or \
@@ -113,6 +118,7 @@ mod tests {
                 &["--format", "tpcc-mysql", "--interval", "1500ms"],
                 "whole seconds",
             ),
+            (&["--format", "tpcc-mysql", "--watch"], "--watch"),
         ] {
             let words = refused(arguments).unwrap_or_default();
             assert!(words.contains(word), "{arguments:?}: {words}");

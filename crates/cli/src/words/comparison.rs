@@ -5,7 +5,7 @@ use std::fmt::Write;
 use store::Summary;
 
 /// A line for each device with its throughput by connections, and how the extremes compare. Empty where there is one device.
-pub fn comparison(runs: &[Summary]) -> String {
+pub fn comparison(runs: &[&Summary]) -> String {
     let mut devices: Vec<&str> = Vec::new();
     let mut loads: Vec<u32> = Vec::new();
     for run in runs {
@@ -24,7 +24,7 @@ pub fn comparison(runs: &[Summary]) -> String {
     loads.sort_unstable();
     let find = |name: &str, load: u32| {
         let same = |run: &&Summary| device(run) == Some(name) && run.connections == load;
-        runs.iter().find(same)
+        runs.iter().copied().find(same)
     };
     // Slowest first, by its best.
     let best = |name: &str| {
@@ -73,7 +73,7 @@ fn device(run: &Summary) -> Option<&str> {
 }
 
 /// The worst of the device's runs.
-fn fidelity(runs: &[Summary], name: &str) -> String {
+fn fidelity(runs: &[&Summary], name: &str) -> String {
     let of_device = runs.iter().filter(|run| device(run) == Some(name));
     let worst = of_device
         .filter_map(|run| run.fidelity)

@@ -4,11 +4,13 @@
 //! Engines are installed once, by the real `server install`, into the user's own home; everything else of these tests lies
 //! in a home of the test process under cargo's directory for tests, which goes away with it.
 
+mod observed;
 mod process;
 mod server;
 mod shim;
 mod sql;
 
+pub use observed::{Bed, Documented, OBSERVED, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, Server, alive, servers_under};
 pub use shim::shim;

@@ -1,7 +1,10 @@
 //! Labs that look like real ones and are the same in every run.
 
+mod observed;
+
 use base::Random;
 use hdrhistogram::Histogram;
+use observed::{Beside, observe};
 use std::path::Path;
 use store::{
     Band, CellId, CellPlace, CheckResult, CheckedOn, CounterUnit, DeviceIo, Failure, InputCounter,
@@ -23,6 +26,8 @@ pub struct Shape {
     pub interval_s: u64,
     /// The cell with this ordinal fails in the middle.
     pub failing_cell: Option<u32>,
+    /// Samples were taken beside the load.
+    pub observed: bool,
 }
 
 pub const ONE_CELL: Shape = Shape {
@@ -35,6 +40,7 @@ pub const ONE_CELL: Shape = Shape {
     window_s: 60,
     interval_s: 1,
     failing_cell: None,
+    observed: false,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -293,6 +299,15 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
         }
     }
     results.append_intervals(id, &rows).unwrap();
+    if shape.observed {
+        let failed_after_s = shape.warmup_s + shape.window_s / 3;
+        let beside = Beside {
+            total_s: if point.fails { failed_after_s } else { total_s },
+            connections: point.connections,
+            has_shim: !shape.devices.is_empty(),
+        };
+        observe(results, id, &beside);
+    }
     if !shape.devices.is_empty() {
         results
             .record_device_io(id, &device_io(shape.window_s))

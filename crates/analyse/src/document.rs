@@ -1,0 +1,28 @@
+//! The JSON document of one measurement: what the store says, and what follows from its samples.
+
+use crate::resources::{Resources, resources};
+use serde::Serialize;
+use store::{RepeatId, Results, StoreError, Summary};
+
+/// What `mydyno run --json` prints. `docs/json.md` describes its keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// `None` where the repeat failed or was not sampled.
+    pub resources: Option<Resources>,
+}
+
+/// The document of one repeat.
+///
+/// # Errors
+/// There is no such repeat, or the file cannot be read.
+pub fn measurement(results: &Results, id: RepeatId) -> Result<Measurement, StoreError> {
+    let repeat = results.repeat(id)?;
+    let cell = results.cell(repeat.cell)?;
+    let totals = results.window_totals(id)?;
+    Ok(Measurement {
+        summary: results.summary(id)?,
+        resources: resources(results, &repeat, &cell, &totals)?,
+    })
+}

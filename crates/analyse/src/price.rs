@@ -1,0 +1,95 @@
+//! What the devices of a run cost, by the prices in their profiles.
+
+use device::{Profile, Role, Setup};
+use serde::Serialize;
+
+/// Devices and what they deliver for their price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PriceResources {
+    /// Of all devices together; `None` unless all files were on emulated devices whose profiles have prices.
+    pub devices_usd: Option<f64>,
+    pub nopm_per_usd: Option<f64>,
+}
+
+pub(crate) fn price(setup: &str, nopm: Option<f64>) -> PriceResources {
+    let devices_usd = Setup::parse(setup).ok().and_then(|setup| total_usd(&setup));
+    PriceResources {
+        devices_usd,
+        nopm_per_usd: nopm.zip(devices_usd).map(|(nopm, usd)| nopm / usd),
+    }
+}
+
+fn total_usd(setup: &Setup) -> Option<f64> {
+    let everywhere = Role::ALL
+        .iter()
+        .all(|role| setup.device_of(*role).is_some());
+    let prices = setup.devices.iter().map(|device| price_of(&device.profile));
+    prices
+        .sum::<Option<f64>>()
+        .filter(|usd| everywhere && *usd > 0.0)
+}
+
+/// An array without a price of its own costs what its members do.
+fn price_of(profile: &Profile) -> Option<f64> {
+    let of_members = || {
+        let array = profile.array.as_ref()?;
+        Some(f64::from(array.members) * array.profile()?.price_usd?)
+    };
+    profile.price_usd.or_else(of_members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::price;
+    use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
+
+    fn setup(profiles: &[&str], roles: &[Role]) -> String {
+        let device = |name: &&str| DeviceSetup {
+            profile: device::builtin(name).unwrap(),
+            seed: 1,
+            preconditioned: true,
+        };
+        let role = |(at, role): (usize, &Role)| RoleSetup {
+            role: *role,
+            device: at.min(profiles.len() - 1),
+        };
+        let setup = Setup {
+            page: "shim.page".to_owned(),
+            directories: vec!["data".to_owned()],
+            every_file: None,
+            doublewrite_in_system_tablespace: None,
+            spin: true,
+            cache: CacheSetup {
+                bytes: 1 << 20,
+                read_ahead_bytes: 128 << 10,
+            },
+            devices: profiles.iter().map(device).collect(),
+            roles: roles.iter().enumerate().map(role).collect(),
+        };
+        setup.to_toml().unwrap()
+    }
+
+    #[test]
+    fn all_devices_are_paid() {
+        let two = setup(&["sata-850pro", "nvme-pm1725"], &Role::ALL);
+        let priced = price(&two, Some(4_192.0));
+        assert_eq!(
+            (priced.devices_usd, priced.nopm_per_usd),
+            (Some(2_096.0), Some(2.0))
+        );
+    }
+
+    #[test]
+    fn what_has_no_price_has_none() {
+        let unpriced = setup(&["sata-850pro", "hdd-15k"], &Role::ALL);
+        let partly_real = setup(&["sata-850pro"], &[Role::Data]);
+        for text in [
+            unpriced.as_str(),
+            partly_real.as_str(),
+            "",
+            "no = \"setup\"",
+        ] {
+            assert_eq!(price(text, Some(1.0)).devices_usd, None, "{text}");
+        }
+    }
+}

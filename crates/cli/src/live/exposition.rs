@@ -1,0 +1,320 @@
+//! The model in the text format of Prometheus, version 0.0.4.
+
+use super::state::{QUANTILES, Stage, State, TypeState};
+use std::fmt::Write;
+use tpcc::Transaction;
+
+/// What kind of metric one is, in the words of the format.
+#[derive(Clone, Copy)]
+enum Kind {
+    Counter,
+    Gauge,
+}
+
+/// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
+pub fn text(state: &State) -> String {
+    let mut out = Text(String::with_capacity(8 << 10));
+    out.run_info(state);
+    let phase = "mydyno_phase";
+    out.begin(phase, Kind::Gauge, "Is the run in this phase? 1 or 0.");
+    for stage in Stage::ALL {
+        let is_now = f64::from(u8::from(stage == state.stage));
+        out.sample(phase, &[("phase", stage.name())], is_now);
+    }
+    let connections = "mydyno_connections";
+    out.begin(
+        connections,
+        Kind::Gauge,
+        "Connections that drive the server.",
+    );
+    out.optional(connections, &[], state.connections.map(f64::from));
+    let nopm = "mydyno_nopm";
+    out.begin(
+        nopm,
+        Kind::Gauge,
+        "New orders per minute in the last interval.",
+    );
+    out.optional(nopm, &[], state.nopm);
+    out.responses(state);
+    out.counters(state);
+    out.0
+}
+
+/// The CPU time of this process, in the same format.
+pub fn cpu_text(cpu_seconds: f64) -> String {
+    let name = "mydyno_cpu_seconds_total";
+    let mut out = Text(String::new());
+    out.begin(name, Kind::Counter, "CPU time of mydyno itself.");
+    out.sample(name, &[], cpu_seconds);
+    out.0
+}
+
+struct Text(String);
+
+impl Text {
+    /// Begins a metric.
+    fn begin(&mut self, name: &str, kind: Kind, help: &str) {
+        let kind = match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.0.push_str(name);
+        for (index, (label, text)) in labels.iter().enumerate() {
+            self.0.push(if index == 0 { '{' } else { ',' });
+            // Writing to a string cannot fail.
+            let _ = write!(self.0, "{label}=\"{}\"", escaped(text));
+        }
+        if !labels.is_empty() {
+            self.0.push('}');
+        }
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    /// Nothing where the value is not known: to Prometheus that is a gap.
+    fn optional(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
+        if let Some(value) = value {
+            self.sample(name, labels, value);
+        }
+    }
+
+    fn run_info(&mut self, state: &State) {
+        let name = "mydyno_run_info";
+        self.begin(name, Kind::Gauge, "What is run; always 1.");
+        let about = &state.about;
+        let value = state.warehouses.map(|_| 1.0);
+        let warehouses = state.warehouses.unwrap_or_default().to_string();
+        let labels = [
+            ("target", about.target.as_str()),
+            ("workload", about.workload),
+            ("style", about.style),
+            ("warehouses", warehouses.as_str()),
+        ];
+        self.optional(name, &labels, value);
+    }
+
+    fn responses(&mut self, state: &State) {
+        let name = "mydyno_response_seconds";
+        let help = "Response times in the last interval, by quantile.";
+        self.begin(name, Kind::Gauge, help);
+        for (transaction, of) in each(state) {
+            let Some(response_ns) = of.response_ns else {
+                continue;
+            };
+            for (quantile, ns) in QUANTILES.iter().zip(response_ns) {
+                let quantile = quantile.to_string();
+                let labels = [("type", transaction), ("quantile", quantile.as_str())];
+                self.sample(name, &labels, ns as f64 / 1e9);
+            }
+        }
+    }
+
+    fn counters(&mut self, state: &State) {
+        let name = "mydyno_transactions_total";
+        let help = "Transactions that ended well since the start, warm-up included.";
+        self.begin(name, Kind::Counter, help);
+        for (transaction, of) in each(state) {
+            let by = [("committed", of.committed), ("rolled_back", of.rolled_back)];
+            for (outcome, count) in by {
+                let labels = [("type", transaction), ("outcome", outcome)];
+                self.sample(name, &labels, count as f64);
+            }
+        }
+        let name = "mydyno_retries_total";
+        self.begin(
+            name,
+            Kind::Counter,
+            "Tries of transactions that failed and were repeated.",
+        );
+        for (transaction, of) in each(state) {
+            let by = [
+                ("deadlock", of.deadlocks),
+                ("lock_wait_timeout", of.lock_wait_timeouts),
+                ("other", of.other_retries),
+            ];
+            for (cause, count) in by {
+                let labels = [("type", transaction), ("cause", cause)];
+                self.sample(name, &labels, count as f64);
+            }
+        }
+        let name = "mydyno_errors_total";
+        self.begin(name, Kind::Counter, "Transactions that were given up.");
+        for (transaction, of) in each(state) {
+            self.sample(name, &[("type", transaction)], of.errors as f64);
+        }
+    }
+}
+
+fn each(state: &State) -> impl Iterator<Item = (&'static str, &TypeState)> {
+    let names = Transaction::ALL.into_iter().map(Transaction::name);
+    names.zip(&state.types)
+}
+
+/// The value of a label as the format has it.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    text.replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cpu_text, escaped, text};
+    use crate::live::state::State;
+    use crate::live::state::tests::in_window;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    #[track_caller]
+    fn value(text: &str, sample: &str) -> f64 {
+        let mut found = text
+            .lines()
+            .filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+        let value = found
+            .next()
+            .unwrap_or_else(|| panic!("no {sample} in {text}"));
+        assert_eq!(found.next(), None, "{sample} is there twice");
+        value.parse().unwrap()
+    }
+
+    #[test]
+    fn a_run_in_its_window() {
+        let text = text(&in_window());
+        for (sample, expected) in [
+            ("mydyno_nopm", 12_000.0),
+            ("mydyno_connections", 8.0),
+            ("mydyno_phase{phase=\"window\"}", 1.0),
+            ("mydyno_phase{phase=\"warmup\"}", 0.0),
+            (
+                "mydyno_transactions_total{type=\"new_order\",outcome=\"committed\"}",
+                6_000.0,
+            ),
+            (
+                "mydyno_transactions_total{type=\"new_order\",outcome=\"rolled_back\"}",
+                0.0,
+            ),
+            (
+                "mydyno_retries_total{type=\"payment\",cause=\"deadlock\"}",
+                30.0,
+            ),
+            ("mydyno_errors_total{type=\"delivery\"}", 0.0),
+            (
+                "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",warehouses=\"10\"}",
+                1.0,
+            ),
+        ] {
+            assert_eq!(value(&text, sample), expected, "{sample}");
+        }
+        for quantile in ["0.5", "0.9", "0.95", "0.99"] {
+            let sample =
+                format!("mydyno_response_seconds{{type=\"new_order\",quantile=\"{quantile}\"}}");
+            let seconds = value(&text, &sample);
+            assert!((seconds - 0.010).abs() < 0.000_1, "{sample} {seconds}");
+        }
+        // No Delivery has ended: it has no response time.
+        assert!(!text.contains("mydyno_response_seconds{type=\"delivery\""));
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_sample() {
+        let text = text(&State::default());
+        let samples = |name: &str| text.lines().any(|line| line.starts_with(name));
+        assert!(!samples("mydyno_nopm") && !samples("mydyno_run_info"));
+        assert!(!samples("mydyno_connections"));
+        assert_eq!(value(&text, "mydyno_phase{phase=\"starting\"}"), 1.0);
+    }
+
+    #[test]
+    fn the_format_is_kept() {
+        let all = text(&in_window()) + &cpu_text(1.25);
+        assert!(all.ends_with("mydyno_cpu_seconds_total 1.25\n"));
+        let mut typed = BTreeSet::new();
+        for line in all.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[..] {
+                ["#", "HELP", _, ..] => {}
+                ["#", "TYPE", name, kind] => {
+                    assert!(typed.insert(name), "{name} is typed twice");
+                    assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                }
+                [sample, value] => {
+                    let name = sample.split('{').next().unwrap();
+                    assert!(typed.contains(name), "{line}");
+                    assert!(value.parse::<f64>().is_ok(), "{line}");
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+    }
+
+    /// The metrics of the exporter.
+    fn exported() -> BTreeSet<String> {
+        let all = text(&in_window()) + &cpu_text(1.0);
+        let typed = all.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        typed
+            .map(|rest| rest.split(' ').next().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The metrics that an expression names.
+    fn named(expression: &str) -> BTreeSet<String> {
+        expression
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with("mydyno_"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn the_dashboard_for_grafana_shows_what_is_exported() {
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../contrib/grafana-mydyno.json"
+        );
+        let dashboard: Value =
+            serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        for key in ["uid", "title"] {
+            assert!(
+                dashboard[key].as_str().is_some_and(|text| !text.is_empty()),
+                "{key}"
+            );
+        }
+        assert_eq!(dashboard["schemaVersion"], 39);
+        let variables = dashboard["templating"]["list"].as_array().unwrap();
+        let is_source = |variable: &&Value| {
+            variable["type"] == "datasource" && variable["query"] == "prometheus"
+        };
+        let source = variables
+            .iter()
+            .find(is_source)
+            .expect("a variable for the data source");
+        let uid = format!("${{{}}}", source["name"].as_str().unwrap());
+        let mut shown = BTreeSet::new();
+        let mut ids = BTreeSet::new();
+        for panel in dashboard["panels"].as_array().unwrap() {
+            let title = panel["title"].as_str().unwrap();
+            assert!(
+                ids.insert(panel["id"].as_u64().unwrap()),
+                "{title}: its id is not its own"
+            );
+            assert_eq!(panel["datasource"]["uid"], uid, "{title}");
+            for key in ["x", "y", "w", "h"] {
+                assert!(panel["gridPos"][key].is_u64(), "{title}: {key}");
+            }
+            let targets = panel["targets"].as_array().unwrap();
+            assert!(!targets.is_empty(), "{title}");
+            for target in targets {
+                assert!(target["refId"].is_string(), "{title}");
+                let of_target = named(target["expr"].as_str().unwrap());
+                assert!(!of_target.is_empty(), "{title}");
+                shown.extend(of_target);
+            }
+        }
+        assert_eq!(shown, exported());
+    }
+}

@@ -1,0 +1,126 @@
+//! Plain lines while a run goes on, one for each interval, where stdout is no terminal: for logs and for `grep`.
+
+use super::state::State;
+use crate::words::optional;
+use lab::{Interval, Phase};
+use std::fmt::Write as _;
+use std::io::Write;
+
+/// The output under way.
+#[derive(Debug, Default)]
+pub struct Lines {
+    has_header: bool,
+}
+
+impl Lines {
+    /// Prints the line of an interval that `state` has taken. Where nobody reads any more, the run goes on.
+    pub fn show(&mut self, interval: &Interval, state: &State) {
+        let mut text = String::new();
+        if !self.has_header {
+            self.has_header = true;
+            text.push_str(&header());
+        }
+        text.push_str(&line(interval, state));
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// The columns; `p95 ms` is that of new orders.
+fn header() -> String {
+    row([
+        "time s", "phase", "NOPM", "p95 ms", "CPU %", "reads/s", "writes/s", "errors",
+    ])
+}
+
+fn line(interval: &Interval, state: &State) -> String {
+    let phase = match interval.phase {
+        Phase::Warmup => "warm-up",
+        Phase::Window => "window",
+        Phase::Drain => "drain",
+    };
+    // What a drain does per minute means nothing.
+    let is_measured = interval.phase != Phase::Drain;
+    let nopm = state.nopm.filter(|_| is_measured);
+    let [new_order, ..] = &state.types;
+    let p95_ms = new_order
+        .p95_us()
+        .filter(|_| is_measured)
+        .map(|us| us / 1e3);
+    let cpu_percent = state.cpu().busy_share().map(|share| share * 100.0);
+    let (_, io) = state.io();
+    let reads = total(io.iter().map(|row| row.reads_per_s));
+    let writes = total(io.iter().map(|row| row.writes_per_s));
+    let errors: u64 = interval.transactions.iter().map(|of| of.errors).sum();
+    row([
+        &format!("{:.1}", interval.end_offset_ns as f64 / 1e9),
+        phase,
+        &optional(nopm, 0),
+        &optional(p95_ms, 1),
+        &optional(cpu_percent, 0),
+        &optional(reads, 0),
+        &optional(writes, 0),
+        &errors.to_string(),
+    ])
+}
+
+fn row(columns: [&str; 8]) -> String {
+    let mut line = String::new();
+    for (column, width) in columns.iter().zip([8, 9, 10, 10, 7, 10, 10, 8]) {
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{column:>width$}");
+    }
+    line.push('\n');
+    line
+}
+
+/// The sum of what is known; `None` where nothing is.
+fn total(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    values.flatten().reduce(|a, b| a + b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{header, line};
+    use crate::live::state::State;
+    use crate::live::state::tests::{in_window, interval};
+    use lab::{Phase, Progress};
+
+    fn words(line: &str) -> Vec<&str> {
+        line.split_whitespace().collect()
+    }
+
+    #[test]
+    fn an_interval_is_a_line() {
+        let mut state = in_window();
+        let mut of = interval(Phase::Window, 29.0, 30.0, 200);
+        of.transactions[3].errors = 2;
+        let text = line(&of, &state);
+        assert_eq!(
+            words(&text),
+            ["30.0", "window", "12000", "10.0", "62", "1234", "1457", "2"]
+        );
+        assert_eq!(
+            text.len(),
+            header().len(),
+            "columns stand under their names"
+        );
+        of = interval(Phase::Drain, 70.0, 70.3, 4);
+        state.take(&Progress::Interval(&of));
+        assert_eq!(
+            words(&line(&of, &state))[..4],
+            ["70.3", "drain", "NA", "NA"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_na() {
+        let mut state = State::default();
+        let of = interval(Phase::Warmup, 0.0, 0.5, 0);
+        state.take(&Progress::Interval(&of));
+        assert_eq!(
+            words(&line(&of, &state)),
+            ["0.5", "warm-up", "0", "NA", "NA", "NA", "NA", "0"]
+        );
+    }
+}

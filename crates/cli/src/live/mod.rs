@@ -1,0 +1,156 @@
+//! What a run shows while it goes on, instead of the bar: a dashboard on a terminal, plain lines elsewhere, and metrics for Prometheus.
+//! All are views of one model.
+
+mod draw;
+mod exporter;
+mod exposition;
+mod lines;
+mod rates;
+mod state;
+mod usage;
+pub mod watch;
+
+use crate::arguments::RunArguments;
+use crate::console::Console;
+use crate::failure::Failure;
+use exporter::Exporter;
+use lab::{Progress, Subject, Workload};
+use lines::Lines;
+use state::{About, Stage, State};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use watch::Watch;
+
+/// What is shown of a run under way.
+pub struct Live {
+    state: State,
+    view: View,
+    exporter: Option<Exporter>,
+    /// Set where the user asks for the end.
+    stop: Arc<AtomicBool>,
+}
+
+/// Where a person looks.
+enum View {
+    /// At the bar of [`Console`].
+    Console,
+    Lines(Lines),
+    Dashboard(Dashboard),
+}
+
+/// The dashboard, from the first moment of a run to its last.
+struct Dashboard {
+    watch: Watch,
+    /// Told while it is shown, to be printed after it.
+    notes: Vec<String>,
+}
+
+impl Live {
+    /// Begins to show what was asked for; Prometheus may ask from now on.
+    ///
+    /// # Errors
+    /// Where the address to listen on cannot be had.
+    pub fn begin(arguments: &RunArguments, stop: &Arc<AtomicBool>) -> Result<Live, Failure> {
+        let view = match arguments.watch.then(Watch::prepare) {
+            None => View::Console,
+            Some(None) => View::Lines(Lines::default()),
+            Some(Some(watch)) => View::Dashboard(Dashboard {
+                watch,
+                notes: Vec::new(),
+            }),
+        };
+        let listen = arguments.metrics_listen;
+        let live = Live {
+            state: State::default(),
+            view,
+            exporter: listen.map(Exporter::listen).transpose()?,
+            stop: Arc::clone(stop),
+        };
+        live.publish();
+        Ok(live)
+    }
+
+    /// Tells what is run.
+    pub fn runs_on(&mut self, arguments: &RunArguments, subject: &Subject) {
+        let has_terminals = arguments.workload == Workload::TpccSpec;
+        let default = (!has_terminals).then_some(lab::CONNECTIONS_DEFAULT);
+        self.state.about = About {
+            target: subject
+                .engine()
+                .map_or_else(|| subject.dsn(), str::to_owned),
+            workload: arguments.workload.name(),
+            style: arguments.style.name(),
+            connections: arguments.connections.or(default),
+            inactive_warehouses: arguments.inactive_warehouses,
+        };
+    }
+
+    /// Takes what the run tells, for all views.
+    pub fn take(&mut self, progress: &Progress<'_>) {
+        if matches!(self.view, View::Console) && self.exporter.is_none() {
+            return;
+        }
+        let stage = self.state.stage;
+        self.state.take(progress);
+        self.state.is_ending = self.stop.load(Ordering::Relaxed);
+        let is_news = matches!(progress, Progress::RunStarts(_) | Progress::Interval(_));
+        if is_news || self.state.stage != stage {
+            self.publish();
+        }
+    }
+
+    /// Shows to people what has been taken, or has the console show it.
+    pub fn show(&mut self, progress: Progress<'_>, console: &mut Console) {
+        match &mut self.view {
+            View::Console => console.show(progress),
+            View::Lines(lines) => match progress {
+                Progress::Interval(interval) => lines.show(interval, &self.state),
+                Progress::Run(_) => {}
+                other => console.show(other),
+            },
+            View::Dashboard(dashboard) => dashboard.show(progress, &self.state, console),
+        }
+    }
+
+    /// The run is over: the terminal is as it was, and what was told meanwhile is printed.
+    pub fn finish(&mut self, console: &mut Console) {
+        self.state.stage = Stage::Finished;
+        self.publish();
+        if let View::Dashboard(dashboard) = &mut self.view {
+            dashboard.close(console);
+        }
+    }
+
+    fn publish(&self) {
+        if let Some(exporter) = &self.exporter {
+            exporter.publish(exposition::text(&self.state));
+        }
+    }
+}
+
+impl Dashboard {
+    fn show(&mut self, progress: Progress<'_>, state: &State, console: &mut Console) {
+        match progress {
+            Progress::RunStarts(_) | Progress::Run(_) => {
+                if !watch::is_on() {
+                    console.done();
+                }
+                self.watch.show(state);
+            }
+            Progress::Note(note) if watch::is_on() => self.notes.push(note.to_owned()),
+            // The next picture shows these, at most a tenth of a second later.
+            Progress::Interval(_) | Progress::Samples(_) => {}
+            other => {
+                self.close(console);
+                console.show(other);
+            }
+        }
+    }
+
+    fn close(&mut self, console: &mut Console) {
+        self.watch.close();
+        for note in self.notes.drain(..) {
+            console.show(Progress::Note(&note));
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! What a run looks like now: a model that is fed with the run's progress. All views show this; it knows no terminal and no clock.
+
+use super::rates::Rates;
+use super::usage::{self, Cpu, IoBy, IoRow};
+use lab::{Interval, Phase, Progress, RunProgress};
+use std::collections::VecDeque;
+use std::time::Duration;
+use tpcc::Transaction;
+use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
+
+/// How much of the past is kept.
+pub const HISTORY: Duration = Duration::from_secs(120);
+/// How many of the last notes are kept.
+const NOTES_MAX: usize = 16;
+/// The shares of response times that are kept of an interval.
+pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
+/// That of [`QUANTILES`] which people are shown.
+const P95: usize = 2;
+const NS_PER_S: f64 = 1e9;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// The server or the connections are not ready.
+    #[default]
+    Starting,
+    /// A closed loop finds the capacity; it is not stored.
+    Capacity,
+    Warmup,
+    Window,
+    /// The last transactions end.
+    Drain,
+    /// Checks and results follow.
+    Finished,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 6] = [
+        Stage::Starting,
+        Stage::Capacity,
+        Stage::Warmup,
+        Stage::Window,
+        Stage::Drain,
+        Stage::Finished,
+    ];
+
+    /// For programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Warmup => "warmup",
+            other => other.title(),
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Stage::Starting => "starting",
+            Stage::Capacity => "capacity",
+            Stage::Warmup => "warm-up",
+            Stage::Window => "window",
+            Stage::Drain => "drain",
+            Stage::Finished => "finished",
+        }
+    }
+}
+
+/// What is run.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The engine, where mydyno started the server, else the DSN without its password.
+    pub target: String,
+    pub workload: &'static str,
+    pub style: &'static str,
+    /// None where each terminal has one.
+    pub connections: Option<u32>,
+    /// Warehouses that have terminals but no rows.
+    pub inactive_warehouses: u32,
+}
+
+/// One transaction type.
+#[derive(Clone, Debug, Default)]
+pub struct TypeState {
+    /// Since the run began, warm-up included.
+    pub committed: u64,
+    pub rolled_back: u64,
+    pub deadlocks: u64,
+    pub lock_wait_timeouts: u64,
+    pub other_retries: u64,
+    /// Transactions given up.
+    pub errors: u64,
+    /// In the last interval: committed and deliberately rolled back.
+    pub completed_per_s: Option<f64>,
+    /// Response times in the last interval at [`QUANTILES`], where any transaction ended.
+    pub response_ns: Option<[u64; 4]>,
+}
+
+impl TypeState {
+    pub fn retries(&self) -> u64 {
+        self.deadlocks + self.lock_wait_timeouts + self.other_retries
+    }
+
+    pub fn p95_us(&self) -> Option<f64> {
+        self.response_ns.map(|at| at[P95] as f64 / 1e3)
+    }
+}
+
+/// Throughput in one interval.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    start_ns: u64,
+    end_ns: u64,
+    nopm: f64,
+}
+
+/// The model.
+#[derive(Debug, Default)]
+pub struct State {
+    pub about: About,
+    pub stage: Stage,
+    /// The user has asked for the end.
+    pub is_ending: bool,
+    /// Of each schema; none before all connections are open.
+    pub warehouses: Option<u32>,
+    pub connections: Option<u32>,
+    pub elapsed: Duration,
+    pub total: Duration,
+    /// Of the last interval.
+    pub nopm: Option<f64>,
+    /// By [`Transaction::index`].
+    pub types: [TypeState; 5],
+    /// The last ones.
+    pub notes: VecDeque<String>,
+    points: VecDeque<Point>,
+    rates: Rates,
+}
+
+impl State {
+    /// Takes what the run tells.
+    pub fn take(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::RunStarts(warehouses) => {
+                let warehouses = warehouses.0;
+                let terminals = || {
+                    let all = warehouses.saturating_add(self.about.inactive_warehouses);
+                    all.saturating_mul(TERMINALS_PER_WAREHOUSE)
+                };
+                self.connections = Some(self.about.connections.unwrap_or_else(terminals));
+                self.warehouses = Some(warehouses);
+                self.stage = Stage::Warmup;
+                self.elapsed = Duration::ZERO;
+                self.nopm = None;
+            }
+            Progress::Run(run) => self.run(run),
+            Progress::Interval(interval) => self.interval(interval),
+            Progress::Samples(batches) => {
+                for batch in *batches {
+                    self.rates.take(batch);
+                }
+            }
+            Progress::Note(note) => {
+                self.notes.push_back((*note).to_owned());
+                if self.notes.len() > NOTES_MAX {
+                    self.notes.pop_front();
+                }
+            }
+            Progress::Checks { .. } => self.stage = Stage::Finished,
+            Progress::Step(_) | Progress::Load(_) => {}
+        }
+    }
+
+    fn run(&mut self, run: &RunProgress) {
+        self.elapsed = run.elapsed;
+        self.total = run.total;
+        self.stage = match self.stage {
+            Stage::Starting | Stage::Capacity => {
+                // Intervals of this loop are not told.
+                self.nopm = (run.nopm > 0.0).then_some(run.nopm);
+                Stage::Capacity
+            }
+            Stage::Finished => Stage::Finished,
+            _ if run.in_warmup => Stage::Warmup,
+            _ if run.elapsed < run.total => Stage::Window,
+            _ => Stage::Drain,
+        };
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let ns = interval
+            .end_offset_ns
+            .saturating_sub(interval.start_offset_ns);
+        let ns = ns.max(1) as f64;
+        // The drain has no fixed length and ever fewer transactions: its counts are shown, its rates mean nothing.
+        let has_rates = interval.phase != Phase::Drain;
+        for (state, stats) in self.types.iter_mut().zip(&interval.transactions) {
+            state.committed += stats.committed;
+            state.rolled_back += stats.rolled_back;
+            state.deadlocks += stats.deadlocks;
+            state.lock_wait_timeouts += stats.lock_wait_timeouts;
+            state.other_retries += stats.other_retries;
+            state.errors += stats.errors;
+            if has_rates {
+                state.completed_per_s = Some(stats.completed() as f64 * NS_PER_S / ns);
+                let at = || QUANTILES.map(|quantile| stats.latency.at_quantile_ns(quantile));
+                state.response_ns = (stats.latency.count() > 0).then(at);
+            }
+        }
+        if !has_rates {
+            self.stage = Stage::Finished;
+            return;
+        }
+        let new_orders = interval.transactions[Transaction::NewOrder.index()].completed();
+        let nopm = new_orders as f64 * 60.0 * NS_PER_S / ns;
+        self.nopm = Some(nopm);
+        self.points.push_back(Point {
+            start_ns: interval.start_offset_ns,
+            end_ns: interval.end_offset_ns,
+            nopm,
+        });
+        let oldest_ns = interval
+            .end_offset_ns
+            .saturating_sub(HISTORY.as_nanos() as u64);
+        while self
+            .points
+            .front()
+            .is_some_and(|point| point.end_ns <= oldest_ns)
+        {
+            self.points.pop_front();
+        }
+    }
+
+    /// What is left of the run, in whole seconds that add up with those that are over.
+    pub fn left(&self) -> Duration {
+        Duration::from_secs(self.total.as_secs().saturating_sub(self.elapsed.as_secs()))
+    }
+
+    /// The share of the run that is over.
+    pub fn done_share(&self) -> f64 {
+        if self.total.is_zero() {
+            return 0.0;
+        }
+        (self.elapsed.as_secs_f64() / self.total.as_secs_f64()).min(1.0)
+    }
+
+    pub fn retries(&self) -> u64 {
+        self.types.iter().map(TypeState::retries).sum()
+    }
+
+    pub fn errors(&self) -> u64 {
+        self.types.iter().map(|of| of.errors).sum()
+    }
+
+    /// NOPM over [`HISTORY`] in so many equal times, the oldest first; `None` where nothing was measured.
+    pub fn history(&self, columns: usize) -> Vec<Option<f64>> {
+        let Some(newest) = self.points.back() else {
+            return vec![None; columns];
+        };
+        // The times begin at multiples of their length, so that they do not change as the history moves on.
+        let length_ns = (HISTORY.as_nanos() as u64 / columns.max(1) as u64).max(1);
+        let last = newest.end_ns.saturating_sub(1) / length_ns;
+        let of_column = |column: usize| {
+            let slot = (last + 1 + column as u64).checked_sub(columns as u64)?;
+            let (start_ns, end_ns) = (slot * length_ns, (slot + 1) * length_ns);
+            let inside = |point: &&Point| point.start_ns < end_ns && point.end_ns > start_ns;
+            let (count, sum) = self
+                .points
+                .iter()
+                .filter(inside)
+                .fold((0, 0.0), |(count, sum), point| {
+                    (count + 1, sum + point.nopm)
+                });
+            (count > 0).then(|| sum / f64::from(count))
+        };
+        (0..columns).map(of_column).collect()
+    }
+
+    /// The highest NOPM of an interval in [`HISTORY`].
+    pub fn nopm_max(&self) -> Option<f64> {
+        self.points.iter().map(|point| point.nopm).reduce(f64::max)
+    }
+
+    /// The shares of host CPU time, and what the processes use.
+    pub fn cpu(&self) -> Cpu {
+        Cpu::of(&self.rates)
+    }
+
+    /// I/O by role or by disk.
+    pub fn io(&self) -> (IoBy, Vec<IoRow>) {
+        usage::io(&self.rates)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{About, Stage, State};
+    use crate::live::rates::tests::{S, batch};
+    use base::Warehouses;
+    use drive::{ScheduleStats, TerminalStats, TransactionStats};
+    use lab::{Interval, Phase, Progress, RunProgress};
+    use std::time::Duration;
+    use store::MetricSource::{Host, Process, Shim};
+
+    /// An interval with so many committed new orders, each of 10 ms, half as many payments, of which one deadlocked, and nothing
+    /// else.
+    pub(crate) fn interval(phase: Phase, start_s: f64, end_s: f64, new_orders: u64) -> Interval {
+        let mut transactions: [TransactionStats; 5] =
+            std::array::from_fn(|_| TransactionStats::default());
+        let of_type = [(new_orders, 10_000_000), (new_orders / 2, 4_000_000)];
+        for (stats, (committed, ns)) in transactions.iter_mut().zip(of_type) {
+            stats.committed = committed;
+            for _ in 0..committed {
+                stats.latency.record(ns);
+            }
+        }
+        transactions[1].deadlocks = 1;
+        Interval {
+            phase,
+            start_offset_ns: (start_s * S as f64) as u64,
+            end_offset_ns: (end_s * S as f64) as u64,
+            transactions,
+            statements: 0,
+            inputs: tpcc::InputCounters::default(),
+            schedule: ScheduleStats::default(),
+            terminals: TerminalStats::default(),
+        }
+    }
+
+    pub(crate) fn run(elapsed_s: u64, total_s: u64, in_warmup: bool) -> Progress<'static> {
+        Progress::Run(RunProgress {
+            elapsed: Duration::from_secs(elapsed_s),
+            total: Duration::from_secs(total_s),
+            in_warmup,
+            nopm: 0.0,
+            new_order_p95_us: 0.0,
+            errors: 0,
+            retries: 0,
+        })
+    }
+
+    /// A run on mysql-5.7 with 8 connections in second 30 of 70: 200 new orders/s, a host of 4 cores, a shim that counts.
+    pub(crate) fn in_window() -> State {
+        let mut state = State {
+            about: About {
+                target: "mysql-5.7".to_owned(),
+                workload: "tpcc",
+                style: "statements",
+                connections: Some(8),
+                inactive_warehouses: 0,
+            },
+            ..State::default()
+        };
+        state.take(&Progress::RunStarts(Warehouses(10)));
+        for second in 0..30 {
+            let phase = if second < 10 {
+                Phase::Warmup
+            } else {
+                Phase::Window
+            };
+            let (start_s, end_s) = (f64::from(second), f64::from(second + 1));
+            state.take(&Progress::Interval(&interval(phase, start_s, end_s, 200)));
+            let cpu_ns = i64::from(second) * 1_000_000_000;
+            let values = [
+                (Host, "cpu_cores", "", 4),
+                (Host, "cpu_user_ns", "", 2 * cpu_ns),
+                (Host, "cpu_system_ns", "", cpu_ns / 2),
+                (Host, "cpu_iowait_ns", "", cpu_ns / 5),
+                (Host, "cpu_irq_ns", "", 0),
+                (Host, "cpu_softirq_ns", "", 0),
+                (Host, "cpu_steal_ns", "", 0),
+                (Process, "cpu_user_ns", "server", 3 * cpu_ns / 2),
+                (Process, "cpu_system_ns", "server", cpu_ns / 4),
+                (Shim, "reads", "data", i64::from(second) * 1234),
+                (Shim, "read_bytes", "data", i64::from(second) * 20_000_000),
+                (Shim, "writes", "data", i64::from(second) * 567),
+                (Shim, "write_bytes", "data", i64::from(second) * 9_000_000),
+                (Shim, "flushes", "data", i64::from(second) * 3),
+                (Shim, "reads", "redo", 0),
+                (Shim, "writes", "redo", i64::from(second) * 890),
+                (Shim, "flushes", "redo", i64::from(second) * 445),
+                (Shim, "reads", "", 5),
+            ];
+            state.take(&Progress::Samples(&[batch(end_s, &values)]));
+        }
+        state.take(&run(30, 70, false));
+        state
+    }
+
+    #[test]
+    fn a_run_goes_through_its_stages() {
+        let mut state = State::default();
+        assert_eq!(state.stage, Stage::Starting);
+        state.take(&run(1, 13, true));
+        assert_eq!(state.stage, Stage::Capacity);
+        state.about.inactive_warehouses = 2;
+        state.take(&Progress::RunStarts(Warehouses(3)));
+        assert_eq!((state.stage, state.connections), (Stage::Warmup, Some(50)));
+        state.take(&run(1, 4, true));
+        assert_eq!(state.stage, Stage::Warmup);
+        state.take(&run(3, 4, false));
+        assert_eq!(state.stage, Stage::Window);
+        assert_eq!(
+            (state.left(), state.done_share()),
+            (Duration::from_secs(1), 0.75)
+        );
+        state.take(&run(5, 4, false));
+        assert_eq!((state.stage, state.left()), (Stage::Drain, Duration::ZERO));
+        state.take(&Progress::Interval(&interval(Phase::Drain, 4.0, 5.5, 3)));
+        assert_eq!(state.stage, Stage::Finished);
+        assert_eq!(state.types[0].committed, 3);
+        assert_eq!((state.nopm, state.types[0].completed_per_s), (None, None));
+    }
+
+    #[test]
+    fn throughput_and_response_times_are_of_the_last_interval() {
+        let mut state = in_window();
+        assert_eq!(state.nopm, Some(12_000.0));
+        let [new_order, payment, order_status, ..] = &state.types;
+        assert_eq!(new_order.completed_per_s, Some(200.0));
+        let p95_ms = new_order.p95_us().unwrap() / 1e3;
+        assert!((p95_ms - 10.0).abs() < 0.02, "{p95_ms}");
+        assert_eq!((new_order.committed, payment.committed), (6_000, 3_000));
+        assert_eq!((payment.retries(), state.retries()), (30, 30));
+        assert_eq!(
+            (order_status.completed_per_s, order_status.response_ns),
+            (Some(0.0), None)
+        );
+        state.take(&Progress::Interval(&interval(
+            Phase::Window,
+            30.0,
+            32.0,
+            100,
+        )));
+        assert_eq!(state.nopm, Some(3_000.0));
+        assert_eq!(state.nopm_max(), Some(12_000.0));
+    }
+
+    #[test]
+    fn the_history_is_two_minutes() {
+        let mut state = State::default();
+        assert_eq!(state.history(3), [None; 3]);
+        state.take(&Progress::RunStarts(Warehouses(1)));
+        for second in 0..300u32 {
+            // A minute without intervals, as of a machine that slept.
+            if (200..260).contains(&second) {
+                continue;
+            }
+            let (start_s, end_s) = (f64::from(second), f64::from(second + 1));
+            let of_second = interval(Phase::Window, start_s, end_s, u64::from(second / 60));
+            state.take(&Progress::Interval(&of_second));
+        }
+        assert_eq!(state.points.len(), 60);
+        let half_minutes = [Some(180.0), None, Some(240.0), Some(240.0)];
+        assert_eq!(state.history(4), half_minutes);
+        assert_eq!(state.history(240).len(), 240);
+        assert!(state.history(0).is_empty());
+    }
+
+    #[test]
+    fn the_last_notes_are_kept() {
+        let mut state = State::default();
+        for number in 0..40 {
+            state.take(&Progress::Note(&format!("note {number}")));
+        }
+        assert_eq!(state.notes.len(), 16);
+        assert_eq!(state.notes.back().map(String::as_str), Some("note 39"));
+    }
+}

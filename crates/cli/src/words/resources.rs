@@ -1,0 +1,110 @@
+//! What a run used and what bound it, as words for people.
+
+use super::optional;
+use analyse::Resources;
+use std::fmt::Write;
+
+/// Host, server and cost in a few lines; what is not known is left out.
+pub fn resources(out: &mut String, resources: &Resources) {
+    out.push('\n');
+    // Writing to a string cannot fail.
+    if let Some(bound) = &resources.bound {
+        let _ = writeln!(out, "{}: {}", bound.by.title(), bound.because);
+    }
+    of_host(out, resources);
+    let server = &resources.server;
+    line(
+        out,
+        "server",
+        &[
+            (
+                percent2(server.buffer_pool_hit_share),
+                "of page requests in the pool",
+            ),
+            (number(server.pages_read_per_s, 1.0, 0), "pages read/s"),
+            (number(server.pages_written_per_s, 1.0, 0), "written/s"),
+            (percent(server.buffer_pool_dirty_share), "of the pool dirty"),
+            (number(server.log_written_bytes_per_s, 1e-6, 2), "MB redo/s"),
+            (
+                number(server.row_lock_waiting_mean, 1.0, 1),
+                "transactions waiting for row locks",
+            ),
+        ],
+    );
+    let (power, price) = (&resources.power, &resources.price);
+    line(
+        out,
+        "per watt and dollar",
+        &[
+            (number(power.watts_mean, 1.0, 1), "W"),
+            (number(power.nopm_per_watt, 1.0, 1), "NOPM/W"),
+            (
+                number(price.nopm_per_usd, 1.0, 2),
+                "NOPM per dollar of devices",
+            ),
+        ],
+    );
+    let each = &resources.per_transaction;
+    line(
+        out,
+        "per transaction",
+        &[
+            (number(each.path_length_cycles, 1e-3, 0), "thousand cycles"),
+            (number(each.read_bytes, 1e-3, 1), "kB read"),
+            (number(each.written_bytes, 1e-3, 1), "kB written"),
+            (number(each.flushes, 1.0, 2), "flushes"),
+            (
+                number(each.write_amplification, 1.0, 1),
+                "x write amplification",
+            ),
+        ],
+    );
+}
+
+fn of_host(out: &mut String, resources: &Resources) {
+    let host = &resources.host;
+    line(
+        out,
+        "host CPU",
+        &[
+            (percent(host.cpu_user_share), "user"),
+            (percent(host.cpu_system_share), "system"),
+            (percent(host.cpu_iowait_share), "iowait"),
+            (
+                percent(host.emulated_iowait_share),
+                "emulated iowait (derived)",
+            ),
+            (percent(host.cpu_steal_share), "stolen"),
+            (
+                number(resources.server_process.cpu_cores_used, 1.0, 2),
+                "cores by the server",
+            ),
+            (
+                number(resources.driver.cpu_cores_used, 1.0, 2),
+                "cores by mydyno",
+            ),
+        ],
+    );
+}
+
+fn line(out: &mut String, what: &str, parts: &[(Option<String>, &str)]) {
+    let known: Vec<String> = parts
+        .iter()
+        .filter_map(|(value, unit)| value.as_ref().map(|value| format!("{value} {unit}")))
+        .collect();
+    if !known.is_empty() {
+        let _ = writeln!(out, "{what}: {}", known.join(", "));
+    }
+}
+
+fn number(value: Option<f64>, scale: f64, decimals: usize) -> Option<String> {
+    value.map(|value| optional(Some(value * scale), decimals))
+}
+
+fn percent(share: Option<f64>) -> Option<String> {
+    share.map(|share| format!("{:.0} %", share * 100.0))
+}
+
+fn percent2(share: Option<f64>) -> Option<String> {
+    share.map(|share| format!("{:.2} %", share * 100.0))
+}

@@ -1,0 +1,155 @@
+//! Samples beside a run: what is observed of this subject, and how it gets into the results file.
+
+use crate::progress::{OnProgress, Progress};
+use crate::spec::Meters;
+use crate::subject::Subject;
+use drive::WORKER_THREAD;
+use observe::{
+    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler,
+    ServerSource, ShimSource, Source, ThreadSource,
+};
+use std::time::{Duration, Instant};
+use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
+use wire::{Address, ConnectOptions};
+
+/// How often each source is read.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// The observers of one run.
+pub(crate) struct Observer<'a> {
+    results: &'a Results,
+    repeat: RepeatId,
+    sampler: Sampler,
+    ids: MetricIds,
+}
+
+impl<'a> Observer<'a> {
+    /// Begins to sample a run that starts now.
+    ///
+    /// # Errors
+    /// Where a thread cannot be made.
+    pub(crate) fn start(
+        results: &'a Results,
+        repeat: RepeatId,
+        subject: &Subject,
+        meters: &Meters,
+    ) -> std::io::Result<Observer<'a>> {
+        Ok(Observer {
+            results,
+            repeat,
+            sampler: Sampler::start(sources(subject, meters), Instant::now(), PERIOD)?,
+            ids: MetricIds::default(),
+        })
+    }
+
+    /// Stores what has come and tells it, with what cannot be observed any more.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub(crate) fn store(&mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
+        let sampled = self.sampler.take();
+        self.keep(sampled, on_progress)
+    }
+
+    /// Ends the observers and stores what is left.
+    ///
+    /// # Errors
+    /// As [`Observer::store`].
+    pub(crate) fn stop(mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
+        let sampled = self.sampler.stop();
+        self.keep(sampled, on_progress)
+    }
+
+    fn keep(
+        &mut self,
+        sampled: Vec<Sampled>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), StoreError> {
+        let mut batches: Vec<SampleBatch> = Vec::new();
+        for sampled in sampled {
+            match sampled {
+                Sampled::Batch(batch) => batches.push(batch),
+                Sampled::Lost {
+                    source,
+                    at_offset_ns,
+                    reason,
+                } => on_progress(Progress::Note(&format!(
+                    "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
+                    at_offset_ns as f64 / 1e9
+                ))),
+            }
+        }
+        if !batches.is_empty() {
+            self.results
+                .append_samples(self.repeat, &mut self.ids, &batches)?;
+            on_progress(Progress::Samples(&batches));
+        }
+        Ok(())
+    }
+}
+
+/// What can be observed of a subject.
+fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
+    let mut sources: Vec<Box<dyn Source>> = vec![
+        Box::new(ProcessSource::new("mydyno", std::process::id())),
+        Box::new(ThreadSource::new(WORKER_THREAD)),
+        Box::new(ServerSource::new(ConnectOptions {
+            schema: None,
+            ..subject.connect.clone()
+        })),
+    ];
+    // This machine's cores and disks say nothing of a server on another.
+    let local = is_local(&subject.connect.address);
+    if let Some(url) = &meters.host_metrics {
+        sources.push(Box::new(ExporterSource::new(url)));
+    } else if local {
+        sources.push(Box::new(HostSource::new()));
+    }
+    if let Some(command) = &meters.power_command {
+        sources.push(Box::new(MeterSource::new(command)));
+    } else if let Some(rapl) = RaplSource::find().filter(|_| local) {
+        sources.push(Box::new(rapl));
+    }
+    if let Some(pid) = subject.pid() {
+        sources.push(Box::new(ProcessSource::new("server", pid)));
+    }
+    if let Some(page) = &subject.placed.page {
+        sources.push(Box::new(ShimSource::new(page.clone())));
+    }
+    sources
+}
+
+/// Is the server on this machine?
+fn is_local(address: &Address) -> bool {
+    match address {
+        Address::Unix(_) => true,
+        Address::Tcp { host, .. } => {
+            let ip = host.parse::<std::net::IpAddr>();
+            host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_local;
+    use wire::Address;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        let tcp = |host: &str| Address::Tcp {
+            host: host.to_owned(),
+            port: 3306,
+        };
+        for (address, expected) in [
+            (Address::Unix("/run/mysqld.sock".into()), true),
+            (tcp("localhost"), true),
+            (tcp("127.0.0.1"), true),
+            (tcp("::1"), true),
+            (tcp("db.example"), false),
+            (tcp("192.0.2.7"), false),
+        ] {
+            assert_eq!(is_local(&address), expected, "{address:?}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! What whole disks did, from /proc/diskstats.
+
+use crate::error::ObserveError;
+use crate::proc_file::{Fields, Line, Text, scaled};
+use crate::sampler::Readings;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use store::MetricSource::Host;
+
+/// The unit of /proc/diskstats, whatever the disk's own sectors are.
+const SECTOR_BYTES: u64 = 512;
+const MS_NS: u64 = 1_000_000;
+/// Drivers that offer devices which most machines never use; one without I/O is not worth a name in the results.
+const OFTEN_UNUSED: [&str; 3] = ["loop", "ram", "zram"];
+/// Since Linux 4.18: discards, those merged, sectors, ms. Since 5.5 those of flushes follow.
+const DISCARD_COLUMNS: usize = 4;
+
+/// The disks as they were seen before.
+pub(super) struct Disks {
+    sys_block: PathBuf,
+    known: HashMap<String, Known>,
+}
+
+/// A block device.
+struct Known {
+    /// Not a partition, which its disk counts too.
+    is_whole: bool,
+    times: Times,
+    /// Was it in the text that is being read?
+    is_there: bool,
+}
+
+/// Times that the kernel gives in milliseconds.
+#[derive(Default)]
+struct Times {
+    read: Milliseconds,
+    write: Milliseconds,
+    busy: Milliseconds,
+    queue: Milliseconds,
+    flush: Milliseconds,
+}
+
+/// The kernel gives the low 32 bits of its milliseconds: a disk that is 32 deep all the time begins at 0 again each 37 hours.
+#[derive(Default)]
+struct Milliseconds {
+    low: u32,
+    overflows: u64,
+}
+
+impl Milliseconds {
+    fn ns(&mut self, ms: u64) -> i64 {
+        if let Ok(low) = u32::try_from(ms) {
+            // A large step forward across the end is a fall: the counters of a new disk of the same name.
+            if low < self.low && low.wrapping_sub(self.low) < 1 << 31 {
+                self.overflows += 1;
+            }
+            self.low = low;
+        }
+        scaled((self.overflows << 32).wrapping_add(ms), MS_NS)
+    }
+}
+
+/// Columns of a line up to Linux 4.17.
+struct Columns {
+    reads: u64,
+    sectors_read: u64,
+    read_ms: u64,
+    writes: u64,
+    sectors_written: u64,
+    write_ms: u64,
+    in_flight: u64,
+    busy_ms: u64,
+    queue_ms: u64,
+}
+
+impl Columns {
+    fn of(fields: &mut Fields<'_>) -> Result<Columns, ObserveError> {
+        let reads = fields.number("the reads")?;
+        // Those merged with another.
+        fields.skip(1);
+        let sectors_read = fields.number("the sectors read")?;
+        let read_ms = fields.number("the time of reads")?;
+        let writes = fields.number("the writes")?;
+        fields.skip(1);
+        Ok(Columns {
+            reads,
+            sectors_read,
+            read_ms,
+            writes,
+            sectors_written: fields.number("the sectors written")?,
+            write_ms: fields.number("the time of writes")?,
+            in_flight: fields.number("the requests in flight")?,
+            busy_ms: fields.number("the busy time")?,
+            queue_ms: fields.number("the time of all requests")?,
+        })
+    }
+}
+
+impl Disks {
+    /// Whole disks are those that have a directory in `sys_block`.
+    pub(super) fn of(sys_block: &Path) -> Disks {
+        Disks {
+            sys_block: sys_block.to_owned(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Reads the text of /proc/diskstats.
+    pub(super) fn read(
+        &mut self,
+        text: &Text<'_>,
+        into: &mut Readings,
+    ) -> Result<(), ObserveError> {
+        for line in text.lines() {
+            self.device(line, into)?;
+        }
+        self.known
+            .retain(|_, known| std::mem::take(&mut known.is_there));
+        Ok(())
+    }
+
+    fn device(&mut self, line: Line<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+        let mut fields = line.fields();
+        // The numbers of the device.
+        fields.skip(2);
+        let name = fields.word("the device's name")?;
+        let known = self.known.entry(name.to_owned()).or_insert_with(|| Known {
+            // In sysfs no name holds a slash.
+            is_whole: self.sys_block.join(name.replace('/', "!")).exists(),
+            times: Times::default(),
+            is_there: true,
+        });
+        known.is_there = true;
+        if !known.is_whole {
+            return Ok(());
+        }
+        let columns = Columns::of(&mut fields)?;
+        let often_unused = OFTEN_UNUSED.iter().any(|kind| name.starts_with(kind));
+        if often_unused && columns.reads == 0 && columns.writes == 0 {
+            return Ok(());
+        }
+        let times = &mut known.times;
+        let bytes = |sectors: u64| scaled(sectors, SECTOR_BYTES);
+        for (metric, value) in [
+            ("disk_reads", scaled(columns.reads, 1)),
+            ("disk_read_bytes", bytes(columns.sectors_read)),
+            ("disk_read_ns", times.read.ns(columns.read_ms)),
+            ("disk_writes", scaled(columns.writes, 1)),
+            ("disk_write_bytes", bytes(columns.sectors_written)),
+            ("disk_write_ns", times.write.ns(columns.write_ms)),
+            ("disk_busy_ns", times.busy.ns(columns.busy_ms)),
+            ("disk_queue_ns", times.queue.ns(columns.queue_ms)),
+        ] {
+            into.counter(Host, metric, name, value);
+        }
+        into.gauge(Host, "disk_in_flight", name, scaled(columns.in_flight, 1));
+        fields.skip(DISCARD_COLUMNS);
+        if let Some(flushes) = fields.number_or_end("the flushes")? {
+            let flush_ms = fields.number("the time of flushes")?;
+            into.counter(Host, "disk_flushes", name, scaled(flushes, 1));
+            into.counter(Host, "disk_flush_ns", name, times.flush.ns(flush_ms));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disks, Milliseconds};
+    use crate::error::ObserveError;
+    use crate::proc_file::Text;
+    use crate::sampler::Readings;
+    use std::path::Path;
+    use tempfile::TempDir;
+
+    const LINUX_6_18: &str = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+   7       1 loop1 52 0 2088 11 0 0 0 0 0 16 11 0 0 0 0 0 0
+ 254       0 vda 11803787 748864 583141826 15949797 22770130 3304120 2925780937 18172392 5 2640208 35039568 913350 2016 1868586112 264750 4205880 652628
+ 254       1 vda1 11803787 748864 583141826 15949797 22770130 3304120 2925780937 18172392 0 2640208 35039568 913350 2016 1868586112 264750 4205880 652628
+ 253       0 zram0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+";
+    const LINUX_4_15: &str = "   8       0 sda 1000 10 80000 500 2000 20 160000 900 0 1200 1400
+   8       1 sda1 900 10 70000 400 1900 20 150000 800 0 1100 1200
+ 104       0 cciss/c0d0 5 0 40 1 0 0 0 0 0 1 1
+";
+    const LINUX_4_19: &str =
+        "   8       0 sda 1000 10 80000 500 2000 20 160000 900 0 1200 1400 7 0 56 1\n";
+
+    fn sys_block(names: &[&str]) -> TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for name in names {
+            std::fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        directory
+    }
+
+    fn read(disks: &mut Disks, text: &str) -> Result<Readings, ObserveError> {
+        let mut readings = Readings::default();
+        disks.read(
+            &Text::new(Path::new("/proc/diskstats"), text),
+            &mut readings,
+        )?;
+        Ok(readings)
+    }
+
+    #[test]
+    fn whole_disks_of_a_new_kernel() {
+        let sys = sys_block(&["loop0", "loop1", "vda", "zram0"]);
+        let mut disks = Disks::of(sys.path());
+        let readings = read(&mut disks, LINUX_6_18).unwrap();
+        for (name, value) in [
+            ("disk_reads", 11_803_787),
+            ("disk_read_bytes", 583_141_826 * 512),
+            ("disk_read_ns", 15_949_797_000_000),
+            ("disk_writes", 22_770_130),
+            ("disk_write_bytes", 2_925_780_937 * 512),
+            ("disk_write_ns", 18_172_392_000_000),
+            ("disk_in_flight", 5),
+            ("disk_busy_ns", 2_640_208_000_000),
+            ("disk_queue_ns", 35_039_568_000_000),
+            ("disk_flushes", 4_205_880),
+            ("disk_flush_ns", 652_628_000_000),
+        ] {
+            assert_eq!(readings.value(name, "vda"), Some(value), "{name}");
+        }
+        // Partitions are in their disks; a loop device that is used is shown, one that is not is not.
+        assert_eq!(readings.value("disk_reads", "vda1"), None);
+        assert_eq!(readings.value("disk_reads", "loop1"), Some(52));
+        assert_eq!(readings.values().len(), 2 * 11);
+    }
+
+    #[test]
+    fn older_kernels_count_no_flushes() {
+        let sys = sys_block(&["sda", "cciss!c0d0"]);
+        for text in [LINUX_4_15, LINUX_4_19] {
+            let readings = read(&mut Disks::of(sys.path()), text).unwrap();
+            assert_eq!(readings.value("disk_queue_ns", "sda"), Some(1_400_000_000));
+            assert_eq!(readings.value("disk_flushes", "sda"), None);
+            assert_eq!(readings.value("disk_reads", "sda1"), None);
+        }
+        let readings = read(&mut Disks::of(sys.path()), LINUX_4_15).unwrap();
+        assert_eq!(readings.value("disk_reads", "cciss/c0d0"), Some(5));
+    }
+
+    #[test]
+    fn milliseconds_go_on_after_32_bits() {
+        let mut time = Milliseconds::default();
+        assert_eq!(time.ns(4_294_967_290), 4_294_967_290_000_000);
+        assert_eq!(time.ns(4), 4_294_967_300_000_000);
+        assert_eq!(time.ns(5), 4_294_967_301_000_000);
+        assert_eq!(time.ns(4_000_000_000), 8_294_967_296_000_000);
+        assert_eq!(time.ns(1), 8_589_934_593_000_000);
+        // Another disk of that name.
+        let mut time = Milliseconds::default();
+        assert_eq!(time.ns(90_000), 90_000_000_000);
+        assert_eq!(time.ns(7), 7_000_000);
+        // A kernel that keeps more bits.
+        assert_eq!(time.ns(1 << 33), (1 << 33) * 1_000_000);
+    }
+
+    #[test]
+    fn disks_come_and_go() {
+        let sys = sys_block(&["sda", "sdb"]);
+        let mut disks = Disks::of(sys.path());
+        let sda = "8 0 sda 1 0 8 1 0 0 0 0 0 1 1\n";
+        let sdb = "8 16 sdb 0 0 0 0 0 0 0 4294967290 0 0 0\n";
+        let both = read(&mut disks, &format!("{sda}{sdb}")).unwrap();
+        // A real disk is shown before its first I/O.
+        assert_eq!(both.value("disk_reads", "sdb"), Some(0));
+        let one = read(&mut disks, sda).unwrap();
+        assert_eq!(one.value("disk_reads", "sdb"), None);
+        let again = read(&mut disks, "8 16 sdb 0 0 0 0 0 0 0 1 0 0 0\n").unwrap();
+        assert_eq!(again.value("disk_write_ns", "sdb"), Some(1_000_000));
+    }
+
+    #[test]
+    fn other_forms_are_errors() {
+        let sys = sys_block(&["sda"]);
+        for (text, says) in [
+            (
+                "8 0 sdb 1\n8 0\n",
+                "line 2: it ends before the device's name",
+            ),
+            ("8 0 sda 1 2 x 4\n", "line 1: the sectors read is \"x\""),
+            ("8 0 sda 1 2 3 4\n", "line 1: it ends before the writes"),
+            (
+                "8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
+                "line 1: it ends before the time of flushes",
+            ),
+        ] {
+            let error = read(&mut Disks::of(sys.path()), text).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.starts_with("/proc/diskstats ") && error.contains(says),
+                "{error}"
+            );
+        }
+    }
+}

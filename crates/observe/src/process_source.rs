@@ -1,0 +1,356 @@
+//! Processes and threads, from /proc.
+
+use crate::error::{ObserveError, read_at};
+use crate::proc_file::{ProcFile, Text, scaled, tick_ns};
+use crate::sampler::{Readings, Source};
+use crate::threads::{Stat, Sum, Threads};
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use store::MetricSource;
+
+/// Reading that many threads each second takes a percent of a core; of a process with more, the waiting time is not read.
+const THREADS_MAX: u64 = 2048;
+
+/// One process.
+pub struct ProcessSource {
+    label: &'static str,
+    /// `None` where there was no such process.
+    start_ticks: Option<u64>,
+    stat: ProcFile,
+    io: ProcFile,
+    threads: Threads,
+    run_wait_ns: Sum,
+}
+
+impl ProcessSource {
+    /// The process `pid`, which results call `label`: `server` or `mydyno`. When it has ended, all readings fail, whichever process is
+    /// given its id later.
+    #[must_use]
+    pub fn new(label: &'static str, pid: u32) -> ProcessSource {
+        let mut stat = ProcFile::at(format!("/proc/{pid}/stat"));
+        let started = match stat.read() {
+            Ok(Some(text)) => Stat::of(&text).ok(),
+            // The first reading tells.
+            Ok(None) | Err(_) => None,
+        };
+        ProcessSource {
+            label,
+            start_ticks: started.map(|stat| stat.start_ticks),
+            stat,
+            io: ProcFile::at(format!("/proc/{pid}/io")),
+            threads: Threads::of(&pid.to_string()),
+            run_wait_ns: Sum::default(),
+        }
+    }
+
+    /// What its file `stat` says, where it is still that of this process.
+    fn stat(&mut self) -> Result<Stat, ObserveError> {
+        let stat = match self.stat.read()? {
+            Some(text) => Some(Stat::of(&text)?),
+            None => None,
+        };
+        let own = |stat: &Stat| !stat.has_ended && Some(stat.start_ticks) == self.start_ticks;
+        stat.filter(own).ok_or_else(|| {
+            let cause = io::Error::other("the process has ended");
+            read_at(self.stat.path())(cause)
+        })
+    }
+
+    /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has that of the first thread only.
+    fn read_run_wait(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
+        let mut is_kept = false;
+        for id in self.threads.ids()? {
+            if let Some(scheduled) = self.threads.scheduled(id)? {
+                is_kept = true;
+                self.run_wait_ns.add(id, scheduled.wait_ns);
+            }
+        }
+        let total_ns = self.run_wait_ns.end_round();
+        if is_kept {
+            let source = MetricSource::Process;
+            into.counter(source, "run_wait_ns", self.label, scaled(total_ns, 1));
+        }
+        Ok(())
+    }
+}
+
+impl Source for ProcessSource {
+    fn title(&self) -> &'static str {
+        match self.label {
+            "server" => "the server's process",
+            "mydyno" => "mydyno's process",
+            _ => "a process",
+        }
+    }
+
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+        into.taken_now();
+        let source = MetricSource::Process;
+        let stat = self.stat()?;
+        for (name, ticks) in [
+            ("cpu_user_ns", stat.user_ticks),
+            ("cpu_system_ns", stat.system_ticks),
+        ] {
+            into.counter(source, name, self.label, scaled(ticks, tick_ns()));
+        }
+        let page_bytes = rustix::param::page_size() as u64;
+        let resident = scaled(stat.resident_pages, page_bytes);
+        into.gauge(source, "resident_bytes", self.label, resident);
+        into.gauge(source, "threads", self.label, scaled(stat.threads, 1));
+        // Of another user's process it cannot be read.
+        if let Some(text) = self.io.read()? {
+            read_io(&text, self.label, into)?;
+        }
+        if stat.threads <= THREADS_MAX {
+            self.read_run_wait(into)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the text of /proc/PID/io.
+fn read_io(text: &Text<'_>, label: &str, into: &mut Readings) -> Result<(), ObserveError> {
+    for line in text.lines() {
+        let Some((key, value)) = line.text.split_once(':') else {
+            continue;
+        };
+        let name = match key {
+            "read_bytes" => "read_bytes",
+            "write_bytes" => "written_bytes",
+            _ => continue,
+        };
+        let bytes = line.part(value).fields().number("a number of bytes")?;
+        into.counter(MetricSource::Process, name, label, scaled(bytes, 1));
+    }
+    Ok(())
+}
+
+/// Threads of this process whose names begin alike. They may come and go; those of one name are one.
+pub struct ThreadSource {
+    prefix: &'static str,
+    threads: Threads,
+    names: HashMap<String, Named>,
+}
+
+/// All threads of one name, also those that have ended.
+#[derive(Default)]
+struct Named {
+    cpu_ns: Sum,
+    run_wait_ns: Sum,
+    /// Were there any in this round, and did the kernel say for how long they waited?
+    is_there: bool,
+    tells_wait: bool,
+}
+
+impl ThreadSource {
+    /// Those whose names begin with `prefix`. Linux keeps 15 bytes of a name.
+    #[must_use]
+    pub fn new(prefix: &'static str) -> ThreadSource {
+        ThreadSource {
+            prefix,
+            threads: Threads::of("self"),
+            names: HashMap::new(),
+        }
+    }
+
+    fn read_thread(&mut self, id: u32) -> Result<(), ObserveError> {
+        let Some(name) = self.threads.name(id)? else {
+            return Ok(());
+        };
+        if !name.starts_with(self.prefix) {
+            return Ok(());
+        }
+        let (cpu_ns, wait_ns) = match self.threads.scheduled(id)? {
+            Some(scheduled) => (scheduled.cpu_ns, Some(scheduled.wait_ns)),
+            None => match self.threads.ticks(id)? {
+                Some(ticks) => (ticks.saturating_mul(tick_ns()), None),
+                None => return Ok(()),
+            },
+        };
+        let named = self.names.entry(name).or_default();
+        named.is_there = true;
+        named.cpu_ns.add(id, cpu_ns);
+        if let Some(wait_ns) = wait_ns {
+            named.tells_wait = true;
+            named.run_wait_ns.add(id, wait_ns);
+        }
+        Ok(())
+    }
+}
+
+impl Source for ThreadSource {
+    fn title(&self) -> &'static str {
+        "the driver's threads"
+    }
+
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+        into.taken_now();
+        for id in self.threads.ids()? {
+            self.read_thread(id)?;
+        }
+        let source = MetricSource::Process;
+        for (name, named) in &mut self.names {
+            let cpu_ns = named.cpu_ns.end_round();
+            let run_wait_ns = named.run_wait_ns.end_round();
+            if std::mem::take(&mut named.is_there) {
+                into.counter(source, "cpu_ns", name, scaled(cpu_ns, 1));
+            }
+            if std::mem::take(&mut named.tells_wait) {
+                into.counter(source, "run_wait_ns", name, scaled(run_wait_ns, 1));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessSource, ThreadSource, read_io};
+    use crate::error::ObserveError;
+    use crate::proc_file::Text;
+    use crate::sampler::{Readings, Source};
+    use std::os::unix::process::CommandExt;
+    use std::path::Path;
+    use std::process::{Child, Command};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::channel;
+    use std::thread::Builder;
+    use std::time::{Duration, Instant};
+
+    fn read(source: &mut dyn Source) -> Result<Readings, ObserveError> {
+        let mut readings = Readings::default();
+        source.read(&mut readings, &AtomicBool::new(false))?;
+        Ok(readings)
+    }
+
+    fn sleeper(program: &Path) -> Child {
+        let mut command = Command::new(program);
+        command.arg0("sleep").arg("60").spawn().unwrap()
+    }
+
+    fn end(mut child: Child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn own_process_has_all_values() {
+        let mut source = ProcessSource::new("mydyno", std::process::id());
+        let readings = read(&mut source).unwrap();
+        for name in ["cpu_user_ns", "cpu_system_ns", "threads"] {
+            assert!(readings.value(name, "mydyno").is_some(), "{name}");
+        }
+        let resident = readings.value("resident_bytes", "mydyno").unwrap();
+        assert!(resident > 1 << 20, "{resident}");
+        assert_eq!(source.title(), "mydyno's process");
+    }
+
+    #[test]
+    fn io_is_read_where_it_can_be() {
+        let io = |text: &str| {
+            let mut readings = Readings::default();
+            let text = Text::new(Path::new("/proc/7/io"), text);
+            read_io(&text, "server", &mut readings).map(|()| readings)
+        };
+        let text = "rchar: 7294\nwchar: 318\nsyscr: 14\nsyscw: 2\nread_bytes: 512\nwrite_bytes: 4096\ncancelled_write_bytes: 9\n";
+        let readings = io(text).unwrap();
+        assert_eq!(readings.value("read_bytes", "server"), Some(512));
+        assert_eq!(readings.value("written_bytes", "server"), Some(4096));
+        assert_eq!(readings.values().len(), 2);
+        let error = io("rchar: 1\nread_bytes: some\n").unwrap_err().to_string();
+        assert!(
+            error.contains("/proc/7/io") && error.contains("line 2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_ended_process_is_an_error() {
+        let mut child = sleeper(Path::new("sleep"));
+        let mut source = ProcessSource::new("server", child.id());
+        assert!(read(&mut source).is_ok());
+        child.kill().unwrap();
+        // A zombie, until its parent has asked for its end.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let error = loop {
+            match read(&mut source) {
+                Err(error) => break error.to_string(),
+                Ok(_) => assert!(Instant::now() < deadline, "it does not end"),
+            }
+        };
+        assert!(error.ends_with("/stat: the process has ended"), "{error}");
+        child.wait().unwrap();
+        assert!(read(&mut source).is_err());
+        let mut never = ProcessSource::new("server", child.id());
+        assert!(read(&mut never).is_err());
+    }
+
+    #[test]
+    fn a_process_that_began_at_another_time_is_another() {
+        let mut source = ProcessSource::new("mydyno", std::process::id());
+        source.start_ticks = source.start_ticks.map(|ticks| ticks + 1);
+        let error = read(&mut source).unwrap_err().to_string();
+        assert!(error.ends_with("the process has ended"), "{error}");
+    }
+
+    #[test]
+    fn a_program_may_have_an_odd_name() {
+        let sleep = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .map(|directory| directory.join("sleep"))
+            .find(|path| path.exists())
+            .unwrap();
+        let temp = tempfile::tempdir().unwrap();
+        // The kernel calls a process by the name under which its program was started.
+        let odd = temp.path().join("x) Z 1 (y");
+        std::os::unix::fs::symlink(sleep, &odd).unwrap();
+        let child = sleeper(&odd);
+        // The parent goes on a moment before the kernel has given the new name.
+        let comm = format!("/proc/{}/comm", child.id());
+        let has_name = || std::fs::read_to_string(&comm).is_ok_and(|name| name == "x) Z 1 (y\n");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !has_name() && Instant::now() < deadline {}
+        let was_named = has_name();
+        let readings = read(&mut ProcessSource::new("server", child.id()));
+        end(child);
+        assert!(was_named);
+        let readings = readings.unwrap();
+        assert_eq!(readings.value("threads", "server"), Some(1));
+        // Newer kernels count the first pages of a process late, so they may be 0 yet.
+        assert!(readings.value("resident_bytes", "server").is_some());
+    }
+
+    #[test]
+    fn threads_come_and_go() {
+        let mut source = ThreadSource::new("comes-");
+        assert!(read(&mut source).unwrap().values().is_empty());
+        let mut cpu_ns = 0;
+        for round in 0..3 {
+            let (started, has_started) = channel();
+            let (ended, end) = channel::<()>();
+            let body = move || {
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(20) {
+                    std::hint::spin_loop();
+                }
+                started.send(()).unwrap();
+                // Until the other end goes away.
+                let _ = end.recv();
+            };
+            let thread = Builder::new().name("comes-7".to_owned());
+            let thread = thread.spawn(body).unwrap();
+            has_started.recv().unwrap();
+            let now = read(&mut source).unwrap();
+            let now_ns = now.value("cpu_ns", "comes-7").unwrap();
+            assert!(now_ns > cpu_ns, "round {round}: {now_ns} after {cpu_ns}");
+            cpu_ns = now_ns;
+            drop(ended);
+            thread.join().unwrap();
+            // Joined threads may be listed for a moment.
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while !read(&mut source).unwrap().values().is_empty() {
+                assert!(Instant::now() < deadline, "the thread is still there");
+            }
+        }
+    }
+}

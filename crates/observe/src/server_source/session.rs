@@ -1,0 +1,260 @@
+//! A session that asks one server: its status with each reading, and beside it only what this server's status lacks.
+
+use super::failed;
+use super::innodb_status::InnodbStatus;
+use super::names::{Name, Values, withheld};
+use crate::error::ObserveError;
+use crate::sampler::Readings;
+use base::{Connect, Session, SessionError};
+use wire::{Connection, Connector};
+
+const STATUS: &str = "SHOW GLOBAL STATUS";
+const MONITOR: &str = "SHOW ENGINE INNODB STATUS";
+/// How INNODB_METRICS says that a counter is switched on: MySQL and MariaDB up to 10.4, MariaDB from 10.5 on.
+const SWITCHED_ON: [&str; 2] = ["STATUS = 'enabled'", "ENABLED = 1"];
+/// The server has no such table, column or engine, or this user may not look.
+const REFUSALS: [u16; 8] = [
+    1044, // access to the schema denied
+    1054, // unknown column
+    1109, // unknown table of information_schema
+    1142, // command denied
+    1146, // no such table
+    1227, // the privilege PROCESS is missing
+    1235, // not supported
+    1286, // unknown storage engine
+];
+
+/// The whole `SHOW GLOBAL STATUS`: names and values.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn global_status(
+    session: &mut Connection,
+) -> Result<Vec<(String, String)>, SessionError> {
+    let answer = session.query(STATUS).await?;
+    Ok(answer
+        .rows()
+        .map(|row| (row.text(0), row.text(1)))
+        .collect())
+}
+
+/// A session with what is asked over it.
+pub(super) struct ServerSession {
+    connection: Connection,
+    extras: Extras,
+}
+
+impl ServerSession {
+    /// Connects, and finds out what this server has where.
+    pub(super) async fn open(connector: &Connector) -> Result<ServerSession, ObserveError> {
+        let mut connection = connector.connect().await.map_err(failed)?;
+        let extras = find_out(&mut connection).await.map_err(failed)?;
+        Ok(ServerSession { connection, extras })
+    }
+
+    /// Reads everything once. The time of the values is that of the status.
+    pub(super) async fn read(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
+        let mut values = Values::new();
+        ask_status(&mut self.connection, &mut values)
+            .await
+            .map_err(failed)?;
+        into.taken_now();
+        ask_extras(&mut self.connection, &self.extras, &mut values)
+            .await
+            .map_err(failed)?;
+        values.withhold(withheld(self.connection.server()));
+        values.give(into);
+        Ok(())
+    }
+
+    pub(super) async fn close(self) {
+        Connector::close(self.connection).await;
+    }
+}
+
+/// What is asked beside the status.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Extras {
+    /// For counters of INNODB_METRICS, where any are needed.
+    counters_sql: Option<String>,
+    /// The InnoDB monitor.
+    monitor: bool,
+}
+
+/// Counters of INNODB_METRICS that are switched on.
+#[derive(Default)]
+struct SwitchedOn {
+    /// The condition for that, in the words of this server.
+    condition: &'static str,
+    counters: Vec<String>,
+}
+
+impl Extras {
+    /// For metrics that the status lacks. A counter that somebody switches off later is then missing, not stale.
+    fn for_missing(missing: impl Iterator<Item = &'static Name>, on: &SwitchedOn) -> Extras {
+        let mut counters = Vec::new();
+        let mut monitor = false;
+        for name in missing {
+            let is_on = |counter: &&str| on.counters.iter().any(|one| one == counter);
+            match name.counter.filter(is_on) {
+                Some(counter) => counters.push(format!("'{counter}'")),
+                None => monitor |= name.monitor.is_some(),
+            }
+        }
+        let counters_sql = (!counters.is_empty()).then(|| {
+            format!(
+                "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN ({}) AND {}",
+                counters.join(", "),
+                on.condition
+            )
+        });
+        Extras {
+            counters_sql,
+            monitor,
+        }
+    }
+}
+
+async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
+    let mut values = Values::new();
+    ask_status(connection, &mut values).await?;
+    let on = switched_on(connection).await?;
+    let withheld = withheld(connection.server());
+    let missing = values.missing();
+    let wanted = missing.filter(|name| !withheld.contains(&name.name));
+    let mut extras = Extras::for_missing(wanted, &on);
+    if extras.monitor {
+        extras.monitor = match connection.query(MONITOR).await {
+            Ok(_) => true,
+            Err(error) if is_refusal(&error) => false,
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(extras)
+}
+
+async fn switched_on(connection: &mut Connection) -> Result<SwitchedOn, SessionError> {
+    for condition in SWITCHED_ON {
+        let sql = format!("SELECT NAME FROM information_schema.INNODB_METRICS WHERE {condition}");
+        match connection.query(&sql).await {
+            Ok(answer) => {
+                return Ok(SwitchedOn {
+                    condition,
+                    counters: answer.rows().map(|row| row.text(0)).collect(),
+                });
+            }
+            Err(error) if is_refusal(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(SwitchedOn::default())
+}
+
+fn is_refusal(error: &SessionError) -> bool {
+    error.code().is_some_and(|code| REFUSALS.contains(&code))
+}
+
+async fn ask_status(connection: &mut Connection, values: &mut Values) -> Result<(), SessionError> {
+    let answer = connection.query(STATUS).await?;
+    for row in answer.rows() {
+        values.take_status(row.bytes(0)?, row.int(1).ok());
+    }
+    Ok(())
+}
+
+async fn ask_extras(
+    connection: &mut Connection,
+    extras: &Extras,
+    values: &mut Values,
+) -> Result<(), SessionError> {
+    if let Some(sql) = &extras.counters_sql {
+        let answer = connection.query(sql).await?;
+        for row in answer.rows() {
+            values.take_counter(row.bytes(0)?, row.int(1).ok());
+        }
+    }
+    if extras.monitor {
+        let answer = connection.query(MONITOR).await?;
+        // Type, name, text.
+        if let Some(row) = answer.row(0) {
+            values.take_monitor(&InnodbStatus::of(&row.text(2)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values_without(lacking: &[&str]) -> Values {
+        let mut values = Values::new();
+        for name in super::super::names::NAMES {
+            let Some(status) = name.status else { continue };
+            if !lacking.contains(&name.name) {
+                values.take_status(status.as_bytes(), Some(1));
+            }
+        }
+        values
+    }
+
+    const ELSEWHERE: [&str; 4] = [
+        "log_lsn_bytes",
+        "checkpoint_age_bytes",
+        "deadlocks",
+        "history_list_entries",
+    ];
+
+    #[test]
+    fn only_what_is_missing_is_asked_for() {
+        let mysql = SwitchedOn {
+            condition: "STATUS = 'enabled'",
+            counters: [
+                "lock_deadlocks",
+                "lock_timeouts",
+                "trx_rseg_history_len",
+                "dml_reads",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        };
+        let extras = Extras::for_missing(values_without(&ELSEWHERE).missing(), &mysql);
+        let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN \
+                   ('lock_deadlocks', 'lock_timeouts', 'trx_rseg_history_len') AND STATUS = 'enabled'";
+        assert_eq!(extras.counters_sql.as_deref(), Some(sql));
+        assert!(extras.monitor, "the LSN is nowhere else");
+
+        let mariadb = SwitchedOn {
+            condition: "ENABLED = 1",
+            counters: vec!["lock_timeouts".to_owned()],
+        };
+        let extras = Extras::for_missing(values_without(&[]).missing(), &mariadb);
+        let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN ('lock_timeouts') AND ENABLED = 1";
+        assert_eq!(extras.counters_sql.as_deref(), Some(sql));
+        assert!(!extras.monitor);
+    }
+
+    #[test]
+    fn without_counters_the_monitor_is_asked_for_what_it_has() {
+        let nothing = SwitchedOn::default();
+        let extras = Extras::for_missing(values_without(&[]).missing(), &nothing);
+        assert_eq!(extras, Extras::default(), "timeouts are in no monitor");
+        let extras = Extras::for_missing(values_without(&["deadlocks"]).missing(), &nothing);
+        assert_eq!(extras, Extras::default(), "nor are deadlocks");
+        let lacking = values_without(&["history_list_entries"]);
+        let extras = Extras::for_missing(lacking.missing(), &nothing);
+        assert_eq!((extras.counters_sql, extras.monitor), (None, true));
+    }
+
+    #[test]
+    fn what_may_pass_is_no_refusal() {
+        let server = |code| SessionError::Server {
+            code,
+            sqlstate: "HY000".to_owned(),
+            message: String::new(),
+        };
+        assert!(is_refusal(&server(1227)));
+        assert!(!is_refusal(&server(1317)), "interrupted");
+        assert!(!is_refusal(&SessionError::Lost(String::new())));
+    }
+}

@@ -1,0 +1,180 @@
+//! The shim's counters of a managed server, by role.
+
+use crate::error::ObserveError;
+use crate::proc_file::scaled;
+use crate::sampler::{Readings, Source};
+use device::Role;
+use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
+use std::sync::atomic::AtomicBool;
+use storage::ShimPage;
+use store::MetricSource::Shim;
+
+/// The page of a server that runs under the shim.
+pub struct ShimSource {
+    page: ShimPage,
+}
+
+impl ShimSource {
+    #[must_use]
+    pub fn new(page: ShimPage) -> ShimSource {
+        ShimSource { page }
+    }
+}
+
+impl Source for ShimSource {
+    fn title(&self) -> &'static str {
+        "the shim's counters"
+    }
+
+    fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
+        let page = self.page.snapshot()?;
+        into.taken_now();
+        for role in Role::ALL {
+            let requests = |kind| page.of_kind(role, kind, OfKind::Requests);
+            if Kind::ALL.into_iter().any(|kind| requests(kind) > 0) {
+                add_role(&page, role, into);
+            }
+        }
+        let global = |word| scaled(page.global(word), 1);
+        into.gauge(Shim, "cache_pages", "", global(Global::CachePages));
+        into.gauge(
+            Shim,
+            "cache_dirty_pages",
+            "",
+            global(Global::CacheDirtyPages),
+        );
+        into.counter(Shim, "cache_hits", "", global(Global::CacheHits));
+        into.counter(Shim, "cache_misses", "", global(Global::CacheMisses));
+        into.counter(Shim, "spin_ns", "", global(Global::SpinNs));
+        Ok(())
+    }
+}
+
+fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
+    for (name, kind, word) in [
+        ("reads", Kind::Read, OfKind::Requests),
+        ("read_bytes", Kind::Read, OfKind::Bytes),
+        ("read_response_ns", Kind::Read, OfKind::ResponseSumNs),
+        ("writes", Kind::Write, OfKind::Requests),
+        ("write_bytes", Kind::Write, OfKind::Bytes),
+        ("write_response_ns", Kind::Write, OfKind::ResponseSumNs),
+        ("flushes", Kind::Flush, OfKind::Requests),
+        ("flush_response_ns", Kind::Flush, OfKind::ResponseSumNs),
+    ] {
+        let value = page.of_kind(role, kind, word);
+        into.counter(Shim, name, role.name(), scaled(value, 1));
+    }
+    for (name, word) in [
+        ("busy_ns", OfRole::BusyNs),
+        ("outstanding_ns", OfRole::OutstandingNs),
+        ("overruns", OfRole::Overruns),
+        ("judged", OfRole::Judged),
+        ("within_tolerance", OfRole::WithinTolerance),
+    ] {
+        let value = page.of_role(role, word);
+        into.counter(Shim, name, role.name(), scaled(value, 1));
+    }
+    let outstanding = page.of_role(role, OfRole::Outstanding);
+    into.gauge(Shim, "outstanding", role.name(), scaled(outstanding, 1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShimSource;
+    use crate::error::ObserveError;
+    use crate::sampler::{Readings, Source};
+    use device::Role;
+    use device::page::{Global, Kind, OfKind, OfRole, Snapshot, global_word, kind_word, role_word};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use storage::ShimPage;
+
+    fn read(directory: &Path) -> Result<Readings, ObserveError> {
+        let mut readings = Readings::default();
+        let mut source = ShimSource::new(ShimPage::of(directory));
+        source.read(&mut readings, &AtomicBool::new(false))?;
+        Ok(readings)
+    }
+
+    fn put(page: &mut [u8], word: usize, value: u64) {
+        page[word * 8..][..8].copy_from_slice(&value.to_ne_bytes());
+    }
+
+    #[test]
+    fn roles_with_requests_are_told() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut page = Snapshot::fresh();
+        put(&mut page, global_word(Global::CachePages), 70);
+        put(&mut page, global_word(Global::CacheDirtyPages), 71);
+        put(&mut page, global_word(Global::CacheHits), 72);
+        put(&mut page, global_word(Global::CacheMisses), 73);
+        put(&mut page, global_word(Global::SpinNs), 74);
+        for (kind, requests) in [(Kind::Read, 10), (Kind::Write, 20), (Kind::Flush, 30)] {
+            for (word, more) in [
+                (OfKind::Requests, 0),
+                (OfKind::Bytes, 1),
+                (OfKind::ResponseSumNs, 2),
+            ] {
+                let word = kind_word(Role::Redo, kind, word);
+                put(&mut page, word, requests + more);
+            }
+        }
+        for (word, value) in [
+            (OfRole::Outstanding, 40),
+            (OfRole::BusyNs, 41),
+            (OfRole::OutstandingNs, 42),
+            (OfRole::Judged, 43),
+            (OfRole::WithinTolerance, 44),
+            (OfRole::Overruns, 45),
+        ] {
+            put(&mut page, role_word(Role::Redo, word), value);
+        }
+        // A role that only flushed is one with requests.
+        put(
+            &mut page,
+            kind_word(Role::Binlog, Kind::Flush, OfKind::Requests),
+            5,
+        );
+        std::fs::write(temp.path().join(ShimPage::FILE), page).unwrap();
+        let readings = read(temp.path()).unwrap();
+        for (name, label, value) in [
+            ("reads", "redo", 10),
+            ("read_bytes", "redo", 11),
+            ("read_response_ns", "redo", 12),
+            ("writes", "redo", 20),
+            ("write_bytes", "redo", 21),
+            ("write_response_ns", "redo", 22),
+            ("flushes", "redo", 30),
+            ("flush_response_ns", "redo", 32),
+            ("outstanding", "redo", 40),
+            ("busy_ns", "redo", 41),
+            ("outstanding_ns", "redo", 42),
+            ("judged", "redo", 43),
+            ("within_tolerance", "redo", 44),
+            ("overruns", "redo", 45),
+            ("reads", "binlog", 0),
+            ("flushes", "binlog", 5),
+            ("cache_pages", "", 70),
+            ("cache_dirty_pages", "", 71),
+            ("cache_hits", "", 72),
+            ("cache_misses", "", 73),
+            ("spin_ns", "", 74),
+        ] {
+            assert_eq!(readings.value(name, label), Some(value), "{name} {label}");
+        }
+        assert_eq!(readings.value("reads", "data"), None);
+        assert_eq!(readings.values().len(), 2 * 14 + 5);
+    }
+
+    #[test]
+    fn a_page_that_is_none_is_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        assert!(read(temp.path()).is_err());
+        std::fs::write(temp.path().join(ShimPage::FILE), "no page").unwrap();
+        let error = read(temp.path()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot read the shim's counters: "),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! The threads of a process, from its directory `task` in /proc.
+
+use crate::error::{ObserveError, read_at};
+use crate::proc_file::{Text, is_kept_from_us};
+use rustix::fs::{Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+/// More than a file of one thread that is read here has; `stat` has about 300.
+const TEXT_BYTES_MAX: usize = 1024;
+
+/// The directory of a process's threads, kept open, so that it stays that of this process.
+pub(crate) struct Threads {
+    path: PathBuf,
+    directory: Option<Dir>,
+}
+
+/// What a thread has had since it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    pub(crate) cpu_ns: u64,
+    /// Ready to run, while no core was free for it.
+    pub(crate) wait_ns: u64,
+}
+
+impl Threads {
+    /// Those of the process `process`: its id, or `self`.
+    pub(crate) fn of(process: &str) -> Threads {
+        Threads {
+            path: PathBuf::from(format!("/proc/{process}/task")),
+            directory: None,
+        }
+    }
+
+    /// The ids of those that there are; none where the process has ended.
+    ///
+    /// # Errors
+    /// Where they cannot be listed.
+    pub(crate) fn ids(&mut self) -> Result<Vec<u32>, ObserveError> {
+        let failed = |errno: Errno| read_at(&self.path)(errno.into());
+        if self.directory.is_none() {
+            let opened = File::open(&self.path).map_err(read_at(&self.path))?;
+            self.directory = Some(Dir::new(opened).map_err(failed)?);
+        }
+        let mut ids = Vec::new();
+        if let Some(directory) = &mut self.directory {
+            directory.rewind();
+            for entry in directory {
+                let entry = entry.map_err(failed)?;
+                // All but `.` and `..`.
+                ids.extend(
+                    entry
+                        .file_name()
+                        .to_str()
+                        .ok()
+                        .and_then(|id| id.parse::<u32>().ok()),
+                );
+            }
+        }
+        Ok(ids)
+    }
+
+    /// What the scheduler gave a thread; `None` where it has ended or where this kernel does not say.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub(crate) fn scheduled(&self, id: u32) -> Result<Option<Scheduled>, ObserveError> {
+        self.read(id, "schedstat", scheduled)
+    }
+
+    /// The user's and the kernel's ticks of a thread; `None` where it has ended.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub(crate) fn ticks(&self, id: u32) -> Result<Option<u64>, ObserveError> {
+        self.read(id, "stat", |text| {
+            let stat = Stat::of(text)?;
+            Ok(Some(stat.user_ticks.saturating_add(stat.system_ticks)))
+        })
+    }
+
+    /// The name of a thread; `None` where it has ended.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub(crate) fn name(&self, id: u32) -> Result<Option<String>, ObserveError> {
+        self.read(id, "comm", |text| {
+            let name = text.as_one_line().text;
+            Ok(Some(name.strip_suffix('\n').unwrap_or(name).to_owned()))
+        })
+    }
+
+    /// Reads a file of a thread with `parse`; `None` also where the thread has ended.
+    fn read<T>(
+        &self,
+        id: u32,
+        file: &str,
+        parse: impl Fn(&Text<'_>) -> Result<Option<T>, ObserveError>,
+    ) -> Result<Option<T>, ObserveError> {
+        let Some(directory) = &self.directory else {
+            return Ok(None);
+        };
+        let name = format!("{id}/{file}");
+        let mut buffer = [0_u8; TEXT_BYTES_MAX];
+        let mut read = || -> io::Result<usize> {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let opened = openat(directory.fd()?, name.as_str(), flags, Mode::empty())?;
+            Ok(rustix::io::read(opened, &mut buffer)?)
+        };
+        let path = self.path.join(&name);
+        match read() {
+            Ok(length) => {
+                let text = String::from_utf8_lossy(&buffer[..length]);
+                parse(&Text::new(&path, text))
+            }
+            Err(error) if is_kept_from_us(&error) => Ok(None),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Ok(None),
+            Err(error) => Err(read_at(&path)(error)),
+        }
+    }
+}
+
+/// `CPU time in ns, waiting time in ns, time slices`. Kernels that are not to keep them show zeros, which no thread has that ran.
+fn scheduled(text: &Text<'_>) -> Result<Option<Scheduled>, ObserveError> {
+    let mut fields = text.as_one_line().fields();
+    let cpu_ns = fields.number("the CPU time")?;
+    let wait_ns = fields.number("the waiting time")?;
+    let slices = fields.number("the time slices")?;
+    let is_kept = (cpu_ns, wait_ns, slices) != (0, 0, 0);
+    Ok(is_kept.then_some(Scheduled { cpu_ns, wait_ns }))
+}
+
+/// What is used of the file `stat` of a process or a thread.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// A zombie, whose parent has not asked for its end yet.
+    pub(crate) has_ended: bool,
+    pub(crate) user_ticks: u64,
+    pub(crate) system_ticks: u64,
+    pub(crate) threads: u64,
+    /// From the boot of the machine.
+    pub(crate) start_ticks: u64,
+    pub(crate) resident_pages: u64,
+}
+
+impl Stat {
+    pub(crate) fn of(text: &Text<'_>) -> Result<Stat, ObserveError> {
+        let line = text.as_one_line();
+        // The name, in parentheses, may hold anything, also spaces and parentheses; behind it are the state and numbers.
+        let (_, rest) = line
+            .text
+            .rsplit_once(')')
+            .ok_or_else(|| line.malformed("it has no name in parentheses"))?;
+        let mut fields = line.part(rest).fields();
+        let state = fields.word("the state")?;
+        // From the parent to the children's major faults.
+        fields.skip(10);
+        let user_ticks = fields.number("the user time")?;
+        let system_ticks = fields.number("the system time")?;
+        // Times of children, priority, nice.
+        fields.skip(4);
+        let threads = fields.number("the threads")?;
+        // An alarm that is no more.
+        fields.skip(1);
+        let start_ticks = fields.number("the start time")?;
+        // The virtual size.
+        fields.skip(1);
+        Ok(Stat {
+            has_ended: matches!(state, "Z" | "X"),
+            user_ticks,
+            system_ticks,
+            threads,
+            start_ticks,
+            resident_pages: fields.number("the resident set")?,
+        })
+    }
+}
+
+/// The sum of counters of things that come and go: what has gone stays in it, what comes is counted from 0, so it only grows.
+#[derive(Default)]
+pub(crate) struct Sum {
+    total: u64,
+    /// The last value of each that is there, and whether it was there in this round.
+    last: HashMap<u32, (u64, bool)>,
+}
+
+impl Sum {
+    /// The counter of thing `id`.
+    pub(crate) fn add(&mut self, id: u32, value: u64) {
+        let before = self.last.insert(id, (value, true));
+        // A lower value is that of another thing which was given the same id.
+        let before = before.map(|(before, _)| before);
+        let before = before.filter(|before| *before <= value);
+        let rise = value - before.unwrap_or(0);
+        self.total = self.total.wrapping_add(rise);
+    }
+
+    /// Ends a round: forgets what was not added in it.
+    pub(crate) fn end_round(&mut self) -> u64 {
+        self.last
+            .retain(|_, (_, is_there)| std::mem::take(is_there));
+        self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scheduled, Stat, Sum, Threads, scheduled};
+    use crate::error::ObserveError;
+    use crate::proc_file::Text;
+    use std::path::Path;
+
+    const NUMBERS: &str = "25020 25020 24173 0 -1 4194304 100 0 7 0 12 34 5 6 20 0 17 0 3668967 3133440 380 \
+                           18446744073709551615 94184135806976 94184135826857 140727777071536 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0";
+
+    fn stat_of(text: &str) -> Result<Stat, ObserveError> {
+        Stat::of(&Text::new(Path::new("/proc/1/stat"), text))
+    }
+
+    #[test]
+    fn names_may_hold_anything() {
+        for name in ["mysqld", "a) R 1 (b", "x y", ")", "(", "two\nlines", ""] {
+            let stat = stat_of(&format!("25034 ({name}) S {NUMBERS}\n")).unwrap();
+            let expected = Stat {
+                has_ended: false,
+                user_ticks: 12,
+                system_ticks: 34,
+                threads: 17,
+                start_ticks: 3_668_967,
+                resident_pages: 380,
+            };
+            assert_eq!(stat, expected, "{name}");
+        }
+        for (state, has_ended) in [("R", false), ("D", false), ("Z", true), ("X", true)] {
+            let stat = stat_of(&format!("1 (a) {state} {NUMBERS}\n")).unwrap();
+            assert_eq!(stat.has_ended, has_ended, "{state}");
+        }
+    }
+
+    #[test]
+    fn other_forms_of_stat_are_errors() {
+        for (text, says) in [
+            ("", "line 1: it has no name"),
+            ("1 (a)", "line 1: it ends before the state"),
+            ("1 (a) S 1 2 3", "line 1: it ends before the user time"),
+            (
+                "1 (a) S 1 2 3 4 5 6 7 8 9 10 x",
+                "line 1: the user time is \"x\"",
+            ),
+        ] {
+            let error = stat_of(text).unwrap_err().to_string();
+            assert!(
+                error.starts_with("/proc/1/stat ") && error.contains(says),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn schedules_that_are_not_kept_are_not_there() {
+        let read = |text: &str| scheduled(&Text::new(Path::new("schedstat"), text));
+        let expected = Scheduled {
+            cpu_ns: 932_923,
+            wait_ns: 67_810,
+        };
+        assert_eq!(read("932923 67810 2\n").unwrap(), Some(expected));
+        assert_eq!(read("0 0 0\n").unwrap(), None);
+        assert!(read("932923\n").unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn sums_only_grow() {
+        let mut sum = Sum::default();
+        sum.add(1, 10);
+        sum.add(2, 5);
+        assert_eq!(sum.end_round(), 15);
+        sum.add(1, 12);
+        assert_eq!(sum.end_round(), 17);
+        // 2 has gone; its id is taken, and later that of 1 within one round.
+        sum.add(1, 12);
+        sum.add(2, 6);
+        assert_eq!(sum.end_round(), 23);
+        sum.add(1, 3);
+        sum.add(2, 6);
+        assert_eq!(sum.end_round(), 26);
+        assert_eq!(sum.end_round(), 26);
+        assert!(sum.last.is_empty());
+        // A round that was broken off is not counted again.
+        sum.add(1, 4);
+        sum.add(1, 4);
+        assert_eq!(sum.end_round(), 30);
+    }
+
+    #[test]
+    fn own_threads_are_found_by_name() {
+        let mut threads = Threads::of("self");
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let ids = threads.ids().unwrap();
+        assert!(ids.contains(&own), "{ids:?}");
+        // The same again, from the begin.
+        assert!(threads.ids().unwrap().contains(&own));
+        let name = threads.name(own).unwrap().unwrap();
+        assert!(!name.is_empty() && !name.contains('\n'), "{name:?}");
+        assert!(threads.ticks(own).unwrap().is_some());
+        // No thread has this id: the highest that Linux gives is 2^22.
+        assert_eq!(threads.name(1 << 23).unwrap(), None);
+        assert_eq!(threads.scheduled(1 << 23).unwrap(), None);
+        assert!(Threads::of("8388608").ids().is_err());
+    }
+}

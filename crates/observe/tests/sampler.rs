@@ -1,0 +1,246 @@
+//! The clock of the observers, with sources that are quick, slow, failing and stuck.
+
+use observe::{ObserveError, Readings, Sampled, Sampler, Source};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use store::MetricSource;
+
+/// How late a thread may be for its time.
+const LATE_MAX: Duration = Duration::from_millis(50);
+const NAP: Duration = Duration::from_millis(10);
+
+/// A source that gives the number of its reading, or what `read` makes of it.
+struct Fake<F> {
+    title: &'static str,
+    readings: i64,
+    read: F,
+}
+
+fn fake<F>(title: &'static str, read: F) -> Box<dyn Source>
+where
+    F: FnMut(i64, &AtomicBool) -> Result<(), ObserveError> + Send + 'static,
+{
+    Box::new(Fake {
+        title,
+        readings: 0,
+        read,
+    })
+}
+
+impl<F> Source for Fake<F>
+where
+    F: FnMut(i64, &AtomicBool) -> Result<(), ObserveError> + Send,
+{
+    fn title(&self) -> &'static str {
+        self.title
+    }
+
+    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
+        let number = self.readings;
+        self.readings += 1;
+        (self.read)(number, stop)?;
+        into.counter(MetricSource::Server, self.title, "", number);
+        Ok(())
+    }
+}
+
+fn failure(number: i64) -> ObserveError {
+    ObserveError::Form {
+        path: PathBuf::from("/proc/fake"),
+        what: format!("reading {number}"),
+    }
+}
+
+/// Takes `time` unless it is stopped.
+fn sleep(time: Duration, stop: &AtomicBool) {
+    let begin = Instant::now();
+    while begin.elapsed() < time && !stop.load(Ordering::Relaxed) {
+        thread::sleep(NAP.min(time.saturating_sub(begin.elapsed())));
+    }
+}
+
+/// (time, reading's number) of the batches of the source `title`.
+fn batches(sampled: &[Sampled], title: &str) -> Vec<(Duration, i64)> {
+    let of_title = sampled.iter().filter_map(|sampled| match sampled {
+        Sampled::Batch(batch) => {
+            let (metric, number) = batch.values.first()?;
+            let at = Duration::from_nanos(batch.at_offset_ns);
+            (metric.name == title).then_some((at, *number))
+        }
+        Sampled::Lost { .. } => None,
+    });
+    of_title.collect()
+}
+
+fn assert_at(what: &str, at: Duration, expected: Duration) {
+    assert!(
+        at >= expected && at <= expected + LATE_MAX,
+        "{what} came at {at:?}, expected at {expected:?}"
+    );
+}
+
+#[test]
+fn a_slow_source_delays_no_other() {
+    let period = Duration::from_millis(500);
+    let slow_reading = Duration::from_millis(2500);
+    let sources = vec![
+        fake("quick", |_, _| Ok(())),
+        fake("slow", move |number, stop| {
+            if number == 1 {
+                sleep(slow_reading, stop);
+            }
+            Ok(())
+        }),
+    ];
+    let start = Instant::now();
+    let mut sampler = Sampler::start(sources, start, period).unwrap();
+    thread::sleep(Duration::from_millis(1700));
+    let mut sampled = sampler.take();
+    assert!(!sampled.is_empty(), "nothing came while it ran");
+    thread::sleep(Duration::from_millis(4200).saturating_sub(start.elapsed()));
+    sampled.extend(sampler.stop());
+    let lost = |sampled: &Sampled| matches!(sampled, Sampled::Lost { .. });
+    assert!(!sampled.iter().any(lost), "{sampled:?}");
+
+    let quick = batches(&sampled, "quick");
+    assert_eq!(quick.len(), 9, "{quick:?}");
+    for (round, (at, number)) in (0..).zip(quick) {
+        assert_eq!(number, i64::from(round));
+        assert_at("the quick source", at, period * round);
+    }
+    let slow = batches(&sampled, "slow");
+    let times: Vec<Duration> = slow.iter().map(|(at, _)| *at).collect();
+    assert_at("the first reading", times[0], Duration::ZERO);
+    // It began with the first period and took five. What it missed is a gap, not a crowd of readings afterwards.
+    assert_at("the slow reading", times[1], period + slow_reading);
+    assert_at("the next one", times[2], period + slow_reading + period);
+    assert_at(
+        "the one after",
+        times[3],
+        period + slow_reading + period * 2,
+    );
+    assert_eq!(slow.len(), 4, "{slow:?}");
+}
+
+#[test]
+fn each_loss_is_told_once() {
+    let fails = |number| (2..5).contains(&number) || number == 6;
+    let sources = vec![
+        fake("failing", move |number, _| {
+            if fails(number) {
+                return Err(failure(number));
+            }
+            Ok(())
+        }),
+        fake("never", |number, _| Err(failure(number))),
+    ];
+    let mut sampler = Sampler::start(sources, Instant::now(), Duration::from_millis(20)).unwrap();
+    let mut sampled = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while batches(&sampled, "failing").len() < 6 {
+        assert!(Instant::now() < deadline, "{sampled:?}");
+        thread::sleep(NAP);
+        sampled.extend(sampler.take());
+    }
+    sampled.extend(sampler.stop());
+    let mut failing = Vec::new();
+    let mut never = Vec::new();
+    for sampled in &sampled {
+        match sampled {
+            Sampled::Batch(batch) => failing.push(format!("read {}", batch.values[0].1)),
+            Sampled::Lost { source, reason, .. } => {
+                let number = reason.rsplit(' ').next().unwrap();
+                let of = if *source == "never" {
+                    &mut never
+                } else {
+                    &mut failing
+                };
+                of.push(format!("lost at {number}"));
+            }
+        }
+    }
+    let expected = [
+        "read 0",
+        "read 1",
+        "lost at 2",
+        "read 5",
+        "lost at 6",
+        "read 7",
+        "read 8",
+        "read 9",
+    ];
+    assert_eq!(failing[..expected.len()], expected);
+    assert!(
+        failing[expected.len()..]
+            .iter()
+            .all(|event| event.starts_with("read"))
+    );
+    assert_eq!(never, ["lost at 0"]);
+}
+
+#[test]
+fn losses_have_their_time() {
+    let period = Duration::from_millis(200);
+    let failing = fake("failing", |number, _| {
+        if number >= 2 {
+            return Err(failure(number));
+        }
+        Ok(())
+    });
+    let mut sampler = Sampler::start(vec![failing], Instant::now(), period).unwrap();
+    thread::sleep(period * 3);
+    let sampled = sampler.stop();
+    let lost = sampled.iter().find_map(|sampled| match sampled {
+        Sampled::Lost {
+            source,
+            at_offset_ns,
+            reason,
+        } => Some((*source, Duration::from_nanos(*at_offset_ns), reason)),
+        Sampled::Batch(_) => None,
+    });
+    let (source, at, reason) = lost.unwrap();
+    assert_eq!(source, "failing");
+    assert_at("the loss", at, period * 2);
+    assert!(
+        reason.contains("/proc/fake") && reason.ends_with("reading 2"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn stopping_does_not_wait() {
+    let hour = Duration::from_secs(3600);
+    let stuck = move |_: i64, stop: &AtomicBool| {
+        sleep(hour, stop);
+        Ok(())
+    };
+    let gives_up = move |number: i64, stop: &AtomicBool| {
+        sleep(hour, stop);
+        Err(failure(number))
+    };
+    let sources = vec![
+        fake("idle", |_, _| Ok(())),
+        fake("stuck", stuck),
+        fake("gives up", gives_up),
+        fake("also stuck", stuck),
+    ];
+    let mut sampler = Sampler::start(sources, Instant::now(), hour).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    let begin = Instant::now();
+    let sampled = sampler.stop();
+    let took = begin.elapsed();
+    assert!(took < Duration::from_millis(200), "{took:?}");
+    assert_eq!(batches(&sampled, "idle").len(), 1, "{sampled:?}");
+    // What was given up because of the stop is no loss.
+    let lost = |sampled: &Sampled| matches!(sampled, Sampled::Lost { .. });
+    assert!(!sampled.iter().any(lost), "{sampled:?}");
+    // Without a call of it, too: guards end what they started.
+    let sources = vec![fake("stuck", stuck)];
+    let sampler = Sampler::start(sources, Instant::now(), hour).unwrap();
+    let begin = Instant::now();
+    drop(sampler);
+    let took = begin.elapsed();
+    assert!(took < Duration::from_millis(200), "{took:?}");
+}

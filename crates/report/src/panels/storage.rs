@@ -1,0 +1,169 @@
+//! Requests to storage over time, by role or by disk.
+
+use super::Dash::{self, Dashed, Solid};
+use super::{Observed, Panel};
+use store::MetricSource::{Host, Shim};
+
+/// Roles by the number of their colour, which is the same in all panels.
+const ROLES: [&str; 6] = ["data", "redo", "doublewrite", "undo", "temp", "binlog"];
+
+/// A kind of request, as the shim and the machine name it.
+struct Requests {
+    word: &'static str,
+    of_role: &'static str,
+    of_disk: &'static str,
+    dash: Dash,
+}
+
+const READS: Requests = Requests {
+    word: "reads",
+    of_role: "reads",
+    of_disk: "disk_reads",
+    dash: Solid,
+};
+const WRITES: Requests = Requests {
+    word: "writes",
+    of_role: "writes",
+    of_disk: "disk_writes",
+    dash: Dashed,
+};
+const FLUSHES: Requests = Requests {
+    word: "flushes",
+    of_role: "flushes",
+    of_disk: "disk_flushes",
+    dash: Solid,
+};
+const BYTES_READ: Requests = Requests {
+    word: "read",
+    of_role: "read_bytes",
+    of_disk: "disk_read_bytes",
+    dash: Solid,
+};
+const BYTES_WRITTEN: Requests = Requests {
+    word: "written",
+    of_role: "write_bytes",
+    of_disk: "disk_write_bytes",
+    dash: Dashed,
+};
+
+impl Observed<'_> {
+    /// By role where the shim counts, else by the machine's disks.
+    pub(super) fn storage(&self) -> [Panel; 3] {
+        let by_role = self.samples.labels(Shim, "reads").next().is_some();
+        let title = |role, disk| if by_role { role } else { disk };
+        let panel = |name, title, axis, unit, kinds: &[Requests], by| {
+            let mut panel = Panel::new(name, title, axis, unit);
+            for (label, color) in self.places(by_role) {
+                for kind in kinds {
+                    let values = if by_role {
+                        self.scaled(Shim, kind.of_role, label, by)
+                    } else {
+                        self.scaled(Host, kind.of_disk, label, by)
+                    };
+                    panel = panel.with(&format!("{label} {}", kind.word), color, kind.dash, values);
+                }
+            }
+            panel.without_idle()
+        };
+        [
+            panel(
+                "requests",
+                title("Reads and writes by role", "Reads and writes by disk"),
+                "requests per second",
+                "/s",
+                &[READS, WRITES],
+                1.0,
+            ),
+            panel(
+                "flushes",
+                title("Flushes by role", "Flushes by disk"),
+                "flushes per second",
+                "/s",
+                &[FLUSHES],
+                1.0,
+            ),
+            panel(
+                "bytes",
+                title(
+                    "Throughput of storage by role",
+                    "Throughput of storage by disk",
+                ),
+                "MB per second",
+                "MB/s",
+                &[BYTES_READ, BYTES_WRITTEN],
+                1e-6,
+            ),
+        ]
+    }
+
+    /// Roles, or disks, each with the number of its colour.
+    fn places(&self, by_role: bool) -> Vec<(&str, usize)> {
+        let colors = ROLES.len();
+        if !by_role {
+            let disks = self.samples.labels(Host, "disk_reads");
+            return disks
+                .enumerate()
+                .map(|(n, disk)| (disk, n % colors + 1))
+                .collect();
+        }
+        let color = |role| {
+            let known = ROLES.iter().position(|known| *known == role);
+            (role, known.map_or(colors, |place| place + 1))
+        };
+        let mut roles: Vec<_> = self.samples.labels(Shim, "reads").map(color).collect();
+        roles.sort_by_key(|(_, color)| *color);
+        roles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::panels::tests::{drawn, line, panel, rising};
+    use store::MetricSource::{Host, Shim};
+
+    #[test]
+    fn roles_keep_their_colour_and_idle_ones_are_left_out() {
+        let of = drawn(
+            vec![
+                rising((Shim, "reads", "data"), 2, 300),
+                rising((Shim, "reads", "redo"), 2, 0),
+                rising((Shim, "writes", "data"), 2, 40),
+                rising((Shim, "writes", "redo"), 2, 50),
+                rising((Shim, "write_bytes", "redo"), 2, 512_000),
+                // Beside the shim nobody looks at the disks.
+                rising((Host, "disk_reads", "vda"), 2, 9),
+            ],
+            2.0,
+        );
+        let names: Vec<_> = panel(&of, "requests")
+            .lines
+            .iter()
+            .map(|l| l.name.as_str())
+            .collect();
+        assert_eq!(names, ["data reads", "data writes", "redo writes"]);
+        assert_eq!(line(&of, "requests", "redo writes").color, 2);
+        let bytes = line(&of, "bytes", "redo written");
+        assert_eq!((bytes.color, bytes.values[0]), (2, Some(0.512)));
+        assert_eq!(panel(&of, "bytes").unit, "MB/s");
+        assert!(panel(&of, "requests").is_seen_at_once() && !panel(&of, "bytes").is_seen_at_once());
+    }
+
+    #[test]
+    fn without_a_shim_disks_are_drawn() {
+        let series = vec![
+            rising((Host, "disk_reads", "nvme0n1"), 2, 9),
+            rising((Host, "disk_reads", "vda"), 2, 0),
+            rising((Host, "disk_flushes", "nvme0n1"), 2, 3),
+        ];
+        let of = drawn(series, 2.0);
+        assert_eq!(panel(&of, "requests").title, "Reads and writes by disk");
+        assert_eq!(
+            line(&of, "requests", "nvme0n1 reads").values,
+            [Some(9.0); 2]
+        );
+        assert_eq!(
+            line(&of, "flushes", "nvme0n1 flushes").values,
+            [Some(3.0); 2]
+        );
+    }
+}

@@ -1,0 +1,345 @@
+//! What a cell used, in the mean of its windows.
+
+use crate::format::{NOT_AVAILABLE, counted, significant, trimmed};
+use crate::model::{CellView, RepeatView};
+use analyse::{DiskResources, PowerMeter, Resources};
+use maud::{Markup, html};
+
+/// One number of [`Resources`].
+struct Row {
+    title: &'static str,
+    unit: &'static str,
+    number: fn(&Resources) -> Option<f64>,
+}
+
+const fn row(
+    title: &'static str,
+    unit: &'static str,
+    number: fn(&Resources) -> Option<f64>,
+) -> Row {
+    Row {
+        title,
+        unit,
+        number,
+    }
+}
+
+fn percent(share: Option<f64>) -> Option<f64> {
+    share.map(|share| share * 100.0)
+}
+
+/// Millions of them: bytes as MB, cycles as millions.
+fn mega(value: Option<f64>) -> Option<f64> {
+    value.map(|value| value / 1e6)
+}
+
+fn thousands(value: Option<f64>) -> Option<f64> {
+    value.map(|value| value / 1e3)
+}
+
+const CORES: &str = "% of all cores";
+const TIME: &str = "% of time";
+
+const HOST: [Row; 15] = [
+    row("Cores", "", |r| r.host.cpu_cores),
+    row("Frequency", "GHz", |r| {
+        r.host.cpu_frequency_hz.map(|hz| hz / 1e9)
+    }),
+    row("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
+    row("User", CORES, |r| percent(r.host.cpu_user_share)),
+    row("System", CORES, |r| percent(r.host.cpu_system_share)),
+    row("Interrupts", CORES, |r| percent(r.host.cpu_interrupt_share)),
+    row("Steal", CORES, |r| percent(r.host.cpu_steal_share)),
+    row("I/O wait", CORES, |r| percent(r.host.cpu_iowait_share)),
+    row("Emulated I/O wait, derived from idle", CORES, |r| {
+        percent(r.host.emulated_iowait_share)
+    }),
+    row("Idle", CORES, |r| percent(r.host.cpu_idle_share)),
+    row("Some thread waited for a core (PSI)", TIME, |r| {
+        percent(r.host.pressure_cpu_some_share)
+    }),
+    row("Some thread waited for storage (PSI)", TIME, |r| {
+        percent(r.host.pressure_io_some_share)
+    }),
+    row("Context switches", "1/s", |r| r.host.context_switches_per_s),
+    row("Network, received and sent", "MB/s", |r| {
+        let host = &r.host;
+        mega(Some(
+            host.network_received_bytes_per_s? + host.network_sent_bytes_per_s?,
+        ))
+    }),
+    row("Memory available", "MB", |r| {
+        mega(r.host.memory_available_bytes)
+    }),
+];
+
+const PROCESSES: [Row; 8] = [
+    row("Server", "cores", |r| r.server_process.cpu_cores_used),
+    row("Server, memory", "MB", |r| {
+        mega(r.server_process.resident_bytes)
+    }),
+    row("Server, read", "MB/s", |r| {
+        mega(r.server_process.read_bytes_per_s)
+    }),
+    row("Server, written", "MB/s", |r| {
+        mega(r.server_process.written_bytes_per_s)
+    }),
+    row("mydyno", "cores", |r| r.driver.cpu_cores_used),
+    row("mydyno, memory", "MB", |r| mega(r.driver.resident_bytes)),
+    row("mydyno, busiest thread on a core", TIME, |r| {
+        percent(r.driver.busiest_thread_cpu_share)
+    }),
+    row("mydyno, that thread waiting for a core", TIME, |r| {
+        percent(r.driver.busiest_thread_run_wait_share)
+    }),
+];
+
+const PER_TRANSACTION: [Row; 9] = [
+    row("Path length", "thousand cycles", |r| {
+        thousands(r.per_transaction.path_length_cycles)
+    }),
+    row("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
+    row("CPU of the server", "µs", |r| {
+        r.per_transaction.server_cpu_us
+    }),
+    row("CPU of mydyno", "µs", |r| r.per_transaction.driver_cpu_us),
+    row("Read from devices", "bytes", |r| {
+        r.per_transaction.read_bytes
+    }),
+    row("Written to devices", "bytes", |r| {
+        r.per_transaction.written_bytes
+    }),
+    row("Flushes", "", |r| r.per_transaction.flushes),
+    row("Rows changed", "bytes", |r| r.per_transaction.row_bytes),
+    row(
+        "Write amplification",
+        "bytes written per byte of rows",
+        |r| r.per_transaction.write_amplification,
+    ),
+];
+
+const SERVER: [Row; 18] = [
+    row("Statements", "1/s", |r| r.server.statements_per_s),
+    row("Threads running", "", |r| r.server.threads_running_mean),
+    row("Buffer pool, hits", "% of page requests", |r| {
+        percent(r.server.buffer_pool_hit_share)
+    }),
+    row("Buffer pool, dirty", "% of pages", |r| {
+        percent(r.server.buffer_pool_dirty_share)
+    }),
+    row("Pages read", "1/s", |r| r.server.pages_read_per_s),
+    row("Pages written", "1/s", |r| r.server.pages_written_per_s),
+    row("Pages flushed", "1/s", |r| r.server.pages_flushed_per_s),
+    row("Doublewrite pages", "1/s", |r| {
+        r.server.doublewrite_pages_per_s
+    }),
+    row("Reads of files", "1/s", |r| r.server.data_reads_per_s),
+    row("fsyncs, redo included", "1/s", |r| {
+        r.server.data_fsyncs_per_s
+    }),
+    row("fsyncs of redo", "1/s", |r| r.server.log_fsyncs_per_s),
+    row("Redo written", "MB/s", |r| {
+        mega(r.server.log_written_bytes_per_s)
+    }),
+    row("Checkpoint age", "MB", |r| {
+        mega(r.server.checkpoint_age_bytes)
+    }),
+    row("Row-lock waits", "1/s", |r| r.server.row_lock_waits_per_s),
+    row("Row-lock wait, mean of one", "ms", |r| {
+        thousands(r.server.row_lock_wait_mean_us)
+    }),
+    row("Transactions waiting for row locks", "", |r| {
+        r.server.row_lock_waiting_mean
+    }),
+    row("Deadlocks", "1/s", |r| r.server.deadlocks_per_s),
+    row("Undo that purge has to do", "entries", |r| {
+        r.server.history_list_entries
+    }),
+];
+
+/// Power and money: shown only where something measured or has a price.
+const POWER: [Row; 2] = [
+    row("Power, mean", "W", |r| r.power.watts_mean),
+    row("New orders per minute", "per W", |r| r.power.nopm_per_watt),
+];
+const PRICE: [Row; 2] = [
+    row("Price of the devices", "USD", |r| r.price.devices_usd),
+    row("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
+];
+
+/// The tables of a cell; nothing where none of its repeats was sampled.
+pub fn used_section(cell: &CellView) -> Markup {
+    let sampled = sampled(cell).count();
+    html! {
+        @if sampled > 0 {
+            h3 { "What it used" }
+            p.soft.small {
+                "Means of the window"
+                @if sampled > 1 { " over " (counted(sampled, "repeat", "repeats")) "; ± is the 95 % confidence interval of the mean" }
+                ". NA: not known here."
+            }
+            div.columns {
+                div { (group(cell, "Host", &HOST)) (group(cell, "Processes", &PROCESSES)) (power_and_price(cell)) }
+                div { (group(cell, "One transaction", &PER_TRANSACTION)) (group(cell, "Server", &SERVER)) }
+            }
+            (disks_table(cell))
+        }
+    }
+}
+
+fn sampled(cell: &CellView) -> impl Iterator<Item = &Resources> {
+    cell.done().filter_map(|repeat| repeat.resources.as_ref())
+}
+
+fn power_and_price(cell: &CellView) -> Markup {
+    let metered = sampled(cell).find_map(|resources| resources.power.measured_by);
+    let priced = sampled(cell).any(|resources| resources.price.devices_usd.is_some());
+    let title = match metered {
+        Some(PowerMeter::Rapl) => "Power of the processor packages alone",
+        Some(PowerMeter::Meter) | None => "Power of what the meter stands at",
+    };
+    html! {
+        @if metered.is_some() { (group(cell, title, &POWER)) }
+        @if priced { (group(cell, "Price", &PRICE)) }
+    }
+}
+
+fn group(cell: &CellView, title: &str, rows: &[Row]) -> Markup {
+    let several = sampled(cell).count() > 1;
+    html! {
+        div.scroll { table.used {
+            thead { tr {
+                th scope="col" { (title) } th.num scope="col" { "Mean" }
+                @if several { th.num scope="col" { "±" } }
+                th scope="col" { "Unit" }
+            } }
+            tbody { @for row in rows {
+                @let number = cell.repeated(|repeat| (row.number)(repeat.resources.as_ref()?));
+                @let half_width = number.as_ref().and_then(|number| number.half_width);
+                tr {
+                    th scope="row" { (row.title) }
+                    td.num { (or_na(number.map(|number| number.mean), row.unit)) }
+                    @if several { td.num.soft { (half_width.map(significant).unwrap_or_default()) } }
+                    td.soft.small { (row.unit) }
+                }
+            } }
+        } }
+    }
+}
+
+/// Shares tell most near 100 %, where three digits are too few.
+fn or_na(value: Option<f64>, unit: &str) -> String {
+    match value {
+        None => NOT_AVAILABLE.to_owned(),
+        Some(value) if unit.starts_with('%') => trimmed(value, 2),
+        Some(value) => significant(value),
+    }
+}
+
+/// A column of the table of disks.
+struct Column {
+    title: &'static str,
+    unit: &'static str,
+    number: fn(&DiskResources) -> Option<f64>,
+}
+
+const DISK: [Column; 9] = [
+    Column {
+        title: "Reads",
+        unit: "1/s",
+        number: |d| d.read_per_s,
+    },
+    Column {
+        title: "Read",
+        unit: "MB/s",
+        number: |d| mega(d.read_bytes_per_s),
+    },
+    Column {
+        title: "One read",
+        unit: "ms",
+        number: |d| thousands(d.read_await_us),
+    },
+    Column {
+        title: "Writes",
+        unit: "1/s",
+        number: |d| d.write_per_s,
+    },
+    Column {
+        title: "Written",
+        unit: "MB/s",
+        number: |d| mega(d.write_bytes_per_s),
+    },
+    Column {
+        title: "One write",
+        unit: "ms",
+        number: |d| thousands(d.write_await_us),
+    },
+    Column {
+        title: "Flushes",
+        unit: "1/s",
+        number: |d| d.flush_per_s,
+    },
+    Column {
+        title: "Queue",
+        unit: "mean",
+        number: |d| d.queue_depth_mean,
+    },
+    Column {
+        title: "Busy",
+        unit: "%",
+        number: |d| percent(d.busy_share),
+    },
+];
+
+fn disks_table(cell: &CellView) -> Markup {
+    let mut names: Vec<&str> = sampled(cell)
+        .flat_map(|resources| &resources.disks)
+        .filter(|disk| disk.read_per_s != Some(0.0) || disk.write_per_s != Some(0.0))
+        .map(|disk| disk.disk.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let mean = |name: &str, column: &Column| {
+        let of_repeat = |repeat: &RepeatView| {
+            let disks = &repeat.resources.as_ref()?.disks;
+            (column.number)(disks.iter().find(|disk| disk.disk == name)?)
+        };
+        or_na(
+            cell.repeated(of_repeat).map(|number| number.mean),
+            column.unit,
+        )
+    };
+    html! {
+        @if !names.is_empty() {
+            div.scroll { table {
+                caption { "Disks of the host that did anything; an emulated device is none of them." }
+                thead { tr {
+                    th scope="col" { "Disk" }
+                    @for column in &DISK { th.num scope="col" { (column.title) span.unit { (column.unit) } } }
+                } }
+                tbody { @for name in names {
+                    tr { th scope="row" { (name) } @for column in &DISK { td.num { (mean(name, column)) } } }
+                } }
+            } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PER_TRANSACTION, or_na};
+
+    #[test]
+    fn numbers_have_the_digits_that_mean_something() {
+        assert_eq!(or_na(None, "MB"), "NA");
+        assert_eq!(or_na(Some(99.87), "% of page requests"), "99.87");
+        assert_eq!(or_na(Some(0.0), "%"), "0");
+        assert_eq!(or_na(Some(12_345.6), "MB"), "12,346");
+    }
+
+    #[test]
+    fn path_length_is_in_thousands() {
+        let row = &PER_TRANSACTION[0];
+        assert_eq!((row.title, row.unit), ("Path length", "thousand cycles"));
+    }
+}

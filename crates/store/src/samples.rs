@@ -1,0 +1,191 @@
+//! What was sampled beside the load: rows, writing them, reading them. Values are raw: counters as the source has them, which only grow
+//! while the source lives, and gauges. Who reads them takes differences, and takes a gap for a gap.
+
+use crate::read::word;
+use crate::results::Durable;
+use crate::types::{Moment, RepeatId, word};
+use crate::{Results, StoreError};
+use rusqlite::{Transaction, params};
+use std::collections::{BTreeMap, HashMap};
+
+word!(
+    /// Where a metric comes from.
+    MetricSource {
+        /// The machine that the server runs on.
+        Host = "host",
+        /// One process; the label says which: `server` or `mydyno`.
+        Process = "process",
+        /// What the server says of itself, in names that all engines share.
+        Server = "server",
+        /// The shim's counters, by role.
+        Shim = "shim",
+        /// What it all draws.
+        Power = "power",
+    }
+);
+word!(
+    /// How to read the values of a metric.
+    MetricKind {
+        /// It grows: only differences mean something.
+        Counter = "counter",
+        Gauge = "gauge",
+    }
+);
+
+/// What a value is of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Metric {
+    pub source: MetricSource,
+    /// With its unit: `cpu_user_ns`.
+    pub name: String,
+    /// What of several: `cpu0`, `vda`, `redo`; empty where there is one.
+    pub label: String,
+    pub kind: MetricKind,
+}
+
+/// What one source said at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleBatch {
+    /// When it was read, from the start of the run.
+    pub at_offset_ns: u64,
+    pub values: Vec<(Metric, i64)>,
+}
+
+/// Values of one metric by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricSeries {
+    pub metric: Metric,
+    /// (offset from the start of the run in ns, value), in order.
+    pub samples: Vec<(u64, i64)>,
+}
+
+/// The numbers of a repeat's metrics in the file, so that they are looked up once.
+#[derive(Debug, Default)]
+pub struct MetricIds(HashMap<Metric, i64>);
+
+impl Results {
+    /// Appends samples; called about once a second during a run. It waits for no flush.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append_samples(
+        &self,
+        repeat: RepeatId,
+        ids: &mut MetricIds,
+        batches: &[SampleBatch],
+    ) -> Result<(), StoreError> {
+        self.step(Durable::Written, |transaction| {
+            let mut insert = transaction.prepare_cached(
+                "INSERT OR IGNORE INTO sample (metric_id, at_offset_ns, value) VALUES (?1, ?2, ?3)",
+            )?;
+            for batch in batches {
+                for (metric, value) in &batch.values {
+                    let id = match ids.0.get(metric) {
+                        Some(id) => *id,
+                        None => {
+                            let id = insert_metric(transaction, repeat, metric)?;
+                            ids.0.insert(metric.clone(), id);
+                            id
+                        }
+                    };
+                    insert.execute(params![id, batch.at_offset_ns, value])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// All metrics of a repeat with their values, by source, name and label.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn samples(&self, repeat: RepeatId) -> Result<Vec<MetricSeries>, StoreError> {
+        let sql = "SELECT * FROM metric WHERE repeat_id = ?1 ORDER BY source, name, label";
+        let mut series: BTreeMap<i64, MetricSeries> = BTreeMap::new();
+        for (id, metric) in self.all(sql, params![repeat.0], |row| {
+            let metric = Metric {
+                source: word(row, "source", MetricSource::parse)?,
+                name: row.get("name")?,
+                label: row.get("label")?,
+                kind: word(row, "kind", MetricKind::parse)?,
+            };
+            Ok((row.get("id")?, metric))
+        })? {
+            let samples = Vec::new();
+            series.insert(id, MetricSeries { metric, samples });
+        }
+        let sql = "SELECT sample.* FROM sample JOIN metric ON metric.id = metric_id WHERE repeat_id = ?1 \
+                   ORDER BY metric_id, at_offset_ns";
+        for (id, at_ns, value) in self.all(sql, params![repeat.0], |row| {
+            let id: i64 = row.get("metric_id")?;
+            Ok((id, row.get("at_offset_ns")?, row.get("value")?))
+        })? {
+            if let Some(series) = series.get_mut(&id) {
+                series.samples.push((at_ns, value));
+            }
+        }
+        let mut all: Vec<MetricSeries> = series.into_values().collect();
+        all.sort_by(|a, b| a.metric.cmp(&b.metric));
+        Ok(all)
+    }
+
+    /// Stores the server's status, `SHOW GLOBAL STATUS`, at the start or the end of the window. Called again, it replaces those of the
+    /// same moment.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record_status(
+        &self,
+        repeat: RepeatId,
+        moment: Moment,
+        status: &[(String, String)],
+    ) -> Result<(), StoreError> {
+        self.step(Durable::Written, |transaction| {
+            let mut insert = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO server_status (repeat_id, phase, name, value) VALUES (?1, ?2, ?3, ?4)",
+            )?;
+            for (name, value) in status {
+                insert.execute(params![repeat.0, moment.as_str(), name, value])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The server's status at the start or the end of the window.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn status(
+        &self,
+        repeat: RepeatId,
+        moment: Moment,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = "SELECT name, value FROM server_status WHERE repeat_id = ?1 AND phase = ?2 ORDER BY name";
+        self.all(sql, params![repeat.0, moment.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+    }
+}
+
+fn insert_metric(
+    transaction: &Transaction<'_>,
+    repeat: RepeatId,
+    metric: &Metric,
+) -> rusqlite::Result<i64> {
+    let key = params![
+        repeat.0,
+        metric.source.as_str(),
+        metric.name,
+        metric.label,
+        metric.kind.as_str()
+    ];
+    transaction.execute(
+        "INSERT OR IGNORE INTO metric (repeat_id, source, name, label, kind) VALUES (?1, ?2, ?3, ?4, ?5)",
+        key,
+    )?;
+    transaction.query_row(
+        "SELECT id FROM metric WHERE repeat_id = ?1 AND source = ?2 AND name = ?3 AND label = ?4",
+        params![repeat.0, metric.source.as_str(), metric.name, metric.label],
+        |row| row.get(0),
+    )
+}
