@@ -141,6 +141,22 @@ impl Bed {
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.server.pid).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
+        if signal == Signal::STOP {
+            // Its threads stop one by one, and one that has not yet may still answer.
+            until("all threads stand still", || self.stands_still());
+        }
+    }
+
+    fn stands_still(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.server.pid)).unwrap();
+        tasks.flatten().all(|task| {
+            let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            // The name in parentheses may hold anything.
+            let state = stat
+                .rsplit_once(") ")
+                .map(|(_, rest)| rest.starts_with('T'));
+            state == Some(true)
+        })
     }
 }
 
