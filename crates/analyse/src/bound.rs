@@ -14,18 +14,18 @@ const QUEUE_SHARE: f64 = 0.8;
 
 /// The numbers of a window that tell what bound it; `None` is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// Transactions under way in the mean: response times per second.
-    pub in_transactions_mean: f64,
-    pub cpu_busy_share: Option<f64>,
+    pub(crate) in_transactions_mean: f64,
+    pub(crate) cpu_busy_share: Option<f64>,
     /// Of the busiest of the driver's threads.
-    pub driver_cpu_share: Option<f64>,
-    pub driver_run_wait_share: Option<f64>,
+    pub(crate) driver_cpu_share: Option<f64>,
+    pub(crate) driver_run_wait_share: Option<f64>,
     /// Transactions that waited for a row lock, in the mean.
-    pub lock_waiting_mean: Option<f64>,
+    pub(crate) lock_waiting_mean: Option<f64>,
     /// Reads of data outstanding, in the mean.
-    pub reading_mean: Option<f64>,
-    pub redo_busy_share: Option<f64>,
+    pub(crate) reading_mean: Option<f64>,
+    pub(crate) redo_busy_share: Option<f64>,
 }
 
 /// What a run could not do without more of.

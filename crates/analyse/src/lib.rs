@@ -7,7 +7,7 @@ mod price;
 mod resources;
 mod samples;
 
-pub use bound::{Bound, BoundBy, Evidence};
+pub use bound::{Bound, BoundBy};
 pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
 pub use price::PriceResources;

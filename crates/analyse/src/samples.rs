@@ -15,8 +15,12 @@ pub struct Window {
 }
 
 impl Window {
-    fn holds(self, at_ns: u64) -> bool {
-        at_ns + EDGE_NS >= self.start_ns && at_ns <= self.end_ns + EDGE_NS
+    /// The samples that belong to it.
+    fn part_of(self, series: &MetricSeries) -> impl DoubleEndedIterator<Item = &(u64, i64)> {
+        let holds = move |(at_ns, _): &&(u64, i64)| {
+            at_ns + EDGE_NS >= self.start_ns && *at_ns <= self.end_ns + EDGE_NS
+        };
+        series.samples.iter().filter(holds)
     }
 }
 
@@ -80,12 +84,7 @@ impl Samples {
         label: &str,
     ) -> Option<f64> {
         let series = self.find(source, name, label)?;
-        let inside = || {
-            series
-                .samples
-                .iter()
-                .filter(|(at_ns, _)| window.holds(*at_ns))
-        };
+        let inside = || window.part_of(series);
         let (first, last) = (inside().next()?, inside().next_back()?);
         let fell = inside().zip(inside().skip(1)).any(|(a, b)| b.1 < a.1);
         (last.0 > first.0 && !fell)
@@ -102,12 +101,7 @@ impl Samples {
         label: &str,
     ) -> Option<f64> {
         let series = self.find(source, name, label)?;
-        let inside = || {
-            series
-                .samples
-                .iter()
-                .filter(|(at_ns, _)| window.holds(*at_ns))
-        };
+        let inside = || window.part_of(series);
         let count = inside().count();
         (count > 0).then(|| inside().map(|(_, value)| *value as f64).sum::<f64>() / count as f64)
     }
