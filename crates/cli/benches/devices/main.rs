@@ -22,7 +22,7 @@ struct Arguments {
     /// The page that is written
     #[arg(short, long)]
     output: PathBuf,
-    /// Only these parts [default: all]
+    /// Only these parts; the page keeps the others [default: all]
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
     /// Measure servers so often, in interleaved rounds
@@ -54,7 +54,11 @@ enum Part {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let mut page = Page::begin(arguments.output.clone(), &machine()?);
+    let mut page = Page::begin(
+        arguments.output.clone(),
+        &machine()?,
+        !arguments.only.is_empty(),
+    )?;
     if wants(Part::Sheets) {
         sheets::sheets(&mut page, arguments.seconds)?;
         page.write()?;

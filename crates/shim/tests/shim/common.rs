@@ -134,8 +134,13 @@ impl Bench {
 
     /// Runs a job to its end and returns what it tells.
     pub fn run(&self, name: &str) -> Told {
-        Told::of(&self.job(name).output().unwrap())
+        told(&mut self.job(name))
     }
+}
+
+/// Runs a command to its end and returns what it tells.
+pub fn told(command: &mut Command) -> Told {
+    Told::of(&command.output().unwrap())
 }
 
 /// The job of this process and the directory of its files, where it is a child.

@@ -10,6 +10,7 @@ mod cache;
 mod common;
 mod crash;
 mod fio;
+mod libaio;
 mod sync;
 
 #[test]
