@@ -261,6 +261,21 @@ pub enum ServerCommand {
         #[arg(long)]
         remove: bool,
     },
+    /// Populated databases that private servers start on a clone of; they are made where they are missing
+    Images(ImagesArguments),
+}
+
+#[derive(Args)]
+pub struct ImagesArguments {
+    /// Remove this image
+    #[arg(long, value_name = "NAME")]
+    pub remove: Vec<String>,
+    /// Remove those that were not used for longest, until the others take this much room at most (20G)
+    #[arg(long, value_name = "SIZE", value_parser = crate::place_arguments::size)]
+    pub keep: Option<u64>,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -99,8 +99,12 @@ impl PlaceArguments {
 /// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
 const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
 
+pub fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).ok_or_else(|| "write a size as 512M, 8G or a number of bytes".to_owned())
+}
+
 fn page_cache(text: &str) -> Result<u64, String> {
-    let bytes = parse_size(text).ok_or("write a size as 512M, 8G or a number of bytes")?;
+    let bytes = size(text)?;
     if bytes > PAGE_CACHE_BYTES_MAX {
         return Err("64G is the most: its table of pages is in real memory".to_owned());
     }

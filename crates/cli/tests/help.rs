@@ -29,6 +29,7 @@ help_is_as_agreed! {
     server_install: ["server", "install"];
     server_start: ["server", "start"];
     server_stop: ["server", "stop"];
+    server_images: ["server", "images"];
     device: ["device"];
     device_list: ["device", "list"];
     device_show: ["device", "show"];

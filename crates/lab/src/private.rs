@@ -8,8 +8,8 @@ use crate::subject::Subject;
 use base::{Warehouses, parse_size};
 use drive::LoadError;
 use server::{
-    Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
-    redo_bytes,
+    Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey, Instance, InstanceOptions,
+    KeptImage, ServerBuild, images_max_bytes, redo_bytes, shrink_images,
 };
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -88,6 +88,7 @@ pub fn image_for(
     if let Some(image) = Image::find(home, &key) {
         return Ok((image, None));
     }
+    let max_bytes = images_max_bytes()?;
     check_disk(home.root(), spec.warehouses, spec.foreign_keys, 0)?;
     on_progress(Progress::Step(&format!(
         "populating {} warehouses on {} (once; about {:.1} GB)",
@@ -121,7 +122,20 @@ pub fn image_for(
         other => other,
     })?;
     let image = publish(home, &key, subject, &load)?;
+    if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, true)?) {
+        on_progress(Progress::Note(&note));
+    }
     Ok((image, Some(load)))
+}
+
+fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
+    let names: Vec<&str> = removed.iter().map(|kept| kept.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "images take too much room ({IMAGES_VARIABLE}), so those that were not used for longest were removed: {}",
+            names.join(", ")
+        )
+    })
 }
 
 fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {

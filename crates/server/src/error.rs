@@ -69,6 +69,12 @@ pub enum ServerError {
     #[error("there is no server named `{name}`; {}", known_instances(.known))]
     NoSuchInstance { name: String, known: Vec<String> },
 
+    #[error("there is no image `{name}`; `mydyno server images` lists them")]
+    NoSuchImage { name: String },
+
+    #[error("MYDYNO_IMAGES_MAX is {value:?}, which is no size; write the room for images as 100G")]
+    Room { value: String },
+
     #[error("instance name `{name}`: {why}")]
     BadName { name: String, why: String },
 
@@ -161,6 +167,8 @@ impl ServerError {
             | ServerError::Setting { .. }
             | ServerError::BadName { .. }
             | ServerError::NoSuchInstance { .. }
+            | ServerError::NoSuchImage { .. }
+            | ServerError::Room { .. }
             | ServerError::Dsn { .. }
             | ServerError::OptionFile { .. }
             | ServerError::NoTarget { .. } => Exit::Usage,

@@ -5,13 +5,14 @@ use crate::copy::{FileCopy, Tree, copy_files};
 use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::instance::Storage;
+use crate::kept_images::use_image;
 use crate::{Home, ServerBuild, ServerError};
 use base::Warehouses;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DESCRIPTION: &str = "image.json";
+pub(crate) const DESCRIPTION: &str = "image.json";
 const DATA: &str = "data";
 /// The server's identity and its warm-up list: a clone makes its own.
 const NOT_CLONED: [&str; 2] = ["auto.cnf", "ib_buffer_pool"];
@@ -48,7 +49,7 @@ pub struct Image {
 /// The file beside the data.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
+pub(crate) struct Description {
     format: u32,
     engine: String,
     version: String,
@@ -113,7 +114,7 @@ impl ImageKey {
 }
 
 impl Description {
-    fn key(&self) -> ImageKey {
+    pub(crate) fn key(&self) -> ImageKey {
         ImageKey {
             engine: self.engine.clone(),
             version: self.version.clone(),
@@ -248,6 +249,7 @@ impl Image {
 
     /// Copies the data to directories that are there and empty.
     pub(crate) fn clone_into(&self, to: &CloneTo) -> Result<(), ServerError> {
+        let _in_use = use_image(&self.directory)?;
         let from = self.directory.join(DATA);
         let tree = Tree::read(&from)?;
         let what = format!("a clone of {}", self.directory.display());

@@ -18,6 +18,7 @@ mod image;
 mod initialise;
 mod install;
 mod instance;
+mod kept_images;
 mod launch;
 mod named;
 mod option_file;
@@ -35,6 +36,9 @@ pub use home::Home;
 pub use image::{Image, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime, Storage};
+pub use kept_images::{
+    IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
+};
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
 pub use settings::redo_bytes;
 pub use target::{Target, TargetRequest};

@@ -4,6 +4,7 @@ pub mod check;
 pub mod demo;
 pub mod device;
 pub mod export;
+mod images;
 pub mod load;
 pub mod report;
 pub mod run;

@@ -20,6 +20,7 @@ pub fn run(arguments: &ServerArguments) -> Outcome {
         ServerCommand::Install { engine, from } => install_one(&home, engine, from.as_deref()),
         ServerCommand::Start(start) => start_one(&home, start),
         ServerCommand::Stop { name, remove } => stop_one(&home, name, *remove),
+        ServerCommand::Images(images) => super::images::run(&home, images),
     }
 }
 

@@ -1,0 +1,91 @@
+//! `mydyno server images`.
+
+use super::print_json;
+use crate::arguments::ImagesArguments;
+use crate::failure::Outcome;
+use ::server::{Home, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images};
+use base::{Exit, now_utc_ns};
+use serde::Serialize;
+use std::time::Duration;
+
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    images_max_bytes: u64,
+    images: Vec<ImageDocument>,
+    removed: Vec<ImageDocument>,
+}
+
+#[derive(Serialize)]
+struct ImageDocument {
+    name: String,
+    engine: String,
+    version: String,
+    warehouses: u32,
+    page_size_bytes: u32,
+    seed: u64,
+    foreign_keys: bool,
+    data_bytes: u64,
+    last_used_utc_ns: i64,
+}
+
+impl ImageDocument {
+    fn of(kept: &KeptImage) -> ImageDocument {
+        let key = kept.image.key();
+        ImageDocument {
+            name: kept.name.clone(),
+            engine: key.engine.clone(),
+            version: key.version.clone(),
+            warehouses: key.warehouses.0,
+            page_size_bytes: key.page_size_bytes,
+            seed: key.seed,
+            foreign_keys: key.foreign_keys,
+            data_bytes: kept.image.data_bytes(),
+            last_used_utc_ns: kept.last_used_utc_ns,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
+    let mut removed = Vec::new();
+    for name in &arguments.remove {
+        removed.push(remove_image(home, name)?);
+    }
+    if let Some(max_bytes) = arguments.keep {
+        removed.extend(shrink_images(home, max_bytes, false)?);
+    }
+    let kept = kept_images(home)?;
+    let max_bytes = images_max_bytes()?;
+    if arguments.json {
+        print_json(&Document {
+            schema_version: 1,
+            images_max_bytes: max_bytes,
+            images: kept.iter().map(ImageDocument::of).collect(),
+            removed: removed.iter().map(ImageDocument::of).collect(),
+        })?;
+        return Ok(Exit::Ok);
+    }
+    let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+    for kept in &removed {
+        println!("removed {}", kept.name);
+    }
+    for kept in &kept {
+        let since_ns = now_utc_ns().saturating_sub(kept.last_used_utc_ns);
+        let hours =
+            Duration::from_nanos(u64::try_from(since_ns).unwrap_or(0)).as_secs_f64() / 3600.0;
+        println!(
+            "{:>8.1} GB, used {hours:>6.1} h ago  {}",
+            gigabytes(kept.image.data_bytes()),
+            kept.name
+        );
+    }
+    let total_bytes = kept.iter().map(|kept| kept.image.data_bytes()).sum();
+    println!(
+        "{:>8.1} GB of {:.0} GB ({}); a new image takes the place of those that were not used for longest",
+        gigabytes(total_bytes),
+        gigabytes(max_bytes),
+        ::server::IMAGES_VARIABLE
+    );
+    Ok(Exit::Ok)
+}

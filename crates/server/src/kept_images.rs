@@ -1,0 +1,217 @@
+//! The images that are kept, and how much room they may take: the least recently used ones go first.
+
+use crate::error::io_at;
+use crate::home::{self, Lock};
+use crate::image::{DESCRIPTION, Description};
+use crate::{Home, Image, ServerError};
+use base::{now_utc_ns, parse_size};
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Names the room for all images: `100G`.
+pub const IMAGES_VARIABLE: &str = "MYDYNO_IMAGES_MAX";
+const IMAGES_MAX_DEFAULT_BYTES: u64 = 64 << 30;
+
+/// An image in the home directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptImage {
+    /// Of its directory; what tells it from the others is in it.
+    pub name: String,
+    pub image: Image,
+    /// When it was last cloned, or made.
+    pub last_used_utc_ns: i64,
+}
+
+/// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently used.
+pub(crate) fn use_image(directory: &Path) -> Result<File, ServerError> {
+    let path = directory.join(DESCRIPTION);
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .map_err(io_at("use the image of", &path))?;
+    file.lock_shared().map_err(io_at("lock", &path))?;
+    let now = Duration::from_nanos(u64::try_from(now_utc_ns()).unwrap_or(0));
+    file.set_modified(UNIX_EPOCH + now)
+        .map_err(io_at("note the use of", &path))?;
+    Ok(file)
+}
+
+/// All images, the most recently used one first. What is damaged or of another format is none.
+///
+/// # Errors
+/// [`ServerError::Io`] where the directory cannot be read.
+pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
+    let root = home.images();
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(&root).map_err(io_at("read", &root))? {
+        let entry = entry.map_err(io_at("read", &root))?;
+        let path = entry.path().join(DESCRIPTION);
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
+        let Ok(found) = serde_json::from_str::<Description>(&text) else {
+            continue;
+        };
+        let Some(image) = Image::find(home, &found.key()) else {
+            continue;
+        };
+        let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        let since = modified
+            .map_err(io_at("ask for the last use of", &path))?
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        kept.push(KeptImage {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            image,
+            last_used_utc_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        });
+    }
+    kept.sort_by_key(|kept| std::cmp::Reverse(kept.last_used_utc_ns));
+    Ok(kept)
+}
+
+/// Room for all images.
+///
+/// # Errors
+/// [`ServerError::Room`] where [`IMAGES_VARIABLE`] is no size.
+pub fn images_max_bytes() -> Result<u64, ServerError> {
+    let Some(text) = std::env::var_os(IMAGES_VARIABLE) else {
+        return Ok(IMAGES_MAX_DEFAULT_BYTES);
+    };
+    let text = text.to_string_lossy();
+    parse_size(&text).ok_or_else(|| ServerError::Room {
+        value: text.into_owned(),
+    })
+}
+
+/// Removes the least recently used images until the others take `max_bytes` at most. Images in use stay, and the most recently used
+/// one does where `keep_newest`. Returns what was removed.
+///
+/// # Errors
+/// [`ServerError::Io`] where one cannot be read or removed.
+pub fn shrink_images(
+    home: &Home,
+    max_bytes: u64,
+    keep_newest: bool,
+) -> Result<Vec<KeptImage>, ServerError> {
+    let kept = kept_images(home)?;
+    let mut total_bytes: u64 = kept.iter().map(|kept| kept.image.data_bytes()).sum();
+    let mut removed = Vec::new();
+    for kept in kept.into_iter().skip(usize::from(keep_newest)).rev() {
+        if total_bytes <= max_bytes {
+            break;
+        }
+        if remove(home, &kept)? {
+            total_bytes -= kept.image.data_bytes();
+            removed.push(kept);
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes one image.
+///
+/// # Errors
+/// [`ServerError::NoSuchImage`]; [`ServerError::Data`] where it is in use.
+pub fn remove_image(home: &Home, name: &str) -> Result<KeptImage, ServerError> {
+    let mut kept = kept_images(home)?;
+    let Some(at) = kept.iter().position(|kept| kept.name == name) else {
+        return Err(ServerError::NoSuchImage {
+            name: name.to_owned(),
+        });
+    };
+    let kept = kept.swap_remove(at);
+    if remove(home, &kept)? {
+        return Ok(kept);
+    }
+    Err(ServerError::Data {
+        what: "this image is being cloned; try again when that is done".to_owned(),
+        path: kept.image.directory().to_owned(),
+    })
+}
+
+/// Returns whether nobody used it.
+fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
+    let directory = kept.image.directory();
+    let Some(_alone) = Lock::try_now(&directory.join(DESCRIPTION))? else {
+        return Ok(false);
+    };
+    // Under another name it is no image any more, should this process die here.
+    let gone = home.images().join(format!(".tmp-{}-removed", kept.name));
+    fs::rename(directory, &gone).map_err(io_at("remove", directory))?;
+    home::remove_tree_if_there(&gone)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kept_images, remove_image, shrink_images, use_image};
+    use crate::home::Home;
+    use crate::image::{Image, ImageKey};
+    use base::Warehouses;
+    use std::fs;
+    use std::path::Path;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    fn publish(home: &Home, root: &Path, seed: u64) -> Image {
+        let data = root.join("data");
+        fs::create_dir_all(&data).unwrap();
+        fs::write(data.join("ibdata1"), vec![0; 1000]).unwrap();
+        let key = ImageKey {
+            engine: "mysql-5.7".into(),
+            version: "5.7.22".into(),
+            schema_version: 1,
+            warehouses: Warehouses(1),
+            page_size_bytes: 16384,
+            seed,
+            foreign_keys: true,
+        };
+        // File systems keep times in steps.
+        sleep(Duration::from_millis(20));
+        Image::publish(home, &key, &data, "").unwrap()
+    }
+
+    #[test]
+    fn the_least_recently_used_go_first() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("h")).unwrap();
+        let images: Vec<Image> = (1..=4).map(|n| publish(&home, temp.path(), n)).collect();
+        sleep(Duration::from_millis(20));
+        drop(use_image(images[0].directory()).unwrap());
+        let seeds = || -> Vec<u64> {
+            let kept = kept_images(&home).unwrap();
+            kept.iter().map(|kept| kept.image.key().seed).collect()
+        };
+        assert_eq!(seeds(), [1, 4, 3, 2]);
+        let in_use = use_image(images[1].directory()).unwrap();
+        fs::File::open(images[1].directory().join("image.json"))
+            .and_then(|file| file.set_modified(std::time::UNIX_EPOCH))
+            .unwrap();
+        // The oldest one is in use, so the next one goes.
+        assert_eq!(shrink_images(&home, 3000, true).unwrap().len(), 1);
+        assert_eq!(seeds(), [1, 4, 2]);
+        drop(in_use);
+        assert_eq!(shrink_images(&home, 0, true).unwrap().len(), 2);
+        assert_eq!(seeds(), [1]);
+        assert_eq!(shrink_images(&home, 1000, false).unwrap(), []);
+
+        let name = kept_images(&home).unwrap()[0].name.clone();
+        let in_use = use_image(images[0].directory()).unwrap();
+        let error = remove_image(&home, &name).unwrap_err().to_string();
+        assert!(error.contains("is being cloned"), "{error}");
+        drop(in_use);
+        assert_eq!(remove_image(&home, &name).unwrap().name, name);
+        let error = remove_image(&home, &name).unwrap_err().to_string();
+        assert!(error.contains("mydyno server images"), "{error}");
+        assert_eq!(
+            fs::read_dir(home.images())
+                .unwrap()
+                .flatten()
+                .filter(|e| e.path().is_dir())
+                .count(),
+            0
+        );
+    }
+}
