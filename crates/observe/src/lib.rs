@@ -5,6 +5,7 @@ mod error;
 mod exporter_source;
 mod host;
 mod host_source;
+mod losses;
 mod meter_source;
 mod power_source;
 mod proc_file;
