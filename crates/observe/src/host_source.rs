@@ -11,6 +11,7 @@ use crate::proc_file::{ProcFile, Text};
 use crate::sampler::{Readings, Source};
 use cpu::Cores;
 use disks::Disks;
+pub(crate) use disks::is_stacked;
 use pressure::Resource;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
