@@ -5,8 +5,8 @@ use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
-    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler,
-    ServerSource, ShimSource, Source, ThreadSource,
+    ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, Sampled,
+    Sampler, ServerSource, ShimSource, Source, ThreadSource,
 };
 use std::time::{Duration, Instant};
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
@@ -135,6 +135,9 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
         sources.push(Box::new(ExporterSource::new(url)));
     } else if local {
         sources.push(Box::new(HostSource::new()));
+    }
+    if local {
+        sources.push(Box::new(PerfSource::new()));
     }
     if let Some(command) = &meters.power_command {
         sources.push(Box::new(MeterSource::new(command)));
