@@ -5,8 +5,8 @@ use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
-    ExporterSource, HostSource, MeterSource, ProcessSource, RaplSource, Sampled, Sampler,
-    ServerSource, ShimSource, Source, ThreadSource,
+    ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, Sampled,
+    Sampler, ServerSource, ShimSource, Source, ThreadSource,
 };
 use std::time::{Duration, Instant};
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
@@ -69,14 +69,11 @@ impl<'a> Observer<'a> {
         for sampled in sampled {
             match sampled {
                 Sampled::Batch(batch) => batches.push(batch),
-                Sampled::Lost {
-                    source,
-                    at_offset_ns,
-                    reason,
-                } => on_progress(Progress::Note(&format!(
-                    "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
-                    at_offset_ns as f64 / 1e9
-                ))),
+                loss => {
+                    if let Some(note) = note_of(&loss) {
+                        on_progress(Progress::Note(&note));
+                    }
+                }
             }
         }
         if !batches.is_empty() {
@@ -86,6 +83,40 @@ impl<'a> Observer<'a> {
         }
         Ok(())
     }
+}
+
+/// What people are told of a loss.
+fn note_of(sampled: &Sampled) -> Option<String> {
+    let seconds = |ns: &u64| *ns as f64 / 1e9;
+    Some(match sampled {
+        Sampled::Batch(_) => return None,
+        Sampled::Lost {
+            source,
+            at_offset_ns,
+            reason,
+        } => format!(
+            "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
+            seconds(at_offset_ns)
+        ),
+        Sampled::Back {
+            source,
+            at_offset_ns,
+            lost_ns,
+        } => format!(
+            "{source} can be observed again from {:.0} s on, after a gap of {:.0} s; further gaps are summed up at the end",
+            seconds(at_offset_ns),
+            seconds(lost_ns)
+        ),
+        Sampled::LostInAll {
+            source,
+            times,
+            lost_ns,
+        } => format!(
+            "{source} could not be observed for {:.0} s in all, in {times} {}",
+            seconds(lost_ns),
+            if *times == 1 { "gap" } else { "gaps" }
+        ),
+    })
 }
 
 /// What can be observed of a subject.
@@ -104,6 +135,9 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
         sources.push(Box::new(ExporterSource::new(url)));
     } else if local {
         sources.push(Box::new(HostSource::new()));
+    }
+    if local {
+        sources.push(Box::new(PerfSource::new()));
     }
     if let Some(command) = &meters.power_command {
         sources.push(Box::new(MeterSource::new(command)));
@@ -132,8 +166,56 @@ fn is_local(address: &Address) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_local;
+    use super::{is_local, note_of};
+    use observe::Sampled;
+    use store::SampleBatch;
     use wire::Address;
+
+    #[test]
+    fn losses_are_told_in_words() {
+        let source = "the power meter";
+        let batch = SampleBatch {
+            at_offset_ns: 0,
+            values: Vec::new(),
+        };
+        assert_eq!(note_of(&Sampled::Batch(batch)), None);
+        for (sampled, expected) in [
+            (
+                Sampled::Lost {
+                    source,
+                    at_offset_ns: 3_000_000_000,
+                    reason: "it is off; switch it on".to_owned(),
+                },
+                "the power meter could not be observed from 3 s on, which is a gap in the results: it is off; switch it on",
+            ),
+            (
+                Sampled::Back {
+                    source,
+                    at_offset_ns: 8_000_000_000,
+                    lost_ns: 5_000_000_000,
+                },
+                "the power meter can be observed again from 8 s on, after a gap of 5 s; further gaps are summed up at the end",
+            ),
+            (
+                Sampled::LostInAll {
+                    source,
+                    times: 1,
+                    lost_ns: 5_000_000_000,
+                },
+                "the power meter could not be observed for 5 s in all, in 1 gap",
+            ),
+            (
+                Sampled::LostInAll {
+                    source,
+                    times: 30,
+                    lost_ns: 90_000_000_000,
+                },
+                "the power meter could not be observed for 90 s in all, in 30 gaps",
+            ),
+        ] {
+            assert_eq!(note_of(&sampled).as_deref(), Some(expected));
+        }
+    }
 
     #[test]
     fn only_this_machine_is_local() {

@@ -1,8 +1,9 @@
 //! A machine that is not this one, through Prometheus' node_exporter: the same metrics as [`crate::HostSource`] has of this one.
 
 use crate::error::ObserveError;
+use crate::host_source::is_stacked;
 use crate::sampler::{Readings, Source};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{MetricKind, MetricSource};
@@ -15,6 +16,7 @@ const ANSWER_BYTES_MAX: u64 = 16 << 20;
 pub struct ExporterSource {
     url: String,
     agent: ureq::Agent,
+    cores: Cores,
 }
 
 impl ExporterSource {
@@ -25,6 +27,7 @@ impl ExporterSource {
         ExporterSource {
             url: url.to_owned(),
             agent: config.build().into(),
+            cores: Cores::default(),
         }
     }
 
@@ -42,17 +45,29 @@ impl Source for ExporterSource {
 
     fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
         let failed = |why: String| ObserveError::Exporter {
-            url: self.url.clone(),
+            url: without_login(&self.url),
             why,
         };
         let text = self.get().map_err(|error| failed(error.to_string()))?;
         into.taken_now();
-        host_of(&text, into);
+        host_of(&text, &mut self.cores, into);
         if into.values().is_empty() {
             return Err(failed("it exports no metric of node_exporter".to_owned()));
         }
         Ok(())
     }
+}
+
+/// An address as errors may show it.
+fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
 }
 
 /// (name of the exporter, label that tells which of several, our name, factor to our unit).
@@ -181,7 +196,7 @@ const GAUGES: [Known; 7] = [
     ("node_disk_io_now", Some("device"), "disk_in_flight", 1.0),
 ];
 
-/// Modes of `node_cpu_seconds_total`; what is nice is user time.
+/// Modes of `node_cpu_seconds_total`, and our names; what is nice is user time.
 const MODES: [(&str, &str); 8] = [
     ("user", "cpu_user_ns"),
     ("nice", "cpu_user_ns"),
@@ -192,46 +207,112 @@ const MODES: [(&str, &str); 8] = [
     ("steal", "cpu_steal_ns"),
     ("idle", "cpu_idle_ns"),
 ];
+/// Each of our names once.
+const CPU_NAMES: [&str; 7] = [
+    "cpu_user_ns",
+    "cpu_system_ns",
+    "cpu_iowait_ns",
+    "cpu_irq_ns",
+    "cpu_softirq_ns",
+    "cpu_steal_ns",
+    "cpu_idle_ns",
+];
 
-/// The metrics of an answer that are known.
-fn host_of(text: &str, into: &mut Readings) {
-    let mut cores = BTreeSet::new();
-    let mut cpu_s = [0.0; MODES.len()];
-    let mut frequencies = Vec::new();
-    for line in text.lines().filter_map(Line::parse) {
+/// The seconds of each mode that each core told. A core that went offline stays in the sum, as in /proc/stat, so it does not fall.
+#[derive(Default)]
+struct Cores {
+    all: BTreeMap<String, Core>,
+}
+
+#[derive(Default)]
+struct Core {
+    /// The highest of each mode: Linux documents that idle and iowait can fall.
+    highest_s: [f64; MODES.len()],
+    /// Which of them this answer told.
+    told: [bool; MODES.len()],
+}
+
+impl Core {
+    fn is_online(&self) -> bool {
+        self.told.contains(&true)
+    }
+}
+
+impl Cores {
+    /// A line of `node_cpu_seconds_total`.
+    fn take(&mut self, line: &Line<'_>) {
+        let of_line = |(mode, _): &(&str, &str)| line.label("mode") == Some(*mode);
+        let mode = MODES.iter().position(of_line);
+        let (Some(mode), Some(core)) = (mode, line.label("cpu")) else {
+            return;
+        };
+        let core = self.all.entry(core.to_owned()).or_default();
+        core.highest_s[mode] = core.highest_s[mode].max(line.value);
+        core.told[mode] = true;
+    }
+
+    /// Gives the sums at the end of an answer: of what each core that is online told in it, as anything less is no sum.
+    fn give(&mut self, into: &mut Readings) {
+        let online = self.all.values().filter(|core| core.is_online()).count();
+        if online > 0 {
+            into.gauge(MetricSource::Host, "cpu_cores", "", online as i64);
+            for name in CPU_NAMES {
+                self.give_sum(name, into);
+            }
+        }
+        for core in self.all.values_mut() {
+            core.told = [false; MODES.len()];
+        }
+    }
+
+    fn give_sum(&self, name: &str, into: &mut Readings) {
+        let mut sum_s = 0.0;
+        for (mode, _) in MODES.iter().enumerate().filter(|(_, (_, of))| *of == name) {
+            let mut online = self.all.values().filter(|core| core.is_online());
+            if !online.all(|core| core.told[mode]) {
+                return;
+            }
+            let all = self.all.values().map(|core| core.highest_s[mode]);
+            sum_s += all.sum::<f64>();
+        }
+        into.counter(MetricSource::Host, name, "", (sum_s * NS) as i64);
+    }
+}
+
+/// The frequencies of one metric.
+#[derive(Default)]
+struct Frequencies {
+    sum_hz: f64,
+    count: u32,
+}
+
+impl Frequencies {
+    fn take(&mut self, line: &Line<'_>) {
+        self.sum_hz += line.value;
+        self.count += 1;
+    }
+
+    fn mean_hz(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_hz / f64::from(self.count))
+    }
+}
+
+/// The metrics of an answer that are known. What is no finite number is not told.
+fn host_of(text: &str, cores: &mut Cores, into: &mut Readings) {
+    let (mut scaling, mut nominal) = (Frequencies::default(), Frequencies::default());
+    let lines = text.lines().filter_map(Line::parse);
+    for line in lines.filter(|line| line.value.is_finite()) {
         match line.name {
-            "node_cpu_seconds_total" => {
-                let mode = MODES
-                    .iter()
-                    .position(|(mode, _)| line.label("mode") == Some(*mode));
-                if let (Some(mode), Some(core)) = (mode, line.label("cpu")) {
-                    cores.insert(core);
-                    cpu_s[mode] += line.value;
-                }
-            }
-            "node_cpu_scaling_frequency_hertz" | "node_cpu_frequency_hertz" => {
-                frequencies.push(line.value);
-            }
+            "node_cpu_seconds_total" => cores.take(&line),
+            "node_cpu_scaling_frequency_hertz" => scaling.take(&line),
+            "node_cpu_frequency_hertz" => nominal.take(&line),
             _ => known(&line, into),
         }
     }
-    if cores.is_empty() {
-        return;
-    }
-    into.gauge(MetricSource::Host, "cpu_cores", "", cores.len() as i64);
-    if !frequencies.is_empty() {
-        let mean = frequencies.iter().sum::<f64>() / frequencies.len() as f64;
-        into.gauge(MetricSource::Host, "cpu_frequency_hz", "", mean as i64);
-    }
-    let names: BTreeSet<&str> = MODES.iter().map(|(_, name)| *name).collect();
-    for name in names {
-        let seconds: f64 = MODES
-            .iter()
-            .zip(cpu_s)
-            .filter(|((_, of), _)| *of == name)
-            .map(|(_, seconds)| seconds)
-            .sum();
-        into.counter(MetricSource::Host, name, "", (seconds * NS) as i64);
+    cores.give(into);
+    // Where both are exported they are of the same cores, and the first is what these run at now.
+    if let Some(mean_hz) = scaling.mean_hz().or_else(|| nominal.mean_hz()) {
+        into.gauge(MetricSource::Host, "cpu_frequency_hz", "", mean_hz as i64);
     }
 }
 
@@ -244,6 +325,9 @@ fn known(line: &Line<'_>, into: &mut Readings) {
             continue;
         };
         let label = label.and_then(|label| line.label(label)).unwrap_or("");
+        if name.starts_with("disk_") && is_stacked(label) {
+            continue;
+        }
         let value = (line.value * factor) as i64;
         match kind {
             MetricKind::Counter => into.counter(MetricSource::Host, name, label, value),
@@ -323,7 +407,7 @@ fn end_of_value(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, host_of};
+    use super::{CPU_NAMES, Cores, Line, MODES, host_of, without_login};
     use crate::sampler::Readings;
 
     const ANSWER: &str = r#"# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
@@ -332,37 +416,115 @@ node_cpu_seconds_total{cpu="0",mode="idle"} 100.5
 node_cpu_seconds_total{cpu="0",mode="nice"} 1
 node_cpu_seconds_total{cpu="0",mode="user"} 2
 node_cpu_seconds_total{cpu="1",mode="idle"} 1e+02
+node_cpu_seconds_total{cpu="1",mode="nice"} 0
 node_cpu_seconds_total{cpu="1",mode="user"} 4
 node_disk_read_time_seconds_total{device="vda"} 0.25
+node_disk_read_time_seconds_total{device="dm-0"} 0.25
 node_disk_info{device="vda",model="a \"b\" }",path="x"} 1
 node_procs_running 3
+node_procs_blocked NaN
+node_memory_MemTotal_bytes +Inf
 node_pressure_io_stalled_seconds_total 0.5
 go_goroutines 8
 broken{x="
 "#;
 
+    fn read(cores: &mut Cores, text: &str) -> Readings {
+        let mut readings = Readings::default();
+        host_of(text, cores, &mut readings);
+        readings
+    }
+
     #[test]
     fn an_exporter_says_what_the_host_would() {
-        let mut readings = Readings::default();
-        host_of(ANSWER, &mut readings);
-        let value = |name: &str, label: &str| {
-            let of =
-                |(metric, _): &&(store::Metric, i64)| metric.name == name && metric.label == label;
-            readings.values().iter().find(of).map(|(_, value)| *value)
+        let readings = read(&mut Cores::default(), ANSWER);
+        for (name, label, value) in [
+            ("cpu_cores", "", Some(2)),
+            ("cpu_user_ns", "", Some(7_000_000_000)),
+            ("cpu_idle_ns", "", Some(200_500_000_000)),
+            ("disk_read_ns", "vda", Some(250_000_000)),
+            ("processes_running", "", Some(3)),
+            ("pressure_io_full_us", "", Some(500_000)),
+            // What lies on other disks is in them.
+            ("disk_read_ns", "dm-0", None),
+            // What was not told is not 0.
+            ("disk_reads", "vda", None),
+            ("cpu_system_ns", "", None),
+            ("processes_blocked", "", None),
+            ("memory_total_bytes", "", None),
+        ] {
+            assert_eq!(readings.value(name, label), value, "{name}");
+        }
+        assert_eq!(readings.values().len(), 6);
+    }
+
+    #[test]
+    fn names_of_modes_are_those_that_are_given() {
+        let mut names = MODES.map(|(_, name)| name).to_vec();
+        names.dedup();
+        assert_eq!(names, CPU_NAMES);
+    }
+
+    #[test]
+    fn a_sum_is_of_all_cores_and_does_not_fall() {
+        let idle = |core, seconds: &str| {
+            format!("node_cpu_seconds_total{{cpu=\"{core}\",mode=\"idle\"}} {seconds}\n")
         };
-        assert_eq!(value("cpu_cores", ""), Some(2));
-        assert_eq!(value("cpu_user_ns", ""), Some(7_000_000_000));
-        assert_eq!(value("cpu_idle_ns", ""), Some(200_500_000_000));
-        assert_eq!(value("disk_read_ns", "vda"), Some(250_000_000));
-        assert_eq!(value("processes_running", ""), Some(3));
-        assert_eq!(value("pressure_io_full_us", ""), Some(500_000));
-        assert_eq!(value("disk_reads", "vda"), None);
+        let mut cores = Cores::default();
+        let mut read = |answer: &[(i32, &str)]| {
+            let text: String = answer
+                .iter()
+                .map(|(core, seconds)| idle(*core, seconds))
+                .collect();
+            let readings = read(&mut cores, &text);
+            let seconds = |ns: i64| ns / 1_000_000_000;
+            (
+                readings.value("cpu_cores", ""),
+                readings.value("cpu_idle_ns", "").map(seconds),
+            )
+        };
+        assert_eq!(read(&[(0, "10"), (1, "20")]), (Some(2), Some(30)));
+        // Core 1 is offline, and on again with a lower count.
+        assert_eq!(read(&[(0, "11")]), (Some(1), Some(31)));
+        assert_eq!(read(&[(0, "12"), (1, "19")]), (Some(2), Some(32)));
+        assert_eq!(read(&[(0, "12"), (1, "25")]), (Some(2), Some(37)));
+        // A core that tells another mode only: the sum of idle time is not known.
+        let text = format!(
+            "{}node_cpu_seconds_total{{cpu=\"1\",mode=\"user\"}} 1\n{}",
+            idle(0, "13"),
+            idle(1, "NaN")
+        );
+        let readings = super::tests::read(&mut cores, &text);
+        assert_eq!(readings.value("cpu_cores", ""), Some(2));
+        assert_eq!(readings.value("cpu_idle_ns", ""), None);
+    }
+
+    #[test]
+    fn one_frequency_is_preferred() {
+        let nominal = "node_cpu_frequency_hertz{cpu=\"0\"} 3e9\n";
+        let scaling = "node_cpu_scaling_frequency_hertz{cpu=\"0\"} 1e9\nnode_cpu_scaling_frequency_hertz{cpu=\"1\"} 2e9\n";
+        let mean = |text: &str| read(&mut Cores::default(), text).value("cpu_frequency_hz", "");
+        assert_eq!(mean(nominal), Some(3_000_000_000));
+        assert_eq!(mean(&format!("{nominal}{scaling}")), Some(1_500_000_000));
+        let unknown = "node_cpu_scaling_frequency_hertz{cpu=\"0\"} NaN\n";
+        assert_eq!(mean(&format!("{unknown}{nominal}")), Some(3_000_000_000));
+        assert_eq!(mean(""), None);
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (url, shown) in [
+            ("http://db:9100/metrics", "http://db:9100/metrics"),
+            ("http://me:se@cret@db:9100/m@", "http://db:9100/m@"),
+            ("http://db", "http://db"),
+        ] {
+            assert_eq!(without_login(url), shown);
+        }
     }
 
     #[test]
     fn another_exporter_says_nothing() {
-        let mut readings = Readings::default();
-        host_of("mysql_up 1\n# EOF\n", &mut readings);
+        let readings = read(&mut Cores::default(), "mysql_up 1\n# EOF\n");
         assert!(readings.values().is_empty());
     }
 

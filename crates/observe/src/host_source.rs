@@ -7,10 +7,11 @@ mod network;
 mod pressure;
 
 use crate::error::ObserveError;
-use crate::proc_file::ProcFile;
+use crate::proc_file::{ProcFile, Text};
 use crate::sampler::{Readings, Source};
 use cpu::Cores;
 use disks::Disks;
+pub(crate) use disks::is_stacked;
 use pressure::Resource;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -62,39 +63,65 @@ impl Source for HostSource {
         "the host"
     }
 
+    /// A file that cannot be read, or is odd, costs its own part only.
     fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
         into.taken_now();
-        if let Some(text) = self.stat.read()? {
-            self.cores.read(&text, into)?;
-        }
+        part("the host's cores", &mut self.stat, into, |text, into| {
+            self.cores.read(text, into)
+        });
         for (file, resource) in &mut self.pressure {
-            if let Some(text) = file.read()? {
-                resource.read(&text, into)?;
-            }
+            part(resource.title(), file, into, |text, into| {
+                resource.read(text, into)
+            });
         }
-        if let Some(text) = self.memory.read()? {
-            memory::read(&text, into)?;
+        part("the host's memory", &mut self.memory, into, memory::read);
+        part("the host's network", &mut self.network, into, network::read);
+        part(
+            "the host's disks",
+            &mut self.disk_stats,
+            into,
+            |text, into| self.disks.read(text, into),
+        );
+        if self.rounds_to_frequency > 0 {
+            self.rounds_to_frequency -= 1;
+            return Ok(());
         }
-        if let Some(text) = self.network.read()? {
-            network::read(&text, into)?;
+        let lost_before = into.lost().len();
+        part(
+            "the host's frequency",
+            &mut self.cpu_info,
+            into,
+            cpu::read_frequency,
+        );
+        // While it is lost it is asked each time, else it would seem to be back in the rounds between.
+        if into.lost().len() == lost_before {
+            self.rounds_to_frequency = ROUNDS_PER_FREQUENCY - 1;
         }
-        if let Some(text) = self.disk_stats.read()? {
-            self.disks.read(&text, into)?;
-        }
-        if self.rounds_to_frequency == 0 {
-            self.rounds_to_frequency = ROUNDS_PER_FREQUENCY;
-            if let Some(text) = self.cpu_info.read()? {
-                cpu::read_frequency(&text, into)?;
-            }
-        }
-        self.rounds_to_frequency -= 1;
         Ok(())
+    }
+}
+
+/// Reads one file, where there is one; a failure is a loss of what it would have told.
+fn part(
+    title: &'static str,
+    file: &mut ProcFile,
+    into: &mut Readings,
+    read: impl FnOnce(&Text<'_>, &mut Readings) -> Result<(), ObserveError>,
+) {
+    let done = match file.read() {
+        Ok(Some(text)) => read(&text, into),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = done {
+        into.lose(title, error);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::HostSource;
+    use crate::proc_file::ProcFile;
     use crate::sampler::{Readings, Source};
     use std::sync::atomic::AtomicBool;
 
@@ -130,5 +157,30 @@ mod tests {
         for (round, came) in rounds.into_iter().enumerate() {
             assert_eq!(came, tells && round % 10 == 0, "round {round}");
         }
+    }
+
+    #[test]
+    fn an_odd_file_costs_its_own_part_only() {
+        let temp = tempfile::tempdir().unwrap();
+        let odd = temp.path().join("odd");
+        std::fs::write(&odd, "some words\nMemTotal: few\n").unwrap();
+        let mut host = HostSource::new();
+        host.memory = ProcFile::at(&odd);
+        // A directory can be opened and not be read.
+        host.network = ProcFile::at(temp.path());
+        let readings = read(&mut host);
+        let lost: Vec<&str> = readings.lost().iter().map(|(part, _)| *part).collect();
+        assert_eq!(lost, ["the host's memory", "the host's network"]);
+        let reasons = readings.lost().iter().map(|(_, error)| error.to_string());
+        for (reason, says) in reasons.zip(["a size is \"few\"", "cannot read "]) {
+            assert!(reason.contains(says), "{reason}");
+        }
+        assert!(readings.value("cpu_user_ns", "").is_some());
+        assert!(readings.value("memory_total_bytes", "").is_none());
+        host.memory = ProcFile::at("/proc/meminfo");
+        host.network = ProcFile::at("/proc/net/dev");
+        let readings = read(&mut host);
+        assert!(readings.lost().is_empty(), "{:?}", readings.lost());
+        assert!(readings.value("memory_total_bytes", "").is_some());
     }
 }

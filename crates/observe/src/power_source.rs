@@ -1,21 +1,13 @@
-//! Watts: the processor's own counters, or a meter that a command reads.
+//! What the processors have used, by their own counters.
 
 use crate::error::{ObserveError, read_at};
 use crate::sampler::{Readings, Source};
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 use store::MetricSource;
 
 /// Where Linux shows the energy counters of processors (RAPL), of Intel and AMD alike.
 const POWERCAP: &str = "/sys/class/powercap";
-/// How long a meter's command may take.
-const METER_PATIENCE: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The energy that each processor package has used.
 pub struct RaplSource {
@@ -100,105 +92,11 @@ impl Source for RaplSource {
     }
 }
 
-/// An external meter, read by a command of the user's that prints watts.
-pub struct MeterSource {
-    command: String,
-}
-
-impl MeterSource {
-    /// A command for the shell whose first number on stdout is watts.
-    #[must_use]
-    pub fn new(command: &str) -> MeterSource {
-        MeterSource {
-            command: command.to_owned(),
-        }
-    }
-
-    fn failed(&self, why: &str) -> ObserveError {
-        ObserveError::Meter {
-            command: self.command.clone(),
-            why: why.to_owned(),
-        }
-    }
-}
-
-impl Source for MeterSource {
-    fn title(&self) -> &'static str {
-        "the power meter"
-    }
-
-    fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
-        let mut child = Command::new("sh")
-            .args(["-c", &self.command])
-            // A group of its own, so that what the shell starts ends with it.
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| self.failed(&error.to_string()))?;
-        let begun = Instant::now();
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break Ok(status),
-                Ok(None) if stop.load(Ordering::Relaxed) => break Err("the run is over".to_owned()),
-                Ok(None) if begun.elapsed() > METER_PATIENCE => {
-                    break Err(format!("it took more than {} s", METER_PATIENCE.as_secs()));
-                }
-                Ok(None) => std::thread::sleep(LOOK_EVERY),
-                Err(error) => break Err(error.to_string()),
-            }
-        };
-        let status = match status {
-            Ok(status) => status,
-            Err(why) => {
-                // It may have ended by itself meanwhile.
-                let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-                let _ = child.wait();
-                return Err(self.failed(&why));
-            }
-        };
-        if !status.success() {
-            return Err(self.failed(&format!("it ended with {status}")));
-        }
-        let mut text = String::new();
-        if let Some(mut stdout) = child.stdout.take() {
-            let read = stdout.by_ref().take(4096).read_to_string(&mut text);
-            read.map_err(|error| self.failed(&error.to_string()))?;
-        }
-        let watts = watts(&text)
-            .ok_or_else(|| self.failed(&format!("no watts in its output {:?}", text.trim())))?;
-        into.gauge(
-            MetricSource::Power,
-            "power_mw",
-            "meter",
-            (watts * 1e3) as i64,
-        );
-        Ok(())
-    }
-}
-
-/// The first number of a text: `Instantaneous power reading:   220 Watts`.
-fn watts(text: &str) -> Option<f64> {
-    let is_part = |c: char| c.is_ascii_digit() || c == '.';
-    text.split(|c: char| !is_part(c))
-        .find_map(|word| word.parse::<f64>().ok())
-        .filter(|watts| watts.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MeterSource, RaplSource, watts};
+    use super::RaplSource;
     use crate::sampler::{Readings, Source};
     use std::sync::atomic::AtomicBool;
-    use std::time::{Duration, Instant};
-
-    #[test]
-    fn watts_are_found_in_words() {
-        assert_eq!(watts("220"), Some(220.0));
-        assert_eq!(watts("power reading:   187.5 Watts\n"), Some(187.5));
-        assert_eq!(watts("no reading."), None);
-    }
 
     fn read(source: &mut dyn Source) -> Result<Vec<(String, String, i64)>, String> {
         let mut readings = Readings::default();
@@ -209,28 +107,6 @@ mod tests {
         Ok(values
             .map(|(metric, value)| (metric.name.clone(), metric.label.clone(), *value))
             .collect())
-    }
-
-    #[test]
-    fn a_meter_is_a_command() {
-        let values = read(&mut MeterSource::new("echo '  218.4 W'")).unwrap();
-        assert_eq!(
-            values,
-            [("power_mw".to_owned(), "meter".to_owned(), 218_400)]
-        );
-        for (command, word) in [
-            ("exit 3", "3"),
-            ("echo off", "off"),
-            ("no-such-meter", "127"),
-        ] {
-            let error = read(&mut MeterSource::new(command)).unwrap_err();
-            assert!(error.contains(word) && error.contains(command), "{error}");
-        }
-        let begun = Instant::now();
-        let stop = AtomicBool::new(true);
-        let mut readings = Readings::default();
-        let stopped = MeterSource::new("sleep 60").read(&mut readings, &stop);
-        assert!(stopped.is_err() && begun.elapsed() < Duration::from_secs(2));
     }
 
     #[test]

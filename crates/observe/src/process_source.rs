@@ -1,11 +1,11 @@
 //! Processes and threads, from /proc.
 
-use crate::error::{ObserveError, read_at};
+use crate::error::ObserveError;
 use crate::proc_file::{ProcFile, Text, scaled, tick_ns};
 use crate::sampler::{Readings, Source};
 use crate::threads::{Stat, Sum, Threads};
+use rustix::io::Errno;
 use std::collections::HashMap;
-use std::io;
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
 
@@ -46,14 +46,20 @@ impl ProcessSource {
 
     /// What its file `stat` says, where it is still that of this process.
     fn stat(&mut self) -> Result<Stat, ObserveError> {
-        let stat = match self.stat.read()? {
-            Some(text) => Some(Stat::of(&text)?),
-            None => None,
+        let stat = match self.stat.read() {
+            Ok(Some(text)) => Some(Stat::of(&text)?),
+            Ok(None) => None,
+            // What Linux says of the open file of a process that its parent has reaped.
+            Err(ObserveError::Read { cause, .. })
+                if Errno::from_io_error(&cause) == Some(Errno::SRCH) =>
+            {
+                None
+            }
+            Err(error) => return Err(error),
         };
         let own = |stat: &Stat| !stat.has_ended && Some(stat.start_ticks) == self.start_ticks;
-        stat.filter(own).ok_or_else(|| {
-            let cause = io::Error::other("the process has ended");
-            read_at(self.stat.path())(cause)
+        stat.filter(own).ok_or_else(|| ObserveError::Ended {
+            path: self.stat.path().to_owned(),
         })
     }
 
@@ -279,7 +285,7 @@ mod tests {
                 Ok(_) => assert!(Instant::now() < deadline, "it does not end"),
             }
         };
-        assert!(error.ends_with("/stat: the process has ended"), "{error}");
+        assert!(error.contains("/stat: the process has ended"), "{error}");
         child.wait().unwrap();
         assert!(read(&mut source).is_err());
         let mut never = ProcessSource::new("server", child.id());
@@ -291,7 +297,7 @@ mod tests {
         let mut source = ProcessSource::new("mydyno", std::process::id());
         source.start_ticks = source.start_ticks.map(|ticks| ticks + 1);
         let error = read(&mut source).unwrap_err().to_string();
-        assert!(error.ends_with("the process has ended"), "{error}");
+        assert!(error.contains("the process has ended"), "{error}");
     }
 
     #[test]

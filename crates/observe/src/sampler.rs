@@ -2,6 +2,9 @@
 //! from its times.
 
 use crate::error::ObserveError;
+use crate::losses::Losses;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,6 +28,7 @@ pub trait Source: Send {
 #[derive(Debug, Default)]
 pub struct Readings {
     values: Vec<(Metric, i64)>,
+    lost: Vec<(&'static str, ObserveError)>,
     at: Option<Instant>,
 }
 
@@ -42,6 +46,17 @@ impl Readings {
     /// A value that goes up and down.
     pub fn gauge(&mut self, source: MetricSource, name: &str, label: &str, value: i64) {
         self.push(source, MetricKind::Gauge, name, label, value);
+    }
+
+    /// A part of the source, named as in [`Source::title`], could not be read; the values of the others are good.
+    pub fn lose(&mut self, part: &'static str, error: ObserveError) {
+        self.lost.push((part, error));
+    }
+
+    /// The parts that could not be read.
+    #[must_use]
+    pub fn lost(&self) -> &[(&'static str, ObserveError)] {
+        &self.lost
     }
 
     /// All values so far.
@@ -68,7 +83,8 @@ impl Readings {
     }
 }
 
-/// What samplers tell.
+/// What samplers tell. Of a source, or a part of one, they tell the first loss and the first return only, and all of them in one
+/// number at the end: one that comes and goes all the time does not fill a terminal.
 #[derive(Debug)]
 pub enum Sampled {
     Batch(SampleBatch),
@@ -77,6 +93,19 @@ pub enum Sampled {
         source: &'static str,
         at_offset_ns: u64,
         reason: String,
+    },
+    /// A source that was lost can be read again.
+    Back {
+        source: &'static str,
+        at_offset_ns: u64,
+        lost_ns: u64,
+    },
+    /// At the end, of each source that was ever lost.
+    LostInAll {
+        source: &'static str,
+        times: u64,
+        /// From the first reading that failed to the next that did not, or to the end.
+        lost_ns: u64,
     },
 }
 
@@ -114,7 +143,7 @@ impl Sampler {
             let builder = thread::Builder::new().name("observer".to_owned());
             sampler
                 .threads
-                .push(builder.spawn(move || round.go(source))?);
+                .push(builder.spawn(move || round.run(source))?);
         }
         Ok(sampler)
     }
@@ -136,7 +165,7 @@ impl Sampler {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
-            // One that panicked has told so on stderr, and left a gap.
+            // What panics in it is caught and told as a loss.
             let _ = thread.join();
         }
     }
@@ -157,40 +186,55 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn go(&self, mut source: Box<dyn Source>) {
-        let mut was_lost = false;
+    /// Reads the source until the stop. One that panics is not asked again: nobody knows what state it is in.
+    fn run(&self, source: Box<dyn Source>) {
+        let title = source.title();
+        let mut losses = Losses::default();
+        let rounds = catch_unwind(AssertUnwindSafe(|| self.go(source, &mut losses)));
+        if let Err(panic) = rounds {
+            let error = ObserveError::Panicked(words_of(panic.as_ref()));
+            self.tell(Some(losses.end(title, self.offset_ns(), &error)));
+            while self.wait() {}
+        }
+        for sampled in losses.in_all(self.offset_ns()) {
+            self.tell(Some(sampled));
+        }
+    }
+
+    fn go(&self, mut source: Box<dyn Source>, losses: &mut Losses) {
         loop {
             let mut readings = Readings::default();
             let read = source.read(&mut readings, &self.stop);
             let at = readings.at.unwrap_or_else(Instant::now);
             let at_offset_ns = at.saturating_duration_since(self.start).as_nanos() as u64;
             let stopped = self.stop.load(Ordering::Relaxed);
-            let sampled = match read {
+            match read {
                 Ok(()) => {
-                    was_lost = false;
-                    Some(Sampled::Batch(SampleBatch {
+                    self.tell(losses.read(source.title(), at_offset_ns, &readings.lost));
+                    self.tell([Sampled::Batch(SampleBatch {
                         at_offset_ns,
                         values: readings.values,
-                    }))
+                    })]);
                 }
                 // What was given up because of the stop is no loss.
-                Err(_) if was_lost || stopped => None,
-                Err(error) => {
-                    was_lost = true;
-                    Some(Sampled::Lost {
-                        source: source.title(),
-                        at_offset_ns,
-                        reason: error.to_string(),
-                    })
-                }
-            };
-            if sampled.is_some_and(|sampled| self.sender.send(sampled).is_err()) || stopped {
-                return;
+                Err(_) if stopped => {}
+                Err(error) => self.tell(losses.lose(source.title(), at_offset_ns, &error)),
             }
-            if !self.wait() {
+            if stopped || !self.wait() {
                 return;
             }
         }
+    }
+
+    fn tell(&self, all: impl IntoIterator<Item = Sampled>) {
+        for sampled in all {
+            // Nobody listens when the sampler is gone, which has set the stop.
+            let _ = self.sender.send(sampled);
+        }
+    }
+
+    fn offset_ns(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
     }
 
     /// Waits for the next multiple of the period; times that have passed are left out. Returns whether to go on.
@@ -207,4 +251,11 @@ impl Rounds {
         }
         false
     }
+}
+
+/// What a panic said, where it said anything.
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("without words").to_owned()
 }

@@ -3,9 +3,8 @@
 mod common;
 
 use common::read;
-use device::Role;
-use device::page::{Kind, OfKind, Snapshot, kind_word};
-use observe::{HostSource, ProcessSource, Readings, ShimSource, ThreadSource};
+use device::page::Snapshot;
+use observe::{HostSource, PerfSource, ProcessSource, Readings, ShimSource, ThreadSource};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread::Builder;
@@ -59,13 +58,10 @@ fn described() -> BTreeMap<Key, Described> {
     all
 }
 
-/// A page in which one role did something.
+/// A page.
 fn shim_readings() -> Readings {
     let directory = tempfile::tempdir().unwrap();
-    let mut page = Snapshot::fresh();
-    let word = kind_word(Role::Redo, Kind::Write, OfKind::Requests);
-    page[word * 8..][..8].copy_from_slice(&1_u64.to_ne_bytes());
-    std::fs::write(directory.path().join(ShimPage::FILE), page).unwrap();
+    std::fs::write(directory.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
     read(&mut ShimSource::new(ShimPage::of(directory.path())))
 }
 
@@ -76,6 +72,7 @@ fn every_metric_is_described() {
     let driver = move || read(&mut ThreadSource::new("driver-"));
     let delivered = [
         read(&mut HostSource::new()),
+        read(&mut PerfSource::new()),
         read(&mut ProcessSource::new("mydyno", std::process::id())),
         thread.spawn(driver).unwrap().join().unwrap(),
         shim_readings(),

@@ -69,7 +69,7 @@ fn batches(sampled: &[Sampled], title: &str) -> Vec<(Duration, i64)> {
             let at = Duration::from_nanos(batch.at_offset_ns);
             (metric.name == title).then_some((at, *number))
         }
-        Sampled::Lost { .. } => None,
+        _ => None,
     });
     of_title.collect()
 }
@@ -124,8 +124,28 @@ fn a_slow_source_delays_no_other() {
     assert_eq!(slow.len(), 4, "{slow:?}");
 }
 
+/// In words, of one source.
+fn events(sampled: &[Sampled], title: &str) -> Vec<String> {
+    let of_title = sampled.iter().filter_map(|sampled| match sampled {
+        Sampled::Batch(batch) => {
+            let (metric, number) = batch.values.first()?;
+            (metric.name == title).then(|| format!("read {number}"))
+        }
+        Sampled::Lost { source, reason, .. } => {
+            let (_, after) = reason.split_once("reading ").unwrap();
+            let number = after.split(';').next().unwrap();
+            (*source == title).then(|| format!("lost at {number}"))
+        }
+        Sampled::Back { source, .. } => (*source == title).then(|| "back".to_owned()),
+        Sampled::LostInAll { source, times, .. } => {
+            (*source == title).then(|| format!("lost {times} times"))
+        }
+    });
+    of_title.collect()
+}
+
 #[test]
-fn each_loss_is_told_once() {
+fn the_first_loss_and_return_are_told_and_all_at_the_end() {
     let fails = |number| (2..5).contains(&number) || number == 6;
     let sources = vec![
         fake("failing", move |number, _| {
@@ -145,28 +165,14 @@ fn each_loss_is_told_once() {
         sampled.extend(sampler.take());
     }
     sampled.extend(sampler.stop());
-    let mut failing = Vec::new();
-    let mut never = Vec::new();
-    for sampled in &sampled {
-        match sampled {
-            Sampled::Batch(batch) => failing.push(format!("read {}", batch.values[0].1)),
-            Sampled::Lost { source, reason, .. } => {
-                let number = reason.rsplit(' ').next().unwrap();
-                let of = if *source == "never" {
-                    &mut never
-                } else {
-                    &mut failing
-                };
-                of.push(format!("lost at {number}"));
-            }
-        }
-    }
+    let mut failing = events(&sampled, "failing");
+    assert_eq!(failing.pop().unwrap(), "lost 2 times");
     let expected = [
         "read 0",
         "read 1",
         "lost at 2",
+        "back",
         "read 5",
-        "lost at 6",
         "read 7",
         "read 8",
         "read 9",
@@ -177,7 +183,68 @@ fn each_loss_is_told_once() {
             .iter()
             .all(|event| event.starts_with("read"))
     );
-    assert_eq!(never, ["lost at 0"]);
+    assert_eq!(events(&sampled, "never"), ["lost at 0", "lost 1 times"]);
+}
+
+#[test]
+fn a_source_that_flaps_is_told_three_times() {
+    let flapping = fake("flapping", |number, _| {
+        if number % 2 == 0 {
+            return Err(failure(number));
+        }
+        Ok(())
+    });
+    let period = Duration::from_millis(5);
+    let mut sampler = Sampler::start(vec![flapping], Instant::now(), period).unwrap();
+    thread::sleep(period * 40);
+    let sampled = sampler.stop();
+    let mut told = events(&sampled, "flapping");
+    told.retain(|event| !event.starts_with("read"));
+    assert_eq!(told[..2], ["lost at 0", "back"]);
+    assert_eq!(told.len(), 3, "{told:?}");
+    let Some(Sampled::LostInAll { times, lost_ns, .. }) = sampled.last() else {
+        panic!("{sampled:?}");
+    };
+    // Half of the time, in as many gaps as there were readings.
+    let readings = batches(&sampled, "flapping").len() as u64;
+    assert!(
+        *times >= 5 && times.abs_diff(readings) <= 1,
+        "{times} {readings}"
+    );
+    let lost = Duration::from_nanos(*lost_ns);
+    assert!(lost > period * 10 && lost < period * 36, "{lost:?}");
+}
+
+#[test]
+fn an_observer_that_panics_is_a_loss() {
+    let period = Duration::from_millis(20);
+    let panics = fake("panics", |number, _| {
+        assert!(number < 2, "reading {number}");
+        Ok(())
+    });
+    let sources = vec![panics, fake("sound", |_, _| Ok(()))];
+    let mut sampler = Sampler::start(sources, Instant::now(), period).unwrap();
+    // It is told while the others go on, not at the end.
+    let mut sampled = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while events(&sampled, "panics").len() < 3 {
+        assert!(Instant::now() < deadline, "{sampled:?}");
+        thread::sleep(NAP);
+        sampled.extend(sampler.take());
+    }
+    let expected = ["read 0", "read 1", "lost at 2"];
+    assert_eq!(events(&sampled, "panics"), expected);
+    sampled.extend(sampler.stop());
+    assert_eq!(events(&sampled, "panics").last().unwrap(), "lost 1 times");
+    assert!(batches(&sampled, "sound").len() >= 3);
+    let reason = sampled.iter().find_map(|sampled| match sampled {
+        Sampled::Lost { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        reason.unwrap(),
+        "the observer panicked: reading 2; please report it, with what stands on stderr"
+    );
 }
 
 #[test]
@@ -198,13 +265,21 @@ fn losses_have_their_time() {
             at_offset_ns,
             reason,
         } => Some((*source, Duration::from_nanos(*at_offset_ns), reason)),
-        Sampled::Batch(_) => None,
+        _ => None,
     });
     let (source, at, reason) = lost.unwrap();
     assert_eq!(source, "failing");
     assert_at("the loss", at, period * 2);
+    let in_all = sampled.iter().find_map(|sampled| match sampled {
+        Sampled::LostInAll { times, lost_ns, .. } => Some((*times, Duration::from_nanos(*lost_ns))),
+        _ => None,
+    });
+    let (times, lost) = in_all.unwrap();
+    assert_eq!(times, 1);
+    // It is lost from the second period to the end.
+    assert_at("the end of the loss", at + lost, period * 3);
     assert!(
-        reason.contains("/proc/fake") && reason.ends_with("reading 2"),
+        reason.contains("/proc/fake") && reason.contains("reading 2;"),
         "{reason}"
     );
 }

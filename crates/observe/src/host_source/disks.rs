@@ -1,4 +1,4 @@
-//! What whole disks did, from /proc/diskstats.
+//! What disks did, from /proc/diskstats: whole ones that lie on no other, so that no request is in the sum of all of them twice.
 
 use crate::error::ObserveError;
 use crate::proc_file::{Fields, Line, Text, scaled};
@@ -11,7 +11,9 @@ use store::MetricSource::Host;
 const SECTOR_BYTES: u64 = 512;
 const MS_NS: u64 = 1_000_000;
 /// Drivers that offer devices which most machines never use; one without I/O is not worth a name in the results.
-const OFTEN_UNUSED: [&str; 3] = ["loop", "ram", "zram"];
+const OFTEN_UNUSED: [&str; 2] = ["ram", "zram"];
+/// Drivers whose devices lie on others, or on a file of one: device mapper (LVM, dm-crypt, multipath), RAID, bcache, loop.
+const STACKED: [&str; 4] = ["dm-", "md", "bcache", "loop"];
 /// Since Linux 4.18: discards, those merged, sectors, ms. Since 5.5 those of flushes follow.
 const DISCARD_COLUMNS: usize = 4;
 
@@ -23,8 +25,8 @@ pub(super) struct Disks {
 
 /// A block device.
 struct Known {
-    /// Not a partition, which its disk counts too.
-    is_whole: bool,
+    /// Neither a partition, which its disk counts too, nor one that lies on another, which counts its requests again.
+    is_counted: bool,
     times: Times,
     /// Was it in the text that is being read?
     is_there: bool,
@@ -97,7 +99,7 @@ impl Columns {
 }
 
 impl Disks {
-    /// Whole disks are those that have a directory in `sys_block`.
+    /// Whole disks are those that have a directory in `sys_block`; what they lie on is in its directory `slaves`.
     pub(super) fn of(sys_block: &Path) -> Disks {
         Disks {
             sys_block: sys_block.to_owned(),
@@ -125,13 +127,12 @@ impl Disks {
         fields.skip(2);
         let name = fields.word("the device's name")?;
         let known = self.known.entry(name.to_owned()).or_insert_with(|| Known {
-            // In sysfs no name holds a slash.
-            is_whole: self.sys_block.join(name.replace('/', "!")).exists(),
+            is_counted: is_counted(&self.sys_block, name),
             times: Times::default(),
             is_there: true,
         });
         known.is_there = true;
-        if !known.is_whole {
+        if !known.is_counted {
             return Ok(());
         }
         let columns = Columns::of(&mut fields)?;
@@ -164,9 +165,22 @@ impl Disks {
     }
 }
 
+fn is_counted(sys_block: &Path, name: &str) -> bool {
+    // In sysfs no name holds a slash.
+    let directory = sys_block.join(name.replace('/', "!"));
+    let slaves = std::fs::read_dir(directory.join("slaves"));
+    let lies_on_others = slaves.is_ok_and(|mut slaves| slaves.next().is_some());
+    directory.exists() && !lies_on_others && !is_stacked(name)
+}
+
+/// By its name alone, which is all that there is of another machine's disks.
+pub(crate) fn is_stacked(name: &str) -> bool {
+    STACKED.iter().any(|driver| name.starts_with(driver))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Disks, Milliseconds};
+    use super::{Disks, Milliseconds, is_stacked};
     use crate::error::ObserveError;
     use crate::proc_file::Text;
     use crate::sampler::Readings;
@@ -175,6 +189,7 @@ mod tests {
 
     const LINUX_6_18: &str = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
    7       1 loop1 52 0 2088 11 0 0 0 0 0 16 11 0 0 0 0 0 0
+   1       1 ram1 52 0 2088 11 0 0 0 0 0 16 11 0 0 0 0 0 0
  254       0 vda 11803787 748864 583141826 15949797 22770130 3304120 2925780937 18172392 5 2640208 35039568 913350 2016 1868586112 264750 4205880 652628
  254       1 vda1 11803787 748864 583141826 15949797 22770130 3304120 2925780937 18172392 0 2640208 35039568 913350 2016 1868586112 264750 4205880 652628
  253       0 zram0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -205,7 +220,7 @@ mod tests {
 
     #[test]
     fn whole_disks_of_a_new_kernel() {
-        let sys = sys_block(&["loop0", "loop1", "vda", "zram0"]);
+        let sys = sys_block(&["loop0", "loop1", "ram1", "vda", "zram0"]);
         let mut disks = Disks::of(sys.path());
         let readings = read(&mut disks, LINUX_6_18).unwrap();
         for (name, value) in [
@@ -223,10 +238,28 @@ mod tests {
         ] {
             assert_eq!(readings.value(name, "vda"), Some(value), "{name}");
         }
-        // Partitions are in their disks; a loop device that is used is shown, one that is not is not.
+        // Partitions are in their disks, loop devices in that of their file; of disks in memory only those that are used are shown.
         assert_eq!(readings.value("disk_reads", "vda1"), None);
-        assert_eq!(readings.value("disk_reads", "loop1"), Some(52));
+        assert_eq!(readings.value("disk_reads", "loop1"), None);
+        assert_eq!(readings.value("disk_reads", "ram1"), Some(52));
         assert_eq!(readings.values().len(), 2 * 11);
+    }
+
+    #[test]
+    fn what_lies_on_other_disks_is_not_counted_again() {
+        let names = ["sda", "sdb", "md0", "dm-0", "bcache0", "new0"];
+        let sys = sys_block(&names);
+        std::fs::create_dir(sys.path().join("sda/slaves")).unwrap();
+        // A driver that is not known by its name.
+        std::fs::create_dir_all(sys.path().join("new0/slaves/sdb")).unwrap();
+        let lines = names.map(|name| format!("8 0 {name} 7 0 8 1 0 0 0 0 0 1 1\n"));
+        let readings = read(&mut Disks::of(sys.path()), &lines.concat()).unwrap();
+        for name in names {
+            let expected = name.starts_with("sd").then_some(7);
+            assert_eq!(readings.value("disk_reads", name), expected, "{name}");
+        }
+        assert!(is_stacked("md127") && is_stacked("dm-12") && is_stacked("loop3"));
+        assert!(!is_stacked("mmcblk0") && !is_stacked("nvme0n1"));
     }
 
     #[test]

@@ -24,6 +24,15 @@ impl Resource {
         }
     }
 
+    /// This part of the host, for people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Resource::Cpu => "the host's pressure of CPU",
+            Resource::Io => "the host's pressure of I/O",
+            Resource::Memory => "the host's pressure of memory",
+        }
+    }
+
     /// The metric of a line that begins with `kind`.
     fn metric(self, kind: &str) -> Option<&'static str> {
         match (self, kind) {
