@@ -242,6 +242,8 @@ fn what_a_cell_used_and_what_bound_it() {
         ("<b>Driver bound</b>", 1),
         ("These numbers are mydyno's, not the server's", 1),
         ("Path length</th><td class=\"num\">NA</td>", 2),
+        ("Host, of server and mydyno", 2),
+        ("Bytes and flushes as the shim counted them", 2),
         (">Idle</th><td class=\"num\">56", 2),
         ("Means of the window over 2 repeats", 2),
         ("1 status counter rose in the window", 2),
