@@ -307,10 +307,12 @@ fn no_more_are_under_way_than_connections() {
 #[test]
 fn who_counts_where_the_shim_does_not() {
     let no_shim = |of: &MetricOf| of.0 != Shim;
+    let of_process = (Process, Counter, "written_bytes", "server", 1_800_000);
     let of_server = [
         (Server, Counter, "data_read_bytes", "", 60_000),
         (Server, Counter, "data_written_bytes", "", 1_500_000),
         (Server, Gauge, "data_pending_reads", "", 7),
+        of_process,
     ];
     let (_directory, results, repeat) = running();
     let resources = used((&results, repeat), no_shim, &of_server);
@@ -325,12 +327,8 @@ fn who_counts_where_the_shim_does_not() {
         bound.because.contains("the server had 7.0 reads"),
         "{bound:?}"
     );
-    let of_process = [
-        (Process, Counter, "written_bytes", "server", 1_800_000),
-        of_server[1],
-    ];
     let (_directory, results, repeat) = running();
-    let resources = used((&results, repeat), no_shim, &of_process);
+    let resources = used((&results, repeat), no_shim, &[of_process]);
     let each = &resources.per_transaction;
     assert_eq!(each.io_counted_by, Some(IoCountedBy::Process));
     assert_eq!(each.read_bytes, None);

@@ -220,8 +220,8 @@ fn one_transaction(cell: &CellView) -> Markup {
                 "Bytes and flushes as "
                 @match by {
                     IoCountedBy::Shim => "the shim counted them, of all roles.",
-                    IoCountedBy::Process => "the kernel counted bytes of the server's process, and the server its fsyncs.",
                     IoCountedBy::Server => "the server says of InnoDB's files.",
+                    IoCountedBy::Process => "the kernel counted bytes of the server's process, and the server its fsyncs.",
                 }
             }
         }
