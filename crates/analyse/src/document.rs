@@ -1,6 +1,8 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
+use crate::load::Intervals;
 use crate::resources::{Resources, resources};
+use crate::samples::Samples;
 use serde::Serialize;
 use store::{RepeatId, Results, StoreError, Summary};
 
@@ -20,9 +22,10 @@ pub struct Measurement {
 pub fn measurement(results: &Results, id: RepeatId) -> Result<Measurement, StoreError> {
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
-    let totals = results.window_totals(id)?;
+    let intervals = Intervals::read(results, id)?;
+    let samples = Samples::read(results, id)?;
     Ok(Measurement {
         summary: results.summary(id)?,
-        resources: resources(results, &repeat, &cell, &totals)?,
+        resources: resources(results, (&repeat, &cell), &intervals, &samples)?,
     })
 }

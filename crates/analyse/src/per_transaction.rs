@@ -1,26 +1,45 @@
-//! What one transaction cost. Transactions are those of all types that completed in the window.
+//! What one transaction cost. Transactions are those of all types that ended in the window.
 
+use crate::load::{Intervals, Load};
 use crate::resources::{OfWindow, Resources};
 use serde::Serialize;
-use store::{MetricSource, WindowTotals};
+use store::MetricSource::{Host, Server, Shim};
 
 /// Means per transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PerTransaction {
     /// Cycles of the host: frequency x cores x utilisation / transactions per second, as the white papers have it.
     pub path_length_cycles: Option<f64>,
+    /// That the host's processors counted themselves.
+    pub cycles: Option<f64>,
+    pub instructions: Option<f64>,
     /// CPU time of the host, of the server's process, and of mydyno.
     pub host_cpu_us: Option<f64>,
     pub server_cpu_us: Option<f64>,
     pub driver_cpu_us: Option<f64>,
-    /// What went from and to devices: of all roles where they are counted, else of the server's process.
+    /// What went from and to storage.
     pub read_bytes: Option<f64>,
     pub written_bytes: Option<f64>,
+    /// Of the shim, else of the server.
     pub flushes: Option<f64>,
+    /// Who counted the bytes.
+    pub io_counted_by: Option<IoCountedBy>,
     /// Bytes of rows that transactions inserted, changed or deleted, each row as long as clause 4.2.2 says.
     pub row_bytes: Option<f64>,
-    /// Bytes to devices for each of those.
+    /// Bytes written for each of those.
     pub write_amplification: Option<f64>,
+}
+
+/// Who counted bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoCountedBy {
+    /// Requests of all roles.
+    Shim,
+    /// The server's own status, of InnoDB's files.
+    Server,
+    /// The kernel, of the server's process.
+    Process,
 }
 
 /// Typical lengths of rows in bytes (clause 4.2.2).
@@ -46,48 +65,86 @@ fn row_bytes_of(transaction: &str) -> f64 {
     }
 }
 
+/// Bytes a second that were read and written, with who counted them: the first that counted any.
+fn bytes_per_s(
+    of_window: &OfWindow<'_>,
+    resources: &Resources,
+) -> Option<(IoCountedBy, Option<f64>, Option<f64>)> {
+    let of_shim = |name: &str| of_window.total(Shim, name);
+    let of_server = |name: &str| of_window.mean(Server, name, "");
+    let process = &resources.server_process;
+    [
+        (
+            IoCountedBy::Shim,
+            of_shim("read_bytes"),
+            of_shim("write_bytes"),
+        ),
+        (
+            IoCountedBy::Server,
+            of_server("data_read_bytes"),
+            of_server("data_written_bytes"),
+        ),
+        // The last: of small writes to the page cache the kernel may count many times too much.
+        (
+            IoCountedBy::Process,
+            process.read_bytes_per_s,
+            process.written_bytes_per_s,
+        ),
+    ]
+    .into_iter()
+    .find(|(_, read, written)| read.is_some() || written.is_some())
+}
+
 pub(crate) fn of(
     of_window: &OfWindow<'_>,
     resources: &Resources,
-    totals: &WindowTotals,
-    window_s: f64,
+    intervals: &Intervals,
+    load: &Load,
 ) -> PerTransaction {
-    let completed: u64 = totals.values().map(store::Totals::completed).sum();
-    if completed == 0 || window_s <= 0.0 {
+    let completed = intervals.completed();
+    if completed == 0 {
         return PerTransaction::default();
     }
-    let per_s = completed as f64 / window_s;
-    let each = |amount_per_s: Option<f64>| amount_per_s.map(|amount| amount / per_s);
+    let each = |amount_per_s: Option<f64>| amount_per_s.map(|amount| amount / load.ended_per_s);
     let each_us = |cores: Option<f64>| each(cores).map(|s| s * 1e6);
     let host = &resources.host;
-    let host_cores = host
-        .cpu_busy_share
+    let host_cores = of_window
+        .cpu()
+        .executed()
         .zip(host.cpu_cores)
         .map(|(share, cores)| share * cores);
-    let counted = |name: &str| of_window.total_per_s(MetricSource::Shim, name);
-    let process = &resources.server_process;
+    let counted = |name: &str| each(of_window.mean(Host, name, ""));
+    let flushes_per_s = of_window
+        .total(Shim, "flushes")
+        .or(resources.server.data_fsyncs_per_s);
+    let bytes = bytes_per_s(of_window, resources);
+    let written_bytes = each(bytes.and_then(|(_, _, written)| written));
     // What was rolled back has left no row.
-    let row_bytes: f64 = totals
+    let row_bytes = intervals
+        .window
         .iter()
         .map(|(name, of)| row_bytes_of(name) * of.committed as f64)
-        .sum();
-    let written = counted("write_bytes").or(process.written_bytes_per_s);
+        .sum::<f64>()
+        / completed as f64;
     PerTransaction {
         path_length_cycles: each(
             host_cores
                 .zip(host.cpu_frequency_hz)
                 .map(|(cores, hz)| cores * hz),
         ),
+        cycles: counted("cycles"),
+        instructions: counted("instructions"),
         host_cpu_us: each_us(host_cores),
-        server_cpu_us: each_us(process.cpu_cores_used),
+        server_cpu_us: each_us(resources.server_process.cpu_cores_used),
         driver_cpu_us: each_us(resources.driver.cpu_cores_used),
-        read_bytes: each(counted("read_bytes").or(process.read_bytes_per_s)),
-        written_bytes: each(written),
-        flushes: each(counted("flushes")),
-        row_bytes: Some(row_bytes / completed as f64),
-        write_amplification: written
+        read_bytes: each(bytes.and_then(|(_, read, _)| read)),
+        written_bytes,
+        flushes: each(flushes_per_s),
+        io_counted_by: bytes.map(|(counted_by, _, _)| counted_by),
+        row_bytes: Some(row_bytes),
+        write_amplification: written_bytes
             .filter(|_| row_bytes > 0.0)
-            .map(|written| written * window_s / row_bytes),
+            .map(|written| written / row_bytes),
     }
 }
 

@@ -1,13 +1,17 @@
 //! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys; METHODOLOGY.md says how each is computed.
 
-use crate::bound::{Bound, Evidence, bound};
+use crate::bound::{Bound, DriverThread, Evidence, HostCpu, Reading, ReadsCounted, bound};
+use crate::load::{Intervals, Load};
 use crate::per_transaction::{self, PerTransaction};
 use crate::price::{PriceResources, price};
 use crate::samples::{Samples, Window};
+use crate::usage::{
+    CpuShares, IoCounters, cores_used, emulated_iowait, lock_waiting, pool_dirty, pool_miss,
+};
 use serde::Serialize;
-use store::{Cell, MetricSource, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
+use store::{Cell, MetricSource, Rates, Repeat, RepeatStatus, Results, StoreError};
 
-/// What a run used, and what bound it. `None` is not known: the source was not there, or the window was too short for two samples.
+/// What a run used, and what bound it. `None` is not known: the source was not there, or its samples do not tell of the whole window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resources {
     pub host: HostResources,
@@ -21,9 +25,11 @@ pub struct Resources {
     pub bound: Option<Bound>,
 }
 
-/// The machine that the driver runs on, which is the server's where that is private or local. Shares are of all cores together, 0 to 1.
+/// The server's machine. Shares are of all cores together, 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostResources {
+    /// `None` where no machine was sampled.
+    pub machine: Option<HostMachine>,
     pub cpu_cores: Option<f64>,
     pub cpu_frequency_hz: Option<f64>,
     /// All but idle and iowait.
@@ -46,6 +52,16 @@ pub struct HostResources {
     /// Of all interfaces, loopback included.
     pub network_received_bytes_per_s: Option<f64>,
     pub network_sent_bytes_per_s: Option<f64>,
+}
+
+/// Whose machine was sampled as the server's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostMachine {
+    /// mydyno's own: the server is on it too.
+    Driver,
+    /// That of the exporter which the user named.
+    Exporter,
 }
 
 /// One disk of that machine.
@@ -129,22 +145,21 @@ pub enum PowerMeter {
     Rapl,
 }
 
-/// What a repeat used; `None` where it failed or was not sampled.
+/// What a repeat used; `None` where it failed or was not sampled. `intervals` and `samples` are those of the repeat.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn resources(
     results: &Results,
-    repeat: &Repeat,
-    cell: &Cell,
-    totals: &WindowTotals,
+    (repeat, cell): (&Repeat, &Cell),
+    intervals: &Intervals,
+    samples: &Samples,
 ) -> Result<Option<Resources>, StoreError> {
-    let samples = Samples::read(results, repeat.id)?;
     let done = repeat.status == RepeatStatus::Done;
     let Some(result) = repeat
         .result
         .as_ref()
-        .filter(|_| done && !samples.is_empty())
+        .filter(|result| done && !samples.is_empty() && result.measured_window_ns > 0)
     else {
         return Ok(None);
     };
@@ -152,45 +167,24 @@ pub fn resources(
         start_ns: cell.what.warmup_ns,
         end_ns: cell.what.warmup_ns + result.measured_window_ns,
     };
-    let of_window = OfWindow {
-        samples: &samples,
-        window,
-    };
+    let of_window = OfWindow { samples, window };
     let mut resources = of_window.resources();
     let emulated = cell.what.places.iter().any(|place| place.emulated);
     if emulated {
-        resources.host.emulated_iowait_share = of_window.emulated_iowait(&resources.host);
+        let roles = samples.labels(Shim, "busy_ns");
+        resources.host.emulated_iowait_share = emulated_iowait(roles, of_window.get());
     }
-    let window_s = result.measured_window_ns as f64 / 1e9;
-    let nopm = Rates::of(repeat, totals).nopm;
+    let nopm = Rates::of(repeat, &intervals.window).nopm;
     resources.power.nopm_per_watt = nopm
         .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
         .map(|(nopm, watts)| nopm / watts);
     if let Some(io) = results.device_io(repeat.id)? {
         resources.price = price(&io.shim.setup, nopm);
     }
-    resources.per_transaction = per_transaction::of(&of_window, &resources, totals, window_s);
-    resources.bound = bound(&evidence(&of_window, &resources, totals, window_s));
+    let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
+    resources.per_transaction = per_transaction::of(&of_window, &resources, intervals, &load);
+    resources.bound = of_window.bound(&resources, &load);
     Ok(Some(resources))
-}
-
-/// The numbers that the verdict is made of.
-fn evidence(
-    of_window: &OfWindow<'_>,
-    resources: &Resources,
-    totals: &WindowTotals,
-    window_s: f64,
-) -> Evidence {
-    let in_transactions_ns: u64 = totals.values().map(|of| of.latency_sum_ns).sum();
-    Evidence {
-        in_transactions_mean: in_transactions_ns as f64 / 1e9 / window_s,
-        cpu_busy_share: resources.host.cpu_busy_share,
-        driver_cpu_share: resources.driver.busiest_thread_cpu_share,
-        driver_run_wait_share: resources.driver.busiest_thread_run_wait_share,
-        lock_waiting_mean: resources.server.row_lock_waiting_mean,
-        reading_mean: of_window.reading_mean(),
-        redo_busy_share: of_window.redo_busy_share(),
-    }
 }
 
 /// The samples of a window.
@@ -202,20 +196,22 @@ pub(crate) struct OfWindow<'a> {
 use MetricSource::{Host, Power, Process, Server, Shim};
 
 impl OfWindow<'_> {
-    pub(crate) fn per_s(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
-        self.samples.per_s(self.window, source, name, label)
-    }
-
-    fn mean(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+    /// The mean of a metric: of a counter its rise per second.
+    pub(crate) fn mean(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
         self.samples.mean(self.window, source, name, label)
     }
 
-    /// Over all labels that have a rate.
-    pub(crate) fn total_per_s(&self, source: MetricSource, name: &str) -> Option<f64> {
-        let labels = self.samples.labels(source, name);
-        labels
-            .filter_map(|label| self.per_s(source, name, label))
-            .reduce(|a, b| a + b)
+    /// Over all labels.
+    pub(crate) fn total(&self, source: MetricSource, name: &str) -> Option<f64> {
+        self.samples.total(self.window, source, name)
+    }
+
+    pub(crate) fn get(&self) -> impl Fn(MetricSource, &str, &str) -> Option<f64> {
+        move |source, name, label| self.mean(source, name, label)
+    }
+
+    pub(crate) fn cpu(&self) -> CpuShares {
+        CpuShares::of(self.get())
     }
 
     fn resources(&self) -> Resources {
@@ -229,11 +225,11 @@ impl OfWindow<'_> {
             host: self.host(),
             disks,
             server_process: ProcessResources {
-                cpu_cores_used: self.cores_used("server"),
+                cpu_cores_used: cores_used("server", self.get()),
                 resident_bytes: self.mean(Process, "resident_bytes", "server"),
                 threads: self.mean(Process, "threads", "server"),
-                read_bytes_per_s: self.per_s(Process, "read_bytes", "server"),
-                written_bytes_per_s: self.per_s(Process, "written_bytes", "server"),
+                read_bytes_per_s: self.mean(Process, "read_bytes", "server"),
+                written_bytes_per_s: self.mean(Process, "written_bytes", "server"),
             },
             driver: self.driver(),
             server: self.server(),
@@ -245,135 +241,127 @@ impl OfWindow<'_> {
     }
 
     fn host(&self) -> HostResources {
-        let cores = self.mean(Host, "cpu_cores", "");
-        let of_cores = |name: &str| {
-            let ns_per_s = self.per_s(Host, name, "")?;
-            Some(ns_per_s / 1e9 / cores?)
-        };
-        let pressure = |name: &str| Some(self.per_s(Host, name, "")? / 1e6);
-        let user = of_cores("cpu_user_ns");
-        let system = of_cores("cpu_system_ns");
-        let steal = of_cores("cpu_steal_ns");
-        let interrupt = plus(of_cores("cpu_irq_ns"), of_cores("cpu_softirq_ns"));
+        let cpu = self.cpu();
+        let mean = |name: &str| self.mean(Host, name, "");
+        let pressure = |name: &str| mean(name).map(|us| us / 1e6);
         HostResources {
-            cpu_cores: cores,
-            cpu_frequency_hz: self.frequency_hz(),
-            cpu_busy_share: plus(plus(user, system), plus(interrupt, steal)),
-            cpu_user_share: user,
-            cpu_system_share: system,
-            cpu_iowait_share: of_cores("cpu_iowait_ns"),
-            cpu_interrupt_share: interrupt,
-            cpu_steal_share: steal,
-            cpu_idle_share: of_cores("cpu_idle_ns"),
+            machine: self.machine(),
+            cpu_cores: mean("cpu_cores"),
+            // It is read seldom, as that is slow on large machines.
+            cpu_frequency_hz: self.samples.mean_of_run(Host, "cpu_frequency_hz", ""),
+            cpu_busy_share: cpu.busy(),
+            cpu_user_share: cpu.user,
+            cpu_system_share: cpu.system,
+            cpu_iowait_share: cpu.iowait,
+            cpu_interrupt_share: cpu.interrupt,
+            cpu_steal_share: cpu.steal,
+            cpu_idle_share: cpu.idle,
             emulated_iowait_share: None,
-            processes_running_mean: self.mean(Host, "processes_running", ""),
-            context_switches_per_s: self.per_s(Host, "context_switches", ""),
+            processes_running_mean: mean("processes_running"),
+            context_switches_per_s: mean("context_switches"),
             pressure_cpu_some_share: pressure("pressure_cpu_some_us"),
             pressure_io_some_share: pressure("pressure_io_some_us"),
             pressure_io_full_share: pressure("pressure_io_full_us"),
             pressure_memory_some_share: pressure("pressure_memory_some_us"),
-            memory_available_bytes: self.mean(Host, "memory_available_bytes", ""),
-            network_received_bytes_per_s: self.total_per_s(Host, "network_received_bytes"),
-            network_sent_bytes_per_s: self.total_per_s(Host, "network_sent_bytes"),
+            memory_available_bytes: mean("memory_available_bytes"),
+            network_received_bytes_per_s: self.total(Host, "network_received_bytes"),
+            network_sent_bytes_per_s: self.total(Host, "network_sent_bytes"),
         }
     }
 
-    /// Of the whole run: it is read seldom, as that is slow on large machines.
-    fn frequency_hz(&self) -> Option<f64> {
-        let whole = Window {
-            start_ns: 0,
-            end_ns: u64::MAX / 2,
-        };
-        self.samples.mean(whole, Host, "cpu_frequency_hz", "")
+    /// Only of its own machine does mydyno read each core; an exporter's are added up.
+    fn machine(&self) -> Option<HostMachine> {
+        let mut cores = self.samples.labels(Host, "cpu_idle_ns").peekable();
+        cores.peek()?;
+        Some(if cores.any(|core| !core.is_empty()) {
+            HostMachine::Driver
+        } else {
+            HostMachine::Exporter
+        })
     }
 
     fn disk(&self, disk: &str) -> DiskResources {
-        let per_s = |name: &str| self.per_s(Host, name, disk);
-        let await_us = |ns: &str, count: &str| {
-            let count = per_s(count)?;
-            (count > 0.0).then(|| per_s(ns).map(|ns| ns / count / 1e3))?
+        let mean = |name: &str| self.mean(Host, name, disk);
+        let rates = IoCounters::OF_DISKS.rates(disk, self.get());
+        let await_us = |ns: &str, count: Option<f64>| {
+            let count = count.filter(|count| *count > 0.0)?;
+            mean(ns).map(|ns| ns / count / 1e3)
         };
         DiskResources {
             disk: disk.to_owned(),
-            read_per_s: per_s("disk_reads"),
-            read_bytes_per_s: per_s("disk_read_bytes"),
-            read_await_us: await_us("disk_read_ns", "disk_reads"),
-            write_per_s: per_s("disk_writes"),
-            write_bytes_per_s: per_s("disk_write_bytes"),
-            write_await_us: await_us("disk_write_ns", "disk_writes"),
-            flush_per_s: per_s("disk_flushes"),
-            queue_depth_mean: per_s("disk_queue_ns").map(|ns| ns / 1e9),
-            busy_share: per_s("disk_busy_ns").map(|ns| ns / 1e9),
+            read_per_s: rates.reads_per_s,
+            read_bytes_per_s: rates.read_bytes_per_s,
+            read_await_us: await_us("disk_read_ns", rates.reads_per_s),
+            write_per_s: rates.writes_per_s,
+            write_bytes_per_s: rates.write_bytes_per_s,
+            write_await_us: await_us("disk_write_ns", rates.writes_per_s),
+            flush_per_s: rates.flushes_per_s,
+            queue_depth_mean: mean("disk_queue_ns").map(|ns| ns / 1e9),
+            busy_share: mean("disk_busy_ns").map(|ns| ns / 1e9),
         }
     }
 
-    fn cores_used(&self, process: &str) -> Option<f64> {
-        let user = self.per_s(Process, "cpu_user_ns", process);
-        let system = self.per_s(Process, "cpu_system_ns", process);
-        plus(user, system).map(|ns| ns / 1e9)
+    fn driver_threads(&self) -> Vec<DriverThread> {
+        let share = |name: &str, thread: &str| Some(self.mean(Process, name, thread)? / 1e9);
+        let threads = self.samples.labels(Process, "cpu_ns");
+        threads
+            .filter_map(|thread| {
+                Some(DriverThread {
+                    on_core_share: share("cpu_ns", thread)?,
+                    run_wait_share: share("run_wait_ns", thread),
+                })
+            })
+            .collect()
     }
 
     fn driver(&self) -> DriverResources {
-        let cpu = |thread: &str| self.per_s(Process, "cpu_ns", thread);
-        let busiest = self
-            .samples
-            .labels(Process, "cpu_ns")
-            .max_by(|a, b| cpu(a).unwrap_or(0.0).total_cmp(&cpu(b).unwrap_or(0.0)));
-        let share = |ns: Option<f64>| ns.map(|ns| ns / 1e9);
+        let threads = self.driver_threads();
+        let busiest = threads
+            .iter()
+            .max_by(|a, b| a.on_core_share.total_cmp(&b.on_core_share));
         DriverResources {
-            cpu_cores_used: self.cores_used("mydyno"),
+            cpu_cores_used: cores_used("mydyno", self.get()),
             resident_bytes: self.mean(Process, "resident_bytes", "mydyno"),
-            busiest_thread_cpu_share: share(busiest.and_then(cpu)),
-            busiest_thread_run_wait_share: share(
-                busiest.and_then(|thread| self.per_s(Process, "run_wait_ns", thread)),
-            ),
+            busiest_thread_cpu_share: busiest.map(|of| of.on_core_share),
+            busiest_thread_run_wait_share: busiest.and_then(|of| of.run_wait_share),
         }
     }
 
     fn server(&self) -> ServerResources {
-        let per_s = |name: &str| self.per_s(Server, name, "");
         let mean = |name: &str| self.mean(Server, name, "");
-        let hit_share = || {
-            let requests = per_s("buffer_pool_read_requests")?;
-            let reads = per_s("buffer_pool_reads")?;
-            (requests > 0.0).then(|| 1.0 - reads / requests)
-        };
-        let lock_waits = per_s("row_lock_waits");
-        let lock_ms = per_s("row_lock_time_ms");
+        let lock_waits = mean("row_lock_waits");
+        let waiting = lock_waiting(self.get());
         let lock_mean_us = || {
-            let waits = lock_waits?;
-            (waits > 0.0).then(|| lock_ms.map(|ms| ms * 1e3 / waits))?
+            let waits = lock_waits.filter(|waits| *waits > 0.0)?;
+            waiting.map(|waiting| waiting * 1e6 / waits)
         };
         ServerResources {
-            statements_per_s: per_s("questions"),
+            statements_per_s: mean("questions"),
             threads_running_mean: mean("threads_running"),
-            buffer_pool_hit_share: hit_share(),
-            buffer_pool_dirty_share: mean("buffer_pool_pages_dirty")
-                .zip(mean("buffer_pool_pages_total"))
-                .filter(|(_, total)| *total > 0.0)
-                .map(|(dirty, total)| dirty / total),
-            pages_read_per_s: per_s("pages_read"),
-            pages_written_per_s: per_s("pages_written"),
-            pages_flushed_per_s: per_s("buffer_pool_pages_flushed"),
-            doublewrite_pages_per_s: per_s("doublewrite_pages"),
-            data_reads_per_s: per_s("data_reads"),
-            data_writes_per_s: per_s("data_writes"),
-            data_fsyncs_per_s: per_s("data_fsyncs"),
-            log_writes_per_s: per_s("log_writes"),
-            log_fsyncs_per_s: per_s("log_fsyncs"),
-            log_written_bytes_per_s: per_s("log_written_bytes"),
+            buffer_pool_hit_share: pool_miss(self.get()).map(|miss| 1.0 - miss),
+            buffer_pool_dirty_share: pool_dirty(self.get()),
+            pages_read_per_s: mean("pages_read"),
+            pages_written_per_s: mean("pages_written"),
+            pages_flushed_per_s: mean("buffer_pool_pages_flushed"),
+            doublewrite_pages_per_s: mean("doublewrite_pages"),
+            data_reads_per_s: mean("data_reads"),
+            data_writes_per_s: mean("data_writes"),
+            data_fsyncs_per_s: mean("data_fsyncs"),
+            log_writes_per_s: mean("log_writes"),
+            log_fsyncs_per_s: mean("log_fsyncs"),
+            log_written_bytes_per_s: mean("log_written_bytes"),
             checkpoint_age_bytes: mean("checkpoint_age_bytes"),
             row_lock_waits_per_s: lock_waits,
             row_lock_wait_mean_us: lock_mean_us(),
-            row_lock_waiting_mean: lock_ms.map(|ms| ms / 1e3),
-            deadlocks_per_s: per_s("deadlocks"),
+            row_lock_waiting_mean: waiting,
+            deadlocks_per_s: mean("deadlocks"),
             history_list_entries: mean("history_list_entries"),
         }
     }
 
     fn power(&self) -> PowerResources {
         let by_meter = self.mean(Power, "power_mw", "meter").map(|mw| mw / 1e3);
-        let by_rapl = || self.total_per_s(Power, "energy_uj").map(|uj| uj / 1e6);
+        let by_rapl = || self.total(Power, "energy_uj").map(|uj| uj / 1e6);
         let (watts_mean, measured_by) = match by_meter {
             Some(watts) => (Some(watts), Some(PowerMeter::Meter)),
             None => (by_rapl(), by_rapl().map(|_| PowerMeter::Rapl)),
@@ -385,29 +373,34 @@ impl OfWindow<'_> {
         }
     }
 
-    /// The share of time with requests outstanding is that of the busiest role: roles overlap, so that together it may be more.
-    fn emulated_iowait(&self, host: &HostResources) -> Option<f64> {
-        let busiest = self
-            .samples
-            .labels(Shim, "busy_ns")
-            .filter_map(|role| self.per_s(Shim, "busy_ns", role))
-            .reduce(f64::max)?;
-        Some(host.cpu_idle_share? * (busiest / 1e9).min(1.0))
+    fn bound(&self, resources: &Resources, load: &Load) -> Option<Bound> {
+        let host = &resources.host;
+        let cpu = host.cpu_busy_share.map(|busy_share| HostCpu {
+            busy_share,
+            steal_share: host.cpu_steal_share.unwrap_or(0.0),
+            is_drivers: host.machine == Some(HostMachine::Driver),
+        });
+        bound(&Evidence {
+            in_transactions_mean: load.in_transactions_mean,
+            cpu,
+            driver_threads: &self.driver_threads(),
+            lock_waiting_mean: resources.server.row_lock_waiting_mean,
+            reading: self.reading(),
+            // Of the time, that the redo log's device had requests.
+            redo_busy_share: self.mean(Shim, "busy_ns", "redo").map(|ns| ns / 1e9),
+        })
     }
 
-    /// Reads of data that were outstanding, in the mean: by the shim's count where there is one, else by the machine's disks.
-    fn reading_mean(&self) -> Option<f64> {
-        let of_shim = self.per_s(Shim, "read_response_ns", "data");
-        let outstanding_ns = of_shim.or_else(|| self.total_per_s(Host, "disk_read_ns"));
-        outstanding_ns.map(|ns| ns / 1e9)
+    /// Reads of data that were outstanding, by who can tell best.
+    fn reading(&self) -> Option<Reading> {
+        let outstanding = |ns: Option<f64>| ns.map(|ns| ns / 1e9);
+        let shim = || outstanding(self.mean(Shim, "read_response_ns", "data"));
+        let server = || self.mean(Server, "data_pending_reads", "");
+        let disks = || outstanding(self.total(Host, "disk_read_ns"));
+        let by = |counted_by| move |mean| Reading { mean, counted_by };
+        shim()
+            .map(by(ReadsCounted::Shim))
+            .or_else(|| server().map(by(ReadsCounted::Server)))
+            .or_else(|| disks().map(by(ReadsCounted::Disks)))
     }
-
-    /// Of the time, that the redo log's device had requests.
-    fn redo_busy_share(&self) -> Option<f64> {
-        self.per_s(Shim, "busy_ns", "redo").map(|ns| ns / 1e9)
-    }
-}
-
-fn plus(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    Some(a? + b?)
 }

@@ -1,11 +1,17 @@
 //! From raw samples to rates and means over a time.
 
-use store::{MetricKind, MetricSeries, MetricSource, RepeatId, Results, StoreError};
+use store::{
+    Metric, MetricKind, MetricSeries, MetricSource, RepeatId, Results, SampleBatch, StoreError,
+};
 
 /// Samples this close to a window's ends belong to it.
 const EDGE_NS: u64 = 100_000_000;
+/// How often sources are read, where there are too few samples to tell.
+const PERIOD_NS: u64 = 1_000_000_000;
 /// Where the next sample comes later than so many times the usual, there is a gap.
 const GAP: f64 = 2.5;
+/// A gauge that was not read for more of a window has no mean of it.
+const GAPS_SHARE_MAX: f64 = 0.1;
 
 /// A time of a run: offsets from its start in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,22 +20,43 @@ pub struct Window {
     pub end_ns: u64,
 }
 
+/// A value, and when it was read.
+type Sample = (u64, i64);
+
 impl Window {
     /// The samples that belong to it.
-    fn part_of(self, series: &MetricSeries) -> impl DoubleEndedIterator<Item = &(u64, i64)> {
-        let holds = move |(at_ns, _): &&(u64, i64)| {
-            at_ns + EDGE_NS >= self.start_ns && *at_ns <= self.end_ns + EDGE_NS
+    fn part_of(self, samples: &[Sample]) -> &[Sample] {
+        let is_before = |sample: &Sample| sample.0 + EDGE_NS < self.start_ns;
+        let is_not_behind = |sample: &Sample| sample.0 <= self.end_ns + EDGE_NS;
+        let inside = &samples[samples.partition_point(is_before)..];
+        &inside[..inside.partition_point(is_not_behind)]
+    }
+
+    /// Are there samples within a gap's length of both ends?
+    fn is_reached_by(self, inside: &[Sample], gap_ns: u64) -> bool {
+        let (Some(first), Some(last)) = (inside.first(), inside.last()) else {
+            return false;
         };
-        series.samples.iter().filter(holds)
+        first.0 <= self.start_ns + gap_ns && last.0 + gap_ns >= self.end_ns
+    }
+
+    /// Is little enough of it in gaps between these samples?
+    fn is_without_holes(self, inside: &[Sample], gap_ns: u64) -> bool {
+        let lengths = inside.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let in_gaps_ns: u64 = lengths.filter(|length_ns| *length_ns > gap_ns).sum();
+        let length_ns = self.end_ns.saturating_sub(self.start_ns);
+        in_gaps_ns as f64 <= GAPS_SHARE_MAX * length_ns as f64
     }
 }
 
-/// The samples of one repeat.
+/// Samples by metric.
+#[derive(Clone, Debug, Default)]
 pub struct Samples {
     series: Vec<MetricSeries>,
+    newest_ns: u64,
 }
 
-/// What a metric was between two samples: the rise of a counter per second, or the mean of a gauge. `None` is a gap.
+/// What a metric was between two samples: the rise of a counter per second, or the later value of a gauge. `None` is a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub start_ns: u64,
@@ -38,7 +65,7 @@ pub struct Step {
 }
 
 impl Samples {
-    /// Reads them.
+    /// Reads those of one repeat.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -48,7 +75,42 @@ impl Samples {
 
     #[must_use]
     pub fn of(series: Vec<MetricSeries>) -> Samples {
-        Samples { series }
+        let newest = series.iter().filter_map(|of| Some(of.samples.last()?.0));
+        Samples {
+            newest_ns: newest.max().unwrap_or(0),
+            series,
+        }
+    }
+
+    /// Adds what one source said at one time. What is not later than a metric's last sample is left out.
+    pub fn push(&mut self, batch: &SampleBatch) {
+        let at_ns = batch.at_offset_ns;
+        self.newest_ns = self.newest_ns.max(at_ns);
+        for (metric, value) in &batch.values {
+            match self.series.iter_mut().find(|of| of.metric == *metric) {
+                Some(of) if of.samples.last().is_some_and(|last| last.0 >= at_ns) => {}
+                Some(of) => of.samples.push((at_ns, *value)),
+                None => self.series.push(MetricSeries {
+                    metric: metric.clone(),
+                    samples: vec![(at_ns, *value)],
+                }),
+            }
+        }
+    }
+
+    /// Drops what was read before a time.
+    pub fn forget_before(&mut self, at_ns: u64) {
+        for of in &mut self.series {
+            let old = of.samples.partition_point(|sample| sample.0 < at_ns);
+            of.samples.drain(..old);
+        }
+        self.series.retain(|of| !of.samples.is_empty());
+    }
+
+    /// When the newest was read, from the start of the run.
+    #[must_use]
+    pub fn newest_ns(&self) -> u64 {
+        self.newest_ns
     }
 
     #[must_use]
@@ -74,24 +136,8 @@ impl Samples {
         })
     }
 
-    /// The rise of a counter per second over a window. `None` where fewer than two samples are in it, or the source began anew.
-    #[must_use]
-    pub fn per_s(
-        &self,
-        window: Window,
-        source: MetricSource,
-        name: &str,
-        label: &str,
-    ) -> Option<f64> {
-        let series = self.find(source, name, label)?;
-        let inside = || window.part_of(series);
-        let (first, last) = (inside().next()?, inside().next_back()?);
-        let fell = inside().zip(inside().skip(1)).any(|(a, b)| b.1 < a.1);
-        (last.0 > first.0 && !fell)
-            .then(|| (last.1 - first.1) as f64 * 1e9 / (last.0 - first.0) as f64)
-    }
-
-    /// The mean of a gauge over a window; `None` where no sample is in it.
+    /// The mean over a window: of a counter the rise per second from the first to the last sample in it, of a gauge the mean of its
+    /// samples. `None` where they do not tell of the whole window, or the source began anew in it.
     #[must_use]
     pub fn mean(
         &self,
@@ -101,9 +147,89 @@ impl Samples {
         label: &str,
     ) -> Option<f64> {
         let series = self.find(source, name, label)?;
-        let inside = || window.part_of(series);
-        let count = inside().count();
-        (count > 0).then(|| inside().map(|(_, value)| *value as f64).sum::<f64>() / count as f64)
+        let gap_ns = gap_ns(&series.samples);
+        let inside = self.counted(window, series);
+        if !window.is_reached_by(&inside, gap_ns) {
+            return None;
+        }
+        match series.metric.kind {
+            // What a counter rose by in a gap is in its next value.
+            MetricKind::Counter => {
+                let (first, last) = (inside.first()?, inside.last()?);
+                let fell = inside.windows(2).any(|pair| pair[1].1 < pair[0].1);
+                (last.0 > first.0 && !fell)
+                    .then(|| (last.1 - first.1) as f64 * 1e9 / (last.0 - first.0) as f64)
+            }
+            MetricKind::Gauge => window
+                .is_without_holes(&inside, gap_ns)
+                .then(|| mean_of(&inside))
+                .flatten(),
+        }
+    }
+
+    /// The samples of a series that belong to a window, with the 0 that a role stood at before its first request: the shim had been
+    /// read by then, and had not counted it.
+    fn counted(&self, window: Window, series: &MetricSeries) -> Vec<Sample> {
+        let mut inside = window.part_of(&series.samples).to_vec();
+        let metric = &series.metric;
+        if metric.source == MetricSource::Shim && metric.kind == MetricKind::Counter {
+            let of_shim = self
+                .series
+                .iter()
+                .filter(|of| of.metric.source == MetricSource::Shim);
+            let first_read_ns = of_shim
+                .filter_map(|of| Some(window.part_of(&of.samples).first()?.0))
+                .min();
+            let began_ns = series.samples.first().map(|first| first.0);
+            if let (Some(read_ns), Some(began_ns)) = (first_read_ns, began_ns)
+                && read_ns < began_ns
+                && !inside.is_empty()
+            {
+                inside.insert(0, (read_ns, 0));
+            }
+        }
+        inside
+    }
+
+    /// The means of all labels of a metric that have samples in a window, added up. `None` where one of them is not known: a sum without
+    /// it would be too small.
+    #[must_use]
+    pub fn total(&self, window: Window, source: MetricSource, name: &str) -> Option<f64> {
+        let is_there = |of: &&MetricSeries| {
+            of.metric.source == source
+                && of.metric.name == name
+                && !window.part_of(&of.samples).is_empty()
+        };
+        let mut labels = self.series.iter().filter(is_there).peekable();
+        labels.peek()?;
+        labels
+            .map(|of| self.mean(window, source, name, &of.metric.label))
+            .sum()
+    }
+
+    /// The mean of all samples of a gauge that is read seldom.
+    #[must_use]
+    pub fn mean_of_run(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+        mean_of(&self.find(source, name, label)?.samples)
+    }
+
+    /// What a metric is now: the rise of a counter per second up to its last sample, or the last value of a gauge. `None` where that is
+    /// too old, or comes after a gap.
+    #[must_use]
+    pub fn now(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
+        let series = self.find(source, name, label)?;
+        let last = series.samples.last()?;
+        let gap_ns = gap_ns(&series.samples);
+        if last.0 + gap_ns < self.newest_ns {
+            return None;
+        }
+        match series.metric.kind {
+            MetricKind::Gauge => Some(last.1 as f64),
+            MetricKind::Counter => {
+                let pair: &[Sample; 2] = series.samples.last_chunk()?;
+                step(&series.metric, pair, gap_ns).value
+            }
+        }
     }
 
     /// A metric over the whole run, from sample to sample; empty where there is none.
@@ -112,63 +238,78 @@ impl Samples {
         let Some(series) = self.find(source, name, label) else {
             return Vec::new();
         };
-        let samples = &series.samples;
-        let lengths = || samples.windows(2).map(|pair| pair[1].0 - pair[0].0);
-        let mut sorted: Vec<u64> = lengths().collect();
-        sorted.sort_unstable();
-        let usual_ns = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
-        let step = |pair: &[(u64, i64)]| {
-            let (start_ns, end_ns) = (pair[0].0, pair[1].0);
-            let length_ns = end_ns - start_ns;
-            let is_gap = length_ns as f64 > usual_ns as f64 * GAP;
-            let value = match series.metric.kind {
-                MetricKind::Counter if pair[1].1 < pair[0].1 => None,
-                MetricKind::Counter => {
-                    Some((pair[1].1 - pair[0].1) as f64 * 1e9 / length_ns.max(1) as f64)
-                }
-                MetricKind::Gauge => Some(pair[1].1 as f64),
-            };
-            Step {
-                start_ns,
-                end_ns,
-                value: value.filter(|_| !is_gap),
-            }
-        };
-        samples.windows(2).map(step).collect()
+        let gap_ns = gap_ns(&series.samples);
+        let pairs = series.samples.windows(2);
+        pairs
+            .map(|pair| step(&series.metric, pair, gap_ns))
+            .collect()
+    }
+}
+
+fn mean_of(samples: &[Sample]) -> Option<f64> {
+    let sum: f64 = samples.iter().map(|sample| sample.1 as f64).sum();
+    (!samples.is_empty()).then(|| sum / samples.len() as f64)
+}
+
+/// From where on the time between two samples of a series is a gap.
+fn gap_ns(samples: &[Sample]) -> u64 {
+    let lengths = samples.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    let mut lengths: Vec<u64> = lengths.collect();
+    let usual_ns = match lengths.len() {
+        0 | 1 => PERIOD_NS,
+        // Of a short and a long one, the long one is the gap.
+        count => *lengths.select_nth_unstable((count - 1) / 2).1,
+    };
+    (usual_ns as f64 * GAP) as u64
+}
+
+/// What a metric was between two samples, one behind the other.
+fn step(metric: &Metric, pair: &[Sample], gap_ns: u64) -> Step {
+    let (start_ns, end_ns) = (pair[0].0, pair[1].0);
+    let length_ns = end_ns - start_ns;
+    let value = match metric.kind {
+        MetricKind::Counter if pair[1].1 < pair[0].1 => None,
+        MetricKind::Counter => Some((pair[1].1 - pair[0].1) as f64 * 1e9 / length_ns.max(1) as f64),
+        MetricKind::Gauge => Some(pair[1].1 as f64),
+    };
+    Step {
+        start_ns,
+        end_ns,
+        value: value.filter(|_| length_ns <= gap_ns),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Samples, Window};
-    use store::{Metric, MetricKind, MetricSeries, MetricSource};
+    use store::MetricKind::{Counter, Gauge};
+    use store::MetricSource::{Host, Power, Shim};
+    use store::{Metric, MetricKind, MetricSeries, MetricSource, SampleBatch};
 
     const S: u64 = 1_000_000_000;
 
-    /// A metric sampled once a second from the start of the run.
-    fn each_second(
-        source: MetricSource,
-        kind: MetricKind,
-        name: &str,
-        label: &str,
-        values: &[i64],
-    ) -> MetricSeries {
-        let at = |(second, value): (usize, &i64)| (second as u64 * S, *value);
-        MetricSeries {
-            metric: Metric {
-                source,
-                name: name.to_owned(),
-                label: label.to_owned(),
-                kind,
-            },
-            samples: values.iter().enumerate().map(at).collect(),
+    fn metric(source: MetricSource, kind: MetricKind, name: &str, label: &str) -> Metric {
+        Metric {
+            source,
+            name: name.to_owned(),
+            label: label.to_owned(),
+            kind,
         }
     }
 
-    const HOST: MetricSource = MetricSource::Host;
+    /// A metric that was read at these seconds.
+    fn series(metric: Metric, samples: &[(u64, i64)]) -> MetricSeries {
+        let at = |(second, value): &(u64, i64)| (second * S, *value);
+        MetricSeries {
+            metric,
+            samples: samples.iter().map(at).collect(),
+        }
+    }
 
-    fn samples(kind: MetricKind, values: &[i64]) -> Samples {
-        Samples::of(vec![each_second(HOST, kind, "x", "", values)])
+    /// A metric of the host sampled once a second from the start of the run.
+    fn each_second(kind: MetricKind, values: &[i64]) -> Samples {
+        let samples: Vec<(u64, i64)> = (0..).zip(values.iter().copied()).collect();
+        Samples::of(vec![series(metric(Host, kind, "x", ""), &samples)])
     }
 
     fn window(start_s: u64, end_s: u64) -> Window {
@@ -178,49 +319,146 @@ mod tests {
         }
     }
 
+    fn values(samples: &Samples) -> Vec<Option<f64>> {
+        let steps = samples.steps(Host, "x", "");
+        steps.iter().map(|step| step.value).collect()
+    }
+
     #[test]
     fn rates_are_those_of_the_window() {
-        let samples = samples(MetricKind::Counter, &[0, 1000, 1010, 1030, 9000]);
-        let per_s = |from, to| samples.per_s(window(from, to), HOST, "x", "");
+        let samples = each_second(Counter, &[0, 1000, 1010, 1030, 9000]);
+        let per_s = |from, to| samples.mean(window(from, to), Host, "x", "");
         assert_eq!(per_s(1, 3), Some(15.0));
         assert_eq!(per_s(2, 3), Some(20.0));
         assert_eq!(per_s(3, 3), None);
-        assert_eq!(samples.per_s(window(1, 3), HOST, "y", ""), None);
+        assert_eq!(samples.mean(window(1, 3), Host, "y", ""), None);
     }
 
     #[test]
     fn a_source_that_began_anew_has_no_rate() {
-        let samples = samples(MetricKind::Counter, &[500, 600, 10, 700]);
-        assert_eq!(samples.per_s(window(0, 3), HOST, "x", ""), None);
-        let steps = samples.steps(HOST, "x", "");
-        let values: Vec<_> = steps.iter().map(|step| step.value).collect();
-        assert_eq!(values, [Some(100.0), None, Some(690.0)]);
+        let samples = each_second(Counter, &[500, 600, 10, 700]);
+        assert_eq!(samples.mean(window(0, 3), Host, "x", ""), None);
+        assert_eq!(values(&samples), [Some(100.0), None, Some(690.0)]);
     }
 
     #[test]
     fn a_gap_is_a_gap() {
-        let mut series = each_second(HOST, MetricKind::Counter, "x", "", &[0, 10, 20, 30]);
-        series.samples.push((9 * S, 90));
-        let samples = Samples::of(vec![series]);
-        let last = *samples.steps(HOST, "x", "").last().unwrap();
+        let at = [(0, 0), (1, 10), (2, 20), (3, 30), (9, 90)];
+        let samples = Samples::of(vec![series(metric(Host, Counter, "x", ""), &at)]);
+        let last = *samples.steps(Host, "x", "").last().unwrap();
         assert_eq!(
             (last.start_ns, last.end_ns, last.value),
             (3 * S, 9 * S, None)
         );
         // The rise itself is known.
-        assert_eq!(samples.per_s(window(0, 9), HOST, "x", ""), Some(10.0));
+        assert_eq!(samples.mean(window(0, 9), Host, "x", ""), Some(10.0));
     }
 
     #[test]
     fn gauges_have_means() {
-        let samples = samples(MetricKind::Gauge, &[100, 4, 6, 100]);
-        assert_eq!(samples.mean(window(1, 2), HOST, "x", ""), Some(5.0));
-        assert_eq!(samples.mean(window(7, 9), HOST, "x", ""), None);
-        let values: Vec<_> = samples
-            .steps(HOST, "x", "")
-            .iter()
-            .map(|s| s.value)
-            .collect();
-        assert_eq!(values, [Some(4.0), Some(6.0), Some(100.0)]);
+        let samples = each_second(Gauge, &[100, 4, 6, 100]);
+        assert_eq!(samples.mean(window(1, 2), Host, "x", ""), Some(5.0));
+        assert_eq!(samples.mean(window(7, 9), Host, "x", ""), None);
+        assert_eq!(samples.mean_of_run(Host, "x", ""), Some(52.5));
+        assert_eq!(values(&samples), [Some(4.0), Some(6.0), Some(100.0)]);
+    }
+
+    #[test]
+    fn samples_of_a_part_are_no_mean_of_the_whole() {
+        let seconds: Vec<(u64, i64)> = (0..=60u64).map(|s| (s, s.cast_signed())).collect();
+        let mean = |kind, keep: fn(u64) -> bool| {
+            let kept: Vec<_> = seconds.iter().copied().filter(|at| keep(at.0)).collect();
+            let samples = Samples::of(vec![series(metric(Host, kind, "x", ""), &kept)]);
+            samples.mean(window(10, 60), Host, "x", "")
+        };
+        for (keep, of_counter, of_gauge) in [
+            ((|_| true) as fn(u64) -> bool, Some(1.0), Some(35.0)),
+            // It came late, or went early.
+            (|s| s >= 13, None, None),
+            (|s| s <= 57, None, None),
+            (|s| s <= 58, Some(1.0), Some(34.0)),
+            // A tenth of the window is missing, and more than that.
+            (|s| !(31..35).contains(&s), Some(1.0), Some(1655.0 / 47.0)),
+            (|s| !(31..36).contains(&s), Some(1.0), None),
+        ] {
+            assert_eq!(mean(Counter, keep), of_counter);
+            assert_eq!(mean(Gauge, keep), of_gauge);
+        }
+    }
+
+    #[test]
+    fn a_total_is_of_all_labels_or_unknown() {
+        let of = |label: &str, samples: &[(u64, i64)]| {
+            series(metric(Host, Counter, "sent", label), samples)
+        };
+        let steady = [(0, 0), (1, 10), (2, 20), (3, 30), (4, 40)];
+        let gone = of("old", &[(0, 5), (1, 6)]);
+        let late = of("late", &[(4, 100)]);
+        let total = |series: &[MetricSeries]| {
+            Samples::of(series.to_vec()).total(window(2, 4), Host, "sent")
+        };
+        assert_eq!(total(&[of("a", &steady), of("b", &steady)]), Some(20.0));
+        // What is not in the window does not count; what has only begun in it counts, but nobody knows how much.
+        assert_eq!(total(&[of("a", &steady), gone]), Some(10.0));
+        assert_eq!(total(&[of("a", &steady), late]), None);
+        assert_eq!(total(&[]), None);
+    }
+
+    #[test]
+    fn a_role_was_at_zero_before_its_first_request() {
+        let of = |role: &str, samples: &[(u64, i64)]| {
+            series(metric(Shim, Counter, "reads", role), samples)
+        };
+        let data = of("data", &[(0, 50), (1, 60), (2, 70), (3, 80), (4, 90)]);
+        let temp = of("temp", &[(3, 7), (4, 12)]);
+        let samples = Samples::of(vec![data, temp.clone()]);
+        assert_eq!(samples.mean(window(2, 4), Shim, "reads", "temp"), Some(6.0));
+        assert_eq!(samples.total(window(2, 4), Shim, "reads"), Some(16.0));
+        // Where the shim was not read before, nobody knows.
+        let alone = Samples::of(vec![temp]);
+        assert_eq!(alone.mean(window(3, 4), Shim, "reads", "temp"), Some(5.0));
+        assert_eq!(alone.mean(window(0, 4), Shim, "reads", "temp"), None);
+    }
+
+    fn said(at_s: u64, source: MetricSource, kind: MetricKind, value: i64) -> SampleBatch {
+        SampleBatch {
+            at_offset_ns: at_s * S,
+            values: vec![(metric(source, kind, "x", ""), value)],
+        }
+    }
+
+    #[test]
+    fn what_is_now_is_of_the_last_two_samples() {
+        let mut samples = Samples::default();
+        let now = |samples: &Samples| samples.now(Host, "x", "");
+        samples.push(&said(1, Host, Counter, 0));
+        assert_eq!(now(&samples), None);
+        samples.push(&said(6, Host, Counter, 500));
+        assert_eq!(now(&samples), None, "a gap");
+        samples.push(&said(7, Host, Counter, 510));
+        assert_eq!(now(&samples), Some(10.0));
+        samples.push(&said(7, Host, Counter, 900));
+        assert_eq!(now(&samples), Some(10.0), "no later than the last");
+        samples.push(&said(8, Host, Counter, 3));
+        assert_eq!(now(&samples), None, "it began anew");
+        samples.push(&said(9, Host, Counter, 5));
+        // Another source goes on while this one is silent.
+        samples.push(&said(11, Power, Gauge, 4));
+        assert_eq!(now(&samples), Some(2.0));
+        samples.push(&said(12, Power, Gauge, 4));
+        assert_eq!(now(&samples), None, "too old");
+        assert_eq!(samples.now(Power, "x", ""), Some(4.0));
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten() {
+        let mut samples = each_second(Counter, &[0, 10, 20, 30]);
+        samples.push(&said(5, Power, Gauge, 4));
+        samples.forget_before(2 * S);
+        assert_eq!(values(&samples), [Some(10.0)]);
+        samples.forget_before(4 * S);
+        assert_eq!(samples.labels(Host, "x").count(), 0);
+        assert_eq!(samples.newest_ns(), 5 * S);
+        assert!(!samples.is_empty());
     }
 }

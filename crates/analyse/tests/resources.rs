@@ -1,10 +1,12 @@
 //! What a run used, from samples in a results file: each number by hand.
 
-use analyse::{BoundBy, PowerMeter, measurement};
+use analyse::{BoundBy, HostMachine, IoCountedBy, PowerMeter, Resources, measurement};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use store::{
     CellPlace, IntervalRow, Metric, MetricIds, MetricKind, MetricSource, NewCell, NewLab,
-    NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult, Results, SampleBatch, empty_histogram,
+    NewRepeat, PacedInterval, Phase, RepeatFailure, RepeatId, RepeatResult, Results, SampleBatch,
+    TimeKind, TimeRow, empty_histogram,
 };
 use tempfile::TempDir;
 
@@ -13,6 +15,11 @@ const S: u64 = 1_000_000_000;
 /// A lab on an emulated disk: a warm-up of 1 s, a window of 2 s with 400 new orders and 200 payments of 40 ms each, so that 12 were
 /// under way in the mean.
 fn running() -> (TempDir, Results, RepeatId) {
+    running_with(NewCell::default())
+}
+
+/// The same with what is special of a cell.
+fn running_with(special: NewCell) -> (TempDir, Results, RepeatId) {
     let directory = tempfile::tempdir().unwrap();
     let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
     let lab = results.begin_lab(&NewLab::default()).unwrap();
@@ -31,7 +38,7 @@ fn running() -> (TempDir, Results, RepeatId) {
         window_ns: 2 * S,
         interval_ns: S,
         places: vec![place],
-        ..NewCell::default()
+        ..special
     };
     let repeat = NewRepeat {
         cell: results.begin_cell(lab, &cell).unwrap(),
@@ -39,10 +46,24 @@ fn running() -> (TempDir, Results, RepeatId) {
         my_cnf: None,
     };
     let repeat = results.begin_repeat(&repeat).unwrap();
-    let interval = |transaction: &str, committed: u64| IntervalRow {
-        phase: Phase::Window,
-        start_offset_ns: S,
-        end_offset_ns: 3 * S,
+    let rows = [
+        interval(Phase::Window, "new_order", 400),
+        interval(Phase::Window, "payment", 200),
+    ];
+    results.append_intervals(repeat, &rows).unwrap();
+    (directory, results, repeat)
+}
+
+/// So many transactions of 40 ms each.
+fn interval(phase: Phase, transaction: &str, committed: u64) -> IntervalRow {
+    let (start_offset_ns, end_offset_ns) = match phase {
+        Phase::Drain => (3 * S, 4 * S),
+        Phase::Warmup | Phase::Window => (S, 3 * S),
+    };
+    IntervalRow {
+        phase,
+        start_offset_ns,
+        end_offset_ns,
         transaction: transaction.to_owned(),
         committed,
         rolled_back: 0,
@@ -54,18 +75,11 @@ fn running() -> (TempDir, Results, RepeatId) {
         latency_sum_ns: committed * 40_000_000,
         latency_max_ns: 40_000_000,
         latency_out_of_bounds: 0,
-    };
-    let rows = [interval("new_order", 400), interval("payment", 200)];
-    results.append_intervals(repeat, &rows).unwrap();
-    (directory, results, repeat)
+    }
 }
 
 /// Samples at 0, 1, 2 and 3 s: a counter that rises by so much a second, or a gauge that stays.
-fn sample(
-    results: &Results,
-    repeat: RepeatId,
-    metrics: &[(MetricSource, MetricKind, &str, &str, i64)],
-) {
+fn sample(results: &Results, repeat: RepeatId, metrics: &[MetricOf]) {
     let batch = |second: u64| SampleBatch {
         at_offset_ns: second * S,
         values: metrics
@@ -104,16 +118,21 @@ fn finish(results: &Results, repeat: RepeatId) {
 use MetricKind::{Counter, Gauge};
 use MetricSource::{Host, Power, Process, Server, Shim};
 
-const METRICS: [(MetricSource, MetricKind, &str, &str, i64); 27] = [
+type MetricOf = (MetricSource, MetricKind, &'static str, &'static str, i64);
+
+const METRICS: [MetricOf; 31] = [
     (Host, Gauge, "cpu_cores", "", 2),
     (Host, Gauge, "cpu_frequency_hz", "", 3_000_000_000),
     (Host, Counter, "cpu_user_ns", "", 400_000_000),
     (Host, Counter, "cpu_system_ns", "", 150_000_000),
     (Host, Counter, "cpu_irq_ns", "", 0),
     (Host, Counter, "cpu_softirq_ns", "", 50_000_000),
-    (Host, Counter, "cpu_steal_ns", "", 0),
+    (Host, Counter, "cpu_steal_ns", "", 100_000_000),
     (Host, Counter, "cpu_iowait_ns", "", 100_000_000),
-    (Host, Counter, "cpu_idle_ns", "", 1_300_000_000),
+    (Host, Counter, "cpu_idle_ns", "", 1_200_000_000),
+    (Host, Counter, "cpu_idle_ns", "cpu0", 600_000_000),
+    (Host, Counter, "cycles", "", 1_200_000_000),
+    (Host, Counter, "instructions", "", 900_000_000),
     (Host, Counter, "disk_reads", "vda", 100),
     (Host, Counter, "disk_read_ns", "vda", 200_000_000),
     (Host, Counter, "network_sent_bytes", "lo", 1_000),
@@ -124,6 +143,7 @@ const METRICS: [(MetricSource, MetricKind, &str, &str, i64); 27] = [
     (Process, Counter, "run_wait_ns", "driver-0", 10_000_000),
     (Server, Counter, "buffer_pool_read_requests", "", 10_000),
     (Server, Counter, "buffer_pool_reads", "", 250),
+    (Server, Counter, "data_fsyncs", "", 170),
     (Server, Counter, "row_lock_waits", "", 5),
     (Server, Counter, "row_lock_time_ms", "", 2_000),
     (Shim, Counter, "busy_ns", "data", 900_000_000),
@@ -150,9 +170,10 @@ fn means_and_costs_are_those_of_the_window() {
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
     let host = &resources.host;
     close(host.cpu_user_share, 0.2);
-    close(host.cpu_busy_share, 0.3);
-    close(host.cpu_idle_share, 0.65);
-    close(host.emulated_iowait_share, 0.65 * 0.9);
+    close(host.cpu_busy_share, 0.35);
+    close(host.cpu_idle_share, 0.6);
+    close(host.emulated_iowait_share, 0.6 * 0.9);
+    assert_eq!(host.machine, Some(HostMachine::Driver));
     close(host.network_sent_bytes_per_s, 1_500.0);
     assert_eq!(host.context_switches_per_s, None);
     let disk = &resources.disks[0];
@@ -163,12 +184,15 @@ fn means_and_costs_are_those_of_the_window() {
     close(resources.server.buffer_pool_hit_share, 0.975);
     close(resources.server.row_lock_wait_mean_us, 400_000.0);
     close(resources.server.row_lock_waiting_mean, 2.0);
-    // 300 transactions a second, 600 ms of CPU a second.
+    // 300 transactions a second, 600 ms of CPU a second without what was stolen.
     let each = &resources.per_transaction;
     close(each.path_length_cycles, 3e9 * 0.6 / 300.0);
     close(each.host_cpu_us, 2_000.0);
     close(each.written_bytes, 12_000.0);
     close(each.flushes, 0.5);
+    close(each.cycles, 4e6);
+    close(each.instructions, 3e6);
+    assert_eq!(each.io_counted_by, Some(IoCountedBy::Shim));
     let row_bytes = (400.0 * 3727.0 + 200.0 * 885.0) / 600.0;
     close(each.row_bytes, row_bytes);
     close(each.write_amplification, 12_000.0 / row_bytes);
@@ -198,39 +222,181 @@ fn what_failed_or_was_not_sampled_has_no_resources() {
     assert_eq!(measurement(&results, repeat).unwrap().resources, None);
 }
 
-fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
-    match value {
-        serde_json::Value::Object(map) => {
-            for (key, value) in map {
-                into.insert(key.clone());
-                keys(value, into);
-            }
-        }
-        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
-        _ => {}
-    }
+/// What a repeat with these metrics besides those that `keep` leaves used.
+fn used(
+    (results, repeat): (&Results, RepeatId),
+    keep: fn(&MetricOf) -> bool,
+    more: &[MetricOf],
+) -> Resources {
+    let kept = METRICS.iter().filter(|of| keep(of)).chain(more);
+    let all: Vec<MetricOf> = kept.copied().collect();
+    sample(results, repeat, &all);
+    finish(results, repeat);
+    measurement(results, repeat).unwrap().resources.unwrap()
 }
 
 #[test]
-fn every_key_is_described() {
+fn transactions_that_began_before_the_window_cost_in_it() {
+    let (_directory, results, repeat) = running();
+    // 200 of them, by what ended behind it: 400 ended in a second.
+    let drain = [interval(Phase::Drain, "new_order", 200)];
+    results.append_intervals(repeat, &drain).unwrap();
+    let resources = used((&results, repeat), |_| true, &[]);
+    let each = &resources.per_transaction;
+    close(each.host_cpu_us, 1_500.0);
+    close(each.written_bytes, 9_000.0);
+    let row_bytes = (400.0 * 3727.0 + 200.0 * 885.0) / 600.0;
+    close(each.write_amplification, 9_000.0 / row_bytes);
+    // 16 under way, as many as connections, 2 behind locks.
+    let because = resources.bound.unwrap().because;
+    assert!(because.contains("14.0 transactions"), "{because}");
+}
+
+/// 1,200 transactions waited 1 s for a connection and were served in 20 ms.
+#[test]
+fn the_backlog_of_a_schedule_is_not_under_way() {
+    let (_directory, results, repeat) = running_with(NewCell {
+        rate_asked: Some("400/s".to_owned()),
+        ..NewCell::default()
+    });
+    let mut late = interval(Phase::Window, "order_status", 600);
+    late.latency_sum_ns = 600 * S;
+    results.append_intervals(repeat, &[late]).unwrap();
+    let service = TimeRow {
+        kind: TimeKind::Service,
+        transaction: None,
+        occurrences: 1_200,
+        histogram: empty_histogram(),
+        sum_ns: 1_200 * 20_000_000,
+        max_ns: 20_000_000,
+        out_of_bounds: 1_200,
+    };
+    let paced = PacedInterval {
+        phase: Phase::Window,
+        start_offset_ns: S,
+        end_offset_ns: 3 * S,
+        schedule: None,
+        times: vec![service],
+    };
+    results.append_paced(repeat, &paced).unwrap();
+    let because = used((&results, repeat), |_| true, &[])
+        .bound
+        .unwrap()
+        .because;
+    // 12 under way, 2 behind locks.
+    assert!(because.contains("10.0 transactions"), "{because}");
+}
+
+/// Terminals share 16 connections; in the mean 300 transactions had been submitted.
+#[test]
+fn no_more_are_under_way_than_connections() {
+    let (_directory, results, repeat) = running_with(NewCell {
+        terminals: Some(1_000),
+        ..NewCell::default()
+    });
+    let mut queued = interval(Phase::Window, "delivery", 60);
+    queued.latency_sum_ns = 600 * S;
+    results.append_intervals(repeat, &[queued]).unwrap();
+    let because = used((&results, repeat), |_| true, &[])
+        .bound
+        .unwrap()
+        .because;
+    assert!(because.contains("14.0 transactions"), "{because}");
+}
+
+#[test]
+fn who_counts_where_the_shim_does_not() {
+    let no_shim = |of: &MetricOf| of.0 != Shim;
+    let of_process = (Process, Counter, "written_bytes", "server", 1_800_000);
+    let of_server = [
+        (Server, Counter, "data_read_bytes", "", 60_000),
+        (Server, Counter, "data_written_bytes", "", 1_500_000),
+        (Server, Gauge, "data_pending_reads", "", 7),
+        of_process,
+    ];
+    let (_directory, results, repeat) = running();
+    let resources = used((&results, repeat), no_shim, &of_server);
+    let each = &resources.per_transaction;
+    assert_eq!(each.io_counted_by, Some(IoCountedBy::Server));
+    close(each.read_bytes, 200.0);
+    close(each.written_bytes, 5_000.0);
+    close(each.flushes, 170.0 / 300.0);
+    let bound = resources.bound.unwrap();
+    assert_eq!(bound.by, BoundBy::ReadIo);
+    assert!(
+        bound.because.contains("the server had 7.0 reads"),
+        "{bound:?}"
+    );
+    let (_directory, results, repeat) = running();
+    let resources = used((&results, repeat), no_shim, &[of_process]);
+    let each = &resources.per_transaction;
+    assert_eq!(each.io_counted_by, Some(IoCountedBy::Process));
+    assert_eq!(each.read_bytes, None);
+    close(each.written_bytes, 6_000.0);
+    close(each.flushes, 170.0 / 300.0);
+    // By the disks 0.2 reads were outstanding, with 10 transactions.
+    assert_eq!(resources.bound.unwrap().by, BoundBy::Mixed);
+}
+
+#[test]
+fn an_exporters_cores_are_not_the_drivers() {
+    let no_core = |of: &MetricOf| of.3 != "cpu0" && of.3 != "driver-0" && of.0 != Shim;
+    let starved = [
+        (Process, Counter, "cpu_ns", "driver-0", 300_000_000),
+        (Process, Counter, "run_wait_ns", "driver-0", 10_000_000),
+        (Process, Counter, "cpu_ns", "driver-1", 100_000_000),
+        (Process, Counter, "run_wait_ns", "driver-1", 850_000_000),
+    ];
+    let (_directory, results, repeat) = running();
+    let resources = used((&results, repeat), no_core, &starved);
+    assert_eq!(resources.host.machine, Some(HostMachine::Exporter));
+    close(resources.driver.busiest_thread_run_wait_share, 0.01);
+    assert_eq!(resources.bound.unwrap().by, BoundBy::Mixed);
+    let (_directory, results, repeat) = running();
+    let mut on_this_machine = starved.to_vec();
+    on_this_machine.push((Host, Counter, "cpu_idle_ns", "cpu1", 1));
+    let resources = used((&results, repeat), no_core, &on_this_machine);
+    assert_eq!(resources.bound.unwrap().by, BoundBy::Driver);
+}
+
+/// The keys of each table of `resources` in the page.
+fn described(page: &str, table: &str) -> BTreeSet<String> {
+    let of_resources = page.split_once("`resources` holds").unwrap().1;
+    let begins = |line: &&str| {
+        let line: &str = line;
+        let line = line.strip_prefix("Each of ").unwrap_or(line);
+        let rest = line.strip_prefix(&format!("`{table}`"));
+        rest.is_some_and(|rest| rest.ends_with(':'))
+    };
+    let mut lines = of_resources.lines();
+    if table != "resources" {
+        lines.find(begins).unwrap_or_else(|| panic!("no {table}"));
+    }
+    let rows = lines.skip_while(|line| !line.starts_with('|'));
+    rows.take_while(|line| line.starts_with('|'))
+        .flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn each_table_describes_the_keys_that_there_are() {
     let (_directory, results, repeat) = running();
     sample(&results, repeat, &METRICS);
     finish(&results, repeat);
     let document = serde_json::to_value(measurement(&results, repeat).unwrap()).unwrap();
-    let mut actual = BTreeSet::new();
-    keys(&document["resources"], &mut actual);
-    assert!(actual.contains("path_length_cycles"));
-    actual.insert("resources".to_owned());
+    let resources = &document["resources"];
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let described: BTreeSet<String> = text
-        .lines()
-        .flat_map(|line| line.split('`').skip(1).step_by(2))
-        .map(str::to_owned)
-        .collect();
-    let missing: Vec<_> = actual.difference(&described).collect();
-    assert!(
-        missing.is_empty(),
-        "docs/json.md does not describe {missing:?}"
-    );
+    let page = std::fs::read_to_string(path).unwrap();
+    let keys =
+        |of: &Value| -> BTreeSet<String> { of.as_object().unwrap().keys().cloned().collect() };
+    let tables = keys(resources);
+    assert_eq!(described(&page, "resources"), tables);
+    for table in &tables {
+        let of = match &resources[table] {
+            Value::Array(all) => &all[0],
+            of => of,
+        };
+        assert_eq!(described(&page, table), keys(of), "{table}");
+    }
 }

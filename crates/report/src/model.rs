@@ -164,14 +164,15 @@ impl CellView {
 impl RepeatView {
     fn read(results: &Results, cell: &Cell, repeat: Repeat) -> Result<RepeatView, StoreError> {
         let id = repeat.id;
-        let (series, totals) = series::read(results, id)?;
+        let (series, intervals) = series::read(results, id)?;
+        let samples = Samples::read(results, id)?;
         let run = Run {
             end_s: series.time_s.last().copied().unwrap_or(0.0),
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
         Ok(RepeatView {
-            rates: Rates::of(&repeat, &totals),
-            pacing: results.pacing_summary(&repeat, cell, &totals)?,
+            rates: Rates::of(&repeat, &intervals.window),
+            pacing: results.pacing_summary(&repeat, cell, &intervals.window)?,
             requirements: results.requirements(id)?,
             storage: results.storage_summary(&repeat, cell)?,
             series,
@@ -183,13 +184,13 @@ impl RepeatView {
                 results.variables(id, Moment::Start)?,
                 results.variables(id, Moment::End)?,
             ),
-            panels: panels(&Samples::read(results, id)?, run),
-            resources: analyse::resources(results, &repeat, cell, &totals)?,
+            panels: panels(&samples, run),
+            resources: analyse::resources(results, (&repeat, cell), &intervals, &samples)?,
             risen: risen(
                 results.status(id, Moment::Start)?,
                 results.status(id, Moment::End)?,
             ),
-            totals,
+            totals: intervals.window,
             repeat,
         })
     }

@@ -5,10 +5,14 @@ mod points;
 mod storage;
 
 use crate::series::rounded;
-use analyse::Samples;
+use analyse::{
+    CpuShares, Samples, cores_used, emulated_iowait, lock_waiting, pool_dirty, pool_miss,
+};
 use points::Grid;
 use serde::Serialize;
-use store::MetricSource::{self, Host, Process, Server, Shim};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use store::MetricSource::{self, Power, Process, Server, Shim};
 
 /// The run that panels are of.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,8 @@ pub enum Dash {
 
 use Dash::{Dashed, Solid};
 
+/// Of lines, in the style sheet.
+const COLORS: usize = 6;
 /// Panels that are seen at once; the others open with a click.
 const AT_ONCE: [&str; 3] = ["cpu", "requests", "flushes"];
 
@@ -124,6 +130,7 @@ pub fn panels(samples: &Samples, run: Run) -> Panels {
     panels.extend(observed.storage());
     panels.extend(observed.innodb());
     panels.push(observed.processes());
+    panels.push(observed.power());
     panels.retain(|panel| !panel.lines.is_empty());
     if panels.is_empty() {
         return Panels::default();
@@ -138,6 +145,9 @@ struct Observed<'a> {
     samples: &'a Samples,
     grid: Grid,
 }
+
+/// What a metric is at one point.
+type Get<'a> = dyn Fn(MetricSource, &str, &str) -> Option<f64> + 'a;
 
 impl Observed<'_> {
     /// Rates of a counter per second, or means of a gauge.
@@ -157,72 +167,65 @@ impl Observed<'_> {
         self.points(Server, name, "")
     }
 
-    fn cpu(&self, is_emulated: bool) -> Panel {
-        let cores = self.points(Host, "cpu_cores", "");
-        let percent = |name: &str| {
-            let ns_per_s = self.points(Host, name, "");
-            zipped(&ns_per_s, &cores, |ns, cores| {
-                Some(ns / 1e9 / cores * 100.0)
+    /// What follows at each point from what the metrics are there.
+    fn each<T>(&self, number: impl Fn(&Get<'_>) -> T) -> Vec<T> {
+        let known: RefCell<BTreeMap<_, Vec<Option<f64>>>> = RefCell::default();
+        let at = |point: usize| {
+            number(&|source: MetricSource, name: &str, label: &str| {
+                let mut known = known.borrow_mut();
+                let values = known
+                    .entry((source, name.to_owned(), label.to_owned()))
+                    .or_insert_with(|| self.points(source, name, label));
+                values[point]
             })
         };
-        let interrupts = zipped(
-            &percent("cpu_irq_ns"),
-            &percent("cpu_softirq_ns"),
-            |a, b| Some(a + b),
-        );
+        (0..self.grid.points).map(at).collect()
+    }
+
+    fn percent(&self, share: impl Fn(&Get<'_>) -> Option<f64>) -> Vec<Option<f64>> {
+        self.each(|get| share(get).map(|share| share * 100.0))
+    }
+
+    fn cpu(&self, is_emulated: bool) -> Panel {
+        let shares = self.each(|get| CpuShares::of(get));
+        let percent = |part: fn(&CpuShares) -> Option<f64>| -> Vec<Option<f64>> {
+            let parts = shares.iter().map(part);
+            parts.map(|part| part.map(|share| share * 100.0)).collect()
+        };
         let panel = Panel::new("cpu", "CPU of the host", "% of all cores", "%")
             .up_to(100.0)
-            .with("user", 1, Solid, percent("cpu_user_ns"))
-            .with("system", 2, Solid, percent("cpu_system_ns"))
-            .with("interrupts", 3, Solid, interrupts)
-            .with("I/O wait", 4, Solid, percent("cpu_iowait_ns"))
-            .with("steal", 5, Solid, percent("cpu_steal_ns"));
+            .with("user", 1, Solid, percent(|of| of.user))
+            .with("system", 2, Solid, percent(|of| of.system))
+            .with("interrupts", 3, Solid, percent(|of| of.interrupt))
+            .with("I/O wait", 4, Solid, percent(|of| of.iowait))
+            .with("steal", 5, Solid, percent(|of| of.steal));
         if !is_emulated {
             return panel;
         }
         // A wait for an emulated device is a sleep, which Linux counts as idle.
-        let emulated = zipped(
-            &percent("cpu_idle_ns"),
-            &self.busiest_role(),
-            |idle, busy| Some(idle * busy),
-        );
+        let emulated =
+            self.percent(|get| emulated_iowait(self.samples.labels(Shim, "busy_ns"), get));
         panel.with("emulated I/O wait (derived)", 4, Dashed, emulated)
     }
 
-    /// The share of time that the busiest role's device had requests.
-    fn busiest_role(&self) -> Vec<Option<f64>> {
-        let mut busiest = vec![None::<f64>; self.grid.points];
-        for role in self.samples.labels(Shim, "busy_ns") {
-            for (most, busy) in busiest.iter_mut().zip(self.points(Shim, "busy_ns", role)) {
-                let busy = busy.map(|ns| (ns / 1e9).min(1.0));
-                *most = match (*most, busy) {
-                    (Some(most), Some(busy)) => Some(f64::max(most, busy)),
-                    (most, busy) => most.or(busy),
-                };
-            }
-        }
-        busiest
-    }
-
-    fn innodb(&self) -> [Panel; 6] {
-        let requests = self.server("buffer_pool_read_requests");
-        let hits = zipped(
-            &self.server("buffer_pool_reads"),
-            &requests,
-            |reads, requests| (requests > 0.0).then(|| (1.0 - reads / requests) * 100.0),
-        );
-        let total = self.server("buffer_pool_pages_total");
-        let dirty = zipped(
-            &self.server("buffer_pool_pages_dirty"),
-            &total,
-            |dirty, total| (total > 0.0).then(|| dirty * 100.0 / total),
-        );
+    fn innodb(&self) -> [Panel; 7] {
         let mega = |name| self.scaled(Server, name, "", 1e-6);
         [
-            Panel::new("pool", "Buffer pool", "%", "%")
-                .up_to(100.0)
-                .with("hits, of page requests", 1, Solid, hits)
-                .with("dirty, of all pages", 2, Solid, dirty),
+            // Not hits: 99.0 % and 99.9 % of them look alike, and mean ten times the reads.
+            Panel::new("misses", "Buffer-pool misses", "% of page requests", "%").with(
+                "misses",
+                1,
+                Solid,
+                self.percent(|get| pool_miss(get)),
+            ),
+            Panel::new(
+                "dirty",
+                "Dirty pages of the buffer pool",
+                "% of all pages",
+                "%",
+            )
+            .up_to(100.0)
+            .with("dirty", 2, Solid, self.percent(|get| pool_dirty(get))),
             Panel::new("pages", "Pages of InnoDB", "pages per second", "/s")
                 .with("read", 1, Solid, self.server("pages_read"))
                 .with("written", 2, Solid, self.server("pages_written"))
@@ -246,12 +249,11 @@ impl Observed<'_> {
             ),
             Panel::new("threads", "Threads of the server", "threads", "threads")
                 .with("running", 1, Solid, self.server("threads_running"))
-                // Milliseconds of waiting in a second are as many thousandths of a transaction that waits.
                 .with(
                     "waiting for a row lock",
                     4,
                     Solid,
-                    self.scaled(Server, "row_lock_time_ms", "", 1e-3),
+                    self.each(|get| lock_waiting(get)),
                 ),
             Panel::new("locks", "Row-lock waits and deadlocks", "per second", "/s")
                 .with("row-lock waits", 4, Solid, self.server("row_lock_waits"))
@@ -260,11 +262,7 @@ impl Observed<'_> {
     }
 
     fn processes(&self) -> Panel {
-        let cores = |process: &str| {
-            let user = self.points(Process, "cpu_user_ns", process);
-            let system = self.points(Process, "cpu_system_ns", process);
-            zipped(&user, &system, |user, system| Some((user + system) / 1e9))
-        };
+        let cores = |process: &str| self.each(|get| cores_used(process, get));
         // The one that used most over the whole run, so that the line is of one thread.
         let used = |values: &Vec<Option<f64>>| values.iter().flatten().sum::<f64>();
         let busiest = self
@@ -282,16 +280,18 @@ impl Observed<'_> {
                 busiest.unwrap_or_default(),
             )
     }
-}
 
-/// What follows from two values of each point; a gap where one is not known.
-fn zipped(
-    a: &[Option<f64>],
-    b: &[Option<f64>],
-    number: impl Fn(f64, f64) -> Option<f64>,
-) -> Vec<Option<f64>> {
-    let both = |(a, b): (&Option<f64>, &Option<f64>)| number((*a)?, (*b)?);
-    a.iter().zip(b).map(both).collect()
+    /// Of a meter or, where there is none, of each processor package.
+    fn power(&self) -> Panel {
+        let mut panel = Panel::new("power", "Power", "watts", "W");
+        let packages = self.samples.labels(Power, "energy_uj");
+        for (index, package) in packages.enumerate() {
+            let watts = self.scaled(Power, "energy_uj", package, 1e-6);
+            panel = panel.with(package, index % COLORS + 1, Solid, watts);
+        }
+        let metered = self.scaled(Power, "power_mw", "meter", 1e-3);
+        panel.with("meter", 1, Solid, metered)
+    }
 }
 
 #[cfg(test)]
@@ -299,7 +299,7 @@ mod tests {
     use super::{Dash, Line, Panel, Panels, Run, panels};
     use analyse::Samples;
     use store::MetricKind::{Counter, Gauge};
-    use store::MetricSource::{self, Host, Process, Server, Shim};
+    use store::MetricSource::{self, Host, Power, Process, Server, Shim};
     use store::{Metric, MetricKind, MetricSeries};
 
     const S: u64 = 1_000_000_000;
@@ -466,14 +466,8 @@ mod tests {
             2.0,
         );
         // In the second point no page was asked for: a share of nothing is not known.
-        assert_eq!(
-            line(&of, "pool", "hits, of page requests").values,
-            [Some(99.5), None]
-        );
-        assert_eq!(
-            line(&of, "pool", "dirty, of all pages").values,
-            [Some(25.0); 2]
-        );
+        assert_eq!(line(&of, "misses", "misses").values, [Some(0.5), None]);
+        assert_eq!(line(&of, "dirty", "dirty").values, [Some(25.0); 2]);
         assert_eq!(
             line(&of, "checkpoint", "checkpoint age").values,
             [Some(7.0); 2]
@@ -483,6 +477,27 @@ mod tests {
             line(&of, "processes", "busiest thread of mydyno").values,
             [Some(0.4); 2]
         );
+    }
+
+    #[test]
+    fn power_is_in_watts() {
+        let of = drawn(
+            vec![
+                rising((Power, "energy_uj", "package-0"), 2, 15_500_000),
+                rising((Power, "energy_uj", "package-1"), 2, 14_000_000),
+            ],
+            2.0,
+        );
+        assert_eq!(line(&of, "power", "package-0").values, [Some(15.5); 2]);
+        let second = line(&of, "power", "package-1");
+        assert_eq!((second.values[0], second.color), (Some(14.0), 2));
+        let metered = [(0, 230_000), (1, 231_000), (2, 231_000)];
+        let of = drawn(
+            vec![metric((Power, "power_mw", "meter"), Gauge, &metered)],
+            2.0,
+        );
+        assert_eq!(line(&of, "power", "meter").values, [Some(231.0); 2]);
+        assert_eq!(panel(&of, "power").unit, "W");
     }
 
     #[test]

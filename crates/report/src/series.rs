@@ -3,9 +3,10 @@
 //! Many intervals become one point by adding counts and merging histograms, so a percentile of a point is the percentile of
 //! its transactions and not a mean of percentiles.
 
+use analyse::Intervals;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{IntervalRow, Phase, RepeatId, Results, StoreError, Totals, WindowTotals};
+use store::{IntervalRow, Phase, RepeatId, Results, StoreError, Totals};
 
 /// The five types, in the order of the clauses.
 pub const TRANSACTIONS: [&str; 5] = [
@@ -60,7 +61,7 @@ struct Collector {
     series: Series,
     point: Option<Point>,
     window: Option<(u64, u64)>,
-    totals: WindowTotals,
+    intervals: Intervals,
 }
 
 struct Point {
@@ -72,15 +73,15 @@ struct Point {
     types: BTreeMap<&'static str, Totals>,
 }
 
-/// Reads a repeat once: its series for the charts and the totals of its window.
-pub fn read(results: &Results, repeat: RepeatId) -> Result<(Series, WindowTotals), StoreError> {
-    let intervals = results.interval_count(repeat)?;
+/// Reads a repeat once: its series for the charts and its intervals added up.
+pub fn read(results: &Results, repeat: RepeatId) -> Result<(Series, Intervals), StoreError> {
+    let count = results.interval_count(repeat)?;
     let mut collector = Collector {
-        intervals_per_point: intervals.div_ceil(POINTS_MAX).max(1),
+        intervals_per_point: count.div_ceil(POINTS_MAX).max(1),
         series: Series::default(),
         point: None,
         window: None,
-        totals: WindowTotals::new(),
+        intervals: Intervals::default(),
     };
     results.for_each_interval(repeat, |row| collector.add(&row))?;
     collector.end_point();
@@ -88,19 +89,16 @@ pub fn read(results: &Results, repeat: RepeatId) -> Result<(Series, WindowTotals
         collector.series.window_start_s = seconds(start_ns);
         collector.series.window_end_s = seconds(end_ns);
     }
-    Ok((collector.series, collector.totals))
+    Ok((collector.series, collector.intervals))
 }
 
 impl Collector {
     fn add(&mut self, row: &IntervalRow) {
+        self.intervals.add(row);
         if row.phase == Phase::Drain {
             return;
         }
         if row.phase == Phase::Window {
-            self.totals
-                .entry(row.transaction.clone())
-                .or_default()
-                .add(row);
             let (start, end) = self.window.unwrap_or((row.start_offset_ns, 0));
             self.window = Some((start.min(row.start_offset_ns), end.max(row.end_offset_ns)));
         }

@@ -2,7 +2,7 @@
 
 use crate::format::{NOT_AVAILABLE, counted, significant, trimmed};
 use crate::model::{CellView, RepeatView};
-use analyse::{DiskResources, PowerMeter, Resources};
+use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
 use maud::{Markup, html};
 
 /// One number of [`Resources`].
@@ -103,10 +103,10 @@ const PER_TRANSACTION: [Row; 9] = [
         r.per_transaction.server_cpu_us
     }),
     row("CPU of mydyno", "µs", |r| r.per_transaction.driver_cpu_us),
-    row("Read from devices", "bytes", |r| {
+    row("Read from storage", "bytes", |r| {
         r.per_transaction.read_bytes
     }),
-    row("Written to devices", "bytes", |r| {
+    row("Written to storage", "bytes", |r| {
         r.per_transaction.written_bytes
     }),
     row("Flushes", "", |r| r.per_transaction.flushes),
@@ -157,6 +157,16 @@ const SERVER: [Row; 18] = [
     }),
 ];
 
+/// What the processors counted themselves: shown only where they did, which few virtual machines let them.
+const COUNTED: [Row; 2] = [
+    row("Cycles", "thousand", |r| {
+        thousands(r.per_transaction.cycles)
+    }),
+    row("Instructions", "thousand", |r| {
+        thousands(r.per_transaction.instructions)
+    }),
+];
+
 /// Power and money: shown only where something measured or has a price.
 const POWER: [Row; 2] = [
     row("Power, mean", "W", |r| r.power.watts_mean),
@@ -179,8 +189,8 @@ pub fn used_section(cell: &CellView) -> Markup {
                 ". NA: not known here."
             }
             div.columns {
-                div { (group(cell, "Host", &HOST)) (group(cell, "Processes", &PROCESSES)) (power_and_price(cell)) }
-                div { (group(cell, "One transaction", &PER_TRANSACTION)) (group(cell, "Server", &SERVER)) }
+                div { (group(cell, host_title(cell), &HOST)) (group(cell, "Processes", &PROCESSES)) (power_and_price(cell)) }
+                div { (one_transaction(cell)) (group(cell, "Server", &SERVER)) }
             }
             (disks_table(cell))
         }
@@ -189,6 +199,34 @@ pub fn used_section(cell: &CellView) -> Markup {
 
 fn sampled(cell: &CellView) -> impl Iterator<Item = &Resources> {
     cell.done().filter_map(|repeat| repeat.resources.as_ref())
+}
+
+/// Whose machine it was.
+fn host_title(cell: &CellView) -> &'static str {
+    match sampled(cell).find_map(|resources| resources.host.machine) {
+        Some(HostMachine::Driver) => "Host, of server and mydyno",
+        Some(HostMachine::Exporter) => "Host of the server, by its exporter",
+        None => "Host of the server",
+    }
+}
+
+fn one_transaction(cell: &CellView) -> Markup {
+    let counted = sampled(cell).any(|resources| resources.per_transaction.cycles.is_some());
+    let bytes_by = sampled(cell).find_map(|resources| resources.per_transaction.io_counted_by);
+    html! {
+        (group(cell, "One transaction", &PER_TRANSACTION))
+        @if let Some(by) = bytes_by {
+            p.soft.small {
+                "Bytes and flushes as "
+                @match by {
+                    IoCountedBy::Shim => "the shim counted them, of all roles.",
+                    IoCountedBy::Server => "the server says of InnoDB's files.",
+                    IoCountedBy::Process => "the kernel counted bytes of the server's process, and the server its fsyncs.",
+                }
+            }
+        }
+        @if counted { (group(cell, "One transaction, by the processors' counters", &COUNTED)) }
+    }
 }
 
 fn power_and_price(cell: &CellView) -> Markup {

@@ -203,7 +203,7 @@ fn what_was_observed_stands_below_the_throughput() {
     };
     // Two over connections; three of each cell, one less of the failed one; three panels of each.
     let (html, _) = check(&shape, "observed", 2 + 3 * 3 - 1 + 3 * 3);
-    // Eight panels more of each, once they are asked for.
+    // Nine panels more of each, once they are asked for.
     let closed = "<details class=\"wide panels\">";
     assert_eq!(html.matches(closed).count(), 6);
     let opened = html.replace(closed, "<details class=\"wide panels\" open>") + LOOK;
@@ -212,7 +212,7 @@ fn what_was_observed_stands_below_the_throughput() {
     std::fs::write(&page, &opened).unwrap();
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
-    let charts = 2 + 3 * 3 - 1 + 3 * 11;
+    let charts = 2 + 3 * 3 - 1 + 3 * 12;
     assert!(shown.dom.contains(&format!("data-ready=\"{charts}\"")));
     assert_eq!(shown.dom.matches("<canvas").count(), charts);
     assert!(shown.dom.contains("data-blank=\"0\""), "{}", shown.dom);
@@ -242,6 +242,8 @@ fn what_a_cell_used_and_what_bound_it() {
         ("<b>Driver bound</b>", 1),
         ("These numbers are mydyno's, not the server's", 1),
         ("Path length</th><td class=\"num\">NA</td>", 2),
+        ("Host, of server and mydyno", 2),
+        ("Bytes and flushes as the shim counted them", 2),
         (">Idle</th><td class=\"num\">56", 2),
         ("Means of the window over 2 repeats", 2),
         ("1 status counter rose in the window", 2),

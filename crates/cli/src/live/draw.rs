@@ -167,17 +167,17 @@ fn percent(share: Option<f64>) -> String {
 }
 
 fn busy_percent(cpu: &Cpu) -> String {
-    percent(cpu.busy_share())
+    percent(cpu.shares.busy())
 }
 
 fn draw_cpu(cpu: &Cpu, area: Rect, buffer: &mut Buffer) {
     let line =
         |name: &str, value: String, unit: &str| Line::from(format!("{name:<8}{value:>7} {unit}"));
     let lines = vec![
-        line("user", percent(cpu.user_share), "%"),
-        line("system", percent(cpu.system_share), "%"),
-        line("iowait", percent(cpu.iowait_share), "%"),
-        line("stolen", percent(cpu.steal_share), "%"),
+        line("user", percent(cpu.shares.user), "%"),
+        line("system", percent(cpu.shares.system), "%"),
+        line("iowait", percent(cpu.shares.iowait), "%"),
+        line("stolen", percent(cpu.shares.steal), "%"),
         line("server", optional(cpu.server_cores, 2), "cores"),
         line("mydyno", optional(cpu.mydyno_cores, 2), "cores"),
     ];
@@ -200,11 +200,11 @@ fn draw_io(by: IoBy, rows: &[IoRow], area: Rect, buffer: &mut Buffer) {
         lines.push(Line::from(format!(
             "{:<13}{:>10}{:>10}{:>11}{:>11}{:>13}",
             row.name,
-            optional(row.reads_per_s, 0),
-            optional(row.writes_per_s, 0),
-            optional(row.flushes_per_s, 0),
-            megabytes(row.read_bytes_per_s),
-            megabytes(row.write_bytes_per_s)
+            optional(row.rates.reads_per_s, 0),
+            optional(row.rates.writes_per_s, 0),
+            optional(row.rates.flushes_per_s, 0),
+            megabytes(row.rates.read_bytes_per_s),
+            megabytes(row.rates.write_bytes_per_s)
         )));
     }
     if rows.is_empty() {

@@ -47,10 +47,11 @@ fn line(interval: &Interval, state: &State) -> String {
         .p95_us()
         .filter(|_| is_measured)
         .map(|us| us / 1e3);
-    let cpu_percent = state.cpu().busy_share().map(|share| share * 100.0);
-    let (_, io) = state.io();
-    let reads = total(io.iter().map(|row| row.reads_per_s));
-    let writes = total(io.iter().map(|row| row.writes_per_s));
+    let cpu = state.cpu_of_interval().shares;
+    let cpu_percent = cpu.busy().map(|share| share * 100.0);
+    let (_, io) = state.io_of_interval();
+    let reads = total(io.iter().map(|row| row.rates.reads_per_s));
+    let writes = total(io.iter().map(|row| row.rates.writes_per_s));
     let errors: u64 = interval.transactions.iter().map(|of| of.errors).sum();
     row([
         &format!("{:.1}", interval.end_offset_ns as f64 / 1e9),
@@ -74,9 +75,10 @@ fn row(columns: [&str; 8]) -> String {
     line
 }
 
-/// The sum of what is known; `None` where nothing is.
-fn total(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    values.flatten().reduce(|a, b| a + b)
+/// `None` where a part is not known, or there is none.
+fn total(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let first = values.next()??;
+    values.try_fold(first, |sum, value| Some(sum + value?))
 }
 
 #[cfg(test)]

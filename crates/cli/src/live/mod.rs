@@ -5,7 +5,6 @@ mod draw;
 mod exporter;
 mod exposition;
 mod lines;
-mod rates;
 mod state;
 mod usage;
 pub mod watch;

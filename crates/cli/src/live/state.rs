@@ -1,7 +1,7 @@
 //! What a run looks like now: a model that is fed with the run's progress. All views show this; it knows no terminal and no clock.
 
-use super::rates::Rates;
-use super::usage::{self, Cpu, IoBy, IoRow};
+use super::usage::{Cpu, IoBy, IoRow, Recent};
+use analyse::Window;
 use lab::{Interval, Phase, Progress, RunProgress};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -132,7 +132,7 @@ pub struct State {
     /// The last ones.
     pub notes: VecDeque<String>,
     points: VecDeque<Point>,
-    rates: Rates,
+    recent: Recent,
 }
 
 impl State {
@@ -155,7 +155,7 @@ impl State {
             Progress::Interval(interval) => self.interval(interval),
             Progress::Samples(batches) => {
                 for batch in *batches {
-                    self.rates.take(batch);
+                    self.recent.take(batch);
                 }
             }
             Progress::Note(note) => {
@@ -186,6 +186,10 @@ impl State {
     }
 
     fn interval(&mut self, interval: &Interval) {
+        self.recent.interval(Window {
+            start_ns: interval.start_offset_ns,
+            end_ns: interval.end_offset_ns,
+        });
         let ns = interval
             .end_offset_ns
             .saturating_sub(interval.start_offset_ns);
@@ -279,21 +283,31 @@ impl State {
         self.points.iter().map(|point| point.nopm).reduce(f64::max)
     }
 
-    /// The shares of host CPU time, and what the processes use.
+    /// The shares of host CPU time, and what the processes use now.
     pub fn cpu(&self) -> Cpu {
-        Cpu::of(&self.rates)
+        Cpu::of(self.recent.now())
     }
 
-    /// I/O by role or by disk.
+    /// The same in the mean of the last interval.
+    pub fn cpu_of_interval(&self) -> Cpu {
+        Cpu::of(self.recent.in_interval())
+    }
+
+    /// I/O by role or by disk now.
     pub fn io(&self) -> (IoBy, Vec<IoRow>) {
-        usage::io(&self.rates)
+        self.recent.io(self.recent.now())
+    }
+
+    /// The same in the mean of the last interval.
+    pub fn io_of_interval(&self) -> (IoBy, Vec<IoRow>) {
+        self.recent.io(self.recent.in_interval())
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{About, Stage, State};
-    use crate::live::rates::tests::{S, batch};
+    use crate::live::usage::tests::{S, batch};
     use base::Warehouses;
     use drive::{ScheduleStats, TerminalStats, TransactionStats};
     use lab::{Interval, Phase, Progress, RunProgress};

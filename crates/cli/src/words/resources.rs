@@ -1,7 +1,7 @@
 //! What a run used and what bound it, as words for people.
 
 use super::optional;
-use analyse::Resources;
+use analyse::{PowerMeter, Resources};
 use std::fmt::Write;
 
 /// Host, server and cost in a few lines; what is not known is left out.
@@ -32,11 +32,15 @@ pub fn resources(out: &mut String, resources: &Resources) {
         ],
     );
     let (power, price) = (&resources.power, &resources.price);
+    let watts = match power.measured_by {
+        Some(PowerMeter::Rapl) => "W of the processor packages",
+        Some(PowerMeter::Meter) | None => "W",
+    };
     line(
         out,
         "per watt and dollar",
         &[
-            (number(power.watts_mean, 1.0, 1), "W"),
+            (number(power.watts_mean, 1.0, 1), watts),
             (number(power.nopm_per_watt, 1.0, 1), "NOPM/W"),
             (
                 number(price.nopm_per_usd, 1.0, 2),
@@ -50,6 +54,11 @@ pub fn resources(out: &mut String, resources: &Resources) {
         "per transaction",
         &[
             (number(each.path_length_cycles, 1e-3, 0), "thousand cycles"),
+            (
+                number(each.cycles, 1e-3, 0),
+                "thousand by the processors' counters",
+            ),
+            (number(each.instructions, 1e-3, 0), "thousand instructions"),
             (number(each.read_bytes, 1e-3, 1), "kB read"),
             (number(each.written_bytes, 1e-3, 1), "kB written"),
             (number(each.flushes, 1.0, 2), "flushes"),

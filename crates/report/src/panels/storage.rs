@@ -2,47 +2,42 @@
 
 use super::Dash::{self, Dashed, Solid};
 use super::{Observed, Panel};
+use analyse::IoCounters;
 use store::MetricSource::{Host, Shim};
 
 /// Roles by the number of their colour, which is the same in all panels.
 const ROLES: [&str; 6] = ["data", "redo", "doublewrite", "undo", "temp", "binlog"];
 
-/// A kind of request, as the shim and the machine name it.
+/// A kind of request.
 struct Requests {
     word: &'static str,
-    of_role: &'static str,
-    of_disk: &'static str,
+    counter: fn(&IoCounters) -> &'static str,
     dash: Dash,
 }
 
 const READS: Requests = Requests {
     word: "reads",
-    of_role: "reads",
-    of_disk: "disk_reads",
+    counter: |of| of.reads,
     dash: Solid,
 };
 const WRITES: Requests = Requests {
     word: "writes",
-    of_role: "writes",
-    of_disk: "disk_writes",
+    counter: |of| of.writes,
     dash: Dashed,
 };
 const FLUSHES: Requests = Requests {
     word: "flushes",
-    of_role: "flushes",
-    of_disk: "disk_flushes",
+    counter: |of| of.flushes,
     dash: Solid,
 };
 const BYTES_READ: Requests = Requests {
     word: "read",
-    of_role: "read_bytes",
-    of_disk: "disk_read_bytes",
+    counter: |of| of.read_bytes,
     dash: Solid,
 };
 const BYTES_WRITTEN: Requests = Requests {
     word: "written",
-    of_role: "write_bytes",
-    of_disk: "disk_write_bytes",
+    counter: |of| of.write_bytes,
     dash: Dashed,
 };
 
@@ -51,15 +46,17 @@ impl Observed<'_> {
     pub(super) fn storage(&self) -> [Panel; 3] {
         let by_role = self.samples.labels(Shim, "reads").next().is_some();
         let title = |role, disk| if by_role { role } else { disk };
+        let counters = if by_role {
+            IoCounters::OF_ROLES
+        } else {
+            IoCounters::OF_DISKS
+        };
         let panel = |name, title, axis, unit, kinds: &[Requests], by| {
             let mut panel = Panel::new(name, title, axis, unit);
             for (label, color) in self.places(by_role) {
                 for kind in kinds {
-                    let values = if by_role {
-                        self.scaled(Shim, kind.of_role, label, by)
-                    } else {
-                        self.scaled(Host, kind.of_disk, label, by)
-                    };
+                    let name = (kind.counter)(&counters);
+                    let values = self.scaled(counters.source, name, label, by);
                     panel = panel.with(&format!("{label} {}", kind.word), color, kind.dash, values);
                 }
             }

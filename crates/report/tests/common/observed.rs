@@ -139,6 +139,7 @@ fn host(of: &Beside) -> Vec<Metered> {
             ("cpu_idle_ns", ""),
             (2e9 - 3e7, -user - system - soft),
         ),
+        counter(Host, ("cpu_idle_ns", "cpu0"), (9e8, -user / 2.0)),
         counter(Host, ("context_switches", ""), (900.0, 60_000.0)),
         counter(Host, ("pressure_cpu_some_us", ""), (0.0, 400_000.0)),
         counter(Host, ("pressure_io_some_us", ""), (0.0, 30_000.0)),

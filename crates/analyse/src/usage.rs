@@ -1,0 +1,199 @@
+//! What CPU times, page requests and requests to storage come to. Each number is computed here and nowhere else; the caller says what a
+//! metric is: in the mean of a window, at a point of a chart, or now.
+
+use store::MetricSource::{self, Host, Process, Server, Shim};
+
+const NS_PER_S: f64 = 1e9;
+
+/// CPU time of a machine by what it went to, as shares of all its cores: 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuShares {
+    pub user: Option<f64>,
+    pub system: Option<f64>,
+    pub iowait: Option<f64>,
+    pub interrupt: Option<f64>,
+    /// Had by other guests of the hypervisor, while this one wanted it.
+    pub steal: Option<f64>,
+    pub idle: Option<f64>,
+}
+
+impl CpuShares {
+    pub fn of(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> CpuShares {
+        let cores = get(Host, "cpu_cores", "");
+        let share = |name: &str| Some(get(Host, name, "")? / NS_PER_S / cores?);
+        CpuShares {
+            user: share("cpu_user_ns"),
+            system: share("cpu_system_ns"),
+            iowait: share("cpu_iowait_ns"),
+            interrupt: plus(share("cpu_irq_ns"), share("cpu_softirq_ns")),
+            steal: share("cpu_steal_ns"),
+            idle: share("cpu_idle_ns"),
+        }
+    }
+
+    /// In which code was executed.
+    #[must_use]
+    pub fn executed(&self) -> Option<f64> {
+        plus(plus(self.user, self.system), self.interrupt)
+    }
+
+    /// In which there was nothing left for others: stolen time too.
+    #[must_use]
+    pub fn busy(&self) -> Option<f64> {
+        plus(self.executed(), self.steal)
+    }
+}
+
+/// CPU seconds per second of a process: `server` or `mydyno`.
+pub fn cores_used(
+    process: &str,
+    get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
+) -> Option<f64> {
+    let ns = |name: &str| get(Process, name, process);
+    plus(ns("cpu_user_ns"), ns("cpu_system_ns")).map(|ns| ns / NS_PER_S)
+}
+
+/// Of the idle share, what may be waits for emulated devices: their share of time with requests, of the busiest of `roles`. Roles overlap,
+/// so that together it may be more.
+pub fn emulated_iowait<'a>(
+    roles: impl Iterator<Item = &'a str>,
+    get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
+) -> Option<f64> {
+    let busy = roles.filter_map(|role| get(Shim, "busy_ns", role));
+    let busiest_share = (busy.reduce(f64::max)? / NS_PER_S).min(1.0);
+    Some(CpuShares::of(get).idle? * busiest_share)
+}
+
+/// Of the pages that were asked of the buffer pool, those that it had to read.
+pub fn pool_miss(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
+    let reads = get(Server, "buffer_pool_reads", "");
+    let requests = get(Server, "buffer_pool_read_requests", "");
+    share(reads, requests)
+}
+
+/// Of the buffer pool's pages, those that are dirty.
+pub fn pool_dirty(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
+    let dirty = get(Server, "buffer_pool_pages_dirty", "");
+    share(dirty, get(Server, "buffer_pool_pages_total", ""))
+}
+
+/// Transactions that wait for a row lock: milliseconds of waits that end in a second are as many thousandths of one that waits.
+pub fn lock_waiting(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
+    get(Server, "row_lock_time_ms", "").map(|ms| ms / 1e3)
+}
+
+/// Counters of requests to storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoCounters {
+    pub source: MetricSource,
+    pub reads: &'static str,
+    pub writes: &'static str,
+    pub flushes: &'static str,
+    pub read_bytes: &'static str,
+    pub write_bytes: &'static str,
+}
+
+impl IoCounters {
+    /// Of the shim, labelled with what files are for.
+    pub const OF_ROLES: IoCounters = IoCounters {
+        source: Shim,
+        reads: "reads",
+        writes: "writes",
+        flushes: "flushes",
+        read_bytes: "read_bytes",
+        write_bytes: "write_bytes",
+    };
+    /// Of the machine, labelled with the disk.
+    pub const OF_DISKS: IoCounters = IoCounters {
+        source: Host,
+        reads: "disk_reads",
+        writes: "disk_writes",
+        flushes: "disk_flushes",
+        read_bytes: "disk_read_bytes",
+        write_bytes: "disk_write_bytes",
+    };
+
+    /// The rates of a role or a disk.
+    pub fn rates(
+        &self,
+        label: &str,
+        get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
+    ) -> IoRates {
+        let per_s = |name| get(self.source, name, label);
+        IoRates {
+            reads_per_s: per_s(self.reads),
+            writes_per_s: per_s(self.writes),
+            flushes_per_s: per_s(self.flushes),
+            read_bytes_per_s: per_s(self.read_bytes),
+            write_bytes_per_s: per_s(self.write_bytes),
+        }
+    }
+}
+
+/// Requests of one role or disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IoRates {
+    pub reads_per_s: Option<f64>,
+    pub writes_per_s: Option<f64>,
+    pub flushes_per_s: Option<f64>,
+    pub read_bytes_per_s: Option<f64>,
+    pub write_bytes_per_s: Option<f64>,
+}
+
+fn plus(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? + b?)
+}
+
+/// A part of something, which is not known where that is nothing.
+fn share(part: Option<f64>, of: Option<f64>) -> Option<f64> {
+    let of = of.filter(|of| *of > 0.0)?;
+    Some(part? / of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CpuShares, IoCounters, cores_used, emulated_iowait, pool_miss};
+    use store::MetricSource::{self, Host, Process, Server, Shim};
+
+    /// Of a machine with four cores.
+    fn get(source: MetricSource, name: &str, label: &str) -> Option<f64> {
+        Some(match (source, name, label) {
+            (Host, "cpu_cores", "") => 4.0,
+            (Host, "cpu_user_ns", "") => 2e9,
+            (Host, "cpu_system_ns" | "cpu_steal_ns", "") => 4e8,
+            (Host, "cpu_idle_ns", "") => 1e9,
+            (Host, "cpu_irq_ns" | "cpu_softirq_ns", "") => 1e8,
+            (Process, "cpu_user_ns", "server") => 1.5e9,
+            (Process, "cpu_system_ns", "server") => 2.5e8,
+            (Shim, "busy_ns", "data") => 5e8,
+            (Shim, "busy_ns", "redo") => 8e8,
+            (Shim, "reads", "data") => 70.0,
+            (Server, "buffer_pool_reads", "") => 3.0,
+            (Server, "buffer_pool_read_requests", "") => 1_000.0,
+            _ => return None,
+        })
+    }
+
+    #[test]
+    fn stolen_time_is_busy_but_nothing_was_executed_in_it() {
+        let shares = CpuShares::of(get);
+        assert_eq!((shares.user, shares.iowait), (Some(0.5), None));
+        assert_eq!(shares.interrupt, Some(0.05));
+        let close = |share: Option<f64>, to: f64| (share.unwrap() - to).abs() < 1e-12;
+        assert!(close(shares.executed(), 0.65), "{shares:?}");
+        assert!(close(shares.busy(), 0.75), "{shares:?}");
+    }
+
+    #[test]
+    fn what_a_metric_is_decides_what_follows() {
+        assert_eq!(cores_used("server", get), Some(1.75));
+        assert_eq!(cores_used("mydyno", get), None);
+        let roles = ["data", "redo", "temp"];
+        assert_eq!(emulated_iowait(roles.into_iter(), get), Some(0.2));
+        assert_eq!(emulated_iowait(["temp"].into_iter(), get), None);
+        assert_eq!(pool_miss(get), Some(0.003));
+        assert_eq!(pool_miss(|_, _, _| Some(0.0)), None);
+        let rates = IoCounters::OF_ROLES.rates("data", get);
+        assert_eq!((rates.reads_per_s, rates.writes_per_s), (Some(70.0), None));
+    }
+}
