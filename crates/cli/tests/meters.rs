@@ -45,7 +45,7 @@ fn watts_of_a_meter() {
     // The command may hold a password: what is stored and reported has its program only.
     mydyno(["report"]).in_directory(work.path()).run().exits(0);
     let report = std::fs::read_to_string(work.path().join("report.html")).unwrap();
-    assert!(report.contains("--power-command 'echo ***' "), "{report}");
+    assert!(report.contains("--power-command 'echo ***'"));
     for entry in std::fs::read_dir(work.path()).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(6).any(|bytes| bytes == b"geheim"));
@@ -139,7 +139,8 @@ fn this_machine_through_the_real_exporter() {
     let cores = stat.lines().filter(is_core).count();
     assert_eq!(float(&summary, "/resources/host/cpu_cores"), cores as f64);
     let busy = float(&summary, "/resources/host/cpu_busy_share");
-    assert!(busy > 0.0 && busy <= 1.0, "{busy}");
+    // The kernel counts in ticks, and the exporter takes its time.
+    assert!(busy > 0.0 && busy < 1.05, "{busy}");
 }
 
 #[test]
@@ -176,6 +177,7 @@ fn run_beside(seconds: u32, then: &str) {
     let _turn = turn();
     let work = directory();
     let command = answers_once(then);
+    LazyLock::force(&SERVER);
     let begun = Instant::now();
     run(work.path(), "3s", &["--power-command", &command])
         .run()
