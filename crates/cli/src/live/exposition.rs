@@ -9,6 +9,8 @@ use tpcc::Transaction;
 enum Kind {
     Counter,
     Gauge,
+    /// Its samples have the label `quantile`, which no other kind may have.
+    Summary,
 }
 
 /// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
@@ -57,6 +59,7 @@ impl Text {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
+            Kind::Summary => "summary",
         };
         // Writing to a string cannot fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
@@ -101,7 +104,7 @@ impl Text {
     fn responses(&mut self, state: &State) {
         let name = "mydyno_response_seconds";
         let help = "Response times in the last interval, by quantile.";
-        self.begin(name, Kind::Gauge, help);
+        self.begin(name, Kind::Summary, help);
         for (transaction, of) in each(state) {
             let Some(response_ns) = of.response_ns else {
                 continue;
@@ -250,7 +253,7 @@ mod tests {
         let all = text(&in_window()) + &cpu_text(1.25);
         let mut exported: BTreeMap<String, Vec<Labels>> = BTreeMap::new();
         let mut helped = String::new();
-        let mut typed = String::new();
+        let mut typed = ("", "");
         for line in all.lines() {
             match line.split(' ').collect::<Vec<_>>()[..] {
                 ["#", "HELP", name, _, ..] => {
@@ -260,14 +263,16 @@ mod tests {
                 ["#", "TYPE", name, kind] => {
                     assert_eq!(helped, name, "it is told before it is typed");
                     assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
-                    assert!(matches!(kind, "counter" | "gauge"), "{line}");
+                    assert!(matches!(kind, "counter" | "gauge" | "summary"), "{line}");
                     let twice = exported.insert(name.to_owned(), Vec::new());
                     assert_eq!(twice, None, "{name} is typed twice");
-                    typed = name.to_owned();
+                    typed = (name, kind);
                 }
                 [sample, value] => {
                     let (name, rest) = sample.split_at(sample.find('{').unwrap_or(sample.len()));
-                    assert_eq!(name, typed, "it stands with the others of its metric");
+                    assert_eq!(name, typed.0, "it stands with the others of its metric");
+                    let has_quantile = labels(rest).contains_key("quantile");
+                    assert_eq!(has_quantile, typed.1 == "summary", "{line}");
                     assert!(value.parse::<f64>().is_ok(), "{line}");
                     let samples = exported.get_mut(name).unwrap();
                     assert!(!samples.contains(&labels(rest)), "{line} is there twice");
