@@ -5,7 +5,7 @@ use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use lab::{Rate, Spacing, Workload};
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use tpcc::Style;
@@ -173,8 +173,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
     /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; the first number that it
-    /// prints counts [default: the processors' own counters, where they can be read]
-    #[arg(long, value_name = "COMMAND")]
+    /// prints counts. Other users see commands while they run: have a password read from a file (ipmitool -f) or from the environment
+    /// (ipmitool -E) [default: the processors' own counters, where they can be read]
+    #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
     pub power_command: Option<String>,
     /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics [default: this machine, where
     /// the server is on it]
@@ -432,13 +433,41 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn shell_command(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it is empty; write a command that prints watts".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// Of an exporter: Prometheus reads plain HTTP too.
 fn exporter(text: &str) -> Result<String, String> {
-    if text.starts_with("http://") {
-        Ok(text.to_owned())
-    } else {
-        Err("an address like http://db:9100/metrics".to_owned())
+    const FORM: &str = "an address like http://db:9100/metrics";
+    if text.starts_with("https://") {
+        return Err(format!(
+            "exporters are asked over plain HTTP only; write {FORM}, of a tunnel where it has to be encrypted"
+        ));
     }
+    let rest = text.strip_prefix("http://").ok_or(FORM)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let (_, host_port) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let is_bracketed = host_port.ends_with(']');
+    let (host, port) = match host_port.rsplit_once(':') {
+        Some((host, port)) if !is_bracketed => (host, Some(port)),
+        _ => (host_port, None),
+    };
+    let is_number = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_host = match host.strip_prefix('[') {
+        Some(ip) => ip
+            .strip_suffix(']')
+            .is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        None => !host.is_empty() && !host.contains(':'),
+    };
+    let is_written_plainly = !text.contains(char::is_whitespace);
+    if !is_host || !is_written_plainly || !port.is_none_or(is_number) {
+        return Err(format!("no host and port in it; write {FORM}"));
+    }
+    Ok(text.to_owned())
 }
 
 /// With a port that Prometheus can be told.
@@ -487,6 +516,41 @@ mod tests {
         assert!(duration("60d").is_err());
         assert!(positive_duration("0").is_err());
         assert!(interval("1ms").is_err() && interval("100ms").is_ok());
+    }
+
+    #[test]
+    fn addresses_of_exporters() {
+        for good in [
+            "http://db:9100/metrics",
+            "http://db",
+            "http://127.0.0.1:9100/metrics?collect=cpu",
+            "http://[::1]:9100/metrics",
+            "http://[::1]/metrics",
+            "http://user:pass@word@db:9100/metrics",
+        ] {
+            assert_eq!(exporter(good), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "db:9100",
+            "http://",
+            "http:///metrics",
+            "http://:9100/metrics",
+            "http://?x",
+            "http://user@/metrics",
+            "http://db:0/metrics",
+            "http://db:99999/metrics",
+            "http://db:/metrics",
+            "http://::1/metrics",
+            "http://[::1/metrics",
+            "http://[db]:9100",
+            "http://d b/metrics",
+        ] {
+            assert!(exporter(bad).is_err(), "{bad:?}");
+        }
+        let words = exporter("https://db:9100/metrics").unwrap_err();
+        assert!(words.contains("plain HTTP only"), "{words}");
+        assert!(shell_command(" \t").is_err() && shell_command("echo 1").is_ok());
     }
 
     #[test]

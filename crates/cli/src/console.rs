@@ -1,23 +1,107 @@
-//! What a person sees while a command works: bars with an ETA on a terminal, plain lines elsewhere. All on stderr.
+//! Where the program talks to people: results on stdout, all else on stderr. What a command tells while it works, bars with an ETA on a
+//! terminal and plain lines elsewhere, is written by a thread of its own, so that a reader who stalls does not stall the work.
 
+use crate::failure::Failure;
 use crate::live::watch;
+use crate::outlet::{Item, Outlet};
+use base::Exit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Progress;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines where stderr is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
+/// How long a reader of stderr who stalls is waited for, before the results go to stdout.
+const STDERR_PATIENCE: Duration = Duration::from_secs(1);
+/// The same for words that a signal brings, as the next signal waits meanwhile.
+const SIGNAL_PATIENCE: Duration = Duration::from_millis(200);
+
+/// Prints on stdout, as it is. A reader who has gone (`| head`) has seen enough: that is no failure.
+///
+/// # Errors
+/// Where stdout takes nothing, as on a full disk.
+pub fn print(text: impl Display) -> Result<(), Failure> {
+    match write_stdout(&text.to_string()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+            Exit::Failed,
+            format!("cannot write to stdout: {error}; send it to where there is room"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Says something on stderr. Where nobody reads that, there is nobody to tell.
+pub fn tell(words: impl Display) {
+    let _ = io::stderr().write_all(format!("{words}\n").as_bytes());
+}
+
+fn write_stdout(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A piece of what is printed on stdout while a run goes on.
+pub struct Piece(pub String);
+
+impl Item for Piece {
+    fn replaces(&self, _waiting: &Piece) -> bool {
+        false
+    }
+}
+
+/// Prints on stdout while a run goes on. Where nobody reads any more, the run goes on: the results file has it all.
+///
+/// # Errors
+/// Where no thread can be made.
+pub fn live_stdout() -> Result<Outlet<Piece>, Failure> {
+    Outlet::start("stdout", |Piece(text), left_out| {
+        let note = match left_out {
+            0 => String::new(),
+            _ => format!("# {left_out} pieces are left out here, as nobody read them in time\n"),
+        };
+        let _ = write_stdout(&(note + &text));
+    })
+}
+
+/// Does a terminal or a pipe take a few bytes now, or within `patience`?
+pub fn is_writable(out: &impl AsFd, patience: Duration) -> bool {
+    let mut fds = [PollFd::new(out, PollFlags::OUT)];
+    let patience = Timespec::try_from(patience);
+    patience.is_ok_and(|patience| poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0))
+}
 
 /// Shows progress.
 pub struct Console {
-    bar: ProgressBar,
-    kind: Kind,
-    is_terminal: bool,
-    last_plain: Instant,
+    outlet: Outlet<Told>,
     /// Notes, to be stored with what they belong to.
     pub notes: Vec<String>,
+}
+
+/// What goes to stderr.
+enum Told {
+    /// A new step begins.
+    Step(String),
+    Note(String),
+    Position(Position),
+    /// What was under way is over.
+    Done,
+}
+
+/// How far something has come.
+struct Position {
+    kind: Kind,
+    what: &'static str,
+    done: u64,
+    total: u64,
+    message: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -29,76 +113,155 @@ enum Kind {
     Work,
 }
 
-impl Console {
-    pub fn new() -> Console {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let is_terminal = !bar.is_hidden();
-        Console {
-            bar,
-            kind: Kind::None,
-            is_terminal,
-            last_plain: Instant::now(),
-            notes: Vec::new(),
+impl Item for Told {
+    fn replaces(&self, waiting: &Told) -> bool {
+        match (self, waiting) {
+            (Told::Position(new), Told::Position(old)) => new.kind == old.kind,
+            _ => false,
         }
+    }
+}
+
+impl Console {
+    /// # Errors
+    /// Where no thread can be made.
+    pub fn new() -> Result<Console, Failure> {
+        let mut bars = Bars::new();
+        Ok(Console {
+            outlet: Outlet::start("console", move |told, left_out| bars.take(told, left_out))?,
+            notes: Vec::new(),
+        })
     }
 
     /// Shows what a command tells.
     pub fn show(&mut self, progress: Progress<'_>) {
         match progress {
-            Progress::Step(step) => {
-                self.done();
-                eprintln!("{step}");
-            }
+            Progress::Step(step) => self.outlet.push(Told::Step(step.to_owned())),
             Progress::Note(note) => {
-                self.bar.suspend(|| eprintln!("note: {note}"));
                 self.notes.push(note.to_owned());
+                self.say_note(note);
             }
-            Progress::Load(load) => {
-                self.become_kind(Kind::Load, "loading [{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}");
-                self.bar.set_length(load.bytes_total);
-                self.bar.set_position(load.bytes.min(load.bytes_total));
-                self.message(format!("indexes {}/{}", load.steps, load.steps_total));
-            }
-            Progress::Run(run) => {
-                self.become_kind(
-                    Kind::Run,
-                    "{prefix} [{bar:30}] {percent:>3}% ETA {eta} {msg}",
-                );
-                self.bar.set_prefix(if run.in_warmup {
-                    "warm-up "
-                } else {
-                    "window  "
-                });
-                self.bar.set_length(run.total.as_millis() as u64);
-                self.bar
-                    .set_position(run.elapsed.min(run.total).as_millis() as u64);
-                self.message(format!(
+            Progress::Load(load) => self.position(Position {
+                kind: Kind::Load,
+                what: "loading",
+                done: load.bytes,
+                total: load.bytes_total,
+                message: format!("indexes {}/{}", load.steps, load.steps_total),
+            }),
+            Progress::Run(run) => self.position(Position {
+                kind: Kind::Run,
+                what: if run.in_warmup { "warm-up" } else { "window" },
+                done: run.elapsed.as_millis() as u64,
+                total: run.total.as_millis() as u64,
+                message: format!(
                     "{:.0} NOPM, new order p95 {:.1} ms, {} retries, {} errors",
                     run.nopm,
                     run.new_order_p95_us / 1e3,
                     run.retries,
                     run.errors
-                ));
-            }
+                ),
+            }),
             // Formats that print live and the views of `live` show these.
             Progress::RunStarts(_) | Progress::Interval(_) | Progress::Samples(_) => {}
-            Progress::Checks { done, total } => {
-                self.become_kind(Kind::Checks, "checking [{bar:30}] {percent:>3}% ETA {eta}");
-                self.bar.set_length(total);
-                self.bar.set_position(done);
-            }
+            Progress::Checks { done, total } => self.position(Position {
+                kind: Kind::Checks,
+                what: "checking",
+                done,
+                total,
+                message: String::new(),
+            }),
         }
+    }
+
+    /// Shows a note that is kept already.
+    pub fn say_note(&self, note: &str) {
+        self.outlet.push(Told::Note(note.to_owned()));
     }
 
     /// Shows work whose time is known beforehand.
     pub fn show_work(&mut self, what: &str, done: Duration, total: Duration) {
-        self.become_kind(Kind::Work, "[{bar:30}] {percent:>3}% ETA {eta} {msg}");
-        self.bar.set_length(total.as_millis() as u64);
-        self.bar.set_position(done.min(total).as_millis() as u64);
-        self.message(what.to_owned());
+        self.position(Position {
+            kind: Kind::Work,
+            what: "",
+            done: done.as_millis() as u64,
+            total: total.as_millis() as u64,
+            message: what.to_owned(),
+        });
     }
 
-    fn become_kind(&mut self, kind: Kind, template: &str) {
+    fn position(&self, position: Position) {
+        self.outlet.push(Told::Position(position));
+    }
+
+    /// Takes the bar away, and waits until all is said, where it is read.
+    pub fn done(&self) {
+        self.outlet.push(Told::Done);
+        self.outlet.settle(STDERR_PATIENCE);
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.done();
+    }
+}
+
+/// What the thread knows of stderr.
+struct Bars {
+    bar: ProgressBar,
+    kind: Kind,
+    is_terminal: bool,
+    last_plain: Instant,
+}
+
+impl Bars {
+    fn new() -> Bars {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let is_terminal = !bar.is_hidden();
+        Bars {
+            bar,
+            kind: Kind::None,
+            is_terminal,
+            last_plain: Instant::now(),
+        }
+    }
+
+    fn take(&mut self, told: Told, left_out: u64) {
+        if left_out > 0 {
+            self.bar.suspend(|| {
+                tell(format_args!(
+                    "{left_out} messages are left out here, as nobody read them in time"
+                ));
+            });
+        }
+        match told {
+            Told::Step(step) => {
+                self.done();
+                tell(step);
+            }
+            Told::Note(note) => self.bar.suspend(|| tell(format_args!("note: {note}"))),
+            Told::Position(position) => self.show(position),
+            Told::Done => self.done(),
+        }
+    }
+
+    fn show(&mut self, position: Position) {
+        self.become_kind(position.kind);
+        self.bar.set_prefix(format!("{:<8}", position.what));
+        self.bar.set_length(position.total);
+        self.bar.set_position(position.done.min(position.total));
+        let message = &position.message;
+        let is_due = !self.is_terminal && self.last_plain.elapsed() >= PLAIN_EVERY;
+        if is_due && !message.is_empty() {
+            self.last_plain = Instant::now();
+            let percent = self.bar.position() * 100 / position.total.max(1);
+            let eta_s = self.bar.eta().as_secs();
+            tell(format_args!("{percent:>3}% {message}, ETA {eta_s} s"));
+        }
+        self.bar.set_message(position.message);
+    }
+
+    fn become_kind(&mut self, kind: Kind) {
         if self.kind == kind {
             return;
         }
@@ -106,25 +269,21 @@ impl Console {
         self.kind = kind;
         self.last_plain = Instant::now();
         self.bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+        let template = match kind {
+            Kind::Load => {
+                "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}"
+            }
+            Kind::Work => "[{bar:30}] {percent:>3}% ETA {eta} {msg}",
+            Kind::None | Kind::Run | Kind::Checks => {
+                "{prefix} [{bar:30}] {percent:>3}% ETA {eta} {msg}"
+            }
+        };
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar.set_style(style.progress_chars("=> "));
     }
 
-    fn message(&mut self, message: String) {
-        if !self.is_terminal && self.last_plain.elapsed() >= PLAIN_EVERY {
-            self.last_plain = Instant::now();
-            let percent = self.bar.position() * 100 / self.bar.length().unwrap_or(1).max(1);
-            eprintln!(
-                "{percent:>3}% {message}, ETA {} s",
-                self.bar.eta().as_secs()
-            );
-        }
-        self.bar.set_message(message);
-    }
-
-    /// Takes the bar away.
-    pub fn done(&mut self) {
+    fn done(&mut self) {
         self.bar.finish_and_clear();
         self.kind = Kind::None;
     }
@@ -141,11 +300,21 @@ pub fn stop_flag() -> Arc<AtomicBool> {
         }
         // A dashboard says it itself; here it would be lost.
         if !watch::is_on() {
-            eprintln!("\nending in good order; once more ends at once");
+            tell_soon("\nending in good order; once more ends at once\n");
         }
     });
     if let Err(error) = handled {
-        eprintln!("note: Ctrl-C will end the program at once ({error})");
+        tell(format_args!(
+            "note: Ctrl-C will end the program at once ({error})"
+        ));
     }
     flag
+}
+
+/// Without the lock of stderr, which a thread may hold whose reader stalls.
+fn tell_soon(words: &str) {
+    let stderr = io::stderr();
+    if is_writable(&stderr, SIGNAL_PATIENCE) {
+        let _ = rustix::io::write(&stderr, words.as_bytes());
+    }
 }

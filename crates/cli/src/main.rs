@@ -1,15 +1,10 @@
 //! The binary: parses arguments, dispatches to one file per subcommand, and turns errors into words and exit codes.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this crate is where the program talks to people"
-)]
-
 mod arguments;
 mod commands;
 mod console;
 mod failure;
 mod live;
+mod outlet;
 mod place_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;
@@ -34,7 +29,7 @@ fn main() -> ExitCode {
     let exit = match result {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
-            eprintln!("mydyno: {error:#}");
+            console::tell(format_args!("mydyno: {error:#}"));
             exit
         }
     };

@@ -1,12 +1,14 @@
 //! Prints the tpcc-mysql format while a run goes on.
 
 use crate::arguments::RunArguments;
+use crate::console::{Piece, live_stdout};
+use crate::failure::Failure;
+use crate::outlet::Outlet;
 use crate::tpcc_mysql_format::{
     Asked, InInterval, MEASURING, STOPPING, Server, TypeInInterval, beginning, header, interval,
     parameters, results, stopped,
 };
 use lab::{Interval, Phase, Progress, Subject};
-use std::io::Write;
 use std::time::Duration;
 use store::{RepeatId, Results, StoreError};
 use wire::Address;
@@ -24,19 +26,17 @@ enum Stage {
 
 /// The output under way.
 pub struct Live {
+    outlet: Outlet<Piece>,
     asked: Asked,
     stage: Stage,
 }
 
-/// Each piece leaves at once. Where nobody reads any more, the run goes on: the results file has it all.
-fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
 impl Live {
     /// Prints what comes before everything else.
-    pub fn begin(arguments: &RunArguments, subject: &Subject) -> Live {
+    ///
+    /// # Errors
+    /// Where no thread can be made for the output.
+    pub fn begin(arguments: &RunArguments, subject: &Subject) -> Result<Live, Failure> {
         let connect = &subject.connect;
         let asked = Asked {
             workload: arguments.workload.name(),
@@ -56,19 +56,26 @@ impl Live {
             interval_s: arguments.interval.as_secs(),
             schemas: arguments.schemas,
         };
-        print(&header(&asked));
-        print(&beginning(&asked));
-        Live {
+        let live = Live {
+            outlet: live_stdout()?,
             asked,
             stage: Stage::Before,
-        }
+        };
+        live.print(header(&live.asked));
+        live.print(beginning(&live.asked));
+        Ok(live)
+    }
+
+    /// Each piece leaves at once.
+    fn print(&self, text: impl Into<String>) {
+        self.outlet.push(Piece(text.into()));
     }
 
     /// Takes what the run tells.
     pub fn show(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::RunStarts(warehouses) => {
-                print(&parameters(&self.asked, warehouses.0));
+                self.print(parameters(&self.asked, warehouses.0));
                 self.stage = Stage::Warmup;
             }
             Progress::Run(run) if !run.in_warmup => self.reach(Stage::Window),
@@ -76,7 +83,7 @@ impl Live {
                 Phase::Warmup => {}
                 Phase::Window => {
                     self.reach(Stage::Window);
-                    print(&interval(&in_interval(of, self.asked.warmup_s)));
+                    self.print(interval(&in_interval(of, self.asked.warmup_s)));
                 }
                 Phase::Drain => self.reach(Stage::Stopping),
             },
@@ -87,10 +94,10 @@ impl Live {
     /// Announces what begins, once.
     fn reach(&mut self, stage: Stage) {
         if self.stage < Stage::Window && stage >= Stage::Window {
-            print(MEASURING);
+            self.print(MEASURING);
         }
         if self.stage < Stage::Stopping && stage == Stage::Stopping {
-            print(STOPPING);
+            self.print(STOPPING);
         }
         if self.stage < stage {
             self.stage = stage;
@@ -106,14 +113,15 @@ impl Live {
             return Ok(());
         }
         self.reach(Stage::Stopping);
-        print(&stopped(self.asked.connections));
+        self.print(stopped(self.asked.connections));
         let summary = stored.summary(repeat)?;
         match (summary.status.as_str(), summary.window_s) {
             ("done", Some(window_s)) => {
-                print(&results(&stored.window_totals(repeat)?, window_s));
+                self.print(results(&stored.window_totals(repeat)?, window_s));
             }
-            _ => print("\n# no results: the run failed\n"),
+            _ => self.print("\n# no results: the run failed\n"),
         }
+        self.outlet.settle(Duration::MAX);
         Ok(())
     }
 }

@@ -59,6 +59,13 @@ fn numbers_that_make_no_sense_are_usage_errors() {
         &["run", "--engine", "mysql-5.7"],
         &["check", "-w", "2"],
         &["run", "--set", "a=b"],
+        &["run", "--power-command", ""],
+        &["run", "--power-command", "  "],
+        &["run", "--host-metrics", ""],
+        &["run", "--host-metrics", "db:9100"],
+        &["run", "--host-metrics", "http://"],
+        &["run", "--host-metrics", "http://:9100/metrics"],
+        &["run", "--host-metrics", "http://db:x/metrics"],
         &["run", "--no-such-flag"],
     ] {
         let ran = mydyno(arguments)
@@ -77,6 +84,17 @@ fn numbers_that_make_no_sense_are_usage_errors() {
         .run()
         .exits(2)
         .says(&["0 is not in 1..=1000000"]);
+    let encrypted = [
+        "run",
+        "--host-metrics",
+        "https://db:9100/metrics",
+        "--dsn",
+        dsn,
+    ];
+    mydyno(encrypted)
+        .run()
+        .exits(2)
+        .says(&["--host-metrics", "plain HTTP only"]);
     assert_eq!(
         std::fs::read_dir(work.path()).unwrap().count(),
         0,

@@ -14,12 +14,16 @@ use drive::{
     TpccMysqlOptions, TpccMysqlWorkload, TpccOptions, TpccWorkload,
 };
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use store::StoreError;
 use tpcc::RunConstants;
 use wire::Connector;
 
 /// Connections that one driver thread carries well: a thread does some 100,000 statements a second.
 const CONNECTIONS_PER_WORKER: u32 = 64;
+
+/// So often samples go to the store and are told, also where an interval is longer.
+const SAMPLES_EVERY: Duration = Duration::from_secs(1);
 
 fn workers(connections: u32) -> u32 {
     // The server needs the cores more than the driver: at most every fourth is the driver's.
@@ -57,6 +61,32 @@ fn no_capacity(report: RunReport) -> RunReport {
         });
     }
     report
+}
+
+/// Stores what was observed.
+fn keep(
+    observer: &mut Option<Observer<'_>>,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<(), StoreError> {
+    match observer {
+        Some(observer) => observer.store(on_progress),
+        None => Ok(()),
+    }
+}
+
+/// How the run goes on; a store that takes nothing ends it, and its first error is kept.
+fn or_stop(
+    stored: Result<(), StoreError>,
+    first_error: &mut Option<StoreError>,
+    control: impl FnOnce() -> Control,
+) -> Control {
+    match stored {
+        Ok(()) => control(),
+        Err(error) => {
+            first_error.get_or_insert(error);
+            Control::Stop
+        }
+    }
 }
 
 impl Measurement<'_> {
@@ -187,7 +217,7 @@ impl Measurement<'_> {
         self.run_workload(&workload, inputs, options, on_progress)
     }
 
-    /// Intervals go to the store as they come.
+    /// Intervals and samples go to the store as they come.
     fn run_workload<W: drive::Workload>(
         &self,
         workload: &W,
@@ -199,6 +229,7 @@ impl Measurement<'_> {
         let mut store_error = None;
         let mut window_io = WindowIo::of(self.subject);
         let mut observer = None;
+        let mut observed = Instant::now();
         let report = drive::run(workload, options, &mut |event| match event {
             Event::Started => {
                 if inputs == InputsOf::Run {
@@ -230,23 +261,21 @@ impl Measurement<'_> {
                 if inputs == InputsOf::Capacity {
                     return Control::Continue;
                 }
+                // Before the interval is told, so that its line has what was sampled in it.
+                observed = Instant::now();
+                let sampled = keep(&mut observer, on_progress);
                 on_progress(Progress::Interval(interval));
-                let stored = self.store(interval, &options.pace);
-                let observed = match &mut observer {
-                    Some(observer) => stored.and_then(|()| observer.store(on_progress)),
-                    None => stored,
-                };
-                match observed {
-                    Ok(()) => Control::Continue,
-                    Err(error) => {
-                        store_error.get_or_insert(error);
-                        Control::Stop
-                    }
-                }
+                let stored = sampled.and_then(|()| self.store(interval, &options.pace));
+                or_stop(stored, &mut store_error, || Control::Continue)
             }
             Event::Tick { elapsed, total } => {
                 on_progress(Progress::Run(last.progress(elapsed, total, options.warmup)));
-                self.control()
+                let mut stored = Ok(());
+                if observed.elapsed() >= SAMPLES_EVERY {
+                    observed = Instant::now();
+                    stored = keep(&mut observer, on_progress);
+                }
+                or_stop(stored, &mut store_error, || self.control())
             }
         })?;
         if let Some(error) = store_error {

@@ -29,6 +29,7 @@ pub use measure::{Measured, Place, measure};
 pub use named::{NamedSpec, start_named_on, stop_named_on};
 pub use pacing::CONNECTIONS_DEFAULT;
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
+pub use preflight::check_meters;
 pub use private::{PrivateSpec, build_of, image_for, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
 pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};

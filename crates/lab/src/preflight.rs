@@ -1,8 +1,11 @@
-//! Before a run: does the server leave room for what is asked, and does this process?
+//! Before a run: do the meters that were asked for say something, does the server leave room for what is asked, and does this process?
 
 use crate::error::LabError;
+use crate::spec::Meters;
 use base::{Session, SessionError};
+use observe::{ExporterSource, MeterSource, Readings, Source};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::Connection;
 
 /// Connections that mydyno needs beside the driving ones: variables, sums, checks, and the observer's.
@@ -69,6 +72,28 @@ pub(crate) async fn check_server(
     Ok(())
 }
 
+/// Reads each meter that was asked for once: one that says nothing now would leave its gap in the whole run.
+///
+/// # Errors
+/// [`LabError::Unfit`] with what the meter said; [`LabError::Interrupted`].
+pub fn check_meters(meters: &Meters, stop: &AtomicBool) -> Result<(), LabError> {
+    if let Some(command) = &meters.power_command {
+        check_meter(&mut MeterSource::new(command), stop)?;
+    }
+    if let Some(url) = &meters.host_metrics {
+        check_meter(&mut ExporterSource::new(url), stop)?;
+    }
+    Ok(())
+}
+
+fn check_meter(meter: &mut dyn Source, stop: &AtomicBool) -> Result<(), LabError> {
+    match meter.read(&mut Readings::default(), stop) {
+        Ok(()) => Ok(()),
+        Err(_) if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
+        Err(error) => Err(LabError::Unfit(store::redact(&error.to_string()))),
+    }
+}
+
 /// Raises this process's limit of open files to what `connections` sockets need.
 ///
 /// # Errors
@@ -123,4 +148,44 @@ pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, Stri
             doing: "reading the server's status",
             error,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Meters, check_meters};
+    use crate::error::LabError;
+    use base::Exit;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn meters_that_say_nothing_are_told_before_a_run() {
+        let stop = AtomicBool::new(false);
+        let power = |command: &str| Meters {
+            power_command: Some(command.to_owned()),
+            host_metrics: None,
+        };
+        let host = |url: &str| Meters {
+            power_command: None,
+            host_metrics: Some(url.to_owned()),
+        };
+        check_meters(&Meters::default(), &stop).unwrap();
+        check_meters(&power("echo 200"), &stop).unwrap();
+        for (meters, words) in [
+            (power("echo off"), ["no watts", "off"]),
+            (power("exit 3"), ["no watts", "3"]),
+            (
+                host("http://u:geheim@127.0.0.1:1/metrics"),
+                ["no metrics", "refused"],
+            ),
+        ] {
+            let error = check_meters(&meters, &stop).unwrap_err();
+            assert_eq!(error.exit(), Exit::Environment);
+            let text = error.to_string();
+            let lower = text.to_lowercase();
+            assert!(words.iter().all(|word| lower.contains(word)), "{text}");
+            assert!(!text.contains("geheim"), "{text}");
+        }
+        let stopped = check_meters(&power("sleep 60"), &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(LabError::Interrupted)));
+    }
 }

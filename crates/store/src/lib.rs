@@ -28,7 +28,7 @@ pub use error::StoreError;
 pub use histogram::empty_histogram;
 pub use open::{APPLICATION_ID, FORMAT};
 pub use pacing::*;
-pub use redact::redact;
+pub use redact::{command_line, redact};
 pub use results::Results;
 pub use samples::*;
 pub use summary::*;

@@ -7,6 +7,64 @@ pub fn redact(text: &str) -> String {
     text.split_inclusive('\n').map(redact_line).collect()
 }
 
+/// The option whose value is a command of the user's, which may hold a password in any form.
+const POWER_COMMAND: &str = "--power-command";
+
+/// A command line for the file: each argument without its passwords, of `--power-command` the program only, quoted so that a shell
+/// reads the same arguments.
+#[must_use]
+pub fn command_line(arguments: &[String]) -> String {
+    let mut words = Vec::with_capacity(arguments.len());
+    let mut before = "";
+    for argument in arguments {
+        words.push(quoted(&without_secrets(before, argument)));
+        before = argument;
+    }
+    words.join(" ")
+}
+
+/// An argument that follows `before`.
+fn without_secrets(before: &str, argument: &str) -> String {
+    match before {
+        POWER_COMMAND => return program_of(argument),
+        "--password" if !argument.starts_with("--") => return HIDDEN.to_owned(),
+        _ => {}
+    }
+    match argument.split_once('=') {
+        Some((POWER_COMMAND, command)) => format!("{POWER_COMMAND}={}", program_of(command)),
+        Some((key, _)) if is_password_key(key.trim_start_matches('-')) => format!("{key}={HIDDEN}"),
+        _ => redact_url(argument),
+    }
+}
+
+/// `ipmitool ***` for `PASSWORD=secret ipmitool -P secret`; a program without arguments stays as it is.
+fn program_of(command: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+./".contains(c);
+    let mut words = command
+        .split_whitespace()
+        .skip_while(|word| word.contains('='));
+    match words.next().filter(|program| program.chars().all(is_plain)) {
+        Some(program) if command.trim() == program => program.to_owned(),
+        Some(program) => format!("{program} {HIDDEN}"),
+        None => HIDDEN.to_owned(),
+    }
+}
+
+/// As a word of a shell. Of an option with its value only the value is quoted.
+fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+./:=@,%".contains(c);
+    if !argument.is_empty() && argument.chars().all(is_plain) {
+        return argument.to_owned();
+    }
+    let (option, value) = match argument.split_once('=') {
+        Some((option, value)) if option.starts_with("--") && option.chars().all(is_plain) => {
+            argument.split_at(argument.len() - value.len())
+        }
+        _ => ("", argument),
+    };
+    format!("{option}'{}'", value.replace('\'', "'\\''"))
+}
+
 /// What stands for a password.
 pub(crate) const HIDDEN: &str = "***";
 
@@ -76,7 +134,8 @@ fn redact_url(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::redact;
+    use super::{command_line, redact};
+    use std::process::Command;
 
     #[test]
     fn passwords_are_taken_out() {
@@ -113,5 +172,72 @@ mod tests {
         ] {
             assert_eq!(redact(given), kept);
         }
+    }
+
+    fn line_of(arguments: &[&str]) -> String {
+        let arguments: Vec<String> = arguments.iter().map(|&one| one.to_owned()).collect();
+        command_line(&arguments)
+    }
+
+    #[test]
+    fn a_command_line_has_no_secrets() {
+        for (given, kept) in [
+            (
+                &[
+                    "run",
+                    "--power-command",
+                    "ipmitool -I lanplus -P geheim dcmi",
+                ][..],
+                "run --power-command 'ipmitool ***'",
+            ),
+            (
+                &["run", "--power-command=ipmitool -P geheim", "-c", "8"],
+                "run --power-command='ipmitool ***' -c 8",
+            ),
+            (
+                &["--power-command", "IPMI_PASSWORD=geheim ipmitool -E dcmi"],
+                "--power-command 'ipmitool ***'",
+            ),
+            (
+                &["--power-command", "/opt/watts"],
+                "--power-command /opt/watts",
+            ),
+            (
+                &["--power-command", "$(cat geheim)"],
+                "--power-command '***'",
+            ),
+            (&["--power-command", "X=geheim"], "--power-command '***'"),
+            (
+                &["--dsn", "mysql://u:ge heim@h/d", "-w", "2"],
+                "--dsn 'mysql://u:***@h/d' -w 2",
+            ),
+            (
+                &["--host-metrics=http://u:geheim@h:9100/metrics"],
+                "--host-metrics='http://u:***@h:9100/metrics'",
+            ),
+            (
+                &["--password", "geheim", "--password=ge heim", "x"],
+                "--password '***' --password='***' x",
+            ),
+            (&["--set", "x_password=geheim"], "--set 'x_password=***'"),
+        ] {
+            let line = line_of(given);
+            assert_eq!(line, kept);
+            // The store redacts what it is given once more.
+            assert!(!redact(&line).contains("heim"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_arguments() {
+        let given = [
+            "mydyno", "it's", "", "a b", "$HOME", "*", "--set", "a=b c", "--x=y;z", "\"q\"",
+            "a\\b", "~", "#", "!x",
+        ];
+        let script = format!("printf '%s\\n' {}", line_of(&given));
+        let read = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let words = String::from_utf8(read.stdout).unwrap();
+        assert_eq!(words.lines().collect::<Vec<_>>(), given);
+        assert_eq!(line_of(&["mydyno", "run", "-c", "8"]), "mydyno run -c 8");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{print_json, start_private};
 use crate::arguments::CheckArguments;
-use crate::console::{Console, stop_flag};
+use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
 use base::Exit;
@@ -38,7 +38,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
     let home = Home::from_env()?;
-    let mut console = Console::new();
+    let mut console = Console::new()?;
     let subject = match arguments.target.private(arguments.warehouses, 1, true) {
         Some(spec) => start_private(&home, &spec, &stop, &mut console)?.0,
         None => arguments
@@ -52,18 +52,18 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         print_json(&document(&subject, &checked, &console.notes)?)?;
     } else {
         for check in checks {
-            print_words(check, checked.unexpected.contains(&check.name));
+            print(words(check, checked.unexpected.contains(&check.name)))?;
         }
         let good = checks.iter().filter(|check| check.passed).count();
-        println!(
-            "{good} of {} checks passed on {} warehouses{}",
+        print(format_args!(
+            "{good} of {} checks passed on {} warehouses{}\n",
             checks.len(),
             checked.warehouses,
             match subject.schemas() {
                 1 => String::new(),
                 schemas => format!(" in each of {schemas} schemas"),
             }
-        );
+        ))?;
     }
     Ok(if checked.unexpected.is_empty() {
         Exit::Ok
@@ -102,20 +102,21 @@ fn document(
 }
 
 /// `unexpected`: it failed and should not have.
-fn print_words(check: &CheckResult, unexpected: bool) {
+fn words(check: &CheckResult, unexpected: bool) -> String {
     let verdict = match (check.passed, unexpected) {
         (true, _) => "ok",
         (false, true) => "FAILED",
         (false, false) => "known",
     };
-    println!(
-        "{:<4}{verdict:<7}{} ({})",
-        check.name, check.title, check.clause
-    );
-    if unexpected {
-        println!(
-            "           {} offending rows, such as {}",
+    let of_failed = match unexpected {
+        true => format!(
+            "           {} offending rows, such as {}\n",
             check.offending_rows, check.examples_json
-        );
-    }
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{:<4}{verdict:<7}{} ({})\n{of_failed}",
+        check.name, check.title, check.clause
+    )
 }

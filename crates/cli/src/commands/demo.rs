@@ -3,7 +3,7 @@
 use super::{begin_lab, print_json};
 use crate::arguments::DemoArguments;
 use crate::commands::report::write_report;
-use crate::console::{Console, stop_flag};
+use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use crate::words;
 use ::server::Home;
@@ -26,7 +26,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let lab = begin_lab(&results, "demo", Some(home.root()))?;
-    let mut console = Console::new();
+    let mut console = Console::new()?;
     let spec = DemoSpec {
         engine: arguments.engine.clone(),
         ..DemoSpec::default()
@@ -54,11 +54,11 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         })?;
     } else {
         for run in &runs {
-            println!("{}", words::summary(run));
+            print(format_args!("{}\n", words::summary(run)))?;
         }
         let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-        print!("{}", words::comparison(&summaries));
-        println!("report: {}", arguments.output.display());
+        print(words::comparison(&summaries))?;
+        print(format_args!("report: {}\n", arguments.output.display()))?;
     }
     Ok(report.exit)
 }

@@ -2,6 +2,7 @@
 
 use super::lab_or_last;
 use crate::arguments::ExportArguments;
+use crate::console::print;
 use crate::failure::Outcome;
 use base::Exit;
 use store::Results;
@@ -11,7 +12,7 @@ pub fn run(arguments: &ExportArguments) -> Outcome {
     let results = Results::open(&arguments.results.results)?;
     let lab = lab_or_last(&results, arguments.lab)?;
     for file in report::export_csv(&results, lab, &arguments.output)? {
-        println!("{}", file.display());
+        print(format_args!("{}\n", file.display()))?;
     }
     Ok(Exit::Ok)
 }

@@ -2,10 +2,14 @@
 
 use super::print_json;
 use crate::arguments::ImagesArguments;
+use crate::console::print;
 use crate::failure::Outcome;
-use ::server::{Home, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images};
+use ::server::{
+    Home, IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
+};
 use base::{Exit, now_utc_ns};
 use serde::Serialize;
+use std::fmt::Write;
 use std::time::Duration;
 
 #[derive(Serialize)]
@@ -66,26 +70,34 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
         })?;
         return Ok(Exit::Ok);
     }
+    print(words(&kept, &removed, max_bytes))?;
+    Ok(Exit::Ok)
+}
+
+fn words(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {
     let gigabytes = |bytes: u64| bytes as f64 / 1e9;
-    for kept in &removed {
-        println!("removed {}", kept.name);
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    for kept in removed {
+        let _ = writeln!(out, "removed {}", kept.name);
     }
-    for kept in &kept {
+    for kept in kept {
         let since_ns = now_utc_ns().saturating_sub(kept.last_used_utc_ns);
-        let hours =
-            Duration::from_nanos(u64::try_from(since_ns).unwrap_or(0)).as_secs_f64() / 3600.0;
-        println!(
-            "{:>8.1} GB, used {hours:>6.1} h ago  {}",
+        let since = Duration::from_nanos(u64::try_from(since_ns).unwrap_or(0));
+        let _ = writeln!(
+            out,
+            "{:>8.1} GB, used {:>6.1} h ago  {}",
             gigabytes(kept.image.data_bytes()),
+            since.as_secs_f64() / 3600.0,
             kept.name
         );
     }
     let total_bytes = kept.iter().map(|kept| kept.image.data_bytes()).sum();
-    println!(
-        "{:>8.1} GB of {:.0} GB ({}); a new image takes the place of those that were not used for longest",
+    let _ = writeln!(
+        out,
+        "{:>8.1} GB of {:.0} GB ({IMAGES_VARIABLE}); a new image takes the place of those that were not used for longest",
         gigabytes(total_bytes),
-        gigabytes(max_bytes),
-        ::server::IMAGES_VARIABLE
+        gigabytes(max_bytes)
     );
-    Ok(Exit::Ok)
+    out
 }

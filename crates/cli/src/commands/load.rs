@@ -2,12 +2,13 @@
 
 use super::print_json;
 use crate::arguments::LoadArguments;
-use crate::console::{Console, stop_flag};
+use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{LoadSpec, Progress, build_of, image_for, populate_schemas, record_load};
 use serde::Serialize;
+use std::fmt::Write;
 use store::{Load, Results};
 
 /// The JSON document of the command.
@@ -73,7 +74,7 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
     let stop = stop_flag();
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let mut console = Console::new();
+    let mut console = Console::new()?;
     let foreign_keys = !arguments.no_foreign_keys;
     let private = arguments
         .target
@@ -117,16 +118,16 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         }
     }
     console.done();
-    print(arguments, &loads)
+    print_loads(arguments, &loads)
 }
 
-fn print(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
+fn print_loads(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
     if !arguments.json {
         for load in loads {
             if arguments.schemas.is_some() {
-                println!("{}", load.target);
+                print(format_args!("{}\n", load.target))?;
             }
-            print_words(load);
+            print(words(load))?;
         }
         return Ok(Exit::Ok);
     }
@@ -169,14 +170,14 @@ fn image_is_there(image: String, json: bool) -> Outcome {
             already_there: true,
         })?;
     } else {
-        println!("the image is there already");
+        print("the image is there already\n")?;
     }
     Ok(Exit::Ok)
 }
 
-fn print_words(load: &Load) {
-    println!(
-        "{} warehouses on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s",
+fn words(load: &Load) -> String {
+    let mut out = format!(
+        "{} warehouses on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
         load.warehouses,
         load.engine,
         load.server_version,
@@ -185,11 +186,18 @@ fn print_words(load: &Load) {
         load.total_bytes as f64 / 1e6,
         load.client_cpu_ns as f64 / 1e9
     );
-    println!(
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
         "{:<12}{:>12}  checksum (equal for equal seeds)",
         "table", "rows"
     );
     for table in &load.tables {
-        println!("{:<12}{:>12}  {}", table.name, table.rows, table.checksum);
+        let _ = writeln!(
+            out,
+            "{:<12}{:>12}  {}",
+            table.name, table.rows, table.checksum
+        );
     }
+    out
 }

@@ -12,7 +12,7 @@ mod run_request;
 pub mod server;
 
 use crate::arguments::TargetArguments;
-use crate::console::Console;
+use crate::console::{Console, print};
 use crate::failure::Failure;
 use ::server::{Home, Target, TargetRequest};
 use base::{Exit, Warehouses};
@@ -27,8 +27,7 @@ const BINARY: &str = "server-binary";
 
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
+    print(format_args!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
 impl TargetArguments {
@@ -103,11 +102,13 @@ fn start_private(
 
 /// Begins a lab for one command.
 fn begin_lab(results: &Results, name: &str, data: Option<&Path>) -> Result<LabId, Failure> {
-    let command_line: Vec<String> = std::env::args().collect();
+    let arguments: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     Ok(results.begin_lab(&NewLab {
         name: name.to_owned(),
         plan: None,
-        command_line: command_line.join(" "),
+        command_line: store::command_line(&arguments),
         mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         host_facts: observe::host_facts(data),
     })?)

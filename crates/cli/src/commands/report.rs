@@ -2,6 +2,7 @@
 
 use super::lab_or_last;
 use crate::arguments::ReportArguments;
+use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;
 use std::path::Path;
@@ -12,7 +13,7 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
     let results = Results::open(&arguments.results.results)?;
     let lab = lab_or_last(&results, arguments.lab)?;
     write_report(&results, lab, &arguments.output)?;
-    println!("{}", arguments.output.display());
+    print(format_args!("{}\n", arguments.output.display()))?;
     Ok(Exit::Ok)
 }
 

@@ -3,7 +3,7 @@
 use super::run_request::validate;
 use super::{begin_lab, print_json, start_private};
 use crate::arguments::{Format, RunArguments};
-use crate::console::{Console, stop_flag};
+use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
 use crate::tpcc_mysql_live::Live as TpccMysqlLive;
@@ -11,11 +11,11 @@ use crate::words;
 use ::server::Home;
 use base::{Exit, Warehouses};
 use lab::{
-    Measured, Meters, OnProgress, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing,
-    Subject, measure, reach, record_load,
+    Measured, Meters, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject, measure,
+    reach, record_load,
 };
 use std::sync::atomic::AtomicBool;
-use store::{LabId, LabStatus, NoteOn, Results};
+use store::{LabStatus, Load, NoteOn, Results};
 
 /// Warehouses of a private server where none are named.
 const PRIVATE_WAREHOUSES: u32 = 10;
@@ -24,47 +24,51 @@ const PRIVATE_WAREHOUSES: u32 = 10;
 pub fn run(arguments: &RunArguments) -> Outcome {
     validate(arguments)?;
     let stop = stop_flag();
-    // An address that cannot be had is told before anything is started.
+    // An address that cannot be had is told before anything is started, and so is a meter that says nothing.
     let mut live = Live::begin(arguments, &stop)?;
+    let meters = Meters {
+        power_command: arguments.power_command.clone(),
+        host_metrics: arguments.host_metrics.clone(),
+    };
+    lab::check_meters(&meters, &stop)?;
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let mut console = Console::new();
-    let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
-    let (subject, load) = match arguments.target.private(warehouses, arguments.seed, true) {
-        Some(spec) => {
-            let spec = PrivateSpec {
-                placement: arguments.places.placement(),
-                ..spec
-            };
-            start_private(&home, &spec, &stop, &mut console)?
-        }
-        None => {
-            let target = &arguments.target;
-            let subject = target.external(&home, arguments.schemas, &mut console)?;
-            (subject, None)
-        }
-    };
+    let mut console = Console::new()?;
+    let (subject, load) = subject(arguments, &home, &stop, &mut console)?;
     // A target that cannot be reached is an error of the command and no lab.
     reach(&subject)?;
+    let mut tpcc_mysql = match arguments.format {
+        Format::Words => None,
+        Format::TpccMysql => Some(TpccMysqlLive::begin(arguments, &subject)?),
+    };
     let lab = begin_lab(&results, "run", subject.data_directory())?;
     if let Some(load) = &load {
         record_load(&results, Some(lab), load)?;
     }
     live.runs_on(arguments, &subject);
-    let mut tpcc_mysql =
-        (arguments.format == Format::TpccMysql).then(|| TpccMysqlLive::begin(arguments, &subject));
-    let measured = measure_in(&results, lab, &subject, arguments, &stop, &mut |p| {
+    let spec = spec(arguments, meters);
+    let place = Place {
+        results: &results,
+        lab,
+        ordinal: 1,
+    };
+    let measured = measure(place, &subject, &spec, &stop, &mut |p| {
         live.take(&p);
         show(p, tpcc_mysql.as_mut(), &mut live, &mut console);
     });
-    live.finish(&mut console);
-    console.done();
+    let measured = measured.map_err(Failure::from);
+    live.end_of_load();
     let (status, reason) = ending(&measured);
     results.finish_lab(lab, status, reason.as_deref())?;
-    let measured = measured?;
-    for note in &console.notes {
-        results.record_note(NoteOn::Repeat(measured.repeat), note)?;
+    if let Ok(measured) = &measured {
+        for note in &console.notes {
+            results.record_note(NoteOn::Repeat(measured.repeat), note)?;
+        }
     }
+    // All is stored: from here on a reader who stalls may be waited for.
+    live.finish(&mut console);
+    console.done();
+    let measured = measured?;
     let measurement = analyse::measurement(&results, measured.repeat)?;
     let summary = &measurement.summary;
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
@@ -72,7 +76,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     } else if arguments.json {
         print_json(&measurement)?;
     } else {
-        println!("{}", words::summary(&measurement));
+        print(format_args!("{}\n", words::summary(&measurement)))?;
     }
     if let (Some(reason), false) = (&summary.reason, measured.exit == Exit::Ok) {
         let log = results
@@ -90,6 +94,27 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         ));
     }
     Ok(measured.exit)
+}
+
+/// The server that is asked for, with the load of its image where one was made.
+fn subject(
+    arguments: &RunArguments,
+    home: &Home,
+    stop: &AtomicBool,
+    console: &mut Console,
+) -> Result<(Subject, Option<Load>), Failure> {
+    let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
+    let target = &arguments.target;
+    match target.private(warehouses, arguments.seed, true) {
+        Some(spec) => {
+            let spec = PrivateSpec {
+                placement: arguments.places.placement(),
+                ..spec
+            };
+            start_private(home, &spec, stop, console)
+        }
+        None => Ok((target.external(home, arguments.schemas, console)?, None)),
+    }
 }
 
 /// How the lab ended, and why where it failed without a repeat.
@@ -124,15 +149,8 @@ fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
     Some(Warehouses(all - arguments.inactive_warehouses))
 }
 
-fn measure_in(
-    results: &Results,
-    lab: LabId,
-    subject: &Subject,
-    arguments: &RunArguments,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<Measured, Failure> {
-    let spec = RunSpec {
+fn spec(arguments: &RunArguments, meters: Meters) -> RunSpec {
+    RunSpec {
         workload: arguments.workload,
         style: arguments.style,
         connections: arguments.connections,
@@ -148,18 +166,9 @@ fn measure_in(
         warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
-        meters: Meters {
-            power_command: arguments.power_command.clone(),
-            host_metrics: arguments.host_metrics.clone(),
-        },
+        meters,
         settings: settings(arguments),
-    };
-    let place = Place {
-        results,
-        lab,
-        ordinal: 1,
-    };
-    Ok(measure(place, subject, &spec, stop, on_progress)?)
+    }
 }
 
 /// A live format takes the place of the bar.

@@ -2,6 +2,7 @@
 
 use super::print_json;
 use crate::arguments::{ServerArguments, ServerCommand, ServerStartArguments};
+use crate::console::{print, tell};
 use crate::failure::{Failure, Outcome};
 use ::server::{
     AfterStop, Availability, Ending, Home, Secret, ServerBuild, find, install, list, named,
@@ -88,34 +89,34 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         })?;
         return Ok(Exit::Ok);
     }
-    println!(
-        "{:<16}{:<15}{:<26}about",
+    print(format_args!(
+        "{:<16}{:<15}{:<26}about\n",
         "engine", "availability", "version"
-    );
+    ))?;
     for engine in &engines {
-        println!(
-            "{:<16}{:<15}{:<26}{}",
+        print(format_args!(
+            "{:<16}{:<15}{:<26}{}\n",
             engine.name, engine.availability, engine.version, engine.about
-        );
+        ))?;
     }
     for server in &servers {
         let state = if server.running { "running" } else { "stopped" };
-        println!(
-            "\nserver {:?} ({} {}): {state}, {}",
+        print(format_args!(
+            "\nserver {:?} ({} {}): {state}, {}\n",
             server.name, server.engine, server.version, server.dsn
-        );
+        ))?;
     }
     Ok(Exit::Ok)
 }
 
 fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
-    let build = install(home, engine, from, &mut |what| eprintln!("{what}"))?;
-    println!(
-        "{} {}: {}",
+    let build = install(home, engine, from, &mut |what| tell(what))?;
+    print(format_args!(
+        "{} {}: {}\n",
         build.engine,
         build.version,
         build.binary.display()
-    );
+    ))?;
     Ok(Exit::Ok)
 }
 
@@ -172,21 +173,24 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         return Ok(Exit::Ok);
     }
     for note in &notes {
-        eprintln!("note: {note}");
+        tell(format_args!("note: {note}"));
     }
-    println!(
-        "server {:?}: {} {}, process {}",
+    print(format_args!(
+        "server {:?}: {} {}, process {}\n",
         arguments.name,
         build.engine,
         build.version,
         instance.pid()
-    );
-    println!("  {}", render_dsn(&connect, Secret::Hidden));
-    println!("  socket {}", instance.socket().display());
-    println!(
-        "`mydyno server start --json` prints the DSN with its password; `mydyno server stop {}` ends it",
+    ))?;
+    print(format_args!(
+        "  {}\n  socket {}\n",
+        render_dsn(&connect, Secret::Hidden),
+        instance.socket().display()
+    ))?;
+    print(format_args!(
+        "`mydyno server start --json` prints the DSN with its password; `mydyno server stop {}` ends it\n",
         arguments.name
-    );
+    ))?;
     Ok(Exit::Ok)
 }
 
@@ -198,15 +202,14 @@ fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
     };
     let (ending, note) = stop_named_on(home, name, after)?;
     if let Some(note) = note {
-        eprintln!("note: {note}");
+        tell(format_args!("note: {note}"));
     }
-    match ending {
-        Ending::Clean | Ending::Killed if remove => {
-            println!("server {name:?} and its data are gone");
-        }
-        Ending::Clean => println!("server {name:?} has stopped"),
-        Ending::Killed => println!("server {name:?} did not stop in time and was killed"),
-        Ending::Died(how) => println!("server {name:?} had ended before: {how}"),
-    }
+    let what = match ending {
+        Ending::Clean | Ending::Killed if remove => "and its data are gone".to_owned(),
+        Ending::Clean => "has stopped".to_owned(),
+        Ending::Killed => "did not stop in time and was killed".to_owned(),
+        Ending::Died(how) => format!("had ended before: {how}"),
+    };
+    print(format_args!("server {name:?} {what}\n"))?;
     Ok(Exit::Ok)
 }

@@ -9,6 +9,8 @@ use tpcc::Transaction;
 enum Kind {
     Counter,
     Gauge,
+    /// Its samples have the label `quantile`, which no other kind may have.
+    Summary,
 }
 
 /// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
@@ -57,6 +59,7 @@ impl Text {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
+            Kind::Summary => "summary",
         };
         // Writing to a string cannot fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
@@ -101,7 +104,7 @@ impl Text {
     fn responses(&mut self, state: &State) {
         let name = "mydyno_response_seconds";
         let help = "Response times in the last interval, by quantile.";
-        self.begin(name, Kind::Gauge, help);
+        self.begin(name, Kind::Summary, help);
         for (transaction, of) in each(state) {
             let Some(response_ns) = of.response_ns else {
                 continue;
@@ -167,7 +170,7 @@ mod tests {
     use crate::live::state::State;
     use crate::live::state::tests::in_window;
     use serde_json::Value;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[track_caller]
     fn value(text: &str, sample: &str) -> f64 {
@@ -228,46 +231,131 @@ mod tests {
         assert_eq!(value(&text, "mydyno_phase{phase=\"starting\"}"), 1.0);
     }
 
-    #[test]
-    fn the_format_is_kept() {
+    /// A sample's labels with their values.
+    type Labels = BTreeMap<String, String>;
+
+    /// `{a="b",c="d"}` or nothing. None of the values that are tested holds a comma or a quote.
+    fn labels(text: &str) -> Labels {
+        let inside = text
+            .strip_prefix('{')
+            .map_or("", |rest| rest.strip_suffix('}').unwrap());
+        let pairs = inside.split(',').filter(|pair| !pair.is_empty());
+        pairs
+            .map(|pair| {
+                let (label, value) = pair.split_once('=').unwrap();
+                (label.to_owned(), value.trim_matches('"').to_owned())
+            })
+            .collect()
+    }
+
+    /// The samples of the exporter, by metric, each metric once told and typed before them and all of them together.
+    fn exported() -> BTreeMap<String, Vec<Labels>> {
         let all = text(&in_window()) + &cpu_text(1.25);
-        assert!(all.ends_with("mydyno_cpu_seconds_total 1.25\n"));
-        let mut typed = BTreeSet::new();
+        let mut exported: BTreeMap<String, Vec<Labels>> = BTreeMap::new();
+        let mut helped = String::new();
+        let mut typed = ("", "");
         for line in all.lines() {
-            let words: Vec<&str> = line.split(' ').collect();
-            match words[..] {
-                ["#", "HELP", _, ..] => {}
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["#", "HELP", name, _, ..] => {
+                    assert!(!exported.contains_key(name), "{name} is told twice");
+                    helped = name.to_owned();
+                }
                 ["#", "TYPE", name, kind] => {
-                    assert!(typed.insert(name), "{name} is typed twice");
+                    assert_eq!(helped, name, "it is told before it is typed");
                     assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                    assert!(matches!(kind, "counter" | "gauge" | "summary"), "{line}");
+                    let twice = exported.insert(name.to_owned(), Vec::new());
+                    assert_eq!(twice, None, "{name} is typed twice");
+                    typed = (name, kind);
                 }
                 [sample, value] => {
-                    let name = sample.split('{').next().unwrap();
-                    assert!(typed.contains(name), "{line}");
+                    let (name, rest) = sample.split_at(sample.find('{').unwrap_or(sample.len()));
+                    assert_eq!(name, typed.0, "it stands with the others of its metric");
+                    let has_quantile = labels(rest).contains_key("quantile");
+                    assert_eq!(has_quantile, typed.1 == "summary", "{line}");
                     assert!(value.parse::<f64>().is_ok(), "{line}");
+                    let samples = exported.get_mut(name).unwrap();
+                    assert!(!samples.contains(&labels(rest)), "{line} is there twice");
+                    samples.push(labels(rest));
                 }
                 _ => panic!("{line}"),
             }
         }
+        exported
+    }
+
+    #[test]
+    fn the_format_is_kept() {
+        let exported = exported();
+        assert_eq!(exported.len(), 9);
+        assert!(exported.values().all(|samples| !samples.is_empty()));
+        assert!(cpu_text(1.25).ends_with("mydyno_cpu_seconds_total 1.25\n"));
         assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
     }
 
-    /// The metrics of the exporter.
-    fn exported() -> BTreeSet<String> {
-        let all = text(&in_window()) + &cpu_text(1.0);
-        let typed = all.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-        typed
-            .map(|rest| rest.split(' ').next().unwrap().to_owned())
-            .collect()
+    /// Is this label given by Prometheus, or one that a sample of the metric has?
+    fn has(samples: &[Labels], label: &str) -> bool {
+        label == "instance" || samples.iter().any(|sample| sample.contains_key(label))
     }
 
-    /// The metrics that an expression names.
-    fn named(expression: &str) -> BTreeSet<String> {
-        expression
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .filter(|word| word.starts_with("mydyno_"))
-            .map(str::to_owned)
-            .collect()
+    /// The one metric that an expression names, where its selector, its `by (...)` and the legend name labels that the metric has, with
+    /// values that it has.
+    #[track_caller]
+    fn checked(expression: &str, legend: &str) -> String {
+        let exported = exported();
+        let start = expression.find("mydyno_").unwrap();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, rest) = expression[start..].split_at(
+            expression[start..]
+                .find(|c: char| !is_name(c))
+                .unwrap_or(expression.len() - start),
+        );
+        assert!(!rest.contains("mydyno_"), "one metric: {expression}");
+        let samples = exported
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not exported"));
+        let selector = rest.strip_prefix('{').unwrap().split('}').next().unwrap();
+        let mut literals = Labels::new();
+        for matcher in selector.split(',') {
+            match matcher.split_once("=~") {
+                // A variable of the dashboard.
+                Some((label, value)) => {
+                    assert!(has(samples, label), "{label} in {expression}");
+                    assert_eq!(value, format!("\"${label}\""), "{expression}");
+                }
+                None => {
+                    let (label, value) = matcher.split_once('=').unwrap();
+                    literals.insert(label.to_owned(), value.trim_matches('"').to_owned());
+                }
+            }
+        }
+        let fits = |sample: &&Labels| literals.iter().all(|(k, v)| sample.get(k) == Some(v));
+        assert!(
+            samples.iter().any(|sample| fits(&sample)),
+            "no sample of {expression}"
+        );
+        let by = expression
+            .split_once("by (")
+            .map(|(_, rest)| rest.split(')').next().unwrap());
+        let by: Option<Vec<&str>> = by.map(|by| by.split(',').map(str::trim).collect());
+        for label in by.iter().flatten() {
+            assert!(has(samples, label), "by {label} in {expression}");
+        }
+        for part in legend.split("{{").skip(1) {
+            let label = part.split("}}").next().unwrap();
+            let is_left = by.as_ref().is_none_or(|by| by.contains(&label));
+            assert!(
+                has(samples, label) && is_left,
+                "{label} in {legend:?} of {expression}"
+            );
+        }
+        // Several runs may be shown at one time.
+        assert!(selector.contains("instance=~"), "{expression}");
+        assert!(
+            legend.contains("{{instance}}"),
+            "{legend:?} of {expression}"
+        );
+        name.to_owned()
     }
 
     #[test]
@@ -310,11 +398,14 @@ mod tests {
             assert!(!targets.is_empty(), "{title}");
             for target in targets {
                 assert!(target["refId"].is_string(), "{title}");
-                let of_target = named(target["expr"].as_str().unwrap());
-                assert!(!of_target.is_empty(), "{title}");
-                shown.extend(of_target);
+                let expression = target["expr"].as_str().unwrap();
+                let legend = target["legendFormat"].as_str().unwrap();
+                shown.insert(checked(expression, legend));
+                // Else a rate is taken over the data source's interval, which is longer than a short run.
+                let is_rate = expression.contains("rate(");
+                assert_eq!(target["interval"] == "1s", is_rate, "{title}");
             }
         }
-        assert_eq!(shown, exported());
+        assert_eq!(shown, exported().into_keys().collect());
     }
 }

@@ -1,19 +1,32 @@
 //! Plain lines while a run goes on, one for each interval, where stdout is no terminal: for logs and for `grep`.
 
-use super::state::State;
+use super::state::{P95, State, nopm, response_ns};
+use crate::console::{Piece, live_stdout};
+use crate::failure::Failure;
+use crate::outlet::Outlet;
 use crate::words::optional;
 use lab::{Interval, Phase};
-use std::fmt::Write as _;
-use std::io::Write;
+use std::fmt::Write;
+use std::time::Duration;
+use tpcc::Transaction;
 
 /// The output under way.
-#[derive(Debug, Default)]
 pub struct Lines {
+    outlet: Outlet<Piece>,
     has_header: bool,
 }
 
 impl Lines {
-    /// Prints the line of an interval that `state` has taken. Where nobody reads any more, the run goes on.
+    /// # Errors
+    /// Where no thread can be made for the output.
+    pub fn begin() -> Result<Lines, Failure> {
+        Ok(Lines {
+            outlet: live_stdout()?,
+            has_header: false,
+        })
+    }
+
+    /// Prints the line of an interval that `state` has taken.
     pub fn show(&mut self, interval: &Interval, state: &State) {
         let mut text = String::new();
         if !self.has_header {
@@ -21,8 +34,12 @@ impl Lines {
             text.push_str(&header());
         }
         text.push_str(&line(interval, state));
-        let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        self.outlet.push(Piece(text));
+    }
+
+    /// Waits until all lines are read: what is printed next comes after them.
+    pub fn finish(&self) {
+        self.outlet.settle(Duration::MAX);
     }
 }
 
@@ -41,12 +58,11 @@ fn line(interval: &Interval, state: &State) -> String {
     };
     // What a drain does per minute means nothing.
     let is_measured = interval.phase != Phase::Drain;
-    let nopm = state.nopm.filter(|_| is_measured);
-    let [new_order, ..] = &state.types;
-    let p95_ms = new_order
-        .p95_us()
+    let nopm = is_measured.then(|| nopm(interval));
+    let response_ns = response_ns(interval, Transaction::NewOrder.index());
+    let p95_ms = response_ns
         .filter(|_| is_measured)
-        .map(|us| us / 1e3);
+        .map(|at| at[P95] as f64 / 1e6);
     let cpu = state.cpu_of_interval().shares;
     let cpu_percent = cpu.busy().map(|share| share * 100.0);
     let (_, io) = state.io_of_interval();

@@ -15,9 +15,10 @@ use crate::failure::Failure;
 use exporter::Exporter;
 use lab::{Progress, Subject, Workload};
 use lines::Lines;
-use state::{About, Stage, State};
+use state::{About, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use watch::Watch;
 
 /// What is shown of a run under way.
@@ -37,6 +38,9 @@ enum View {
     Dashboard(Dashboard),
 }
 
+/// How long a terminal that takes nothing may keep a run from its next step.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// The dashboard, from the first moment of a run to its last.
 struct Dashboard {
     watch: Watch,
@@ -48,11 +52,11 @@ impl Live {
     /// Begins to show what was asked for; Prometheus may ask from now on.
     ///
     /// # Errors
-    /// Where the address to listen on cannot be had.
+    /// Where the address to listen on cannot be had, or a thread.
     pub fn begin(arguments: &RunArguments, stop: &Arc<AtomicBool>) -> Result<Live, Failure> {
-        let view = match arguments.watch.then(Watch::prepare) {
+        let view = match arguments.watch.then(Watch::prepare).transpose()? {
             None => View::Console,
-            Some(None) => View::Lines(Lines::default()),
+            Some(None) => View::Lines(Lines::begin()?),
             Some(Some(watch)) => View::Dashboard(Dashboard {
                 watch,
                 notes: Vec::new(),
@@ -100,6 +104,13 @@ impl Live {
 
     /// Shows to people what has been taken, or has the console show it.
     pub fn show(&mut self, progress: Progress<'_>, console: &mut Console) {
+        if let View::Dashboard(dashboard) = &mut self.view
+            && watch::is_gone()
+        {
+            // A panic of some thread has taken the terminal back. Its words are on it, and below them the run is told plainly.
+            dashboard.close(console, PATIENCE);
+            self.view = View::Console;
+        }
         match &mut self.view {
             View::Console => console.show(progress),
             View::Lines(lines) => match progress {
@@ -111,12 +122,19 @@ impl Live {
         }
     }
 
-    /// The run is over: the terminal is as it was, and what was told meanwhile is printed.
-    pub fn finish(&mut self, console: &mut Console) {
-        self.state.stage = Stage::Finished;
+    /// The load is over: Prometheus finds a gap.
+    pub fn end_of_load(&mut self) {
+        self.state.finish();
         self.publish();
-        if let View::Dashboard(dashboard) = &mut self.view {
-            dashboard.close(console);
+    }
+
+    /// The terminal is as it was before, and what was told meanwhile is printed. A reader who stalls is waited for, as what comes next
+    /// is for him.
+    pub fn finish(&mut self, console: &mut Console) {
+        match &mut self.view {
+            View::Console => {}
+            View::Lines(lines) => lines.finish(),
+            View::Dashboard(dashboard) => dashboard.close(console, Duration::MAX),
         }
     }
 
@@ -131,25 +149,28 @@ impl Dashboard {
     fn show(&mut self, progress: Progress<'_>, state: &State, console: &mut Console) {
         match progress {
             Progress::RunStarts(_) | Progress::Run(_) => {
-                if !watch::is_on() {
+                if !self.watch.is_shown() {
                     console.done();
                 }
                 self.watch.show(state);
             }
-            Progress::Note(note) if watch::is_on() => self.notes.push(note.to_owned()),
+            Progress::Note(note) if self.watch.is_shown() => {
+                console.notes.push(note.to_owned());
+                self.notes.push(note.to_owned());
+            }
             // The next picture shows these, at most a tenth of a second later.
             Progress::Interval(_) | Progress::Samples(_) => {}
             other => {
-                self.close(console);
+                self.close(console, PATIENCE);
                 console.show(other);
             }
         }
     }
 
-    fn close(&mut self, console: &mut Console) {
-        self.watch.close();
+    fn close(&mut self, console: &mut Console, patience: Duration) {
+        self.watch.close(patience);
         for note in self.notes.drain(..) {
-            console.show(Progress::Note(&note));
+            console.say_note(&note);
         }
     }
 }

@@ -15,7 +15,7 @@ const NOTES_MAX: usize = 16;
 /// The shares of response times that are kept of an interval.
 pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 /// That of [`QUANTILES`] which people are shown.
-const P95: usize = 2;
+pub const P95: usize = 2;
 const NS_PER_S: f64 = 1e9;
 
 /// How far a run has come.
@@ -164,7 +164,7 @@ impl State {
                     self.notes.pop_front();
                 }
             }
-            Progress::Checks { .. } => self.stage = Stage::Finished,
+            Progress::Checks { .. } => self.finish(),
             Progress::Step(_) | Progress::Load(_) => {}
         }
     }
@@ -183,6 +183,25 @@ impl State {
             _ if run.elapsed < run.total => Stage::Window,
             _ => Stage::Drain,
         };
+        if self.stage == Stage::Drain {
+            self.forget_load();
+        }
+    }
+
+    /// The run is over.
+    pub fn finish(&mut self) {
+        self.stage = Stage::Finished;
+        self.forget_load();
+    }
+
+    /// Of a load that has ended nothing is now as it was: a gap, instead of the last values for ever.
+    fn forget_load(&mut self) {
+        self.nopm = None;
+        self.connections = None;
+        for of in &mut self.types {
+            of.completed_per_s = None;
+            of.response_ns = None;
+        }
     }
 
     fn interval(&mut self, interval: &Interval) {
@@ -190,32 +209,32 @@ impl State {
             start_ns: interval.start_offset_ns,
             end_ns: interval.end_offset_ns,
         });
-        let ns = interval
-            .end_offset_ns
-            .saturating_sub(interval.start_offset_ns);
-        let ns = ns.max(1) as f64;
-        // The drain has no fixed length and ever fewer transactions: its counts are shown, its rates mean nothing.
+        let ns = length_ns(interval);
+        // The drain has no fixed length and ever fewer transactions: its counts are shown, its rates mean nothing. The last interval of
+        // the window may come when the drain has begun.
         let has_rates = interval.phase != Phase::Drain;
-        for (state, stats) in self.types.iter_mut().zip(&interval.transactions) {
+        let is_now = has_rates && !matches!(self.stage, Stage::Drain | Stage::Finished);
+        for (index, state) in self.types.iter_mut().enumerate() {
+            let stats = &interval.transactions[index];
             state.committed += stats.committed;
             state.rolled_back += stats.rolled_back;
             state.deadlocks += stats.deadlocks;
             state.lock_wait_timeouts += stats.lock_wait_timeouts;
             state.other_retries += stats.other_retries;
             state.errors += stats.errors;
-            if has_rates {
+            if is_now {
                 state.completed_per_s = Some(stats.completed() as f64 * NS_PER_S / ns);
-                let at = || QUANTILES.map(|quantile| stats.latency.at_quantile_ns(quantile));
-                state.response_ns = (stats.latency.count() > 0).then(at);
+                state.response_ns = response_ns(interval, index);
             }
         }
         if !has_rates {
-            self.stage = Stage::Finished;
+            self.finish();
             return;
         }
-        let new_orders = interval.transactions[Transaction::NewOrder.index()].completed();
-        let nopm = new_orders as f64 * 60.0 * NS_PER_S / ns;
-        self.nopm = Some(nopm);
+        let nopm = nopm(interval);
+        if is_now {
+            self.nopm = Some(nopm);
+        }
         self.points.push_back(Point {
             start_ns: interval.start_offset_ns,
             end_ns: interval.end_offset_ns,
@@ -302,6 +321,26 @@ impl State {
     pub fn io_of_interval(&self) -> (IoBy, Vec<IoRow>) {
         self.recent.io(self.recent.in_interval())
     }
+}
+
+fn length_ns(interval: &Interval) -> f64 {
+    let ns = interval
+        .end_offset_ns
+        .saturating_sub(interval.start_offset_ns);
+    ns.max(1) as f64
+}
+
+/// New orders per minute in an interval.
+pub fn nopm(interval: &Interval) -> f64 {
+    let new_orders = interval.transactions[Transaction::NewOrder.index()].completed();
+    new_orders as f64 * 60.0 * NS_PER_S / length_ns(interval)
+}
+
+/// The response times of a type in an interval at [`QUANTILES`], where any of it ended.
+pub fn response_ns(interval: &Interval, index: usize) -> Option<[u64; 4]> {
+    let latency = &interval.transactions[index].latency;
+    let at = || QUANTILES.map(|quantile| latency.at_quantile_ns(quantile));
+    (latency.count() > 0).then(at)
 }
 
 #[cfg(test)]
@@ -412,16 +451,44 @@ pub(crate) mod tests {
         assert_eq!(state.stage, Stage::Warmup);
         state.take(&run(3, 4, false));
         assert_eq!(state.stage, Stage::Window);
+        state.take(&Progress::Interval(&interval(Phase::Window, 1.0, 3.0, 20)));
+        assert_eq!(state.nopm, Some(600.0));
+        assert_eq!(state.types[0].completed_per_s, Some(10.0));
+        assert!(state.types[0].response_ns.is_some());
         assert_eq!(
             (state.left(), state.done_share()),
             (Duration::from_secs(1), 0.75)
         );
         state.take(&run(5, 4, false));
         assert_eq!((state.stage, state.left()), (Stage::Drain, Duration::ZERO));
+        has_no_load(&state);
+        // The last interval of the window may come late: it is counted, and of the past.
+        state.take(&Progress::Interval(&interval(Phase::Window, 3.0, 4.0, 30)));
+        has_no_load(&state);
+        assert_eq!(state.nopm_max(), Some(1_800.0));
         state.take(&Progress::Interval(&interval(Phase::Drain, 4.0, 5.5, 3)));
         assert_eq!(state.stage, Stage::Finished);
-        assert_eq!(state.types[0].committed, 3);
-        assert_eq!((state.nopm, state.types[0].completed_per_s), (None, None));
+        assert_eq!(state.types[0].committed, 53);
+        has_no_load(&state);
+    }
+
+    /// Nothing of a load that has ended is shown as if it went on.
+    #[track_caller]
+    fn has_no_load(state: &State) {
+        assert_eq!((state.nopm, state.connections), (None, None));
+        for of in &state.types {
+            assert_eq!((of.completed_per_s, of.response_ns), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_broken_off_leaves_a_gap() {
+        let mut state = in_window();
+        assert!(state.nopm.is_some() && state.connections == Some(8));
+        state.finish();
+        assert_eq!(state.stage, Stage::Finished);
+        has_no_load(&state);
+        assert_eq!(state.types[0].committed, 6_000, "what was counted stays");
     }
 
     #[test]

@@ -9,12 +9,14 @@ mod process;
 mod server;
 mod shim;
 mod sql;
+mod terminal;
 
 pub use observed::{Bed, Documented, OBSERVED, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, Server, alive, servers_under};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, value};
+pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
 
 use serde_json::Value;
 use std::os::unix::process::CommandExt;

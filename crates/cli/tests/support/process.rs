@@ -97,10 +97,21 @@ impl Mydyno {
     }
 
     /// Starts it.
-    pub fn spawn(mut self) -> Running {
+    pub fn spawn(self) -> Running {
+        self.spawn_with(None)
+    }
+
+    /// Starts it with this stdout.
+    pub fn spawn_to(self, stdout: impl Into<Stdio>) -> Running {
+        self.spawn_with(Some(stdout.into()))
+    }
+
+    fn spawn_with(mut self, stdout: Option<Stdio>) -> Running {
         let output = super::directory();
         let file = |name: &str| File::create(output.path().join(name)).unwrap();
-        self.command.stdout(file("stdout")).stderr(file("stderr"));
+        let kept = file("stdout");
+        self.command.stdout(stdout.unwrap_or_else(|| kept.into()));
+        self.command.stderr(file("stderr"));
         let words: Vec<_> = self.arguments.iter().map(|a| a.to_string_lossy()).collect();
         Running {
             line: words.join(" "),

@@ -5,6 +5,7 @@ mod verify;
 
 use super::print_json;
 use crate::arguments::{DeviceArguments, DeviceCommand};
+use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;
 use device::{Profile, builtins};
@@ -69,8 +70,8 @@ fn list(json: bool) -> Outcome {
         })?;
         return Ok(Exit::Ok);
     }
-    println!(
-        "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  title",
+    print(format_args!(
+        "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  title\n",
         "device",
         "read IOPS",
         "write IOPS",
@@ -79,12 +80,12 @@ fn list(json: bool) -> Outcome {
         "read us",
         "flush us",
         "USD"
-    );
+    ))?;
     for device in &devices {
         let sheet = &device.sheet;
         let whole = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.0}"));
-        println!(
-            "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  {}",
+        print(format_args!(
+            "{:<20}{:>10}{:>11}{:>10}{:>11}{:>9}{:>9}{:>7}  {}\n",
             device.name,
             whole(sheet.random_read_iops),
             whole(sheet.random_write_iops),
@@ -94,7 +95,7 @@ fn list(json: bool) -> Outcome {
             whole(sheet.flush_latency_us),
             whole(device.price_usd),
             device.title
-        );
+        ))?;
     }
     Ok(Exit::Ok)
 }
@@ -114,7 +115,7 @@ fn show(name: &str, json: bool) -> Outcome {
             profile,
         })?;
     } else {
-        print!("{}", profile_text(&profile)?);
+        print(profile_text(&profile)?)?;
     }
     Ok(Exit::Ok)
 }

@@ -3,7 +3,7 @@
 use super::profile_text;
 use crate::arguments::DeviceProbeArguments;
 use crate::commands::print_json;
-use crate::console::{Console, stop_flag};
+use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use base::{DateTime, Exit};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
@@ -49,7 +49,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     refuse_existing(arguments)?;
     let fio = Fio::find()?;
     let stop = stop_flag();
-    let mut console = Console::new();
+    let mut console = Console::new()?;
     let options = ProbeOptions {
         directory: arguments.directory.clone(),
         runtime: arguments.seconds,
@@ -60,13 +60,16 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     console.done();
     let probed = probed?;
     if !probed.direct {
-        eprintln!(
+        tell(format_args!(
             "note: the file system of {} has no O_DIRECT: its page cache was measured too",
             arguments.directory.display()
-        );
+        ));
     }
     if let Some(caveat) = probed.caveat() {
-        eprintln!("note: {} is on {caveat}", arguments.directory.display());
+        tell(format_args!(
+            "note: {} is on {caveat}",
+            arguments.directory.display()
+        ));
     }
     let profile = probed.profile(&Naming {
         name: naming_base,
@@ -92,23 +95,23 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
         return Ok(Exit::Ok);
     }
     match &arguments.output {
-        None => print!("{text}"),
+        None => print(text)?,
         Some(output) => {
             for measured in measurements(&probed) {
-                println!(
-                    "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99",
+                print(format_args!(
+                    "{:<18} depth {:>3}: {:>9.0} IOPS {:>8.1} MB/s, {:>9.1} us mean, {:>9.1} us p99\n",
                     measured.what,
                     measured.queue_depth,
                     measured.iops,
                     measured.mb_per_s,
                     measured.latency_mean_us,
                     measured.latency_p99_us
-                );
+                ))?;
             }
             let file = output.display();
-            println!(
-                "{file} is written; `mydyno device verify {file}` tries it, `mydyno run --data {file}` uses it"
-            );
+            print(format_args!(
+                "{file} is written; `mydyno device verify {file}` tries it, `mydyno run --data {file}` uses it\n"
+            ))?;
         }
     }
     Ok(Exit::Ok)

@@ -2,7 +2,7 @@
 
 use crate::arguments::DeviceVerifyArguments;
 use crate::commands::print_json;
-use crate::console::{Console, stop_flag};
+use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::words::device::{count, table};
 use base::Exit;
@@ -48,7 +48,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         runtime: arguments.seconds,
     };
     let stop = stop_flag();
-    let mut console = Console::new();
+    let mut console = Console::new()?;
     let expected = |profile: &Profile| expected_duration(profile, options.runtime);
     // Before anything is measured: a sheet that promises nothing is refused.
     let durations: Vec<Duration> = profiles.iter().map(expected).collect::<Result<_, _>>()?;
@@ -92,23 +92,24 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     if arguments.json {
         print_json(&document)?;
     } else {
-        print_words(&document);
+        print_words(&document)?;
     }
     Ok(if passed { Exit::Ok } else { Exit::CheckFailed })
 }
 
-fn print_words(document: &Document) {
-    println!(
-        "{}, {} s for each figure, files in {}\n",
+fn print_words(document: &Document) -> Result<(), Failure> {
+    print(format_args!(
+        "{}, {} s for each figure, files in {}\n\n",
         document.fio_version, document.seconds, document.directory
-    );
+    ))?;
     for device in &document.devices {
-        println!("{}", table(&device.name, &device.title, &device.figures));
+        let table = table(&device.name, &device.title, &device.figures);
+        print(format_args!("{table}\n"))?;
     }
-    println!(
-        "{} within, {} host-limited, {} outside",
+    print(format_args!(
+        "{} within, {} host-limited, {} outside\n",
         document.within, document.host_limited, document.outside
-    );
+    ))
 }
 
 fn profiles(arguments: &DeviceVerifyArguments) -> Result<Vec<Profile>, Failure> {
