@@ -172,8 +172,8 @@ pub struct RunArguments {
     /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
-    /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; the first number that it
-    /// prints counts. Other users see commands while they run: have a password read from a file (ipmitool -f) or from the environment
+    /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; of what it prints, the
+    /// number before W or Watts counts, else the only one. Other users see commands while they run: have a password read from a file (ipmitool -f) or from the environment
     /// (ipmitool -E) [default: the processors' own counters, where they can be read]
     #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
     pub power_command: Option<String>,
