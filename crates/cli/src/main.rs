@@ -6,6 +6,7 @@ mod failure;
 mod live;
 mod outlet;
 mod place_arguments;
+mod preset_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;
 mod words;

@@ -3,6 +3,7 @@
 use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
 use crate::populate::{LoadSpec, check_disk, populate};
+use crate::preset::{Configured, PresetSpec, lines, translated, with_users};
 use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
 use base::{Warehouses, parse_size};
@@ -25,6 +26,8 @@ pub struct PrivateSpec {
     pub engine: String,
     /// A server binary to use instead of the catalogue's.
     pub binary: Option<PathBuf>,
+    /// Server variables of the white papers, which yield to `set`.
+    pub preset: Option<PresetSpec>,
     /// Server variables.
     pub set: Vec<(String, String)>,
     /// Where its files go.
@@ -75,7 +78,11 @@ pub fn image_for(
 ) -> Result<(Image, Option<Load>), LabError> {
     // What cannot be placed is told before minutes go into an image.
     let estimate = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
-    arrange(&spec.placement, &files_of(build, &spec.set, estimate)?)?;
+    let set = with_users(
+        translated(build, spec.preset, &spec.set).as_ref(),
+        &spec.set,
+    );
+    arrange(&spec.placement, &files_of(build, &set, estimate)?)?;
     let key = ImageKey {
         engine: build.engine.clone(),
         version: build.version.clone(),
@@ -193,12 +200,15 @@ pub fn start_on(
     spec: &PrivateSpec,
 ) -> Result<Subject, LabError> {
     let tables_bytes = image.clone_bytes(0);
-    let arranged = arrange(&spec.placement, &files_of(build, &spec.set, tables_bytes)?)?;
+    let preset = translated(build, spec.preset, &spec.set);
+    let all = with_users(preset.as_ref(), &spec.set);
+    let arranged = arrange(&spec.placement, &files_of(build, &all, tables_bytes)?)?;
     let mut set = spec.set.clone();
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
         storage: storage_of(&arranged),
+        preset: lines(preset.as_ref()),
         set,
         data_directory: arranged.data_directory.clone(),
         scratch: arranged.scratch.clone(),
@@ -209,7 +219,10 @@ pub fn start_on(
     let instance = Instance::start(home, build, options)?;
     let placed = Placed::of(&arranged, instance.directory());
     placed.require_shim(build)?;
-    Ok(Subject::private(instance).placed(placed))
+    let configured = preset.as_ref().map(Configured::of);
+    Ok(Subject::private(instance)
+        .placed(placed)
+        .configured(configured))
 }
 
 /// What is to be placed: so many bytes of tables, and redo.
@@ -235,7 +248,7 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
     ServerKind {
         family: match build.flavour {
             Flavour::MariaDb => ServerFamily::MariaDb,
-            Flavour::Mysql if build.engine.starts_with("percona-") => ServerFamily::Percona,
+            Flavour::Mysql if build.is_percona() => ServerFamily::Percona,
             Flavour::Mysql => ServerFamily::Mysql,
         },
         version: build.numbers,

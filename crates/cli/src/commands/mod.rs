@@ -53,6 +53,7 @@ impl TargetArguments {
         Some(PrivateSpec {
             engine,
             binary: self.server_binary.clone(),
+            preset: None,
             set: self.set.clone(),
             placement: Placement::default(),
             warehouses: Warehouses(warehouses),

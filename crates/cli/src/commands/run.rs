@@ -108,6 +108,7 @@ fn subject(
     match target.private(warehouses, arguments.seed, true) {
         Some(spec) => {
             let spec = PrivateSpec {
+                preset: arguments.preset.for_warehouses(spec.warehouses),
                 placement: arguments.places.placement(),
                 ..spec
             };
