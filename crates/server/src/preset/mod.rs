@@ -136,7 +136,7 @@ impl Preset {
         variables.filter_map(|variable| Some((variable, variable.value(&self.name)?)))
     }
 
-    /// Does it ask for anything? Then for sizes too.
+    /// Does it ask for nothing? One that asks for anything has sizes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.variables().next().is_none()

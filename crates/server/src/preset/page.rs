@@ -60,37 +60,23 @@ fn values() -> String {
     out
 }
 
-/// What becomes of a variable on that server at the papers' sizes, with what is special to a value behind it.
+/// What becomes of a variable on that server at the papers' sizes: once, or by value where presets differ in it.
 fn fate(variable: &str, server: &ServerBuild) -> String {
     let mut words: Vec<String> = Vec::new();
-    let mut all: Vec<(Fate, String)> = Vec::new();
     for name in names() {
         let preset = find(name).unwrap_or_else(|error| panic!("{error}"));
         let translated = preset.translate(server, Scale::Papers, &[]);
-        let found = translated
-            .fates
-            .into_iter()
-            .find(|one| one.variable == variable);
-        all.extend(found.map(|one| {
-            let text = match (&one.became, one.fate) {
-                (Some((name, _)), Fate::Renamed | Fate::Folded) => {
-                    format!("{} into `{name}`", one.fate.name())
-                }
-                (Some((_, value)), Fate::Clamped) => {
-                    format!("{} {} to {value}", one.asked, one.fate.name())
-                }
-                _ => one.fate.name().to_owned(),
-            };
-            let is_value = one.fate == Fate::Unknown && one.asked == "NONE";
-            let text = if is_value {
-                format!("{} {text}", one.asked)
-            } else {
-                text
-            };
-            (one.fate, text)
-        }));
-    }
-    for (_, text) in all {
+        let mut fates = translated.fates.iter();
+        let Some(one) = fates.find(|one| one.variable == variable) else {
+            continue;
+        };
+        let fate = one.fate.name();
+        let text = match (&one.became, one.fate) {
+            (Some((name, _)), Fate::Renamed | Fate::Folded) => format!("{fate} into `{name}`"),
+            (Some((_, value)), Fate::Clamped) => format!("{} {fate} to {value}", one.asked),
+            (None, Fate::Unknown) if one.asked == "NONE" => format!("{} {fate}", one.asked),
+            _ => fate.to_owned(),
+        };
         if !words.contains(&text) {
             words.push(text);
         }
