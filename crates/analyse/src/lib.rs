@@ -1,18 +1,27 @@
 //! What the numbers of the results file mean: rates and shares from raw samples, costs per transaction, and what bound a run.
 
 mod bound;
+mod compare;
 mod document;
+#[cfg(test)]
+mod noise;
 mod per_transaction;
 mod price;
+mod ratios;
 mod resources;
 mod samples;
+mod statistics;
+mod student;
 
 pub use bound::{Bound, BoundBy};
+pub use compare::Comparison;
 pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
 pub use price::PriceResources;
+pub use ratios::{NamedMean, RatioRow, ratio_table};
 pub use resources::{
     DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources,
     Resources, ServerResources, resources,
 };
 pub use samples::{Samples, Step, Window};
+pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
