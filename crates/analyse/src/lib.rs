@@ -6,17 +6,20 @@ mod document;
 #[cfg(test)]
 mod noise;
 mod per_transaction;
+mod precision;
 mod price;
 mod ratios;
 mod resources;
 mod samples;
 mod statistics;
+mod steady;
 mod student;
 
 pub use bound::{Bound, BoundBy};
 pub use compare::Comparison;
 pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
+pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;
 pub use ratios::{NamedMean, RatioRow, ratio_table};
 pub use resources::{
@@ -25,3 +28,4 @@ pub use resources::{
 };
 pub use samples::{Samples, Step, Window};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
+pub use steady::{Steadiness, Trend, Watched, steadiness};
