@@ -1,5 +1,6 @@
 //! What the numbers of the results file mean: rates and shares from raw samples, costs per transaction, and what bound a run.
 
+mod bend;
 mod bound;
 mod compare;
 mod document;
@@ -8,9 +9,11 @@ mod noise;
 mod per_transaction;
 mod precision;
 mod price;
+mod ramp_limits;
 mod ratios;
 mod resources;
 mod samples;
+mod saturation;
 mod statistics;
 mod steady;
 mod student;
@@ -21,11 +24,13 @@ pub use document::{Measurement, measurement};
 pub use per_transaction::PerTransaction;
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;
+pub use ramp_limits::{RampLimits, RampLimitsError};
 pub use ratios::{NamedMean, RatioRow, ratio_table};
 pub use resources::{
     DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources,
     Resources, ServerResources, resources,
 };
 pub use samples::{Samples, Step, Window};
+pub use saturation::{Point, Ramp, RampStep, Saturation, StopReason};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
 pub use steady::{Steadiness, Trend, Watched, steadiness};
