@@ -12,6 +12,7 @@ mod price;
 mod ramp_limits;
 mod ratios;
 mod resources;
+mod runs;
 mod samples;
 mod saturation;
 mod statistics;
@@ -30,6 +31,7 @@ pub use resources::{
     DiskResources, DriverResources, HostResources, PowerMeter, PowerResources, ProcessResources,
     Resources, ServerResources, resources,
 };
+pub use runs::{Basis, RunComparison, Runs, RunsAsked, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
 pub use saturation::{Point, Ramp, RampStep, Saturation, StopReason};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
