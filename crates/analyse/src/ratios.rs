@@ -23,7 +23,7 @@ pub struct RatioRow {
     /// The mean by the baseline's.
     pub ratio: Option<f64>,
     pub percent_difference: Option<f64>,
-    /// Of there being no difference, 0 to 1; `None` where an estimate is missing, and in the baseline's own row.
+    /// The probability of such a difference where there is none, 0 to 1; `None` where an estimate is missing, and in the baseline's own row.
     pub p_value: Option<f64>,
 }
 

@@ -35,7 +35,7 @@ pub enum Command {
     Device(DeviceArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),
-    /// Compare two measurements, with confidence intervals and the chance that they do not differ
+    /// Compare two measurements: difference and ratio with confidence intervals, judged against chance
     Compare(CompareArguments),
     /// Write a lab of the results file as CSV files
     Export(ExportArguments),

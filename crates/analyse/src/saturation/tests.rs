@@ -191,7 +191,15 @@ fn universal(contention: f64, coherency: f64) -> impl Fn(f64) -> Truth + Copy {
 
 #[test]
 fn plateaus_of_the_scalability_law() {
-    // The law is round and has no knee that all would agree on; where the ramp ends it must have given most of its peak.
+    // The law is round and has no knee that all would agree on; where the ramp ends it must have given most of its peak. Without noise it is
+    // where two lines are nearest to the whole curve from 8 to 128.
+    let exact = ramped(
+        &limits(8),
+        universal(0.02, 0.0002),
+        NONE,
+        &mut Noise::new(1),
+    );
+    assert_eq!(exact.connections, Some(40), "the lines meet at 38");
     for (contention, coherency) in [(0.002, 0.00025), (0.02, 0.0002)] {
         let law = universal(contention, coherency);
         let peak = (1..512)
