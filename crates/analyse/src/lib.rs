@@ -1,24 +1,44 @@
 //! What the numbers of the results file mean: rates and shares from raw samples, costs per transaction, and what bound a run.
 
+mod bend;
 mod bound;
+mod compare;
 mod document;
 mod load;
+#[cfg(test)]
+mod noise;
 mod per_transaction;
+mod precision;
 mod price;
+mod ramp_limits;
+mod ratios;
 mod resources;
+mod runs;
 mod samples;
+mod saturation;
+mod statistics;
+mod steady;
+mod student;
 mod usage;
 
 pub use bound::{Bound, BoundBy};
+pub use compare::Comparison;
 pub use document::{Measurement, measurement};
 pub use load::Intervals;
 pub use per_transaction::{IoCountedBy, PerTransaction};
+pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;
+pub use ramp_limits::{RampLimits, RampLimitsError};
+pub use ratios::{NamedMean, RatioRow, ratio_table};
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
     ProcessResources, Resources, ServerResources, resources,
 };
+pub use runs::{Basis, RunComparison, Runs, RunsAsked, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
+pub use saturation::{Point, Ramp, RampStep, Saturation, StopReason};
+pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
+pub use steady::{Steadiness, Trend, Watched, steadiness};
 pub use usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,
     pool_miss,

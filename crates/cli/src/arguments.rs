@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::commands::compare::RunNames;
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
 use base::limits;
@@ -35,6 +36,8 @@ pub enum Command {
     Device(DeviceArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),
+    /// Compare two measurements: difference and ratio with confidence intervals, judged against chance
+    Compare(CompareArguments),
     /// Write a lab of the results file as CSV files
     Export(ExportArguments),
 }
@@ -377,6 +380,22 @@ pub struct ReportArguments {
     pub output: PathBuf,
     #[command(flatten)]
     pub results: ResultsArguments,
+}
+
+#[derive(Args)]
+pub struct CompareArguments {
+    /// What to compare with: the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1); several runs of the
+    /// same with commas (3,5,7)
+    #[arg(value_name = "A")]
+    pub base: RunNames,
+    /// What is compared, named in the same way; 7 is the exit code where it is slower
+    #[arg(value_name = "B")]
+    pub other: RunNames,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

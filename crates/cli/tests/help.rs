@@ -36,6 +36,7 @@ help_is_as_agreed! {
     device_verify: ["device", "verify"];
     device_probe: ["device", "probe"];
     report: ["report"];
+    compare: ["compare"];
     export: ["export"];
 }
 
@@ -96,6 +97,9 @@ fn messages() {
         &["device", "probe", "/tmp", "-o", "profile"],
         &["report", "--results", "/nonexistent/mydyno.db"],
         &["report", "7"],
+        &["compare", "1", "2"],
+        &["compare", "1"],
+        &["compare", "1", "2.x"],
         &["export", "--results", "/nonexistent/mydyno.db"],
     ] {
         // A home without servers, whose names would be told.

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub mod check;
+pub mod compare;
 pub mod demo;
 pub mod device;
 pub mod export;

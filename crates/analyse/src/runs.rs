@@ -1,0 +1,325 @@
+//! Two things measured, against each other: each one run or several, from the results file alone.
+//!
+//! Several runs are judged as runs: their numbers know nothing of each other, and their scatter is what another run would add.
+//! One run by itself knows only how its intervals scatter; that is used, and said.
+
+use crate::compare::Comparison;
+use crate::statistics::{Estimate, mean};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use store::{IntervalRow, Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, Totals};
+
+/// The transaction type whose response times are compared.
+const NEW_ORDER: &str = "new_order";
+const PERCENTILE: f64 = 0.95;
+/// On either side of the percentile: where the density of response times is taken from.
+const DENSITY_REACH: f64 = 0.01;
+/// A difference that chance makes less often than this is one.
+const SIGNIFICANT: f64 = 0.05;
+
+/// What `mydyno compare --json` prints. `docs/json.md` describes its keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunComparison {
+    pub schema_version: u32,
+    pub results_file: String,
+    /// What is compared with; differences are `other` less `base`.
+    pub base: Runs,
+    pub other: Runs,
+    /// `None` where a side has too little to tell chance from difference; the notes say which.
+    pub nopm: Option<Comparison>,
+    pub new_order_p95_us: Option<Comparison>,
+    /// Less throughput, or longer response times, than chance makes once in twenty; only for several runs on both sides.
+    pub regression: bool,
+    pub notes: Vec<String>,
+}
+
+/// One side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Runs {
+    /// As asked for.
+    pub name: String,
+    /// Those that are done.
+    pub repeat_ids: Vec<i64>,
+    /// What the intervals are from.
+    pub basis: Basis,
+    pub nopm: Value,
+    pub new_order_p95_us: Value,
+}
+
+/// What tells how well a mean is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The scatter from run to run.
+    Repeats,
+    /// The scatter inside the only run, corrected for autocorrelation.
+    Intervals,
+}
+
+/// A number with its 95 % interval; `None` is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Value {
+    pub mean: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub estimate: Option<Estimate>,
+}
+
+/// One side, as asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunsAsked {
+    pub name: String,
+    pub repeats: Vec<RepeatId>,
+}
+
+/// Compares `other` with `base`.
+///
+/// # Errors
+/// A repeat does not exist, or the file cannot be read.
+pub fn compare_runs(
+    results: &Results,
+    base: &RunsAsked,
+    other: &RunsAsked,
+) -> Result<RunComparison, StoreError> {
+    let mut notes = Vec::new();
+    let base = runs(results, base, &mut notes)?;
+    let other = runs(results, other, &mut notes)?;
+    let compared = |of: fn(&Runs) -> &Value| {
+        let estimates = of(&other).estimate.zip(of(&base).estimate);
+        estimates.map(|(other, base)| other.compared_with(&base))
+    };
+    let nopm = compared(|runs| &runs.nopm);
+    let new_order_p95_us = compared(|runs| &runs.new_order_p95_us);
+    let is_worse = |comparison: Option<Comparison>, sign: f64| {
+        comparison.is_some_and(|found| found.difference * sign > 0.0 && found.p_value < SIGNIFICANT)
+    };
+    let of_runs = base.basis == Basis::Repeats && other.basis == Basis::Repeats;
+    Ok(RunComparison {
+        schema_version: 1,
+        results_file: results.path().display().to_string(),
+        regression: of_runs && (is_worse(nopm, -1.0) || is_worse(new_order_p95_us, 1.0)),
+        base,
+        other,
+        nopm,
+        new_order_p95_us,
+        notes,
+    })
+}
+
+fn runs(results: &Results, asked: &RunsAsked, notes: &mut Vec<String>) -> Result<Runs, StoreError> {
+    let name = &asked.name;
+    let mut measured = Vec::new();
+    for id in &asked.repeats {
+        match Run::read(results, *id)? {
+            Some(run) => measured.push(run),
+            None => notes.push(format!("{name}: repeat {id} has no result and is left out")),
+        }
+    }
+    let kinds: BTreeSet<&str> = measured.iter().map(|run| run.of.as_str()).collect();
+    if kinds.len() > 1 {
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        notes.push(format!("{name} mixes {}", kinds.join(", ")));
+    }
+    let single = match &measured[..] {
+        [only] => {
+            notes.push(format!(
+                "{name} is one run: its intervals tell how well that run is known, and nothing of how another would differ; \
+                 compare several of each, measured in turns"
+            ));
+            Some(only)
+        }
+        _ => None,
+    };
+    let value = |of: fn(&Run) -> Option<f64>, series: fn(&Run) -> &[f64]| {
+        let all: Option<Vec<f64>> = measured.iter().map(of).collect();
+        let all = all.unwrap_or_default();
+        let estimate = match single {
+            Some(only) => Estimate::of_series(series(only)),
+            None => Estimate::of_repeats(&all),
+        };
+        Value::new(mean(&all), estimate)
+    };
+    let runs = Runs {
+        name: name.clone(),
+        repeat_ids: measured.iter().map(|run| run.id.0).collect(),
+        basis: if single.is_some() {
+            Basis::Intervals
+        } else {
+            Basis::Repeats
+        },
+        nopm: value(|run| run.nopm, |run| &run.nopm_series),
+        new_order_p95_us: value(|run| run.p95_us, |run| &run.p95_us_series),
+    };
+    if runs.nopm.estimate.is_none() {
+        notes.push(format!(
+            "{name} has too few intervals or runs to tell chance from difference"
+        ));
+    }
+    Ok(runs)
+}
+
+impl Value {
+    fn new(mean: Option<f64>, estimate: Option<Estimate>) -> Value {
+        let half_width = estimate.map(|estimate| estimate.half_width());
+        let at = |sign: f64| mean.zip(half_width).map(|(mean, half)| mean + sign * half);
+        Value {
+            mean,
+            low: at(-1.0),
+            high: at(1.0),
+            estimate,
+        }
+    }
+}
+
+/// What one repeat says of itself.
+struct Run {
+    id: RepeatId,
+    /// What must be the same in runs that are taken for one thing.
+    of: String,
+    nopm: Option<f64>,
+    p95_us: Option<f64>,
+    /// One value for each interval of the window; their means are the two numbers.
+    nopm_series: Vec<f64>,
+    p95_us_series: Vec<f64>,
+}
+
+/// One interval of the window.
+struct Interval {
+    length_ns: f64,
+    new_orders: f64,
+    /// Of these, with a response time above the percentile.
+    slow: f64,
+}
+
+impl Run {
+    /// `None` where the repeat is not done.
+    fn read(results: &Results, id: RepeatId) -> Result<Option<Run>, StoreError> {
+        let repeat = results.repeat(id)?;
+        if repeat.status != RepeatStatus::Done {
+            return Ok(None);
+        }
+        let totals = results.window_totals(id)?;
+        let nopm = Rates::of(&repeat, &totals).nopm;
+        let new_orders = totals.get(NEW_ORDER);
+        let quantile_us = |share: f64| {
+            let ns = new_orders.and_then(|of| of.quantile_ns(share));
+            ns.map(|ns| ns as f64 / 1000.0)
+        };
+        let p95_us = quantile_us(PERCENTILE);
+        let limit_ns = new_orders.and_then(|of| of.quantile_ns(PERCENTILE));
+        let mut intervals = Vec::new();
+        results.for_each_interval(id, |row| {
+            if row.phase == Phase::Window && row.transaction == NEW_ORDER {
+                intervals.push(Interval::of(&row, limit_ns.unwrap_or(u64::MAX)));
+            }
+        })?;
+        let reach = [-DENSITY_REACH, DENSITY_REACH].map(|off| quantile_us(PERCENTILE + off));
+        let spread_us = reach[0].zip(reach[1]).map(|(low, high)| high - low);
+        let what = results.cell(repeat.cell)?.what;
+        Ok(Some(Run {
+            id,
+            of: format!(
+                "{} {} {} with {} warehouses and {} connections",
+                what.engine, what.workload, what.style, what.warehouses, what.connections
+            ),
+            nopm,
+            p95_us,
+            nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),
+            p95_us_series: p95_us
+                .zip(spread_us)
+                .map_or_else(Vec::new, |(p95_us, spread_us)| {
+                    influences(&intervals, p95_us, spread_us / (2.0 * DENSITY_REACH))
+                }),
+        }))
+    }
+}
+
+impl Interval {
+    fn of(row: &IntervalRow, limit_ns: u64) -> Interval {
+        let mut totals = Totals::default();
+        totals.add(row);
+        Interval {
+            length_ns: (row.end_offset_ns - row.start_offset_ns) as f64,
+            new_orders: totals.completed() as f64,
+            slow: totals.not_within(limit_ns.saturating_add(1)) as f64,
+        }
+    }
+}
+
+/// What each interval adds to the window's rate, so that one which is shorter weighs less; unit: NOPM.
+fn rates(intervals: &[Interval], nopm: f64) -> Vec<f64> {
+    let length_ns = intervals.iter().map(|of| of.length_ns).sum::<f64>() / intervals.len() as f64;
+    let expected_per_ns = nopm / 60e9;
+    let rate =
+        |of: &Interval| nopm + (of.new_orders - expected_per_ns * of.length_ns) * 60e9 / length_ns;
+    intervals.iter().map(rate).collect()
+}
+
+/// What each interval adds to the window's percentile: its surplus of slow transactions by the density of response times there (Bahadur).
+/// `us_per_share` is the inverse of that density; unit: us.
+fn influences(intervals: &[Interval], p95_us: f64, us_per_share: f64) -> Vec<f64> {
+    let all: f64 = intervals.iter().map(|of| of.new_orders).sum();
+    let slow: f64 = intervals.iter().map(|of| of.slow).sum();
+    let (share, mean) = (slow / all, all / intervals.len() as f64);
+    let influence =
+        |of: &Interval| p95_us + (of.slow - share * of.new_orders) / mean * us_per_share;
+    intervals.iter().map(influence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interval, influences, rates};
+    use crate::noise::Noise;
+    use crate::statistics::{Estimate, mean};
+
+    fn interval(seconds: f64, new_orders: f64, slow: f64) -> Interval {
+        Interval {
+            length_ns: seconds * 1e9,
+            new_orders,
+            slow,
+        }
+    }
+
+    #[test]
+    fn means_of_the_series_are_the_windows_numbers() {
+        let intervals = [
+            interval(1.0, 100.0, 2.0),
+            interval(1.0, 120.0, 9.0),
+            interval(0.5, 40.0, 2.0),
+        ];
+        let nopm = 260.0 / 2.5 * 60.0;
+        let rates = rates(&intervals, nopm);
+        assert!((mean(&rates).unwrap() - nopm).abs() < 1e-6);
+        assert!(rates[1] > nopm && rates[2] < nopm);
+        let influences = influences(&intervals, 8_000.0, 50_000.0);
+        assert!((mean(&influences).unwrap() - 8_000.0).abs() < 1e-6);
+        assert!(influences[1] > 8_000.0 && influences[0] < 8_000.0);
+    }
+
+    #[test]
+    fn the_percentiles_interval_holds_it() {
+        // Negative exponential response times with a mean of 1,000 us: the 95th percentile is 2,996, its density 5e-5 per us.
+        let mut noise = Noise::new(8);
+        let (trials, true_us) = (300, 1_000.0 * 20.0_f64.ln());
+        let mut holding = 0;
+        for _ in 0..trials {
+            let draws: Vec<Vec<f64>> = (0..60)
+                .map(|_| (0..100).map(|_| noise.response_time_us()).collect())
+                .collect();
+            let mut sorted: Vec<f64> = draws.concat();
+            sorted.sort_by(f64::total_cmp);
+            let quantile = |share: f64| sorted[(share * sorted.len() as f64) as usize];
+            let (p95_us, spread_us) = (quantile(0.95), quantile(0.96) - quantile(0.94));
+            let intervals: Vec<Interval> = draws
+                .iter()
+                .map(|times| times.iter().filter(|time| **time > p95_us).count() as f64)
+                .map(|slow| interval(1.0, 100.0, slow))
+                .collect();
+            let series = influences(&intervals, p95_us, spread_us / 0.02);
+            let half_width = Estimate::of_series(&series).unwrap().half_width();
+            holding += u32::from((p95_us - true_us).abs() <= half_width);
+        }
+        let share = f64::from(holding) / f64::from(trials);
+        assert!((0.91..=0.99).contains(&share), "{share}");
+    }
+}

@@ -1,0 +1,368 @@
+//! The ramp: which number of connections to measure next, and where the target saturates.
+//!
+//! A ramp measures nothing itself. It is a function of the points observed so far, so that one that was interrupted goes on from stored
+//! points. First connections double from the start; the first count at which a stop condition shows ends that. Then the place is refined on
+//! the grid of the finest step: a limit (CPU, response time) by halving between the last good count and the first bad one, a bend of a curve
+//! (plateau, kink) by points around the corner that fits best, until the scatter leaves it open by no more than a step.
+
+use crate::bend::{At, Bend, Turn, bend};
+use crate::ramp_limits::{RampLimits, RampLimitsError};
+use crate::statistics::mean;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Standard deviations from a mean to the end of its 95 % interval.
+const NORMAL_REACH: f64 = 1.96;
+
+/// What one number of connections gave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub connections: u32,
+    pub nopm: f64,
+    /// Of the interval that holds the mean with 95 %; 0 where that is not known.
+    pub nopm_half_width: f64,
+    /// Of the server's machine, 0 to 1; `None` is not known.
+    pub cpu_busy_share: Option<f64>,
+    /// By transaction type.
+    pub p90_us: BTreeMap<String, f64>,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RampStep {
+    /// Measure so many connections, and observe the point.
+    Measure(u32),
+    Done(Saturation),
+}
+
+/// Where a ramp ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Saturation {
+    /// The last count before the stop condition; `None` where the start shows it already. Without a reason: the largest measured.
+    pub connections: Option<u32>,
+    /// The range that scatter and the number of points leave open; equal where nothing is.
+    pub connections_low: Option<u32>,
+    pub connections_high: Option<u32>,
+    /// `None`: no condition showed up to the largest count, or before the points were used up.
+    pub reason: Option<StopReason>,
+    /// In the order measured.
+    pub curve: Vec<Point>,
+}
+
+/// What ended a ramp, with the number that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "condition")]
+pub enum StopReason {
+    Cpu {
+        cpu_busy_share: f64,
+    },
+    ResponseTime {
+        transaction: String,
+        p90_us: f64,
+        limit_us: f64,
+    },
+    /// The response time of a type turned sharply up.
+    Kink {
+        transaction: String,
+        /// Beyond the corner: 2 says that twice the connections take four times as long.
+        elasticity: f64,
+    },
+    /// Throughput no longer rose.
+    Plateau {
+        /// Beyond the corner: 0 says that more connections give nothing.
+        elasticity: f64,
+    },
+}
+
+/// A ramp under way.
+#[derive(Clone, Debug)]
+pub struct Ramp {
+    limits: RampLimits,
+    curve: Vec<Point>,
+}
+
+/// Where a condition begins, and what would tell it more exactly.
+struct Place {
+    last_good: Option<u32>,
+    low: Option<u32>,
+    high: Option<u32>,
+    reason: StopReason,
+    measure: Option<u32>,
+}
+
+impl Ramp {
+    /// A ramp that has measured nothing.
+    ///
+    /// # Errors
+    /// A limit that makes no sense.
+    pub fn new(limits: RampLimits) -> Result<Ramp, RampLimitsError> {
+        limits.check()?;
+        Ok(Ramp {
+            limits,
+            curve: Vec::new(),
+        })
+    }
+
+    /// Takes a measured point; those that nobody asked for, such as stored ones, are welcome too.
+    pub fn observe(&mut self, point: Point) {
+        self.curve.push(point);
+    }
+
+    /// What to do now; the same until the next point.
+    #[must_use]
+    pub fn next(&self) -> RampStep {
+        let points = self.merged();
+        let limit = self.limit_place(&points);
+        let bent = self.bend_place(&points, limit.as_ref());
+        let (measure, saturation) = match (limit, bent) {
+            // A limit is found before a bend below it is looked for.
+            (Some(limit), _) if limit.measure.is_some() => self.ends_at(limit),
+            (Some(limit), Some(bent)) if bent.last_good > limit.last_good => self.ends_at(limit),
+            (_, Some(bent)) => self.ends_at(bent),
+            (Some(limit), None) => self.ends_at(limit),
+            (None, None) => self.goes_on(&points),
+        };
+        match measure {
+            Some(connections) if self.curve.len() < self.limits.points_max => {
+                RampStep::Measure(connections)
+            }
+            _ => RampStep::Done(saturation),
+        }
+    }
+
+    fn ends_at(&self, place: Place) -> (Option<u32>, Saturation) {
+        let saturation = Saturation {
+            connections: place.last_good,
+            connections_low: place.low,
+            connections_high: place.high,
+            reason: Some(place.reason),
+            curve: self.curve.clone(),
+        };
+        (place.measure, saturation)
+    }
+
+    fn goes_on(&self, points: &[Point]) -> (Option<u32>, Saturation) {
+        let largest = points.last().map(|point| point.connections);
+        let is_measured = |count: &u32| points.iter().any(|point| point.connections == *count);
+        let next = self.limits.doubling().find(|count| !is_measured(count));
+        let saturation = Saturation {
+            connections: largest,
+            connections_low: largest,
+            connections_high: largest,
+            reason: None,
+            curve: self.curve.clone(),
+        };
+        (next, saturation)
+    }
+
+    /// Points by connections, several of one count as their mean.
+    fn merged(&self) -> Vec<Point> {
+        let mut by_count: BTreeMap<u32, Vec<&Point>> = BTreeMap::new();
+        for point in &self.curve {
+            by_count.entry(point.connections).or_default().push(point);
+        }
+        by_count.into_values().map(|same| mean_of(&same)).collect()
+    }
+
+    /// What limit a point is over, the processor's first.
+    fn over(&self, point: &Point) -> Option<StopReason> {
+        let of_cpu = point
+            .cpu_busy_share
+            .zip(self.limits.cpu_busy_share)
+            .filter(|(share, limit)| share >= limit)
+            .map(|(cpu_busy_share, _)| StopReason::Cpu { cpu_busy_share });
+        let mut of_types = point.p90_us.iter().filter_map(|(transaction, p90_us)| {
+            let limit_us = *self.limits.p90_us.get(transaction)?;
+            (*p90_us > limit_us).then(|| StopReason::ResponseTime {
+                transaction: transaction.clone(),
+                p90_us: *p90_us,
+                limit_us,
+            })
+        });
+        of_cpu.or_else(|| of_types.next())
+    }
+
+    /// Between the last count within all limits and the first over one.
+    fn limit_place(&self, points: &[Point]) -> Option<Place> {
+        let mut all = points.iter().enumerate();
+        let (index, bad, reason) =
+            all.find_map(|(index, point)| Some((index, point.connections, self.over(point)?)))?;
+        let last_good = index
+            .checked_sub(1)
+            .map(|before| points[before].connections);
+        let measure = last_good.and_then(|good| self.limits.between(good, bad));
+        Some(Place {
+            last_good,
+            low: last_good,
+            high: last_good.map(|good| match measure {
+                Some(_) => bad.saturating_sub(self.limits.step),
+                None => good,
+            }),
+            reason,
+            measure,
+        })
+    }
+
+    /// The corner of a curve that the doubling counts show bent.
+    fn bend_place(&self, points: &[Point], limit: Option<&Place>) -> Option<Place> {
+        let doubled: Vec<&Point> = self
+            .limits
+            .doubling()
+            .map_while(|count| points.iter().find(|point| point.connections == count))
+            .collect();
+        let pairs = || doubled.windows(2).map(|pair| (pair[0], pair[1]));
+        let is_flat = pairs().any(|(fewer, more)| self.is_flat(fewer, more));
+        if !is_flat && !pairs().any(|(fewer, more)| self.is_steep(fewer, more)) {
+            return None;
+        }
+        let kinks = doubled[0].p90_us.keys().filter_map(|transaction| {
+            let found = self.corner(points, Turn::Up, |point| {
+                point.p90_us.get(transaction).copied()
+            })?;
+            let limit = self.limits.kink_elasticity?;
+            // Where throughput still rises, it can be nothing else.
+            (found.slope_after >= limit || !is_flat).then(|| (transaction.clone(), found))
+        });
+        let kink = kinks.max_by(|one, other| one.1.slope_after.total_cmp(&other.1.slope_after));
+        let (found, reason) = match kink {
+            Some((transaction, found)) => {
+                let elasticity = found.slope_after;
+                (
+                    found,
+                    StopReason::Kink {
+                        transaction,
+                        elasticity,
+                    },
+                )
+            }
+            None => {
+                self.limits.plateau_elasticity?;
+                let found = self.corner(points, Turn::Down, |point| Some(point.nopm))?;
+                let elasticity = found.slope_after;
+                (found, StopReason::Plateau { elasticity })
+            }
+        };
+        Some(Place {
+            last_good: Some(found.corner),
+            low: Some(found.low),
+            high: Some(found.high),
+            reason,
+            measure: self.around(&found, points, limit),
+        })
+    }
+
+    /// Throughput rises no faster than on a plateau. Noise may hide that for another doubling, which costs a point; it seldom makes one.
+    fn is_flat(&self, fewer: &Point, more: &Point) -> bool {
+        let Some(limit) = self.limits.plateau_elasticity else {
+            return false;
+        };
+        let growth = f64::from(more.connections) / f64::from(fewer.connections);
+        more.nopm <= fewer.nopm * growth.powf(limit)
+    }
+
+    /// A response time rises as fast as in a kink.
+    fn is_steep(&self, fewer: &Point, more: &Point) -> bool {
+        let Some(limit) = self.limits.kink_elasticity else {
+            return false;
+        };
+        let growth = f64::from(more.connections) / f64::from(fewer.connections);
+        let rises = |(transaction, after): (&String, &f64)| {
+            let before = fewer.p90_us.get(transaction);
+            before.is_some_and(|before| *after >= before * growth.powf(limit))
+        };
+        more.p90_us.iter().any(rises)
+    }
+
+    fn corner(
+        &self,
+        points: &[Point],
+        turn: Turn,
+        value: impl Fn(&Point) -> Option<f64>,
+    ) -> Option<Bend> {
+        let (first, last) = (points.first()?, points.last()?);
+        let corners: Vec<u32> = self
+            .limits
+            .grid()
+            .filter(|count| (first.connections..=last.connections).contains(count))
+            .collect();
+        let at = |point: &Point| {
+            Some(At {
+                connections: f64::from(point.connections),
+                value: value(point)?,
+            })
+        };
+        let measured: Vec<At> = self.curve.iter().filter_map(at).collect();
+        bend(&measured, &corners, turn, self.noise_share())
+    }
+
+    /// The relative scatter of throughput that the points' intervals tell of.
+    fn noise_share(&self) -> f64 {
+        let known = self.curve.iter().filter(|point| point.nopm > 0.0);
+        let squares: Vec<f64> = known
+            .map(|point| (point.nopm_half_width / point.nopm / NORMAL_REACH).powi(2))
+            .collect();
+        mean(&squares).map_or(0.0, f64::sqrt)
+    }
+
+    /// The count that tells most of a corner: of those that it may be and their neighbours the one farthest from what is measured; when all are,
+    /// the one measured least, while more than a step on either side is open.
+    fn around(&self, found: &Bend, points: &[Point], limit: Option<&Place>) -> Option<u32> {
+        let step = self.limits.step;
+        let is_measured = |count: u32| points.iter().any(|point| point.connections == count);
+        let ceiling = limit.and_then(|limit| limit.high).unwrap_or(u32::MAX);
+        let near = |low: u32, high: u32| {
+            let (low, high) = (
+                low.saturating_sub(step),
+                high.saturating_add(step).min(ceiling),
+            );
+            self.limits
+                .grid()
+                .filter(move |count| (low..=high).contains(count))
+        };
+        let is_open = found.high - found.corner > step || found.corner - found.low > step;
+        if !is_open {
+            return near(found.corner, found.corner).find(|count| !is_measured(*count));
+        }
+        let distance = |count: u32| {
+            let to = |point: &Point| point.connections.abs_diff(count);
+            points.iter().map(to).min().unwrap_or(u32::MAX)
+        };
+        let times = |count: u32| {
+            let same = |point: &&Point| point.connections == count;
+            self.curve.iter().filter(same).count()
+        };
+        near(found.low, found.high).max_by_key(|count| {
+            let from_corner = count.abs_diff(found.corner);
+            (
+                distance(*count),
+                std::cmp::Reverse(times(*count)),
+                std::cmp::Reverse(from_corner),
+            )
+        })
+    }
+}
+
+/// Points of one count as one; `same` holds at least one.
+fn mean_of(same: &[&Point]) -> Point {
+    let count = same.len() as f64;
+    let mean = |of: &dyn Fn(&Point) -> f64| same.iter().map(|point| of(point)).sum::<f64>() / count;
+    let shares: Option<f64> = same.iter().map(|point| point.cpu_busy_share).sum();
+    let types = same[0].p90_us.keys().cloned();
+    Point {
+        connections: same[0].connections,
+        nopm: mean(&|point| point.nopm),
+        nopm_half_width: mean(&|point| point.nopm_half_width) / count.sqrt(),
+        cpu_busy_share: shares.map(|sum| sum / count),
+        p90_us: types
+            .map(|name| {
+                let known = same.iter().filter_map(|point| point.p90_us.get(&name));
+                let known: Vec<f64> = known.copied().collect();
+                let sum: f64 = known.iter().sum();
+                (name, sum / known.len() as f64)
+            })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
