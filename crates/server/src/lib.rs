@@ -36,5 +36,5 @@ pub use image::{Image, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime, Storage};
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
-pub use settings::redo_bytes;
+pub use settings::{redo_bytes, validate as validate_settings};
 pub use target::{Target, TargetRequest};
