@@ -4,6 +4,7 @@ pub mod check;
 pub mod demo;
 pub mod device;
 pub mod export;
+pub mod lab;
 pub mod load;
 pub mod report;
 pub mod run;
@@ -13,9 +14,9 @@ pub mod server;
 use crate::arguments::TargetArguments;
 use crate::console::Console;
 use crate::failure::Failure;
+use ::lab::{PrivateSpec, Subject};
 use ::server::{Home, Target, TargetRequest};
 use base::{Exit, Warehouses};
-use lab::{PrivateSpec, Subject};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use storage::Placement;
@@ -77,7 +78,7 @@ impl TargetArguments {
         let request = TargetRequest::from_env(self.dsn.as_deref(), self.defaults_file.as_deref());
         let target = Target::resolve(&request)?;
         for note in &target.notes {
-            console.show(lab::Progress::Note(note));
+            console.show(::lab::Progress::Note(note));
         }
         Ok(Subject::of_target(home, &target)?.over_schemas(schemas))
     }
@@ -90,13 +91,13 @@ fn start_private(
     stop: &AtomicBool,
     console: &mut Console,
 ) -> Result<(Subject, Option<store::Load>), Failure> {
-    let build = lab::build_of(home, spec)?;
-    let (image, load) = lab::image_for(home, &build, spec, stop, &mut |p| console.show(p))?;
-    console.show(lab::Progress::Step(&format!(
+    let build = ::lab::build_of(home, spec)?;
+    let (image, load) = ::lab::image_for(home, &build, spec, stop, &mut |p| console.show(p))?;
+    console.show(::lab::Progress::Step(&format!(
         "starting {} {} on a clone",
         build.engine, build.version
     )));
-    let subject = lab::start_on(home, &build, image, spec)?;
+    let subject = ::lab::start_on(home, &build, image, spec)?;
     Ok((subject, load))
 }
 
