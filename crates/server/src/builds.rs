@@ -27,6 +27,8 @@ pub(crate) const BINARY_PLACES: [&str; 7] = [
 ];
 /// How far below an engine's directory its binary lies at most: `usr/sbin/mariadbd`.
 const INSTALL_DEPTH_MAX: usize = 3;
+/// How names of Percona Server's builds begin.
+const PERCONA_PREFIX: &str = "percona-";
 /// Where servers lie that are not on an ordinary user's PATH.
 const SYSTEM_PLACES: [&str; 4] = [
     "/usr/sbin",
@@ -158,6 +160,12 @@ impl ServerBuild {
         self.numbers >= numbers
     }
 
+    /// Is it Percona Server, which has variables and files of its own?
+    #[must_use]
+    pub fn is_percona(&self) -> bool {
+        self.engine.starts_with(PERCONA_PREFIX)
+    }
+
     /// The directory of error messages and, for MariaDB, of the scripts that make the system tables.
     pub(crate) fn share(&self) -> Option<PathBuf> {
         ["share/mysql", "share/mariadb", "share/mysql-8.0", "share"]
@@ -223,11 +231,11 @@ impl Version {
             return engine.name.clone();
         }
         let family = match self.flavour {
-            _ if self.percona => "percona",
-            Flavour::Mysql => "mysql",
-            Flavour::MariaDb => "mariadb",
+            _ if self.percona => PERCONA_PREFIX,
+            Flavour::Mysql => "mysql-",
+            Flavour::MariaDb => "mariadb-",
         };
-        format!("{family}-{}.{}", self.numbers.0, self.numbers.1)
+        format!("{family}{}.{}", self.numbers.0, self.numbers.1)
     }
 }
 

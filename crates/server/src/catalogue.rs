@@ -95,7 +95,7 @@ impl Engine {
 }
 
 /// The known name that a typing error away is; none where nothing is near.
-fn nearest(name: &str, known: &[String]) -> Option<String> {
+pub(crate) fn nearest(name: &str, known: &[String]) -> Option<String> {
     let name = name.to_ascii_lowercase();
     known
         .iter()

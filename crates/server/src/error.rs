@@ -19,6 +19,13 @@ pub enum ServerError {
         known: Vec<String>,
     },
 
+    #[error("preset `{name}` is unknown{}; the presets are {}", nearest_hint(.nearest.as_deref()), .known.join(", "))]
+    UnknownPreset {
+        name: String,
+        nearest: Option<String>,
+        known: Vec<String>,
+    },
+
     #[error(
         "engine `{engine}` is not installed, and no server of that version is on PATH; run `mydyno server install {engine}`"
     )]
@@ -157,6 +164,7 @@ impl ServerError {
     pub fn exit(&self) -> Exit {
         match self {
             ServerError::UnknownEngine { .. }
+            | ServerError::UnknownPreset { .. }
             | ServerError::NotAServer { .. }
             | ServerError::Setting { .. }
             | ServerError::BadName { .. }

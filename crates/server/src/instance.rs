@@ -51,7 +51,9 @@ pub struct InstanceOptions {
     pub data: Data,
     pub storage: Storage,
     pub lifetime: Lifetime,
-    /// Server variables, which replace mydyno's base settings. Dashes are underscores.
+    /// Server variables of a preset, which replace mydyno's base settings as far as the machine can do what they ask for.
+    pub preset: Vec<(String, String)>,
+    /// Server variables of the user's, which replace both. Dashes are underscores.
     pub set: Vec<(String, String)>,
     /// Where the data directory is put; must not exist yet, and is removed with the instance.
     pub data_directory: Option<PathBuf>,

@@ -31,7 +31,10 @@ const DEFAULT_PAGE_SIZE_BYTES: u32 = 16 << 10;
 struct Launch<'a> {
     build: &'a ServerBuild,
     layout: Layout,
+    /// What replaces base lines, the last one where there are several of a name.
     set: Vec<(String, String)>,
+    /// Of them, the user's.
+    users: Vec<(String, String)>,
     password: Password,
     storage: Storage,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
@@ -45,6 +48,7 @@ pub(crate) fn start(
     build: &ServerBuild,
     options: InstanceOptions,
 ) -> Result<Instance, ServerError> {
+    settings::validate(&options.preset)?;
     settings::validate(&options.set)?;
     require_startable(build)?;
     let notes = room::sweep(home)?;
@@ -56,7 +60,8 @@ pub(crate) fn start(
         .and_then(|_| read_password(&layout.password()).ok());
     let mut launch = Launch {
         build,
-        set: with_page_size(&options),
+        set: all_set(&options),
+        users: options.set,
         password: kept.map_or_else(initialise::random_password, Ok)?,
         storage: options.storage,
         environment: options.environment,
@@ -163,9 +168,9 @@ fn lay_out(
     Ok(layout)
 }
 
-/// A clone needs the page size of its image.
-fn with_page_size(options: &InstanceOptions) -> Vec<(String, String)> {
-    let mut set = options.set.clone();
+/// The preset, then the user's settings. A clone needs the page size of its image.
+fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
+    let mut set = [&options.preset[..], &options.set].concat();
     if let Data::Clone(image) = &options.data
         && image.key().page_size_bytes != DEFAULT_PAGE_SIZE_BYTES
     {
@@ -188,7 +193,7 @@ impl Launch<'_> {
             Storage::Real => Some(self.layout.data.as_path()),
             Storage::Emulated => None,
         };
-        settings.fit_to_machine(&self.set, direct_io_on, &mut notes);
+        settings.fit_to_machine(&self.users, direct_io_on, &mut notes);
         for note in notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);

@@ -3,6 +3,7 @@
 //! - [`find`], [`list`] and [`install`] give a [`ServerBuild`]: a server binary with a known version.
 //! - [`Instance`] is a running server of mydyno's own, private to this process or named; [`stop_named`] ends the latter.
 //! - [`Image`] is a populated data directory that instances start on a clone of.
+//! - [`preset`] holds the configurations of the white papers, translated for a build.
 //! - [`Target`] is a server that somebody else runs, named by a DSN or by MySQL option files.
 //!
 //! All files lie under [`Home`]. This room knows nothing of workloads and sends no statement to a running server: accounts
@@ -22,6 +23,7 @@ mod launch;
 mod named;
 mod option_file;
 mod option_text;
+pub mod preset;
 mod process;
 mod room;
 mod settings;

@@ -1,5 +1,5 @@
 //! The my.cnf of a server that mydyno starts: the lines that keep it ours, the base lines that every measurement shares,
-//! and the variables that the user sets, which replace base lines.
+//! a preset's lines, which replace base lines, and the variables that the user sets, which replace both.
 //!
 //! Nothing that matters for a measurement is left to a default of the server where versions differ in it.
 
@@ -67,7 +67,7 @@ impl Layout {
 pub(crate) struct Settings(Vec<(String, String)>);
 
 /// Dashes are underscores and case does not matter, as for the server itself.
-fn normal(name: &str) -> String {
+pub(crate) fn normal(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace('-', "_")
 }
 
@@ -105,7 +105,7 @@ pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
 }
 
 impl Settings {
-    /// The lines for a server of this build: management, base, then what the user sets.
+    /// The lines for a server of this build: management, base, then `set`, where a later line replaces an earlier one.
     pub(crate) fn new(
         build: &ServerBuild,
         layout: &Layout,
@@ -170,7 +170,7 @@ impl Settings {
         self.put("max_connections", "1000");
         self.put("max_prepared_stmt_count", "200000");
         self.put("innodb_buffer_pool_size", "1G");
-        if build.flavour == Flavour::Mysql && build.at_least((8, 0, 30)) {
+        if has_redo_capacity(build) {
             self.put("innodb_redo_log_capacity", &REDO_BYTES.to_string());
         } else {
             let files = if single_redo_file(build) { 1 } else { 2 };
@@ -182,7 +182,7 @@ impl Settings {
         self.put("innodb_use_native_aio", "ON");
     }
 
-    /// Falls back where the machine cannot do what the base lines ask for, and says so. What the user set stays.
+    /// Falls back where the machine cannot do what base or preset lines ask for, and says so. What the user set stays.
     /// `direct_io_on`: a directory whose file system has to have O_DIRECT.
     pub(crate) fn fit_to_machine(
         &mut self,
@@ -298,7 +298,12 @@ pub fn redo_bytes(build: &ServerBuild, set: &[(String, String)]) -> u64 {
     Settings::new(build, &nowhere, 0, set).redo_bytes(build)
 }
 
-fn single_redo_file(build: &ServerBuild) -> bool {
+/// Is its redo one size, whatever the files?
+pub(crate) fn has_redo_capacity(build: &ServerBuild) -> bool {
+    build.flavour == Flavour::Mysql && build.at_least((8, 0, 30))
+}
+
+pub(crate) fn single_redo_file(build: &ServerBuild) -> bool {
     build.flavour == Flavour::MariaDb && build.at_least((10, 5, 0))
 }
 

@@ -4,6 +4,7 @@
 mod images;
 mod installing;
 mod lifetimes;
+mod presets;
 mod starting;
 
 use base::{Connect, Session};

@@ -1,0 +1,202 @@
+//! `docs/presets.md` is made from the presets and their translation. Where it is not what they say, this test fails;
+//! `INSTA_UPDATE=always` writes it anew, as it does snapshots.
+
+use super::{Fate, REFERENCE_WAREHOUSES, Scale, data, find, names};
+use crate::ServerBuild;
+use crate::catalogue::{Flavour, VersionNumbers};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The servers of the second table. Those of `server install` are started with each preset in the tests.
+const SERVERS: [(&str, &str, Flavour, VersionNumbers); 9] = [
+    ("MySQL 5.7", "mysql-5.7", Flavour::Mysql, (5, 7, 22)),
+    ("MySQL 8.0.15", "mysql-8.0", Flavour::Mysql, (8, 0, 15)),
+    ("MySQL 8.0.30", "mysql-8.0", Flavour::Mysql, (8, 0, 30)),
+    ("MySQL 8.4", "mysql-8.4", Flavour::Mysql, (8, 4, 0)),
+    ("MySQL 9", "mysql-9.3", Flavour::Mysql, (9, 3, 0)),
+    ("Percona 5.7", "percona-5.7", Flavour::Mysql, (5, 7, 44)),
+    ("Percona 8.0", "percona-8.0", Flavour::Mysql, (8, 0, 35)),
+    ("XtraDB 5.6", "xtradb-5.6", Flavour::MariaDb, (10, 1, 13)),
+    (
+        "MariaDB 10.11",
+        "mariadb-10.11",
+        Flavour::MariaDb,
+        (10, 11, 19),
+    ),
+];
+
+/// A build as far as presets go.
+pub(super) fn build(engine: &str, flavour: Flavour, numbers: VersionNumbers) -> ServerBuild {
+    ServerBuild {
+        engine: engine.to_owned(),
+        flavour,
+        version: String::new(),
+        numbers,
+        binary: "/x/bin/mysqld".into(),
+        basedir: "/x".into(),
+        library_path: None,
+        origin: String::new(),
+    }
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+/// The papers' values: a cell is empty where it has that of the column to its left.
+fn values() -> String {
+    let columns: Vec<&str> = names().into_iter().skip(1).collect();
+    let mut out = format!("| variable | {} |\n", columns.join(" | "));
+    let _ = writeln!(out, "|---|{}", "---|".repeat(columns.len()));
+    for variable in &data().variable {
+        let value = |column: &&str| match variable.values.get(*column).map(String::as_str) {
+            Some("") => "(empty)".to_owned(),
+            Some(value) => code(value),
+            None => String::new(),
+        };
+        let cells: Vec<String> = columns.iter().map(value).collect();
+        let _ = writeln!(out, "| `{}` | {} |", variable.name, cells.join(" | "));
+    }
+    out
+}
+
+/// What becomes of a variable on that server at the papers' sizes, with what is special to a value behind it.
+fn fate(variable: &str, server: &ServerBuild) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut all: Vec<(Fate, String)> = Vec::new();
+    for name in names() {
+        let preset = find(name).unwrap_or_else(|error| panic!("{error}"));
+        let translated = preset.translate(server, Scale::Papers, &[]);
+        let found = translated
+            .fates
+            .into_iter()
+            .find(|one| one.variable == variable);
+        all.extend(found.map(|one| {
+            let text = match (&one.became, one.fate) {
+                (Some((name, _)), Fate::Renamed | Fate::Folded) => {
+                    format!("{} into `{name}`", one.fate.name())
+                }
+                (Some((_, value)), Fate::Clamped) => {
+                    format!("{} {} to {value}", one.asked, one.fate.name())
+                }
+                _ => one.fate.name().to_owned(),
+            };
+            let is_value = one.fate == Fate::Unknown && one.asked == "NONE";
+            let text = if is_value {
+                format!("{} {text}", one.asked)
+            } else {
+                text
+            };
+            (one.fate, text)
+        }));
+    }
+    for (_, text) in all {
+        if !words.contains(&text) {
+            words.push(text);
+        }
+    }
+    words.join(", else ")
+}
+
+fn fates() -> String {
+    let titles: Vec<&str> = SERVERS.iter().map(|(title, ..)| *title).collect();
+    let mut out = format!("| variable | {} |\n", titles.join(" | "));
+    let _ = writeln!(out, "|---|{}", "---|".repeat(titles.len()));
+    for variable in &data().variable {
+        let cells: Vec<String> = SERVERS
+            .iter()
+            .map(|(_, engine, flavour, numbers)| {
+                fate(&variable.name, &build(engine, *flavour, *numbers))
+            })
+            .collect();
+        let _ = writeln!(out, "| `{}` | {} |", variable.name, cells.join(" | "));
+    }
+    out
+}
+
+fn without() -> String {
+    let mut out = String::from("| variable | without it |\n|---|---|\n");
+    for variable in &data().variable {
+        if let Some(without) = &variable.without {
+            let _ = writeln!(out, "| `{}` | {without} |", variable.name);
+        }
+    }
+    out
+}
+
+fn page() -> String {
+    let mut presets = String::new();
+    for preset in &data().preset {
+        let _ = writeln!(presets, "- `{}`: {}.", preset.name, preset.about);
+    }
+    let reference = format!(
+        "{},{:03}",
+        REFERENCE_WAREHOUSES / 1000,
+        REFERENCE_WAREHOUSES % 1000
+    );
+    format!(
+        "# Presets\n\n\
+        <!-- Made by `INSTA_UPDATE=always cargo test -p server --lib preset::page` from crates/server/src/preset. -->\n\n\
+        The server configurations of the white papers, by name:\n\n\
+        \x20   mydyno run --engine mysql-8.0 -w 10 -c 32 --preset config-3\n\
+        \x20   mydyno server start --engine mysql-8.0 --preset config-3 --scale 10\n\n\
+        {presets}\n\
+        They are written once, in the papers' names, and translated for the server that is started. A variable of `--set` wins. \
+        What became of\n\
+        each variable is told in one note, and stored: `preset` of `mydyno run --json`, the tables `cell_preset` and \
+        `preset_variable` of the\n\
+        [results file](results-file.md), and the report.\n\n\
+        ## Sizes\n\n\
+        The papers' buffer pool and redo belong to databases of 500 and 1,000 warehouses (50 and 100 GB). `--scale auto` \
+        keeps their proportion to\n\
+        the warehouses of the run: all sizes are taken as those for {reference} warehouses, in whole MiB. One reference keeps \
+        the presets' proportions to each\n\
+        other too (`config-3` has four times the pool of `config-1`), and of the papers' two it is the database in which \
+        storage decides. A pool is never\n\
+        smaller than 6M and a redo file never smaller than 4M, which are the least that servers take: below some 80 warehouses the \
+        redo of `config-1` is more\n\
+        than its share. A pool below 1G is one instance, so page cleaners are one too. `--scale papers` takes the sizes as they \
+        are, `--scale 500` makes them\n\
+        for so many warehouses.\n\n\
+        ## Places\n\n\
+        The papers had data on one device (`DATA`) and redo, undo and temporary tables on a second (`LOG`), `config-a` also \
+        temporary files and the\n\
+        doublewrite buffer. No preset sets a path: `--data PLACE --redo PLACE --undo PLACE --temp PLACE --doublewrite PLACE` \
+        do.\n\n\
+        ## The papers' values\n\n\
+        As in the papers, a value stands where it differs from the column to its left. `innodb_flush_method` is the papers' \
+        \"default\", which was `fsync` on\n\
+        their servers and is another one on others. `config-a` is #A of the papers; #6 differs in \
+        `table_open_cache_instances` (64), `innodb_log_file_size`\n\
+        (10G) and `innodb_use_native_aio` (OFF).\n\n\
+        {values}\n\
+        ## What becomes of them\n\n\
+        Fates: kept; renamed; folded into another variable; clamped to what the server takes; placed (`--data`, `--redo`, ...); \
+        unknown to this server, and left\n\
+        out. At other sizes than the papers' also: scaled; added (`innodb_buffer_pool_chunk_size`, where servers would round \
+        the pool up); and\n\
+        overridden by `--set`. The first two columns and the last two are of servers that tests start with each preset, \
+        comparing SHOW GLOBAL VARIABLES with\n\
+        what was set; the others follow the servers' documentation.\n\n\
+        {fates}\n\
+        What holds on servers that do not have a variable, where that is not plain:\n\n\
+        {without}",
+        values = values(),
+        fates = fates(),
+        without = without(),
+    )
+}
+
+#[test]
+fn the_page_says_what_the_presets_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/presets.md");
+    let page = page();
+    if std::env::var("INSTA_UPDATE").is_ok_and(|mode| mode == "always") {
+        std::fs::write(&path, &page).expect("docs are in the same checkout");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/presets.md is not what the presets say: run this test with INSTA_UPDATE=always"
+    );
+}

@@ -1,0 +1,131 @@
+//! Which releases of a server have a variable.
+
+use crate::ServerBuild;
+use crate::catalogue::{Flavour, VersionNumbers};
+use serde::Deserialize;
+
+/// Families of servers that differ in their variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Mysql,
+    Percona,
+    MariaDb,
+}
+
+impl Family {
+    pub(crate) fn of(build: &ServerBuild) -> Family {
+        match build.flavour {
+            Flavour::MariaDb => Family::MariaDb,
+            Flavour::Mysql if build.is_percona() => Family::Percona,
+            Flavour::Mysql => Family::Mysql,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Family::Mysql => "MySQL",
+            Family::Percona => "Percona Server",
+            Family::MariaDb => "MariaDB",
+        }
+    }
+}
+
+/// Releases of one family: `5.7.2..8.0.3`, where the first has the variable and the last has it no more; `..`; `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) enum Releases {
+    None,
+    Within {
+        from: Option<VersionNumbers>,
+        until: Option<VersionNumbers>,
+    },
+}
+
+impl Default for Releases {
+    fn default() -> Self {
+        Releases::Within {
+            from: None,
+            until: None,
+        }
+    }
+}
+
+impl TryFrom<String> for Releases {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Releases, String> {
+        if text == "none" {
+            return Ok(Releases::None);
+        }
+        let refuse = || format!("`{text}` names no releases; write 5.7.2..8.0.3, .. or none");
+        let (from, until) = text.split_once("..").ok_or_else(refuse)?;
+        let end = |end: &str| match end {
+            "" => Ok(None),
+            end => version(end).map(Some).ok_or_else(refuse),
+        };
+        Ok(Releases::Within {
+            from: end(from)?,
+            until: end(until)?,
+        })
+    }
+}
+
+fn version(text: &str) -> Option<VersionNumbers> {
+    let mut parts = text.split('.').map(|part| part.parse::<u16>().ok());
+    let numbers = (parts.next()??, parts.next()??, parts.next()??);
+    parts.next().is_none().then_some(numbers)
+}
+
+fn version_text((major, minor, patch): VersionNumbers) -> String {
+    format!("{major}.{minor}.{patch}")
+}
+
+impl Releases {
+    /// Why a release of this family does not have the variable; `None` where it has.
+    pub(crate) fn lacks(self, family: Family, release: VersionNumbers) -> Option<String> {
+        let name = family.name();
+        match self {
+            Releases::None => Some(format!("{name} does not have it")),
+            Releases::Within {
+                from: Some(from), ..
+            } if release < from => Some(format!("new in {name} {}", version_text(from))),
+            Releases::Within {
+                until: Some(until), ..
+            } if release >= until => Some(format!("gone since {name} {}", version_text(until))),
+            Releases::Within { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Family, Releases};
+
+    fn releases(text: &str) -> Result<Releases, String> {
+        Releases::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn the_first_has_it_and_the_last_does_not() {
+        let lacks = |text: &str, release| releases(text).unwrap().lacks(Family::Mysql, release);
+        assert_eq!(lacks("5.7.2..8.0.3", (5, 7, 2)), None);
+        assert_eq!(lacks("5.7.2..8.0.3", (8, 0, 2)), None);
+        assert_eq!(
+            lacks("5.7.2..8.0.3", (5, 7, 1)).as_deref(),
+            Some("new in MySQL 5.7.2")
+        );
+        assert_eq!(
+            lacks("5.7.2..8.0.3", (8, 0, 3)).as_deref(),
+            Some("gone since MySQL 8.0.3")
+        );
+        assert_eq!(lacks("..", (1, 0, 0)), None);
+        assert!(lacks("none", (8, 0, 0)).is_some());
+    }
+
+    #[test]
+    fn what_names_no_releases_is_refused() {
+        for bad in ["", "8.0", "8.0..", "..8.0.3.1", "8.0.x..", "5.7.2-8.0.3"] {
+            assert!(releases(bad).unwrap_err().contains("5.7.2.."), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The sizes of a preset: buffer pool and redo, as the papers have them or in proportion to the database at hand.
+
+use base::Warehouses;
+use std::fmt;
+
+/// What the papers' sizes were made for. They measured 500 warehouses too, but one reference for all presets keeps the
+/// presets' own proportions (#3 has four times the pool of #1); it is the larger database, in which storage decides.
+pub const REFERENCE_WAREHOUSES: u32 = 1_000;
+/// The smallest pool that all servers take: MariaDB 10.11.19 wants 6M, the others 5M.
+pub(crate) const POOL_BYTES_MIN: u64 = 6 << 20;
+/// The smallest redo file that all servers take.
+pub(crate) const REDO_FILE_BYTES_MIN: u64 = 4 << 20;
+/// A smaller pool is one instance, whatever is asked.
+pub(crate) const INSTANCES_POOL_BYTES_MIN: u64 = 1 << 30;
+/// Servers take a pool in so many bytes per instance, unless they are told otherwise.
+pub(crate) const CHUNK_BYTES: u64 = 128 << 20;
+/// A smaller pool instance has no `innodb_empty_free_list_algorithm = backoff`.
+pub(crate) const BACKOFF_BYTES_MIN: u64 = 20 << 20;
+
+const MIB: u64 = 1 << 20;
+
+/// What the sizes of a preset are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// As the papers have them.
+    Papers,
+    /// In the proportion to so many warehouses that they had to the papers' [`REFERENCE_WAREHOUSES`].
+    To(Warehouses),
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scale::Papers => f.write_str("the papers' sizes"),
+            Scale::To(warehouses) => {
+                write!(f, "sizes for {warehouses} of the papers' 1,000 warehouses")
+            }
+        }
+    }
+}
+
+impl Scale {
+    /// The papers' `bytes` at this scale, in a whole number of `units` MiB (nearest) where it is not theirs.
+    pub(crate) fn bytes(self, bytes: u64, units: u64) -> u64 {
+        let Scale::To(warehouses) = self else {
+            return bytes;
+        };
+        let unit = u128::from(units.max(1) * MIB);
+        let exact = u128::from(bytes) * u128::from(warehouses.0);
+        let reference = u128::from(REFERENCE_WAREHOUSES);
+        let rounded = (exact + reference * unit / 2) / (reference * unit) * unit;
+        u64::try_from(rounded).unwrap_or(u64::MAX)
+    }
+}
+
+/// A number of bytes as servers and the papers write it: `3G`, `48M`, `1000`.
+pub(crate) fn size_text(bytes: u64) -> String {
+    let suffixes = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+    let fitting = suffixes
+        .into_iter()
+        .find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    match fitting {
+        Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MIB, Scale, size_text};
+    use base::{Warehouses, parse_size};
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_keep_their_proportion() {
+        let to = |warehouses| Scale::To(Warehouses(warehouses));
+        assert_eq!(Scale::Papers.bytes(3 << 30, 32), 3 << 30);
+        assert_eq!(to(1_000).bytes(3 << 30, 1), 3 << 30);
+        assert_eq!(to(10).bytes(3 << 30, 1), 31 * MIB);
+        assert_eq!(to(500).bytes(3 << 30, 32), 1_536 * MIB);
+        assert_eq!(to(10_000).bytes(12 << 30, 32), 120 << 30);
+        // Nothing of it is left.
+        assert_eq!(to(1).bytes(48 * MIB, 1), 0);
+    }
+
+    #[test]
+    fn sizes_as_the_papers_write_them() {
+        for (bytes, text) in [
+            (3 << 30, "3G"),
+            (48 << 20, "48M"),
+            (1_536 << 20, "1536M"),
+            (32 << 10, "32K"),
+            (1_000, "1000"),
+            (0, "0"),
+        ] {
+            assert_eq!(size_text(bytes), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_size_comes_back(bytes in 0u64..1 << 50) {
+            prop_assert_eq!(parse_size(&size_text(bytes)), Some(bytes));
+        }
+    }
+}

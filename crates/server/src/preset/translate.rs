@@ -1,0 +1,482 @@
+//! From a preset to the variables of the server at hand, and what became of each.
+
+use super::sizes::{
+    BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, POOL_BYTES_MIN, REDO_FILE_BYTES_MIN,
+    size_text,
+};
+use super::{Family, Preset, Releases, Scale, Variable};
+use crate::ServerBuild;
+use crate::settings::{has_redo_capacity, normal, single_redo_file};
+use base::parse_size;
+
+const POOL: &str = "innodb_buffer_pool_size";
+const INSTANCES: &str = "innodb_buffer_pool_instances";
+const CHUNK: &str = "innodb_buffer_pool_chunk_size";
+const CLEANERS: &str = "innodb_page_cleaners";
+const REDO_FILE: &str = "innodb_log_file_size";
+const REDO_FILES: &str = "innodb_log_files_in_group";
+const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
+const CHECKSUM: &str = "innodb_checksum_algorithm";
+const FREE_LIST: &str = "innodb_empty_free_list_algorithm";
+
+/// What became of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// As asked.
+    Kept,
+    /// Under another name.
+    Renamed,
+    /// In another variable, together with others.
+    Folded,
+    /// In the proportion to the database that it had in the papers.
+    Scaled,
+    /// To what the server takes.
+    Clamped,
+    /// Not of the papers, and needed for what is.
+    Added,
+    /// A path: where files go is said by places.
+    Placed,
+    /// This server does not have it, or not this value.
+    Unknown,
+    /// The user set it otherwise.
+    Overridden,
+}
+
+impl Fate {
+    pub const ALL: [Fate; 9] = [
+        Fate::Kept,
+        Fate::Renamed,
+        Fate::Folded,
+        Fate::Scaled,
+        Fate::Clamped,
+        Fate::Added,
+        Fate::Placed,
+        Fate::Unknown,
+        Fate::Overridden,
+    ];
+
+    /// The word in results and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Fate::Kept => "kept",
+            Fate::Renamed => "renamed",
+            Fate::Folded => "folded",
+            Fate::Scaled => "scaled",
+            Fate::Clamped => "clamped",
+            Fate::Added => "added",
+            Fate::Placed => "placed",
+            Fate::Unknown => "unknown",
+            Fate::Overridden => "overridden",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Fate::Placed => "left to places (--redo, --undo, --temp, ...)",
+            Fate::Unknown => "unknown here",
+            Fate::Overridden => "overridden by --set",
+            other => other.name(),
+        }
+    }
+}
+
+/// A variable of a preset on one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableFate {
+    /// In the papers' name.
+    pub variable: String,
+    /// The papers' value; empty where the papers have none.
+    pub asked: String,
+    pub fate: Fate,
+    /// The server's variable and its value, where one is set.
+    pub became: Option<(String, String)>,
+    pub reason: Option<String>,
+}
+
+impl VariableFate {
+    fn in_words(&self) -> String {
+        let VariableFate {
+            variable, asked, ..
+        } = self;
+        match &self.became {
+            None => variable.clone(),
+            Some((_, value)) if asked.is_empty() => format!("{variable}={value}"),
+            Some((name, value)) if name == variable => format!("{variable} {asked} to {value}"),
+            Some((name, value)) => format!("{variable} {asked} into {name}={value}"),
+        }
+    }
+}
+
+/// A preset on one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Translated {
+    pub preset: String,
+    pub scale: Scale,
+    /// The lines for the server's option file. None of them is a variable that the user set.
+    pub set: Vec<(String, String)>,
+    /// In the order of the papers; what was added comes last.
+    pub fates: Vec<VariableFate>,
+}
+
+impl Translated {
+    /// What is not as the preset asks, in one line for people; `None` where everything is.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        for fate in Fate::ALL {
+            let mut words = self
+                .fates
+                .iter()
+                .filter(|one| fate != Fate::Kept && one.fate == fate)
+                .map(VariableFate::in_words);
+            if let Some(first) = words.next() {
+                let all = words.fold(first, |all, next| format!("{all}, {next}"));
+                parts.push(format!("{} {all}", fate.words()));
+            }
+        }
+        let (preset, scale) = (&self.preset, self.scale);
+        (!parts.is_empty()).then(|| format!("preset {preset}, {scale}: {}", parts.join("; ")))
+    }
+}
+
+impl Preset {
+    /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which win.
+    #[must_use]
+    pub fn translate(
+        &self,
+        build: &ServerBuild,
+        scale: Scale,
+        set: &[(String, String)],
+    ) -> Translated {
+        let server = Server::new(self, build, scale, set);
+        let variables = self.variables();
+        let mut fates: Vec<VariableFate> = variables
+            .map(|(variable, asked)| server.fate_of(variable, asked))
+            .collect();
+        fates.extend(server.chunk());
+        let mut lines: Vec<(String, String)> = Vec::new();
+        for one in fates.iter().filter(|one| one.fate != Fate::Overridden) {
+            // What was folded comes more than once.
+            if let Some(line) = one.became.as_ref().filter(|line| !lines.contains(line)) {
+                lines.push(line.clone());
+            }
+        }
+        Translated {
+            preset: self.name.clone(),
+            scale,
+            set: lines,
+            fates,
+        }
+    }
+}
+
+/// What a variable becomes, before the user's own settings are looked at.
+struct Outcome {
+    fate: Fate,
+    became: Option<(String, String)>,
+    reason: Option<String>,
+}
+
+impl Outcome {
+    fn set(fate: Fate, name: &str, value: impl Into<String>) -> Outcome {
+        Outcome {
+            fate,
+            became: Some((name.to_owned(), value.into())),
+            reason: None,
+        }
+    }
+
+    fn not_set(fate: Fate, reason: String) -> Outcome {
+        Outcome {
+            fate,
+            became: None,
+            reason: Some(reason),
+        }
+    }
+
+    fn because(self, reason: String) -> Outcome {
+        Outcome {
+            reason: Some(reason),
+            ..self
+        }
+    }
+}
+
+/// The server that a preset is translated for, with the sizes that variables depend on.
+struct Server<'a> {
+    build: &'a ServerBuild,
+    family: Family,
+    scale: Scale,
+    /// The user's, under the names of the server.
+    given: Vec<(String, &'a str)>,
+    /// The pool's size and the number of its instances; `None` where the preset asks for nothing.
+    pool: Option<(u64, u64)>,
+    redo_file_bytes: u64,
+    redo_files: u64,
+}
+
+impl<'a> Server<'a> {
+    fn new(
+        preset: &Preset,
+        build: &'a ServerBuild,
+        scale: Scale,
+        set: &'a [(String, String)],
+    ) -> Server<'a> {
+        let given = set
+            .iter()
+            .map(|(name, value)| (normal(name), value.as_str()));
+        let mut server = Server {
+            build,
+            family: Family::of(build),
+            scale,
+            given: given.collect(),
+            pool: None,
+            redo_file_bytes: 0,
+            redo_files: 0,
+        };
+        // Of what the server has.
+        let asked = |name: &str| {
+            let mut variables = preset.variables();
+            let (variable, value) = variables.find(|(variable, _)| variable.name == name)?;
+            server
+                .lacks(variable)
+                .is_none()
+                .then(|| parse_size(value))?
+        };
+        let instances = server
+            .given_number(INSTANCES)
+            .or_else(|| asked(INSTANCES))
+            .unwrap_or(1);
+        let pool = asked(POOL).map(|asked| server.pool_of(asked, instances));
+        let redo_file_bytes = scale.bytes(asked(REDO_FILE).unwrap_or(0), 1);
+        let redo_files = asked(REDO_FILES).unwrap_or(1);
+        server.pool = pool;
+        server.redo_file_bytes = redo_file_bytes.max(REDO_FILE_BYTES_MIN);
+        server.redo_files = redo_files;
+        server
+    }
+
+    fn pool_of(&self, asked: u64, instances: u64) -> (u64, u64) {
+        let scaled = self.scale.bytes(asked, 1).max(POOL_BYTES_MIN);
+        let bytes = self.given_number(POOL).unwrap_or_else(|| {
+            if scaled >= INSTANCES_POOL_BYTES_MIN {
+                // Instances are of equal size, in whole MiB.
+                self.scale.bytes(asked, instances)
+            } else {
+                scaled
+            }
+        });
+        if bytes < INSTANCES_POOL_BYTES_MIN {
+            (bytes, 1)
+        } else {
+            (bytes, instances)
+        }
+    }
+
+    /// What the user sets, by a name of this server. Where redo is one size, older names set it too.
+    fn given(&self, name: &str) -> Option<(&str, &str)> {
+        let is_it = |given: &str| {
+            given == name || (name == REDO_CAPACITY && (given == REDO_FILE || given == REDO_FILES))
+        };
+        let mut all = self.given.iter().rev();
+        let found = all.find(|(given, _)| is_it(given.trim_start_matches("loose_")));
+        found.map(|(name, value)| (name.as_str(), *value))
+    }
+
+    fn given_number(&self, name: &str) -> Option<u64> {
+        parse_size(self.given(name)?.1)
+    }
+
+    fn lacks(&self, variable: &Variable) -> Option<String> {
+        let releases = variable.releases(self.family);
+        releases.lacks(self.family, self.build.numbers)
+    }
+
+    fn fate_of(&self, variable: &Variable, asked: &str) -> VariableFate {
+        let mut outcome = self.outcome(variable, asked);
+        let name = match &outcome.became {
+            Some((name, _)) => name.as_str(),
+            None => variable.name.as_str(),
+        };
+        let is_free = matches!(outcome.fate, Fate::Placed | Fate::Unknown);
+        if !is_free && let Some((name, value)) = self.given(name) {
+            outcome = Outcome::set(Fate::Overridden, name, value);
+        }
+        VariableFate {
+            variable: variable.name.clone(),
+            asked: asked.to_owned(),
+            fate: outcome.fate,
+            became: outcome.became,
+            reason: outcome.reason,
+        }
+    }
+
+    fn outcome(&self, variable: &Variable, asked: &str) -> Outcome {
+        let name = variable.name.as_str();
+        if let Some(role) = &variable.role {
+            return Outcome::not_set(Fate::Placed, format!("--{role} says where"));
+        }
+        if let Some(lacks) = self.lacks(variable) {
+            return Outcome::not_set(Fate::Unknown, self.why_unknown(variable, lacks));
+        }
+        if asked.is_empty() {
+            return Outcome::not_set(Fate::Kept, "empty, as it is anyway".to_owned());
+        }
+        if let Some(renamed) = &variable.renamed
+            && self.family == Family::Percona
+            && renamed
+                .percona
+                .lacks(self.family, self.build.numbers)
+                .is_none()
+        {
+            return Outcome::set(Fate::Renamed, &renamed.to, asked);
+        }
+        match name {
+            POOL => self.pool_size(asked),
+            INSTANCES => self.instances(asked),
+            CLEANERS => self.cleaners(asked),
+            REDO_FILE | REDO_FILES => self.redo(name, asked),
+            CHECKSUM => self.checksum(asked),
+            FREE_LIST => self.free_list(asked),
+            _ => clamped(variable, asked),
+        }
+    }
+
+    fn why_unknown(&self, variable: &Variable, lacks: String) -> String {
+        let mut reason = lacks;
+        if self.family == Family::Mysql && variable.is_perconas_own() {
+            reason = "Percona Server's own".to_owned();
+        }
+        match &variable.without {
+            Some(without) => format!("{reason}: {without}"),
+            None => reason,
+        }
+    }
+
+    /// What would be asked at this scale, in whole MiB, if servers took any size.
+    fn exact(&self, asked: &str) -> u64 {
+        self.scale.bytes(parse_size(asked).unwrap_or(0), 1)
+    }
+
+    fn pool_size(&self, asked: &str) -> Outcome {
+        let (bytes, _) = self.pool.unwrap_or_default();
+        let outcome = |fate| Outcome::set(fate, POOL, size_text(bytes));
+        if parse_size(asked) == Some(bytes) {
+            Outcome::set(Fate::Kept, POOL, asked)
+        } else if self.exact(asked) < POOL_BYTES_MIN {
+            outcome(Fate::Clamped).because("no server takes a smaller pool".to_owned())
+        } else {
+            outcome(Fate::Scaled).because(self.scale.to_string())
+        }
+    }
+
+    fn instances(&self, asked: &str) -> Outcome {
+        match self.pool {
+            Some((bytes, _)) if bytes < INSTANCES_POOL_BYTES_MIN => {
+                Outcome::set(Fate::Clamped, INSTANCES, "1")
+                    .because("a pool below 1G is one instance".to_owned())
+            }
+            _ => Outcome::set(Fate::Kept, INSTANCES, asked),
+        }
+    }
+
+    fn cleaners(&self, asked: &str) -> Outcome {
+        match self.pool {
+            Some((_, instances)) if parse_size(asked) > Some(instances) => {
+                Outcome::set(Fate::Clamped, CLEANERS, instances.to_string())
+                    .because("each has a pool instance of its own".to_owned())
+            }
+            _ => Outcome::set(Fate::Kept, CLEANERS, asked),
+        }
+    }
+
+    /// The size of redo files and their number.
+    fn redo(&self, name: &str, asked: &str) -> Outcome {
+        let (file_bytes, files) = (self.redo_file_bytes, self.redo_files);
+        let all_bytes = file_bytes.saturating_mul(files);
+        let folded = |into: &str| {
+            Outcome::set(Fate::Folded, into, size_text(all_bytes)).because(format!(
+                "{files} files of {}, as one size",
+                size_text(file_bytes)
+            ))
+        };
+        if has_redo_capacity(self.build) {
+            return folded(REDO_CAPACITY);
+        }
+        if single_redo_file(self.build) {
+            return folded(REDO_FILE);
+        }
+        if name == REDO_FILES || parse_size(asked) == Some(file_bytes) {
+            return Outcome::set(Fate::Kept, name, asked);
+        }
+        let outcome = |fate| Outcome::set(fate, name, size_text(file_bytes));
+        if self.exact(asked) < REDO_FILE_BYTES_MIN {
+            outcome(Fate::Clamped).because("no server takes a smaller file".to_owned())
+        } else {
+            outcome(Fate::Scaled).because(self.scale.to_string())
+        }
+    }
+
+    fn checksum(&self, asked: &str) -> Outcome {
+        let none = asked.eq_ignore_ascii_case("none");
+        if none && self.family == Family::MariaDb && self.build.at_least((10, 6, 0)) {
+            return Outcome::not_set(
+                Fate::Unknown,
+                "gone since MariaDB 10.6.0: pages always have checksums".to_owned(),
+            );
+        }
+        Outcome::set(Fate::Kept, CHECKSUM, asked)
+    }
+
+    fn free_list(&self, asked: &str) -> Outcome {
+        match self.pool {
+            Some((bytes, instances)) if bytes / instances.max(1) < BACKOFF_BYTES_MIN => {
+                Outcome::set(Fate::Clamped, FREE_LIST, "legacy")
+                    .because(format!("{asked} needs 20M in each pool instance"))
+            }
+            _ => Outcome::set(Fate::Kept, FREE_LIST, asked),
+        }
+    }
+
+    /// Servers round a pool up to whole chunks, which would bend its proportion.
+    fn chunk(&self) -> Option<VariableFate> {
+        let (bytes, instances) = self.pool?;
+        let unit = CHUNK_BYTES.saturating_mul(instances);
+        let (from, until) = match self.family {
+            Family::Mysql | Family::Percona => ((5, 7, 5), None),
+            // Later ones choose a 64th of the pool.
+            Family::MariaDb => ((10, 2, 2), Some((10, 8, 0))),
+        };
+        let from = Some(from);
+        let known = Releases::Within { from, until };
+        let is_known = known.lacks(self.family, self.build.numbers).is_none();
+        let is_given = self.given(POOL).is_some() || self.given(CHUNK).is_some();
+        if !is_known || is_given || bytes <= unit || bytes.is_multiple_of(unit) {
+            return None;
+        }
+        Some(VariableFate {
+            variable: CHUNK.to_owned(),
+            asked: String::new(),
+            fate: Fate::Added,
+            became: Some((CHUNK.to_owned(), size_text(bytes / instances))),
+            reason: Some(format!(
+                "else the server rounds the pool up to a multiple of {}",
+                size_text(unit)
+            )),
+        })
+    }
+}
+
+fn clamped(variable: &Variable, asked: &str) -> Outcome {
+    match (variable.most, parse_size(asked)) {
+        (Some(most), Some(value)) if value > most => {
+            Outcome::set(Fate::Clamped, &variable.name, most.to_string())
+                .because(format!("servers take {most} at most"))
+        }
+        _ => Outcome::set(Fate::Kept, &variable.name, asked),
+    }
+}
+
+#[cfg(test)]
+mod tests;
