@@ -137,6 +137,57 @@ fn what_a_server_or_this_machine_cannot_have_is_refused_with_its_place() {
 }
 
 #[test]
+fn presets_are_translated_for_each_engine() {
+    let work = directory();
+    install("mysql-8.0");
+    let content = PLAN
+        .replace(
+            "\"mysql-5.7\"",
+            "[\"mysql-5.7\", \"mysql-8.0\"]\npreset = \"config-3\"",
+        )
+        .replace(", innodb_buffer_pool_size = \"64M\"", "");
+    let document = plan(work.path(), &content).exits(0).json();
+    assert_described(&document);
+    // Two engines, each with two values of a variable of the preset.
+    let presets = list(&document, "/presets");
+    assert_eq!(presets.len(), 4);
+    let fate = |preset: usize, name: &str| {
+        let variables = list(&presets[preset], "/variables");
+        let found = variables
+            .iter()
+            .find(|one| one["variable"] == name)
+            .unwrap();
+        text(found, "/fate").to_owned()
+    };
+    assert_eq!(text(&presets[3], "/engine"), "mysql-8.0");
+    assert_eq!(fate(0, "innodb_buffer_pool_size"), "scaled");
+    assert_eq!(fate(0, "innodb_io_capacity"), "overridden");
+    assert_eq!(fate(0, "query_cache_size"), "kept");
+    assert_eq!(fate(3, "query_cache_size"), "unknown");
+    // A pool of 12 MB and a clone of 120 MB and redo.
+    assert!(number(&document, "/memory_bytes") < 3 << 30);
+}
+
+#[test]
+fn the_laptop_plans_fit_a_laptop() {
+    shim();
+    install(ENGINE);
+    let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    for entry in fs::read_dir(&plans).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_str().unwrap().ends_with("-small.toml") {
+            continue;
+        }
+        let document = mydyno(["lab", "plan", "--json"])
+            .and_args([&path])
+            .run()
+            .exits(0)
+            .json();
+        assert!(float(&document, "/duration_s") < 3_600.0, "{path:?}");
+    }
+}
+
+#[test]
 fn an_engine_that_is_not_installed_is_a_note() {
     let work = directory();
     fs::write(work.path().join("my.toml"), PLAN).unwrap();

@@ -29,7 +29,7 @@ pub use error::LabError;
 pub use measure::{Measured, Place, measure};
 pub use named::{NamedSpec, start_named_on, stop_named_on};
 pub use pacing::CONNECTIONS_DEFAULT;
-pub use planned::{Planned, planned};
+pub use planned::{Planned, PresetOn, planned};
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use private::{PrivateSpec, arrange_files, build_of, image_for, image_key, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};

@@ -5,19 +5,21 @@ use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size}
 use crate::spec::Workload;
 use base::parse_size;
 use plan::{
-    Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Sizes, Turn, execution_order,
+    Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes, Turn,
+    execution_order,
 };
+use server::preset::{self, Translated};
 use server::{Home, Image, ServerBuild, ServerError, redo_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use storage::{Arrangement, Place, StorageError, is_in_memory};
 use tpcc::Style;
 
-/// What every server has where nothing else is set.
-const PRESETS: [&str; 1] = ["default"];
-/// The buffer pool and the redo log of that.
-const POOL_BYTES: u64 = 1 << 30;
-const REDO_BYTES: u64 = 2 << 30;
+/// The buffer pool and the redo log of a server where nothing else is set.
+const DEFAULT_SIZES: Sizes = Sizes {
+    pool_bytes: 1 << 30,
+    redo_bytes: 2 << 30,
+};
 
 /// What a plan comes to.
 #[derive(Clone, Debug)]
@@ -26,12 +28,21 @@ pub struct Planned {
     pub cells: Vec<(Cell, CellNeeds)>,
     /// In the order of execution.
     pub turns: Vec<Turn>,
+    /// What becomes of presets; each engine, preset and scale once, with each set of variables beside it.
+    pub presets: Vec<PresetOn>,
     /// That have to be made first.
     pub images: Vec<MissingImage>,
     pub needs: Needs,
     pub host: Host,
     /// For people.
     pub notes: Vec<String>,
+}
+
+/// A preset on an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetOn {
+    pub engine: String,
+    pub translated: Translated,
 }
 
 /// Resolves a plan: every name is looked up and every place is tried.
@@ -41,7 +52,7 @@ pub struct Planned {
 pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     let known = Known {
         engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
-        presets: names(PRESETS),
+        presets: names(preset::names()),
         workloads: names(Workload::ALL.map(Workload::name)),
         styles: names(Style::ALL.map(Style::name)),
         place: &read_place,
@@ -51,6 +62,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
         builds: BTreeMap::new(),
         servers: BTreeMap::new(),
         images: BTreeSet::new(),
+        presets: Vec::new(),
         notes: Vec::new(),
     };
     let mut cells = Vec::new();
@@ -68,6 +80,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     Ok(Planned {
         turns: execution_order(cells.len(), plan.schedule()),
         cells,
+        presets: machine.presets,
         images,
         needs,
         host,
@@ -103,6 +116,7 @@ struct Machine<'a> {
     /// By the canonical text of a cell's server.
     servers: BTreeMap<String, (Sizes, Files)>,
     images: BTreeSet<MissingImage>,
+    presets: Vec<PresetOn>,
     notes: Vec<String>,
 }
 
@@ -112,7 +126,7 @@ impl Machine<'_> {
         if let Some(known) = self.servers.get(&identity) {
             return Ok(*known);
         }
-        let spec = PrivateSpec {
+        let mut spec = PrivateSpec {
             engine: cell.engine.clone(),
             binary: None,
             set: cell.set.clone(),
@@ -122,41 +136,56 @@ impl Machine<'_> {
             foreign_keys: true,
         };
         let page_size_bytes = page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?;
-        let build = self.build(&spec)?;
-        let (has_image, files) = match &build {
+        let mut image = Some(MissingImage {
+            engine: cell.engine.clone(),
+            warehouses: cell.warehouses,
+            page_size_bytes,
+        });
+        let (sizes, files) = match self.build(&spec)? {
+            None => (DEFAULT_SIZES, cell.files()),
             Some(build) => {
+                let mut all = self.translate(&build, cell)?;
+                all.append(&mut spec.set);
+                spec.set = all;
                 let arranged =
-                    arrange_files(build, &spec).map_err(|error| blamed(plan, cell, error))?;
+                    arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
                 for note in &arranged.notes {
                     self.note(note);
                 }
-                let key = image_key(build, &spec)?;
-                (
-                    Image::find(self.home, &key).is_some(),
-                    files(cell, &arranged),
-                )
+                if Image::find(self.home, &image_key(&build, &spec)?).is_some() {
+                    image = None;
+                }
+                (sizes(&build, &spec.set), files(cell, &arranged))
             }
-            None => (false, cell.files()),
         };
-        if !has_image {
-            self.images.insert(MissingImage {
-                engine: cell.engine.clone(),
-                warehouses: cell.warehouses,
-                page_size_bytes,
-            });
-        }
-        let pool = cell
-            .set
-            .iter()
-            .find(|(name, _)| name == "innodb_buffer_pool_size");
-        let sizes = Sizes {
-            pool_bytes: pool
-                .and_then(|(_, value)| parse_size(value))
-                .unwrap_or(POOL_BYTES),
-            redo_bytes: build.map_or(REDO_BYTES, |build| redo_bytes(&build, &cell.set)),
-        };
+        self.images.extend(image);
         self.servers.insert(identity, (sizes, files));
         Ok((sizes, files))
+    }
+
+    /// The lines of the cell's preset; what became of each is kept.
+    fn translate(
+        &mut self,
+        build: &ServerBuild,
+        cell: &Cell,
+    ) -> Result<Vec<(String, String)>, LabError> {
+        let scale = match cell.scale {
+            Scale::Auto => preset::Scale::To(cell.warehouses),
+            Scale::Papers => preset::Scale::Papers,
+        };
+        let translated = preset::find(&cell.preset)?.translate(build, scale, &cell.set);
+        let lines = translated.set.clone();
+        if let Some(note) = translated.note() {
+            self.note(&format!("{}: {note}", cell.engine));
+        }
+        let on = PresetOn {
+            engine: cell.engine.clone(),
+            translated,
+        };
+        if !self.presets.contains(&on) {
+            self.presets.push(on);
+        }
+        Ok(lines)
     }
 
     /// The server of a cell, where its engine is installed.
@@ -183,6 +212,18 @@ impl Machine<'_> {
         if !self.notes.iter().any(|other| other == note) {
             self.notes.push(note.to_owned());
         }
+    }
+}
+
+/// Of a server with these variables.
+fn sizes(build: &ServerBuild, set: &[(String, String)]) -> Sizes {
+    let pool = set
+        .iter()
+        .find(|(name, _)| name == "innodb_buffer_pool_size");
+    let pool_bytes = pool.and_then(|(_, value)| parse_size(value));
+    Sizes {
+        pool_bytes: pool_bytes.unwrap_or(DEFAULT_SIZES.pool_bytes),
+        redo_bytes: redo_bytes(build, set),
     }
 }
 

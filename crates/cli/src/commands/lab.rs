@@ -4,8 +4,9 @@ use super::print_json;
 use crate::arguments::{LabArguments, LabCommand};
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
+use ::server::preset::Scale;
 use base::Exit;
-use lab::{Planned, planned};
+use lab::{Planned, PresetOn, planned};
 use plan::{Cell, CellNeeds, PLAN_BYTES_MAX, Plan, Setting};
 use serde::Serialize;
 use std::fmt::Write;
@@ -61,6 +62,7 @@ struct Document<'a> {
     repeat_time_limit_s: f64,
     cells: Vec<CellDocument<'a>>,
     turns: Vec<TurnDocument>,
+    presets: Vec<PresetDocument<'a>>,
     images: Vec<ImageDocument<'a>>,
     disk_bytes: u64,
     disk_free_bytes: Option<u64>,
@@ -113,6 +115,24 @@ struct TurnDocument {
 }
 
 #[derive(Serialize)]
+struct PresetDocument<'a> {
+    engine: &'a str,
+    preset: &'a str,
+    scaled_to_warehouses: Option<u32>,
+    variables: Vec<FateDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct FateDocument<'a> {
+    variable: &'a str,
+    asked: &'a str,
+    fate: &'static str,
+    became_variable: Option<&'a str>,
+    became_value: Option<&'a str>,
+    reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
 struct ImageDocument<'a> {
     engine: &'a str,
     warehouses: u32,
@@ -147,6 +167,7 @@ impl<'a> Document<'a> {
                 .map(|(cell, needs)| CellDocument::of(cell, needs))
                 .collect(),
             turns: turns.collect(),
+            presets: planned.presets.iter().map(PresetDocument::of).collect(),
             images: images.collect(),
             disk_bytes: planned.needs.disk_bytes,
             disk_free_bytes: planned.host.disk_free_bytes,
@@ -154,6 +175,28 @@ impl<'a> Document<'a> {
             memory_available_bytes: planned.host.memory_available_bytes,
             duration_s: planned.needs.duration.as_secs_f64(),
             notes: &planned.notes,
+        }
+    }
+}
+
+impl<'a> PresetDocument<'a> {
+    fn of(on: &'a PresetOn) -> PresetDocument<'a> {
+        let variables = on.translated.fates.iter().map(|one| FateDocument {
+            variable: &one.variable,
+            asked: &one.asked,
+            fate: one.fate.name(),
+            became_variable: one.became.as_ref().map(|(name, _)| name.as_str()),
+            became_value: one.became.as_ref().map(|(_, value)| value.as_str()),
+            reason: one.reason.as_deref(),
+        });
+        PresetDocument {
+            engine: &on.engine,
+            preset: &on.translated.preset,
+            scaled_to_warehouses: match on.translated.scale {
+                Scale::Papers => None,
+                Scale::To(warehouses) => Some(warehouses.0),
+            },
+            variables: variables.collect(),
         }
     }
 }
