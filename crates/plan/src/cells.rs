@@ -8,6 +8,7 @@ use crate::setting::Setting;
 use base::Warehouses;
 use device::Role;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use storage::{Place, Placement};
 use toml::Spanned;
 use tpcc::Style;
@@ -18,6 +19,10 @@ const SAME: &str = "same";
 const TWIN: &str = "twin";
 /// Each of its statements is a round trip of its own.
 const TPCC_MYSQL: &str = "tpcc-mysql";
+
+/// What a repeat may take beside warm-up and window: a start that recovers, a drain; a copy and checks of its database.
+const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
+const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
 
 /// What the caller knows, by the names that a plan may use.
 pub struct Known<'a> {
@@ -153,6 +158,7 @@ impl Plan {
             interval: self.interval,
             seed: self.seed,
             repeats: self.repeats,
+            repeat_time_limit: Duration::ZERO,
         };
         for setting in settings {
             match setting.get_ref() {
@@ -181,6 +187,9 @@ impl Plan {
                 Setting::Connections(connections) => cell.connections = *connections,
             }
         }
+        let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
+        let by_default = self.warmup + self.window + beside;
+        cell.repeat_time_limit = self.repeat_time_limit.unwrap_or(by_default);
         cell.placement.count = self.count_io;
         if cell.placement.is_emulated() {
             cell.placement.page_cache_bytes = self.page_cache_bytes.as_ref().map(|b| *b.get_ref());

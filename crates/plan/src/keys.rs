@@ -128,7 +128,7 @@ pub(crate) static TIME_LIMIT: Key = by_default(
     ),
 );
 pub(crate) static REPEAT_TIME_LIMIT: Key = by_default(
-    "warm-up + window + 30m",
+    "warm-up + window + 10m + 10s a warehouse",
     key(
         "repeat_time_limit",
         SOME_TIME,

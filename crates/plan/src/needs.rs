@@ -17,8 +17,8 @@ const SERVER_TIME: Duration = Duration::from_secs(8);
 /// Of copying a data directory, syncing it and dropping it from the page cache.
 const COPY_BYTES_PER_S: u64 = 400 << 20;
 /// The checks after a run, and loading, with two cores.
-const CHECK_TIME_PER_WAREHOUSE: Duration = Duration::from_millis(300);
-const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_millis(2_000);
+const CHECK_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(1);
+const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(2);
 
 /// Of the server of a cell, its preset and variables considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,8 +24,6 @@ const STYLE_DEFAULT: &str = "statements";
 const WARMUP_DEFAULT: Duration = Duration::from_secs(10);
 const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
 const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
-/// What a repeat may need beside warm-up and window: a start that recovers, a drain, checks of a large database.
-const REPEAT_TIME_BESIDE: Duration = Duration::from_secs(30 * 60);
 
 impl Plan {
     /// Reads a plan; `path` is its name in messages. Names of engines, presets and places are not looked up yet: see [`Plan::cells`].
@@ -65,7 +63,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         repeats: REPEATS_DEFAULT,
         seed: SEED_DEFAULT,
         time_limit: None,
-        repeat_time_limit: REPEAT_TIME_BESIDE,
+        repeat_time_limit: None,
         page_cache_bytes: None,
         count_io: false,
         warmup: WARMUP_DEFAULT,
@@ -117,7 +115,6 @@ impl Plan {
         }
         self.time_limit = lab.one(&keys::TIME_LIMIT, read::duration)?;
         let needed = self.warmup + self.window;
-        self.repeat_time_limit = needed + REPEAT_TIME_BESIDE;
         if let Some(limit) = lab.one(&keys::REPEAT_TIME_LIMIT, read::duration)? {
             if *limit.get_ref() <= needed {
                 let why = format!(
@@ -126,7 +123,7 @@ impl Plan {
                 );
                 return Err(Wrong::new(limit.span(), why));
             }
-            self.repeat_time_limit = limit.into_inner();
+            self.repeat_time_limit = Some(limit.into_inner());
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ pub struct Plan {
     pub(crate) repeats: u32,
     pub(crate) seed: u64,
     pub(crate) time_limit: Option<Spanned<Duration>>,
-    pub(crate) repeat_time_limit: Duration,
+    pub(crate) repeat_time_limit: Option<Duration>,
     pub(crate) page_cache_bytes: Option<Spanned<u64>>,
     pub(crate) count_io: bool,
     pub(crate) warmup: Duration,
@@ -89,12 +89,6 @@ impl Plan {
     #[must_use]
     pub fn time_limit(&self) -> Option<Duration> {
         self.time_limit.as_ref().map(|limit| *limit.get_ref())
-    }
-
-    /// After which a repeat is ended as failed.
-    #[must_use]
-    pub fn repeat_time_limit(&self) -> Duration {
-        self.repeat_time_limit
     }
 
     /// The error that says why `cell` cannot be measured, at the value of the key that is to blame (a [`Setting::name`]); at the
@@ -135,6 +129,8 @@ pub struct Cell {
     /// Of the population and of the inputs.
     pub seed: u64,
     pub repeats: u32,
+    /// After which a repeat is ended as failed.
+    pub repeat_time_limit: Duration,
 }
 
 impl Cell {

@@ -59,7 +59,6 @@ struct Document<'a> {
     repeats: u32,
     seed: u64,
     time_limit_s: Option<f64>,
-    repeat_time_limit_s: f64,
     cells: Vec<CellDocument<'a>>,
     turns: Vec<TurnDocument>,
     presets: Vec<PresetDocument<'a>>,
@@ -91,6 +90,7 @@ struct CellDocument<'a> {
     warmup_s: f64,
     window_s: f64,
     interval_s: f64,
+    repeat_time_limit_s: f64,
     disk_bytes: u64,
     memory_bytes: u64,
     duration_s: f64,
@@ -162,7 +162,6 @@ impl<'a> Document<'a> {
             repeats: schedule.repeats,
             seed: schedule.seed,
             time_limit_s: plan.time_limit().map(|limit| limit.as_secs_f64()),
-            repeat_time_limit_s: plan.repeat_time_limit().as_secs_f64(),
             cells: cells
                 .map(|(cell, needs)| CellDocument::of(cell, needs))
                 .collect(),
@@ -237,6 +236,7 @@ impl<'a> CellDocument<'a> {
             warmup_s: cell.warmup.as_secs_f64(),
             window_s: cell.window.as_secs_f64(),
             interval_s: cell.interval.as_secs_f64(),
+            repeat_time_limit_s: cell.repeat_time_limit.as_secs_f64(),
             disk_bytes: needs.disk_bytes(),
             memory_bytes: needs.memory_bytes(),
             duration_s: needs.duration.as_secs_f64(),
