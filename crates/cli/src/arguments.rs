@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::place_arguments::PlaceArguments;
+use crate::preset_arguments::PresetArguments;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -120,6 +121,8 @@ pub struct LoadArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    #[command(flatten)]
+    pub preset: PresetArguments,
     #[command(flatten)]
     pub places: PlaceArguments,
     /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
@@ -278,6 +281,8 @@ pub struct ServerStartArguments {
     /// The loopback port [default: a free one]
     #[arg(long)]
     pub port: Option<u16>,
+    #[command(flatten)]
+    pub preset: PresetArguments,
     #[command(flatten)]
     pub places: PlaceArguments,
     /// A server variable; may be repeated

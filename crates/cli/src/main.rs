@@ -11,6 +11,7 @@ mod console;
 mod failure;
 mod live;
 mod place_arguments;
+mod preset_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;
 mod words;

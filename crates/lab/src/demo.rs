@@ -165,6 +165,7 @@ fn private_of(spec: &DemoSpec) -> PrivateSpec {
     PrivateSpec {
         engine: spec.engine.clone(),
         binary: None,
+        preset: None,
         set,
         placement: Placement::default(),
         warehouses: spec.warehouses,

@@ -62,7 +62,12 @@ pub fn measure(
     let repeat = place.results.begin_repeat(&new)?;
     let notes = begun.notes(spec.workload);
     let of_pace = pacing::notes(spec, begun.seats);
-    for note in subject.placed.notes.iter().chain(&notes).chain(&of_pace) {
+    let of_preset = subject
+        .configured
+        .as_ref()
+        .and_then(|one| one.note.as_ref());
+    let of_places = subject.placed.notes.iter();
+    for note in of_places.chain(of_preset).chain(&notes).chain(&of_pace) {
         on_progress(Progress::Note(note));
     }
     let measurement = Measurement {
@@ -208,8 +213,17 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         rate_asked: spec.rate.map(|open| open.rate.to_string()),
         arrivals: spec.rate.map(|open| open.spacing.name().to_owned()),
         places: subject.placed.places.clone(),
-        settings: spec.settings.clone(),
+        settings: settings_of(subject, spec, begun.warehouses),
+        preset: subject.configured.as_ref().map(|one| one.preset.clone()),
     }
+}
+
+fn settings_of(subject: &Subject, spec: &RunSpec, warehouses: Warehouses) -> Vec<(String, String)> {
+    let mut settings = spec.settings.clone();
+    if let Some(configured) = &subject.configured {
+        settings.extend(configured.settings(warehouses.0));
+    }
+    settings
 }
 
 pub(crate) struct Measurement<'a> {

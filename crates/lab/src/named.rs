@@ -3,10 +3,12 @@
 
 use crate::devices::{Placed, places_of};
 use crate::error::LabError;
+use crate::preset::{PresetSpec, configured_file, lines, translated, with_users};
 use crate::private::files_of;
 use device::Role;
 use device::page::Snapshot;
 use serde::{Deserialize, Serialize};
+use server::preset::Translated;
 use server::{
     AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
     stop_named,
@@ -20,6 +22,8 @@ use store::CellPlace;
 #[derive(Clone, Debug, Default)]
 pub struct NamedSpec {
     pub name: String,
+    /// Server variables of the white papers, which yield to `set`.
+    pub preset: Option<PresetSpec>,
     /// Server variables.
     pub set: Vec<(String, String)>,
     /// Where its files go; of a stopped server that is started again, where they are or nothing. A directory for data that
@@ -83,12 +87,18 @@ pub fn start_named_on(
         false => None,
     };
     let is_plain = spec.placement == Placement::default();
+    let preset = translated(build, spec.preset, &spec.set);
+    let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
-        None if is_plain => return plain(home, build, spec),
+        None if is_plain => {
+            let instance = plain(home, build, spec, preset.as_ref())?;
+            return Ok((instance, preset_note.into_iter().collect()));
+        }
         None if is_known => return Err(not_placed(&spec.name)),
-        None => new(build, spec)?,
+        None => new(build, spec, preset.as_ref())?,
     };
+    notes.extend(preset_note);
     if kept.directories().any(is_in_memory_above) {
         notes.push(
             "files of it are in memory, and are gone after a restart of this machine".to_owned(),
@@ -100,6 +110,7 @@ pub fn start_named_on(
         } else {
             Storage::Real
         },
+        preset: lines(preset.as_ref()),
         set: spec.set.iter().chain(&kept.set).cloned().collect(),
         data_directory: kept.data_directory.clone(),
         scratch: kept.scratch.clone(),
@@ -108,7 +119,7 @@ pub fn start_named_on(
             true => storage::server_environment(&build.binary)?,
             false => Vec::new(),
         },
-        files: kept.files_now()?,
+        files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),
         port: spec.port,
         ..InstanceOptions::default()
     };
@@ -165,14 +176,16 @@ fn plain(
     home: &Home,
     build: &ServerBuild,
     spec: &NamedSpec,
-) -> Result<(Instance, Vec<String>), LabError> {
+    preset: Option<&Translated>,
+) -> Result<Instance, LabError> {
     let options = InstanceOptions {
+        preset: lines(preset),
         set: spec.set.clone(),
+        files: vec![configured_file(preset)?],
         port: spec.port,
         ..InstanceOptions::default()
     };
-    let instance = start_named(home, build, &spec.name, options)?;
-    Ok((instance, Vec::new()))
+    Ok(start_named(home, build, &spec.name, options)?)
 }
 
 /// Where the files of the named server in `directory` are, where they were placed.
@@ -187,10 +200,15 @@ fn not_placed(name: &str) -> LabError {
     ))
 }
 
-fn new(build: &ServerBuild, spec: &NamedSpec) -> Result<(Kept, Vec<String>), LabError> {
+fn new(
+    build: &ServerBuild,
+    spec: &NamedSpec,
+    preset: Option<&Translated>,
+) -> Result<(Kept, Vec<String>), LabError> {
+    let set = with_users(preset, &spec.set);
     let files = ServerFiles {
         is_named: true,
-        ..files_of(build, &spec.set, TABLES_BYTES_ASSUMED)?
+        ..files_of(build, &set, TABLES_BYTES_ASSUMED)?
     };
     let mut placement = spec.placement.clone();
     let mut notes = Vec::new();

@@ -1,6 +1,7 @@
 //! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
 
 use crate::error::LabError;
+use crate::preset::{PresetSpec, with_users};
 use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size};
 use crate::spec::Workload;
 use base::parse_size;
@@ -126,9 +127,11 @@ impl Machine<'_> {
         if let Some(known) = self.servers.get(&identity) {
             return Ok(*known);
         }
-        let mut spec = PrivateSpec {
+        let preset = preset_of(cell)?;
+        let spec = PrivateSpec {
             engine: cell.engine.clone(),
             binary: None,
+            preset: Some(preset),
             set: cell.set.clone(),
             placement: cell.placement.clone(),
             warehouses: cell.warehouses,
@@ -144,9 +147,7 @@ impl Machine<'_> {
         let (sizes, files) = match self.build(&spec)? {
             None => (DEFAULT_SIZES, cell.files()),
             Some(build) => {
-                let mut all = self.translate(&build, cell)?;
-                all.append(&mut spec.set);
-                spec.set = all;
+                let set = self.translate(&build, preset, cell);
                 let arranged =
                     arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
                 for note in &arranged.notes {
@@ -155,7 +156,7 @@ impl Machine<'_> {
                 if Image::find(self.home, &image_key(&build, &spec)?).is_some() {
                     image = None;
                 }
-                (sizes(&build, &spec.set), files(cell, &arranged))
+                (sizes(&build, &set), files(cell, &arranged))
             }
         };
         self.images.extend(image);
@@ -163,18 +164,15 @@ impl Machine<'_> {
         Ok((sizes, files))
     }
 
-    /// The lines of the cell's preset; what became of each is kept.
+    /// The variables of the cell's preset and its own; what became of the preset's is kept.
     fn translate(
         &mut self,
         build: &ServerBuild,
+        asked: PresetSpec,
         cell: &Cell,
-    ) -> Result<Vec<(String, String)>, LabError> {
-        let scale = match cell.scale {
-            Scale::Auto => preset::Scale::To(cell.warehouses),
-            Scale::Papers => preset::Scale::Papers,
-        };
-        let translated = preset::find(&cell.preset)?.translate(build, scale, &cell.set);
-        let lines = translated.set.clone();
+    ) -> Vec<(String, String)> {
+        let translated = asked.preset.translate(build, asked.scale, &cell.set);
+        let set = with_users(Some(&translated), &cell.set);
         if let Some(note) = translated.note() {
             self.note(&format!("{}: {note}", cell.engine));
         }
@@ -185,7 +183,7 @@ impl Machine<'_> {
         if !self.presets.contains(&on) {
             self.presets.push(on);
         }
-        Ok(lines)
+        set
     }
 
     /// The server of a cell, where its engine is installed.
@@ -213,6 +211,16 @@ impl Machine<'_> {
             self.notes.push(note.to_owned());
         }
     }
+}
+
+fn preset_of(cell: &Cell) -> Result<PresetSpec, LabError> {
+    Ok(PresetSpec {
+        preset: preset::find(&cell.preset)?,
+        scale: match cell.scale {
+            Scale::Auto => preset::Scale::To(cell.warehouses),
+            Scale::Papers => preset::Scale::Papers,
+        },
+    })
 }
 
 /// Of a server with these variables.

@@ -3,6 +3,7 @@
 use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
 use crate::populate::{LoadSpec, check_disk, populate};
+use crate::preset::{Configured, PresetSpec, lines, translated, with_users};
 use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
 use base::{Warehouses, parse_size};
@@ -25,6 +26,8 @@ pub struct PrivateSpec {
     pub engine: String,
     /// A server binary to use instead of the catalogue's.
     pub binary: Option<PathBuf>,
+    /// Server variables of the white papers, which yield to `set`.
+    pub preset: Option<PresetSpec>,
     /// Server variables.
     pub set: Vec<(String, String)>,
     /// Where its files go.
@@ -137,7 +140,9 @@ pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, La
 /// Where a place cannot be used, or the server would not run under the shim.
 pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangement, LabError> {
     let tables_bytes = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
-    let files = files_of(build, &spec.set, tables_bytes)?;
+    let preset = translated(build, spec.preset, &spec.set);
+    let set = with_users(preset.as_ref(), &spec.set);
+    let files = files_of(build, &set, tables_bytes)?;
     Ok(arrange(&spec.placement, &files)?)
 }
 
@@ -196,12 +201,15 @@ pub fn start_on(
     spec: &PrivateSpec,
 ) -> Result<Subject, LabError> {
     let tables_bytes = image.clone_bytes(0);
-    let arranged = arrange(&spec.placement, &files_of(build, &spec.set, tables_bytes)?)?;
+    let preset = translated(build, spec.preset, &spec.set);
+    let all = with_users(preset.as_ref(), &spec.set);
+    let arranged = arrange(&spec.placement, &files_of(build, &all, tables_bytes)?)?;
     let mut set = spec.set.clone();
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
         storage: storage_of(&arranged),
+        preset: lines(preset.as_ref()),
         set,
         data_directory: arranged.data_directory.clone(),
         scratch: arranged.scratch.clone(),
@@ -212,7 +220,10 @@ pub fn start_on(
     let instance = Instance::start(home, build, options)?;
     let placed = Placed::of(&arranged, instance.directory());
     placed.require_shim(build)?;
-    Ok(Subject::private(instance).placed(placed))
+    let configured = preset.as_ref().map(Configured::of);
+    Ok(Subject::private(instance)
+        .placed(placed)
+        .configured(configured))
 }
 
 /// What is to be placed: so many bytes of tables, and redo.
@@ -238,7 +249,7 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
     ServerKind {
         family: match build.flavour {
             Flavour::MariaDb => ServerFamily::MariaDb,
-            Flavour::Mysql if build.engine.starts_with("percona-") => ServerFamily::Percona,
+            Flavour::Mysql if build.is_percona() => ServerFamily::Percona,
             Flavour::Mysql => ServerFamily::Mysql,
         },
         version: build.numbers,

@@ -3,6 +3,7 @@
 use crate::devices::Placed;
 use crate::error::LabError;
 use crate::named::placed_of;
+use crate::preset::{Configured, configured_of};
 use crate::schemas::targets;
 use base::{Connect, Exit};
 use drive::Schemas;
@@ -21,6 +22,8 @@ pub struct Subject {
     /// How many schemas are used, numbered behind that name; where none, the schema itself.
     schemas: Option<u32>,
     pub(crate) placed: Placed,
+    /// The preset that it was started with.
+    pub(crate) configured: Option<Configured>,
     origin: Origin,
 }
 
@@ -47,6 +50,7 @@ impl Subject {
             connect,
             schemas: None,
             placed: Placed::default(),
+            configured: None,
             origin: Origin::Private(Box::new(instance)),
         }
     }
@@ -59,6 +63,11 @@ impl Subject {
     /// The same server, whose files were placed.
     pub(crate) fn placed(self, placed: Placed) -> Subject {
         Subject { placed, ..self }
+    }
+
+    /// The same server, with the preset that it was started with.
+    pub(crate) fn configured(self, configured: Option<Configured>) -> Subject {
+        Subject { configured, ..self }
     }
 
     /// The server that a DSN or option file names. Where it is one of `mydyno server start`, it is known as such.
@@ -75,9 +84,11 @@ impl Subject {
                 Address::Unix(path) => named.socket == *path,
             });
         let mut placed = Placed::default();
+        let mut configured = None;
         let origin = match found {
             Some(named) if named.running => {
                 placed = placed_of(named.directory())?;
+                configured = configured_of(named.directory())?;
                 Origin::Named(Box::new(named))
             }
             _ => Origin::External,
@@ -86,6 +97,7 @@ impl Subject {
             connect: target.connect.clone(),
             schemas: None,
             placed,
+            configured,
             origin,
         })
     }

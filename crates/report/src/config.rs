@@ -1,11 +1,12 @@
 //! What the numbers were measured on: populations, server variables, option files, the machine, and how to do it again.
 
-use crate::format::{bytes, duration, instant, integer, significant};
+use crate::format::{bytes, counted, duration, instant, integer, significant};
 use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
 use crate::status::status_tables;
 use crate::tables::checks_table;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
+use store::CellPreset;
 
 /// Populations with their checksums.
 pub fn loads(loads: &[LoadView]) -> Markup {
@@ -65,11 +66,56 @@ pub fn configuration(view: &LabView) -> Markup {
             h3 { "Machine" }
             @if view.host.is_empty() { p.soft { "Nothing is stored on the machine." } }
             dl.pairs { @for (key, value) in &view.host { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } }
+            (presets(view))
             (changed_variables(view))
             (differing_variables(view))
             (all_variables(view))
             (status_tables(view))
             (option_files(view))
+        }
+    }
+}
+
+/// Each different preset once, with what became of its variables and the cells that ran on it.
+fn presets(view: &LabView) -> Markup {
+    let mut presets: Vec<(&CellPreset, Vec<&str>)> = Vec::new();
+    for cell in &view.cells {
+        let Some(preset) = &cell.cell.what.preset else {
+            continue;
+        };
+        match presets.iter_mut().find(|(known, _)| *known == preset) {
+            Some((_, cells)) => cells.push(&cell.label),
+            None => presets.push((preset, vec![&cell.label])),
+        }
+    }
+    let one = presets.len() == 1;
+    html! {
+        @for (preset, cells) in &presets {
+            details { summary { "Preset " (preset.name) @if !one { " of " (cells.join("; ")) } }
+                p.soft {
+                    @match preset.scaled_to_warehouses {
+                        Some(warehouses) => { "Sizes in the proportion to " (counted(warehouses as usize, "warehouse", "warehouses")) " that the papers had to 1,000." }
+                        None => { "Sizes are the papers' own." }
+                    }
+                }
+                div.scroll { table {
+                    thead { tr { th scope="col" { "Variable" } th scope="col" { "Asked" } th scope="col" { "Fate" } th scope="col" { "Became" } th scope="col" { "Why" } } }
+                    tbody { @for variable in &preset.variables {
+                        tr.changed[!matches!(variable.fate.as_str(), "kept" | "placed")] {
+                            th.mono scope="row" { (variable.variable) }
+                            td.value.mono { (variable.asked) }
+                            td { (variable.fate) }
+                            td.value.mono {
+                                @if let (Some(name), Some(value)) = (&variable.became_variable, &variable.became_value) {
+                                    @if *name != variable.variable { (name) "=" }
+                                    (value)
+                                }
+                            }
+                            td { (variable.reason.as_deref().unwrap_or("")) }
+                        }
+                    } }
+                } }
+            }
         }
     }
 }

@@ -108,6 +108,7 @@ impl Results {
         for cell in &mut cells {
             cell.what.settings = self.settings(cell.id)?;
             cell.what.places = self.places(cell.id)?;
+            cell.what.preset = self.preset(cell.id)?;
         }
         Ok(cells)
     }
@@ -120,6 +121,7 @@ impl Results {
         let mut cell = self.one("cell", id.0, "SELECT * FROM cell WHERE id = ?1", read_cell)?;
         cell.what.settings = self.settings(id)?;
         cell.what.places = self.places(id)?;
+        cell.what.preset = self.preset(id)?;
         Ok(cell)
     }
 
@@ -389,6 +391,7 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
             arrivals: row.get("arrivals")?,
             places: Vec::new(),
             settings: Vec::new(),
+            preset: None,
         },
     })
 }

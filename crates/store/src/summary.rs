@@ -1,6 +1,7 @@
 //! One measurement as a JSON document, computed from the results file alone. `docs/json.md` describes its keys, which are
 //! a contract: keys are added, and change their meaning or go only with [`SUMMARY_SCHEMA_VERSION`].
 
+use crate::presets::CellPreset;
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::totals::Totals;
@@ -37,6 +38,8 @@ pub struct Summary {
     pub seed: u64,
     pub schemas: u32,
     pub result_metadata: Option<String>,
+    /// What became of the preset that the server was started with.
+    pub preset: Option<CellPreset>,
     pub warmup_s: f64,
     pub window_s: Option<f64>,
     /// New orders per minute in the window, deliberate rollbacks included (clause 5.4.2); exact.
@@ -223,6 +226,7 @@ impl Results {
             seed: what.seed,
             schemas: what.schemas,
             result_metadata: what.result_metadata.clone(),
+            preset: what.preset.clone(),
             warmup_s: seconds(what.warmup_ns),
             window_s: rates.window_s,
             nopm: rates.nopm,

@@ -1,6 +1,7 @@
 //! The rows of the results file as Rust types: one struct for each table, in the words and units of its columns.
 
 use crate::device_io::CellPlace;
+use crate::presets::CellPreset;
 use hdrhistogram::Histogram;
 use std::fmt;
 
@@ -202,6 +203,8 @@ pub struct NewCell {
     pub places: Vec<CellPlace>,
     /// What else tells this cell from its neighbours: preset, `innodb_io_capacity`, ...
     pub settings: Vec<(String, String)>,
+    /// What became of the preset that its server was started with.
+    pub preset: Option<CellPreset>,
 }
 
 /// A cell as stored.

@@ -1,6 +1,7 @@
 //! Writing: begin, append, finish.
 
 use crate::device_io::insert_places;
+use crate::presets::insert_preset;
 use crate::redact::HIDDEN;
 use crate::results::Durable;
 use crate::types::{
@@ -479,6 +480,9 @@ fn insert_cell(
         )?;
     }
     insert_places(transaction, CellId(id), &cell.places)?;
+    if let Some(preset) = &cell.preset {
+        insert_preset(transaction, CellId(id), preset)?;
+    }
     Ok(CellId(id))
 }
 

@@ -71,7 +71,7 @@ fn every_query_runs() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(queries.len(), 10);
+    assert_eq!(queries.len(), 11);
     for query in &queries {
         let mut statement = connection.prepare(query).unwrap();
         let mut rows = statement.query([]).unwrap();
@@ -103,6 +103,7 @@ fn every_json_key_is_described() {
     let path = directory.path().join("mydyno.db");
     let cell = store::NewCell {
         places: common::placed_cell().places,
+        preset: Some(common::preset()),
         ..common::paced_cell()
     };
     let (results, _, _, repeat) = common::running_as(&path, cell);

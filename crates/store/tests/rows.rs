@@ -195,6 +195,25 @@ fn loads_come_back_with_their_tables_and_checks() {
 }
 
 #[test]
+fn a_preset_comes_back_with_its_cell() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let with_preset = store::NewCell {
+        preset: Some(common::preset()),
+        ..cell()
+    };
+    let (results, lab, id, repeat) = common::running_as(&path, with_preset);
+    assert_eq!(
+        results.cell(id).unwrap().what.preset,
+        Some(common::preset())
+    );
+    let cells = results.cells(lab).unwrap();
+    assert_eq!(cells[0].what.preset, Some(common::preset()));
+    let summary = results.summary(repeat).unwrap();
+    assert_eq!(summary.preset, Some(common::preset()));
+}
+
+#[test]
 fn a_resumed_lab_must_be_the_same() {
     let (_directory, results, repeat) = measured();
     let stored = results.cell(results.repeat(repeat).unwrap().cell).unwrap();

@@ -54,6 +54,7 @@ impl TargetArguments {
         Some(PrivateSpec {
             engine,
             binary: self.server_binary.clone(),
+            preset: None,
             set: self.set.clone(),
             placement: Placement::default(),
             warehouses: Warehouses(warehouses),

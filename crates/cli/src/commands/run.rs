@@ -33,6 +33,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let (subject, load) = match arguments.target.private(warehouses, arguments.seed, true) {
         Some(spec) => {
             let spec = PrivateSpec {
+                preset: arguments.preset.for_warehouses(spec.warehouses),
                 placement: arguments.places.placement(),
                 ..spec
             };

@@ -146,6 +146,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     arguments.places.validate_page_cache()?;
     let spec = NamedSpec {
         name: arguments.name.clone(),
+        preset: arguments.preset.for_unknown()?,
         set: arguments.set.clone(),
         placement: arguments.places.placement(),
         port: arguments.port,

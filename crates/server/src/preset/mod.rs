@@ -124,6 +124,11 @@ impl Variable {
     }
 }
 
+fn is_perconas_own(name: &str) -> bool {
+    let mut variables = data().variable.iter();
+    variables.any(|variable| variable.name == name && variable.is_perconas_own())
+}
+
 impl Preset {
     /// What it asks for, in the papers' names and the order of the data file.
     fn variables(&self) -> impl Iterator<Item = (&'static Variable, &'static str)> {

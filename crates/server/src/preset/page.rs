@@ -145,7 +145,10 @@ fn page() -> String {
         What became of\n\
         each variable is told in one note, and stored: `preset` of `mydyno run --json`, the tables `cell_preset` and \
         `preset_variable` of the\n\
-        [results file](results-file.md), and the report.\n\n\
+        [results file](results-file.md), and the report. Where the machine cannot do what a preset asks for, and that shows at \
+        the start only\n\
+        (no `O_DIRECT` on the file system, no asynchronous I/O left, or too few open files where the server's log tells), a note of its \
+        own says so.\n\n\
         ## Sizes\n\n\
         The papers' buffer pool and redo belong to databases of 500 and 1,000 warehouses (50 and 100 GB). `--scale auto` \
         keeps their proportion to\n\

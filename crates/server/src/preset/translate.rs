@@ -4,7 +4,7 @@ use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, POOL_BYTES_MIN, REDO_FILE_BYTES_MIN,
     size_text,
 };
-use super::{Family, Preset, Releases, Scale, Variable};
+use super::{Family, Preset, Releases, Scale, Variable, is_perconas_own};
 use crate::ServerBuild;
 use crate::settings::{has_redo_capacity, normal, single_redo_file};
 use base::parse_size;
@@ -123,20 +123,30 @@ impl Translated {
     /// What is not as the preset asks, in one line for people; `None` where everything is.
     #[must_use]
     pub fn note(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        for fate in Fate::ALL {
-            let mut words = self
-                .fates
-                .iter()
-                .filter(|one| fate != Fate::Kept && one.fate == fate)
-                .map(VariableFate::in_words);
-            if let Some(first) = words.next() {
-                let all = words.fold(first, |all, next| format!("{all}, {next}"));
-                parts.push(format!("{} {all}", fate.words()));
-            }
-        }
+        let parts: Vec<String> = Fate::ALL
+            .into_iter()
+            .filter_map(|fate| self.part_of_note(fate))
+            .collect();
         let (preset, scale) = (&self.preset, self.scale);
         (!parts.is_empty()).then(|| format!("preset {preset}, {scale}: {}", parts.join("; ")))
+    }
+
+    fn part_of_note(&self, fate: Fate) -> Option<String> {
+        let fates = self.fates.iter().filter(|one| one.fate == fate);
+        // Of what is as expected, the number is enough.
+        let (listed, counted): (Vec<_>, Vec<_>) = fates.partition(|one| match fate {
+            Fate::Kept | Fate::Placed => false,
+            Fate::Unknown => !is_perconas_own(&one.variable),
+            _ => true,
+        });
+        let mut words: Vec<String> = listed.into_iter().map(VariableFate::in_words).collect();
+        match (fate, counted.len()) {
+            (Fate::Kept, _) => return None,
+            (Fate::Placed, paths @ 1..) => words.push(format!("{paths} paths")),
+            (Fate::Unknown, own @ 1..) => words.push(format!("{own} of Percona Server's own")),
+            _ => {}
+        }
+        (!words.is_empty()).then(|| format!("{} {}", fate.words(), words.join(", ")))
     }
 }
 

@@ -7,15 +7,18 @@ use server::preset::{Fate, Scale, Translated, find};
 use server::{AfterStop, Instance, InstanceOptions, start_named, stop_named};
 use std::collections::BTreeMap;
 
-/// Presets and warehouses: small pools, the smallest, and one that is no multiple of its chunks.
-const STARTS: [(&str, u32); 7] = [
+/// Presets and warehouses: small pools, the smallest, those with all instances, and those that are no multiple of their chunks,
+/// of one instance and of several.
+const STARTS: [(&str, u32); 9] = [
     ("default", 10),
     ("config-1", 1),
     ("config-1", 10),
+    ("config-1", 400),
     ("config-2", 10),
     ("config-3", 60),
     ("config-a", 1),
     ("config-a", 10),
+    ("config-a", 100),
 ];
 
 #[test]

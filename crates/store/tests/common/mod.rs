@@ -3,9 +3,9 @@
 use hdrhistogram::Histogram;
 use std::path::Path;
 use store::{
-    Band, CellId, CellPlace, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat, Phase,
-    RepeatId, RepeatResult, RequestIo, RequestKind, Requirement, RequirementUnit, Results, RoleIo,
-    ShimFacts, TimeTotals, Verdict,
+    Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat,
+    Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, Requirement,
+    RequirementUnit, Results, RoleIo, ShimFacts, TimeTotals, Verdict,
 };
 
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -71,6 +71,30 @@ pub fn placed_cell() -> NewCell {
             place("temp", "hdd-15k"),
         ],
         ..cell()
+    }
+}
+
+/// A preset of which one variable became another and one is not known.
+pub fn preset() -> CellPreset {
+    CellPreset {
+        name: "config-3".to_owned(),
+        scaled_to_warehouses: Some(10),
+        variables: vec![
+            PresetVariable {
+                variable: "innodb_log_file_size".to_owned(),
+                asked: "1G".to_owned(),
+                fate: "folded".to_owned(),
+                became_variable: Some("innodb_redo_log_capacity".to_owned()),
+                became_value: Some("30M".to_owned()),
+                reason: Some("3 files of 10M, as one size".to_owned()),
+            },
+            PresetVariable {
+                variable: "query_cache_size".to_owned(),
+                asked: "0".to_owned(),
+                fate: "unknown".to_owned(),
+                ..PresetVariable::default()
+            },
+        ],
     }
 }
 

@@ -262,11 +262,13 @@ fn one_note_tells_what_is_not_as_asked() {
         "folded innodb_log_files_in_group 3 into innodb_log_file_size=12M",
         "clamped innodb_max_purge_lag_delay 30000000 to 10000000",
         "unknown here innodb_buffer_pool_instances, ",
-        "datadir, tmpdir",
+        "left to places (--redo, --undo, --temp, ...) 5 paths",
     ] {
         assert!(note.contains(words), "{words:?} in {note}");
     }
     assert!(!note.contains("innodb_io_capacity"), "{note}");
+    let own = translate("config-a", &server, to(10), &[]).note().unwrap();
+    assert!(own.contains(", 13 of Percona Server's own"), "{own}");
     let nothing = translate("default", &server, to(10), &[]);
     assert_eq!((nothing.note(), nothing.set.len()), (None, 0));
 }

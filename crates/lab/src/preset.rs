@@ -1,0 +1,169 @@
+//! A preset on the server under test: translated at its start, kept for its results.
+
+use crate::error::LabError;
+use serde::{Deserialize, Serialize};
+use server::ServerBuild;
+use server::preset::{Preset, Scale, Translated};
+use std::path::Path;
+use store::{CellPreset, PresetVariable};
+
+/// A preset that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct PresetSpec {
+    pub preset: &'static Preset,
+    pub scale: Scale,
+}
+
+/// The file in a named server's directory that says what it was configured with. Written at each start, with `null` where
+/// that was no preset: what an earlier start wrote is of no meaning any more.
+pub(crate) const CONFIGURED_FILE: &str = "preset.json";
+
+/// What a server was configured with, for results.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Configured {
+    pub(crate) preset: CellPreset,
+    /// For people.
+    pub(crate) note: Option<String>,
+}
+
+/// The preset on that server, beside the user's variables.
+pub(crate) fn translated(
+    build: &ServerBuild,
+    preset: Option<PresetSpec>,
+    set: &[(String, String)],
+) -> Option<Translated> {
+    preset.map(|asked| asked.preset.translate(build, asked.scale, set))
+}
+
+/// The preset's lines.
+pub(crate) fn lines(translated: Option<&Translated>) -> Vec<(String, String)> {
+    translated.map_or_else(Vec::new, |translated| translated.set.clone())
+}
+
+/// All variables that are set; none twice.
+pub(crate) fn with_users(
+    translated: Option<&Translated>,
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
+    [&lines(translated)[..], set].concat()
+}
+
+impl Configured {
+    pub(crate) fn of(translated: &Translated) -> Configured {
+        let fates = translated.fates.iter();
+        Configured {
+            preset: CellPreset {
+                name: translated.preset.clone(),
+                scaled_to_warehouses: match translated.scale {
+                    Scale::Papers => None,
+                    Scale::To(warehouses) => Some(warehouses.0),
+                },
+                variables: fates
+                    .map(|one| PresetVariable {
+                        variable: one.variable.clone(),
+                        asked: one.asked.clone(),
+                        fate: one.fate.name().to_owned(),
+                        became_variable: one.became.as_ref().map(|(name, _)| name.clone()),
+                        became_value: one.became.as_ref().map(|(_, value)| value.clone()),
+                        reason: one.reason.clone(),
+                    })
+                    .collect(),
+            },
+            note: translated.note(),
+        }
+    }
+
+    /// What tells a cell with this preset from its neighbours. Sizes for its own warehouses say nothing more.
+    pub(crate) fn settings(&self, warehouses: u32) -> Vec<(String, String)> {
+        let preset = ("preset".to_owned(), self.preset.name.clone());
+        let scale = match self.preset.scaled_to_warehouses {
+            _ if self.preset.variables.is_empty() => None,
+            None => Some("papers".to_owned()),
+            Some(own) if own == warehouses => None,
+            Some(other) => Some(other.to_string()),
+        };
+        let scale = scale.map(|scale| ("scale".to_owned(), scale));
+        [preset].into_iter().chain(scale).collect()
+    }
+}
+
+/// The file for a named server's directory.
+pub(crate) fn configured_file(
+    translated: Option<&Translated>,
+) -> Result<(String, Vec<u8>), LabError> {
+    let configured = translated.map(Configured::of);
+    let bytes = serde_json::to_vec_pretty(&configured)
+        .map_err(|error| LabError::Unfit(format!("a setting cannot be stored: {error}")))?;
+    Ok((CONFIGURED_FILE.to_owned(), bytes))
+}
+
+/// What the named server in `directory` was configured with, where that was a preset.
+pub(crate) fn configured_of(directory: &Path) -> Result<Option<Configured>, LabError> {
+    let path = directory.join(CONFIGURED_FILE);
+    let unfit = |why: String| {
+        LabError::Unfit(format!(
+            "cannot read {}: {why}; start the server again",
+            path.display()
+        ))
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| unfit(error.to_string())),
+        // Started by a mydyno that had no presets.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unfit(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Configured, configured_file, configured_of};
+    use base::Warehouses;
+    use server::preset::{Fate, Scale, Translated, VariableFate};
+
+    fn translated(scale: Scale) -> Translated {
+        let line = ("innodb_buffer_pool_size".to_owned(), "31M".to_owned());
+        Translated {
+            preset: "config-1".to_owned(),
+            scale,
+            set: vec![line.clone()],
+            fates: vec![VariableFate {
+                variable: line.0.clone(),
+                asked: "3G".to_owned(),
+                fate: Fate::Scaled,
+                became: Some(line),
+                reason: None,
+            }],
+        }
+    }
+
+    #[test]
+    fn what_a_named_server_was_configured_with_comes_back() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(configured_of(temp.path()).unwrap(), None);
+        let preset = translated(Scale::To(Warehouses(10)));
+        for asked in [Some(&preset), None] {
+            let (name, bytes) = configured_file(asked).unwrap();
+            std::fs::write(temp.path().join(name), bytes).unwrap();
+            let found = configured_of(temp.path()).unwrap();
+            assert_eq!(found, asked.map(Configured::of));
+        }
+        std::fs::write(temp.path().join("preset.json"), "{").unwrap();
+        assert!(configured_of(temp.path()).is_err());
+    }
+
+    #[test]
+    fn cells_are_told_apart_by_what_differs() {
+        let settings = |scale, warehouses| {
+            let settings = Configured::of(&translated(scale)).settings(warehouses);
+            let words = settings
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let ten = Scale::To(Warehouses(10));
+        assert_eq!(settings(ten, 10), "preset=config-1");
+        assert_eq!(settings(ten, 20), "preset=config-1 scale=10");
+        assert_eq!(settings(Scale::Papers, 10), "preset=config-1 scale=papers");
+    }
+}
