@@ -34,6 +34,8 @@ pub enum Command {
     Server(ServerArguments),
     /// Storage devices: those that can be emulated; verify them, measure real ones
     Device(DeviceArguments),
+    /// Experiments: a plan file with the matrix to measure
+    Lab(LabArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),
     /// Compare two measurements: difference and ratio with confidence intervals, judged against chance
@@ -370,6 +372,25 @@ pub struct DeviceProbeArguments {
     /// Print one JSON document on stdout
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct LabArguments {
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+#[derive(Subcommand)]
+pub enum LabCommand {
+    /// Show what a plan comes to, and start nothing: its cells in the order of their execution, and the disk, memory and time
+    /// that they need
+    Plan {
+        /// A plan file (docs/plans.md has its keys, plans/ has examples)
+        plan: PathBuf,
+        /// Print one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Args)]

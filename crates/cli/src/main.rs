@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Device(arguments) => commands::device::run(&arguments),
+        Command::Lab(arguments) => commands::lab::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),

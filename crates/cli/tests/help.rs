@@ -35,6 +35,8 @@ help_is_as_agreed! {
     device_show: ["device", "show"];
     device_verify: ["device", "verify"];
     device_probe: ["device", "probe"];
+    lab: ["lab"];
+    lab_plan: ["lab", "plan"];
     report: ["report"];
     compare: ["compare"];
     export: ["export"];
@@ -95,6 +97,7 @@ fn messages() {
         &["device", "verify", "hdd-15k", "--seconds", "0"],
         &["device", "verify", "--all", "hdd-15k"],
         &["device", "probe", "/tmp", "-o", "profile"],
+        &["lab", "plan", "/nonexistent/plan.toml"],
         &["report", "--results", "/nonexistent/mydyno.db"],
         &["report", "7"],
         &["compare", "1", "2"],

@@ -2,6 +2,7 @@
 
 use base::{Exit, SessionError};
 use drive::{LoadError, RunError};
+use plan::PlanError;
 use server::ServerError;
 use storage::StorageError;
 use store::StoreError;
@@ -15,6 +16,8 @@ pub enum LabError {
     Server(#[from] ServerError),
     #[error(transparent)]
     Storage(#[from] StorageError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(transparent)]
@@ -58,6 +61,7 @@ impl LabError {
         match self {
             LabError::Server(error) => error.exit(),
             LabError::Storage(error) => error.exit(),
+            LabError::Plan(error) => error.exit(),
             LabError::Connect(error) => error.exit(),
             LabError::Load(error) => error.exit(),
             LabError::Run(error) => error.exit(),

@@ -15,7 +15,7 @@ use server::{
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use storage::{Placement, ServerFamily, ServerFiles, ServerKind, arrange};
+use storage::{Arrangement, Placement, ServerFamily, ServerFiles, ServerKind, arrange};
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
@@ -77,21 +77,8 @@ pub fn image_for(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
     // What cannot be placed is told before minutes go into an image.
-    let estimate = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
-    let set = with_users(
-        translated(build, spec.preset, &spec.set).as_ref(),
-        &spec.set,
-    );
-    arrange(&spec.placement, &files_of(build, &set, estimate)?)?;
-    let key = ImageKey {
-        engine: build.engine.clone(),
-        version: build.version.clone(),
-        schema_version: SCHEMA_VERSION,
-        warehouses: spec.warehouses,
-        page_size_bytes: page_size(&spec.set)?,
-        seed: spec.seed,
-        foreign_keys: spec.foreign_keys,
-    };
+    arrange_files(build, spec)?;
+    let key = image_key(build, spec)?;
     if let Some(image) = Image::find(home, &key) {
         return Ok((image, None));
     }
@@ -101,7 +88,7 @@ pub fn image_for(
         "populating {} warehouses on {} (once; about {:.1} GB)",
         spec.warehouses,
         build.engine,
-        estimate as f64 / 1e9
+        database_bytes_estimate(spec.warehouses, spec.foreign_keys) as f64 / 1e9
     )));
     let mut set: Vec<(String, String)> = LOADING_SETTINGS
         .iter()
@@ -145,7 +132,35 @@ fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
     })
 }
 
-fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
+/// What the image of the spec is found by.
+///
+/// # Errors
+/// Where its page size is none.
+pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, LabError> {
+    Ok(ImageKey {
+        engine: build.engine.clone(),
+        version: build.version.clone(),
+        schema_version: SCHEMA_VERSION,
+        warehouses: spec.warehouses,
+        page_size_bytes: page_size(&spec.set)?,
+        seed: spec.seed,
+        foreign_keys: spec.foreign_keys,
+    })
+}
+
+/// Where the files of a private server would go, and whether they can.
+///
+/// # Errors
+/// Where a place cannot be used, or the server would not run under the shim.
+pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangement, LabError> {
+    let tables_bytes = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
+    let preset = translated(build, spec.preset, &spec.set);
+    let set = with_users(preset.as_ref(), &spec.set);
+    let files = files_of(build, &set, tables_bytes)?;
+    Ok(arrange(&spec.placement, &files)?)
+}
+
+pub(crate) fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
     let value = set
         .iter()
         .find(|(name, _)| name.replace('-', "_") == "innodb_page_size");

@@ -1,1 +1,30 @@
-//! The plan file: validation and expansion to cells. An empty room, built by the labs issue.
+//! The plan file: a TOML file that names what is to be measured, as a matrix. [`Plan::parse`] reads it, [`Plan::cells`] expands it,
+//! [`execution_order`] says in which order its cells are measured, [`Plan::needs`] what that takes.
+//!
+//! Everything that is wrong with a plan is told with line and column, before anything starts. Nothing here executes anything: names of
+//! engines, presets and places are handed in, so that this room reads no file and starts no process.
+
+mod cells;
+mod error;
+mod keys;
+mod needs;
+mod order;
+mod parse;
+mod plan;
+mod read;
+mod schema;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+pub use cells::Known;
+pub use error::PlanError;
+pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
+pub use order::{Order, Schedule, Turn, execution_order};
+pub use parse::PLAN_BYTES_MAX;
+pub use plan::{Cell, Plan, Scale};
+pub use schema::json_schema;
+pub use setting::Setting;
+
+/// Most cells of a matrix.
+pub const CELLS_MAX: usize = 10_000;

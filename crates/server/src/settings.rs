@@ -72,7 +72,10 @@ pub(crate) fn normal(name: &str) -> String {
 }
 
 /// Checks names and values that the user sets; the server judges the rest.
-pub(crate) fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
+///
+/// # Errors
+/// [`ServerError::Setting`] for a name that cannot be one, or that is mydyno's to set.
+pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
     for (name, value) in set {
         let refuse = |why: String| ServerError::Setting {
             name: name.clone(),

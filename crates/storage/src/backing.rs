@@ -111,7 +111,8 @@ pub fn room_bytes(path: &Path) -> rustix::io::Result<u64> {
 }
 
 /// What can be allocated without swapping, by the kernel's own estimate, and within the limit of this process's control group.
-pub(crate) fn available_memory_bytes() -> Option<u64> {
+#[must_use]
+pub fn available_memory_bytes() -> Option<u64> {
     let machine = meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(control_group_bytes().map_or(machine, |group| group.min(machine)))
 }

@@ -14,10 +14,10 @@ mod variables;
 pub mod verify;
 
 pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, require_inside};
-pub use backing::{is_in_memory, room_bytes};
+pub use backing::{available_memory_bytes, is_in_memory, room_bytes};
 pub use counters::ShimPage;
 pub use delta::Delta;
 pub use error::StorageError;
 pub use library::{server_environment, shim_library};
-pub use place::{Place, Placement, profile};
+pub use place::{Place, Placement, nearest, profile};
 pub use variables::{ServerFamily, ServerKind};

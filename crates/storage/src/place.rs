@@ -181,7 +181,8 @@ fn unknown(name: &str) -> StorageError {
 }
 
 /// The known name that was most likely meant; none where all are strangers.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let name = name.to_ascii_lowercase();
     let distance = |known: &str| {
         // `hdd` for `hdd-15k`, `pm1725` for `nvme-pm1725`.

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod device;
 pub mod export;
 mod images;
+pub mod lab;
 pub mod load;
 pub mod report;
 pub mod run;
@@ -15,9 +16,9 @@ pub mod server;
 use crate::arguments::TargetArguments;
 use crate::console::{Console, print};
 use crate::failure::Failure;
+use ::lab::{PrivateSpec, Subject};
 use ::server::{Home, Target, TargetRequest};
 use base::{Exit, Warehouses};
-use lab::{PrivateSpec, Subject};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use storage::Placement;
@@ -79,7 +80,7 @@ impl TargetArguments {
         let request = TargetRequest::from_env(self.dsn.as_deref(), self.defaults_file.as_deref());
         let target = Target::resolve(&request)?;
         for note in &target.notes {
-            console.show(lab::Progress::Note(note));
+            console.show(::lab::Progress::Note(note));
         }
         Ok(Subject::of_target(home, &target)?.over_schemas(schemas))
     }
@@ -92,13 +93,13 @@ fn start_private(
     stop: &AtomicBool,
     console: &mut Console,
 ) -> Result<(Subject, Option<store::Load>), Failure> {
-    let build = lab::build_of(home, spec)?;
-    let (image, load) = lab::image_for(home, &build, spec, stop, &mut |p| console.show(p))?;
-    console.show(lab::Progress::Step(&format!(
+    let build = ::lab::build_of(home, spec)?;
+    let (image, load) = ::lab::image_for(home, &build, spec, stop, &mut |p| console.show(p))?;
+    console.show(::lab::Progress::Step(&format!(
         "starting {} {} on a clone",
         build.engine, build.version
     )));
-    let subject = lab::start_on(home, &build, image, spec)?;
+    let subject = ::lab::start_on(home, &build, image, spec)?;
     Ok((subject, load))
 }
 

@@ -1,0 +1,395 @@
+//! `mydyno lab`.
+
+use super::print_json;
+use crate::arguments::{LabArguments, LabCommand};
+use crate::console::print;
+use crate::failure::{Failure, Outcome};
+use ::server::Home;
+use ::server::preset::Scale;
+use base::Exit;
+use lab::{Planned, PresetOn, planned};
+use plan::{Cell, CellNeeds, PLAN_BYTES_MAX, Plan, Setting};
+use serde::Serialize;
+use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+/// Runs the command.
+pub fn run(arguments: &LabArguments) -> Outcome {
+    match &arguments.command {
+        LabCommand::Plan { plan, json } => show(plan, *json),
+    }
+}
+
+fn show(path: &Path, json: bool) -> Outcome {
+    let plan = read(path)?;
+    let planned = planned(&Home::from_env()?, &plan)?;
+    if json {
+        print_json(&Document::of(path, &plan, &planned))?;
+    } else {
+        print(words(&plan, &planned))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Reads a plan, of which no more is read than a plan may have.
+fn read(path: &Path) -> Result<Plan, Failure> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path).and_then(|file| {
+        let mut most = file.take(PLAN_BYTES_MAX as u64 + 1);
+        most.read_to_string(&mut text)
+    });
+    if let Err(error) = read {
+        let words = format!(
+            "cannot read the plan {}: {error}; name a file such as those in plans/",
+            path.display()
+        );
+        return Err(Failure::new(Exit::Environment, words));
+    }
+    Ok(Plan::parse(&text, &path.display().to_string())?)
+}
+
+/// The JSON document of `lab plan`.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    plan: &'a Path,
+    name: &'a str,
+    order: &'static str,
+    repeats: u32,
+    seed: u64,
+    time_limit_s: Option<f64>,
+    cells: Vec<CellDocument<'a>>,
+    turns: Vec<TurnDocument>,
+    presets: Vec<PresetDocument<'a>>,
+    images: Vec<ImageDocument<'a>>,
+    disk_bytes: u64,
+    disk_free_bytes: Option<u64>,
+    memory_bytes: u64,
+    memory_available_bytes: Option<u64>,
+    duration_s: f64,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct CellDocument<'a> {
+    ordinal: u32,
+    key: String,
+    varying: Vec<NamedDocument>,
+    engine: &'a str,
+    preset: &'a str,
+    scale: &'static str,
+    set: Vec<NamedDocument>,
+    places: Vec<PlaceDocument>,
+    page_cache_bytes: Option<u64>,
+    count_io: bool,
+    warehouses: u32,
+    workload: &'a str,
+    style: &'a str,
+    connections: u32,
+    warmup_s: f64,
+    window_s: f64,
+    interval_s: f64,
+    repeat_time_limit_s: f64,
+    disk_bytes: u64,
+    memory_bytes: u64,
+    duration_s: f64,
+}
+
+#[derive(Serialize)]
+struct NamedDocument {
+    name: String,
+    value: String,
+}
+
+#[derive(Serialize)]
+struct PlaceDocument {
+    role: &'static str,
+    place: String,
+}
+
+#[derive(Serialize)]
+struct TurnDocument {
+    ordinal: u32,
+    repeat: u32,
+}
+
+#[derive(Serialize)]
+struct PresetDocument<'a> {
+    engine: &'a str,
+    preset: &'a str,
+    scaled_to_warehouses: Option<u32>,
+    variables: Vec<FateDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct FateDocument<'a> {
+    variable: &'a str,
+    asked: &'a str,
+    fate: &'static str,
+    became_variable: Option<&'a str>,
+    became_value: Option<&'a str>,
+    reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ImageDocument<'a> {
+    engine: &'a str,
+    warehouses: u32,
+    page_size_bytes: u32,
+    disk_bytes: u64,
+}
+
+impl<'a> Document<'a> {
+    fn of(path: &'a Path, plan: &'a Plan, planned: &'a Planned) -> Document<'a> {
+        let schedule = plan.schedule();
+        let turns = planned.turns.iter().map(|turn| TurnDocument {
+            ordinal: planned.cells[turn.index].0.ordinal,
+            repeat: turn.repeat,
+        });
+        let images = planned.images.iter().map(|image| ImageDocument {
+            engine: &image.engine,
+            warehouses: image.warehouses.0,
+            page_size_bytes: image.page_size_bytes,
+            disk_bytes: image.disk_bytes(),
+        });
+        let cells = planned.cells.iter();
+        Document {
+            schema_version: 1,
+            plan: path,
+            name: plan.name(),
+            order: schedule.order.name(),
+            repeats: schedule.repeats,
+            seed: schedule.seed,
+            time_limit_s: plan.time_limit().map(|limit| limit.as_secs_f64()),
+            cells: cells
+                .map(|(cell, needs)| CellDocument::of(cell, needs))
+                .collect(),
+            turns: turns.collect(),
+            presets: planned.presets.iter().map(PresetDocument::of).collect(),
+            images: images.collect(),
+            disk_bytes: planned.needs.disk_bytes,
+            disk_free_bytes: planned.host.disk_free_bytes,
+            memory_bytes: planned.needs.memory_bytes,
+            memory_available_bytes: planned.host.memory_available_bytes,
+            duration_s: planned.needs.duration.as_secs_f64(),
+            notes: &planned.notes,
+        }
+    }
+}
+
+impl<'a> PresetDocument<'a> {
+    fn of(on: &'a PresetOn) -> PresetDocument<'a> {
+        let variables = on.translated.fates.iter().map(|one| FateDocument {
+            variable: &one.variable,
+            asked: &one.asked,
+            fate: one.fate.name(),
+            became_variable: one.became.as_ref().map(|(name, _)| name.as_str()),
+            became_value: one.became.as_ref().map(|(_, value)| value.as_str()),
+            reason: one.reason.as_deref(),
+        });
+        PresetDocument {
+            engine: &on.engine,
+            preset: &on.translated.preset,
+            scaled_to_warehouses: match on.translated.scale {
+                Scale::Papers => None,
+                Scale::To(warehouses) => Some(warehouses.0),
+            },
+            variables: variables.collect(),
+        }
+    }
+}
+
+impl<'a> CellDocument<'a> {
+    fn of(cell: &'a Cell, needs: &CellNeeds) -> CellDocument<'a> {
+        let varying = cell.varying.iter().map(|setting| NamedDocument {
+            name: setting.name(),
+            value: setting.value(),
+        });
+        let set = cell.set.iter().map(|(name, value)| NamedDocument {
+            name: name.clone(),
+            value: value.clone(),
+        });
+        let places = cell
+            .placement
+            .places
+            .iter()
+            .map(|(role, place)| PlaceDocument {
+                role: role.name(),
+                place: place.to_string(),
+            });
+        CellDocument {
+            ordinal: cell.ordinal,
+            key: cell.key(),
+            varying: varying.collect(),
+            engine: &cell.engine,
+            preset: &cell.preset,
+            scale: cell.scale.name(),
+            set: set.collect(),
+            places: places.collect(),
+            page_cache_bytes: cell.placement.page_cache_bytes,
+            count_io: cell.placement.count,
+            warehouses: cell.warehouses.0,
+            workload: &cell.workload,
+            style: &cell.style,
+            connections: cell.connections,
+            warmup_s: cell.warmup.as_secs_f64(),
+            window_s: cell.window.as_secs_f64(),
+            interval_s: cell.interval.as_secs_f64(),
+            repeat_time_limit_s: cell.repeat_time_limit.as_secs_f64(),
+            disk_bytes: needs.disk_bytes(),
+            memory_bytes: needs.memory_bytes(),
+            duration_s: needs.duration.as_secs_f64(),
+        }
+    }
+}
+
+/// The plan for people: what is the same for all cells once, then a line for each measurement.
+fn words(plan: &Plan, planned: &Planned) -> String {
+    let mut out = String::new();
+    let schedule = plan.schedule();
+    let order = match schedule.order {
+        plan::Order::Random => format!("in randomised blocks (seed {})", schedule.seed),
+        plan::Order::Listed => "in the order of the matrix".to_owned(),
+    };
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(
+        out,
+        "{}: {} cells, {} repeats, {order}\n",
+        plan.name(),
+        planned.cells.len(),
+        schedule.repeats
+    );
+    if let Some((first, _)) = planned.cells.first() {
+        same_for_all(&mut out, first);
+    }
+    for line in aligned(&table(planned)) {
+        let _ = writeln!(out, "{line}");
+    }
+    let _ = writeln!(out);
+    for image in &planned.images {
+        let _ = writeln!(
+            out,
+            "to be populated first: {} warehouses on {}, {} on disk",
+            image.warehouses,
+            image.engine,
+            gigabytes(image.disk_bytes())
+        );
+    }
+    let of = |has: Option<u64>| has.map_or_else(|| "unknown".to_owned(), gigabytes);
+    let _ = writeln!(
+        out,
+        "needs {} of disk ({} are free), {} of memory ({} are available) and about {}",
+        gigabytes(planned.needs.disk_bytes),
+        of(planned.host.disk_free_bytes),
+        gigabytes(planned.needs.memory_bytes),
+        of(planned.host.memory_available_bytes),
+        rough(planned.needs.duration)
+    );
+    for note in &planned.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    out
+}
+
+fn same_for_all(out: &mut String, cell: &Cell) {
+    let is_same = |setting: &&Setting| !cell.varying.contains(setting);
+    let same = cell.settings.iter().filter(is_same);
+    let mut named: Vec<(String, String)> = same.map(|s| (s.name(), s.value())).collect();
+    named.push(("scale".to_owned(), cell.scale.name().to_owned()));
+    if let Some(bytes) = cell.placement.page_cache_bytes {
+        named.push(("page_cache".to_owned(), gigabytes(bytes)));
+    }
+    for (name, time) in [
+        ("warmup", cell.warmup),
+        ("window", cell.window),
+        ("interval", cell.interval),
+    ] {
+        let time = humantime::format_duration(time).to_string();
+        named.push((name.to_owned(), time));
+    }
+    for (name, value) in named {
+        let _ = writeln!(out, "{name:<24}{value}");
+    }
+    let _ = writeln!(out);
+}
+
+/// Rows of the measurements in the order of execution, below a head.
+fn table(planned: &Planned) -> Vec<Vec<String>> {
+    let varying = planned
+        .cells
+        .first()
+        .map(|(cell, _)| cell.varying.as_slice());
+    let varying = varying.unwrap_or_default().iter();
+    let mut head = vec!["turn".to_owned(), "repeat".to_owned(), "cell".to_owned()];
+    head.extend(varying.map(Setting::name));
+    head.extend(["memory", "disk", "time"].map(str::to_owned));
+    let mut rows = vec![head];
+    for (index, turn) in planned.turns.iter().enumerate() {
+        let (cell, needs) = &planned.cells[turn.index];
+        let mut row = vec![
+            (index + 1).to_string(),
+            turn.repeat.to_string(),
+            cell.ordinal.to_string(),
+        ];
+        row.extend(cell.varying.iter().map(Setting::value));
+        row.push(gigabytes(needs.memory_bytes()));
+        row.push(gigabytes(needs.disk_bytes()));
+        row.push(rough(needs.duration));
+        rows.push(row);
+    }
+    rows
+}
+
+/// Lines with columns of equal width.
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| width(column).unwrap_or(0))
+        .collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let padded: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// A duration as a plan for the day has it: to the minute, where it is longer than one.
+fn rough(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let rounded = if seconds > 600 {
+        seconds.div_ceil(60) * 60
+    } else {
+        seconds
+    };
+    humantime::format_duration(Duration::from_secs(rounded)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{aligned, rough};
+    use std::time::Duration;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest() {
+        let rows =
+            [["a", "bb", "c"], ["dddd", "e", "f"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(aligned(&rows), ["a     bb  c", "dddd  e   f"]);
+        assert_eq!(aligned(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn long_times_are_told_to_the_minute() {
+        assert_eq!(rough(Duration::from_millis(75_900)), "1m 15s");
+        assert_eq!(rough(Duration::from_secs(3_601)), "1h 1m");
+    }
+}

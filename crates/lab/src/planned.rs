@@ -1,0 +1,260 @@
+//! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
+
+use crate::error::LabError;
+use crate::preset::{PresetSpec, with_users};
+use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size};
+use crate::spec::Workload;
+use base::parse_size;
+use plan::{
+    Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes, Turn,
+    execution_order,
+};
+use server::preset::{self, Translated};
+use server::{Home, Image, ServerBuild, ServerError, redo_bytes};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use storage::{Arrangement, Place, StorageError, is_in_memory};
+use tpcc::Style;
+
+/// The buffer pool and the redo log of a server where nothing else is set.
+const DEFAULT_SIZES: Sizes = Sizes {
+    pool_bytes: 1 << 30,
+    redo_bytes: 2 << 30,
+};
+
+/// What a plan comes to.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// In the order of the matrix.
+    pub cells: Vec<(Cell, CellNeeds)>,
+    /// In the order of execution.
+    pub turns: Vec<Turn>,
+    /// What becomes of presets; each engine, preset and scale once, with each set of variables beside it.
+    pub presets: Vec<PresetOn>,
+    /// That have to be made first.
+    pub images: Vec<MissingImage>,
+    pub needs: Needs,
+    pub host: Host,
+    /// For people.
+    pub notes: Vec<String>,
+}
+
+/// A preset on an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetOn {
+    pub engine: String,
+    pub translated: Translated,
+}
+
+/// Resolves a plan: every name is looked up and every place is tried.
+///
+/// # Errors
+/// [`LabError::Plan`] with line and column for what the plan cannot have; else what this machine lacks.
+pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
+    let known = Known {
+        engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
+        presets: names(preset::names()),
+        workloads: names(Workload::ALL.map(Workload::name)),
+        styles: names(Style::ALL.map(Style::name)),
+        place: &read_place,
+    };
+    let mut machine = Machine {
+        home,
+        builds: BTreeMap::new(),
+        servers: BTreeMap::new(),
+        images: BTreeSet::new(),
+        presets: Vec::new(),
+        notes: Vec::new(),
+    };
+    let mut cells = Vec::new();
+    for cell in plan.cells(&known)? {
+        let (sizes, files) = machine.server(plan, &cell)?;
+        let needs = CellNeeds::of(&cell, sizes, files);
+        cells.push((cell, needs));
+    }
+    let host = Host {
+        disk_free_bytes: storage::room_bytes(home.root()).ok(),
+        memory_available_bytes: storage::available_memory_bytes(),
+    };
+    let images: Vec<MissingImage> = machine.images.into_iter().collect();
+    let needs = plan.needs(&cells, &images, &host)?;
+    Ok(Planned {
+        turns: execution_order(cells.len(), plan.schedule()),
+        cells,
+        presets: machine.presets,
+        images,
+        needs,
+        host,
+        notes: machine.notes,
+    })
+}
+
+fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    all.into_iter().map(str::to_owned).collect()
+}
+
+/// A place whose directory is there.
+fn read_place(text: &str) -> Result<Place, String> {
+    let place = Place::parse(text).map_err(|error| error.to_string())?;
+    let directory = match &place {
+        Place::Directory(path) => Some(path),
+        Place::Emulated { at, .. } => at.as_ref(),
+    };
+    match directory {
+        Some(path) if !path.is_dir() => Err(format!(
+            "there is no directory {}; make it, or mount the file system that it is on",
+            path.display()
+        )),
+        _ => Ok(place),
+    }
+}
+
+/// What is asked of this machine once for all cells.
+struct Machine<'a> {
+    home: &'a Home,
+    /// `None` where an engine is not installed.
+    builds: BTreeMap<String, Option<ServerBuild>>,
+    /// By the canonical text of a cell's server.
+    servers: BTreeMap<String, (Sizes, Files)>,
+    images: BTreeSet<MissingImage>,
+    presets: Vec<PresetOn>,
+    notes: Vec<String>,
+}
+
+impl Machine<'_> {
+    fn server(&mut self, plan: &Plan, cell: &Cell) -> Result<(Sizes, Files), LabError> {
+        let identity = cell.server_identity();
+        if let Some(known) = self.servers.get(&identity) {
+            return Ok(*known);
+        }
+        let preset = preset_of(cell)?;
+        let spec = PrivateSpec {
+            engine: cell.engine.clone(),
+            binary: None,
+            preset: Some(preset),
+            set: cell.set.clone(),
+            placement: cell.placement.clone(),
+            warehouses: cell.warehouses,
+            seed: cell.seed,
+            foreign_keys: true,
+        };
+        let page_size_bytes = page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?;
+        let mut image = Some(MissingImage {
+            engine: cell.engine.clone(),
+            warehouses: cell.warehouses,
+            page_size_bytes,
+        });
+        let (sizes, files) = match self.build(&spec)? {
+            None => (DEFAULT_SIZES, cell.files()),
+            Some(build) => {
+                let set = self.translate(&build, preset, cell);
+                let arranged =
+                    arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
+                for note in &arranged.notes {
+                    self.note(note);
+                }
+                if Image::find(self.home, &image_key(&build, &spec)?).is_some() {
+                    image = None;
+                }
+                (sizes(&build, &set), files(cell, &arranged))
+            }
+        };
+        self.images.extend(image);
+        self.servers.insert(identity, (sizes, files));
+        Ok((sizes, files))
+    }
+
+    /// The variables of the cell's preset and its own; what became of the preset's is kept.
+    fn translate(
+        &mut self,
+        build: &ServerBuild,
+        asked: PresetSpec,
+        cell: &Cell,
+    ) -> Vec<(String, String)> {
+        let translated = asked.preset.translate(build, asked.scale, &cell.set);
+        let set = with_users(Some(&translated), &cell.set);
+        if let Some(note) = translated.note() {
+            self.note(&format!("{}: {note}", cell.engine));
+        }
+        let on = PresetOn {
+            engine: cell.engine.clone(),
+            translated,
+        };
+        if !self.presets.contains(&on) {
+            self.presets.push(on);
+        }
+        set
+    }
+
+    /// The server of a cell, where its engine is installed.
+    fn build(&mut self, spec: &PrivateSpec) -> Result<Option<ServerBuild>, LabError> {
+        if let Some(build) = self.builds.get(&spec.engine) {
+            return Ok(build.clone());
+        }
+        let build = match build_of(self.home, spec) {
+            Ok(build) => Some(build),
+            Err(LabError::Server(ServerError::NotInstalled { engine })) => {
+                self.note(&format!(
+                    "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
+                ));
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        self.builds.insert(spec.engine.clone(), build.clone());
+        Ok(build)
+    }
+
+    /// Once, however many cells say it.
+    fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|other| other == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+}
+
+fn preset_of(cell: &Cell) -> Result<PresetSpec, LabError> {
+    Ok(PresetSpec {
+        preset: preset::find(&cell.preset)?,
+        scale: match cell.scale {
+            Scale::Auto => preset::Scale::To(cell.warehouses),
+            Scale::Papers => preset::Scale::Papers,
+        },
+    })
+}
+
+/// Of a server with these variables.
+fn sizes(build: &ServerBuild, set: &[(String, String)]) -> Sizes {
+    let pool = set
+        .iter()
+        .find(|(name, _)| name == "innodb_buffer_pool_size");
+    let pool_bytes = pool.and_then(|(_, value)| parse_size(value));
+    Sizes {
+        pool_bytes: pool_bytes.unwrap_or(DEFAULT_SIZES.pool_bytes),
+        redo_bytes: redo_bytes(build, set),
+    }
+}
+
+/// Where the files were arranged to be: memory may have had no room.
+fn files(cell: &Cell, arranged: &Arrangement) -> Files {
+    let parent = arranged.data_directory.as_deref().and_then(Path::parent);
+    match cell.files() {
+        Files::Memory if !parent.is_some_and(is_in_memory) => Files::Home,
+        other => other,
+    }
+}
+
+/// The plan's error, where the plan is to blame; else what it was.
+fn blamed(plan: &Plan, cell: &Cell, error: LabError) -> LabError {
+    let key = match &error {
+        LabError::Storage(
+            StorageError::NotPlaceable { role, .. }
+            | StorageError::Contradiction { role, .. }
+            | StorageError::Outside { role, .. },
+        ) => *role,
+        LabError::Storage(StorageError::Disk { .. } | StorageError::BadDirectory { .. }) => "data",
+        LabError::Unfit(_) => "set.innodb_page_size",
+        _ => return error,
+    };
+    LabError::Plan(plan.refuse(cell, key, &error.to_string()))
+}

@@ -1,0 +1,273 @@
+//! From the plan to the cells of its matrix.
+
+use crate::CELLS_MAX;
+use crate::error::{PlanError, Wrong};
+use crate::plan::{Cell, Plan};
+use crate::read::with_known;
+use crate::setting::Setting;
+use base::Warehouses;
+use device::Role;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use storage::{Place, Placement};
+use toml::Spanned;
+use tpcc::Style;
+
+/// On data's device; the default of every other role.
+const SAME: &str = "same";
+/// On a second device of the kind that data has, as the white papers had.
+const TWIN: &str = "twin";
+/// Each of its statements is a round trip of its own.
+const TPCC_MYSQL: &str = "tpcc-mysql";
+
+/// What a repeat may take beside warm-up and window: a start that recovers, a drain; a copy and checks of its database.
+const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
+const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
+
+/// What the caller knows, by the names that a plan may use.
+pub struct Known<'a> {
+    pub engines: Vec<String>,
+    pub presets: Vec<String>,
+    pub workloads: Vec<String>,
+    pub styles: Vec<String>,
+    /// Reads a place, which may mean to open a profile's file.
+    pub place: &'a dyn Fn(&str) -> Result<Place, String>,
+}
+
+impl Known<'_> {
+    fn check(&self, setting: &Spanned<Setting>) -> Result<(), Wrong> {
+        let (kind, name, known) = match setting.get_ref() {
+            Setting::Engine(name) => ("engine", name, &self.engines),
+            Setting::Preset(name) => ("preset", name, &self.presets),
+            Setting::Workload(name) => ("workload", name, &self.workloads),
+            Setting::Style(name) => ("style", name, &self.styles),
+            _ => return Ok(()),
+        };
+        if known.contains(name) {
+            return Ok(());
+        }
+        let why = format!("unknown {kind} {name:?}");
+        Err(Wrong::new(setting.span(), with_known(why, name, known)))
+    }
+}
+
+/// The places that a plan names, read once.
+type Places<'a> = BTreeMap<&'a str, Place>;
+
+impl Plan {
+    /// All cells, in the order of the matrix: the values of the first dimension change slowest.
+    ///
+    /// # Errors
+    /// Where a name is unknown, a placement cannot be, or the matrix is too large or empty; with line and column.
+    pub fn cells(&self, known: &Known<'_>) -> Result<Vec<Cell>, PlanError> {
+        self.expand(known).map_err(|wrong| self.source.error(wrong))
+    }
+
+    fn expand(&self, known: &Known<'_>) -> Result<Vec<Cell>, Wrong> {
+        let mut places = Places::new();
+        for setting in self.axes.iter().flatten() {
+            known.check(setting)?;
+            read_place(&mut places, setting, known)?;
+        }
+        let mut cells: Vec<Cell> = Vec::new();
+        let mut used = vec![false; self.exclusions.len()];
+        let mut ordinals = BTreeMap::new();
+        for index in 0..self.combinations()? {
+            let settings = self.combination(index);
+            if self.is_excluded(&settings, &mut used) {
+                continue;
+            }
+            let mut cell = self.cell(&places, &settings)?;
+            cell.ordinal = cells.len() as u32 + 1;
+            if let Some(twin) = ordinals.insert(cell.identity(), cell.ordinal) {
+                let why = format!(
+                    "cells {twin} and {} are the same measurement ({}): a role's place equals `same` or `twin`; leave one of them out",
+                    cell.ordinal,
+                    cell.label()
+                );
+                return Err(Wrong::new(blamed_place(&settings), why));
+            }
+            cells.push(cell);
+        }
+        self.require_use(&cells, &used)?;
+        Ok(cells)
+    }
+
+    /// Cells of the whole matrix, before any is left out.
+    fn combinations(&self) -> Result<usize, Wrong> {
+        let mut lengths = self.axes.iter().map(Vec::len);
+        let count = lengths.try_fold(1_usize, |all, length| all.checked_mul(length));
+        if let Some(count) = count.filter(|count| *count <= CELLS_MAX) {
+            return Ok(count);
+        }
+        let many = count.map_or_else(|| "countless".to_owned(), |count| count.to_string());
+        let longest = self.axes.iter().max_by_key(|axis| axis.len());
+        let first = longest.and_then(|axis| axis.first());
+        let name = first.map_or_else(String::new, |value| value.get_ref().name());
+        let why = format!(
+            "the matrix has {many} cells, and {CELLS_MAX} is the most; name fewer values, of `{name}` to begin with, or make several plans"
+        );
+        Err(Wrong::new(first.map_or(0..0, Spanned::span), why))
+    }
+
+    /// The values of one combination, one of each dimension; those of the last dimension change fastest.
+    fn combination(&self, index: usize) -> Vec<&Spanned<Setting>> {
+        let mut rest = index;
+        let mut settings = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            settings.push(&axis[rest % axis.len()]);
+            rest /= axis.len();
+        }
+        settings.reverse();
+        settings
+    }
+
+    /// Marks the exclusions that hold, of which one is enough.
+    fn is_excluded(&self, settings: &[&Spanned<Setting>], used: &mut [bool]) -> bool {
+        let has =
+            |value: &Spanned<Setting>| settings.iter().any(|s| s.get_ref() == value.get_ref());
+        let mut is_excluded = false;
+        for (exclusion, used) in self.exclusions.iter().zip(used) {
+            if exclusion.conditions.iter().all(|axis| axis.iter().any(has)) {
+                *used = true;
+                is_excluded = true;
+            }
+        }
+        is_excluded
+    }
+
+    fn cell(&self, places: &Places<'_>, settings: &[&Spanned<Setting>]) -> Result<Cell, Wrong> {
+        let varies = |index: &usize| self.axes[*index].len() > 1;
+        let setting = |index: usize| settings[index].get_ref().clone();
+        let mut cell = Cell {
+            ordinal: 0,
+            settings: (0..settings.len()).map(setting).collect(),
+            varying: (0..settings.len()).filter(varies).map(setting).collect(),
+            // Each of these has a dimension, which sets it below.
+            engine: String::new(),
+            preset: String::new(),
+            scale: self.scale,
+            set: Vec::new(),
+            placement: Placement::default(),
+            warehouses: Warehouses(0),
+            workload: String::new(),
+            style: String::new(),
+            connections: 0,
+            warmup: self.warmup,
+            window: self.window,
+            interval: self.interval,
+            seed: self.seed,
+            repeats: self.repeats,
+            repeat_time_limit: Duration::ZERO,
+        };
+        for setting in settings {
+            match setting.get_ref() {
+                Setting::Engine(name) => cell.engine.clone_from(name),
+                Setting::Preset(name) => cell.preset.clone_from(name),
+                Setting::Variable { name, value } => cell.set.push((name.clone(), value.clone())),
+                Setting::Place { role, place } => {
+                    if let Some(place) = resolve(places, &cell.placement, *role, place)
+                        .map_err(|why| Wrong::new(setting.span(), why))?
+                    {
+                        cell.placement.places.insert(*role, place);
+                    }
+                }
+                Setting::Warehouses(warehouses) => cell.warehouses = *warehouses,
+                Setting::Workload(name) => cell.workload.clone_from(name),
+                Setting::Style(name) => {
+                    cell.style.clone_from(name);
+                    if cell.workload == TPCC_MYSQL && name != Style::Statements.name() {
+                        let why = format!(
+                            "workload tpcc-mysql is a sequence of statements, each a round trip of its own, and has no style {name:?}; \
+                             leave `style` out, or these cells by [[exclude]]"
+                        );
+                        return Err(Wrong::new(setting.span(), why));
+                    }
+                }
+                Setting::Connections(connections) => cell.connections = *connections,
+            }
+        }
+        let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
+        let by_default = self.warmup + self.window + beside;
+        cell.repeat_time_limit = self.repeat_time_limit.unwrap_or(by_default);
+        cell.placement.count = self.count_io;
+        if cell.placement.is_emulated() {
+            cell.placement.page_cache_bytes = self.page_cache_bytes.as_ref().map(|b| *b.get_ref());
+        }
+        Ok(cell)
+    }
+
+    /// Refuses what says nothing of any cell.
+    fn require_use(&self, cells: &[Cell], used: &[bool]) -> Result<(), Wrong> {
+        let mut exclusions = self.exclusions.iter().zip(used);
+        if let Some((unused, _)) = exclusions.find(|(_, used)| !**used) {
+            let why = "this [[exclude]] leaves nothing out: no cell has all of its values; correct it, or leave it out";
+            return Err(Wrong::new(unused.span.clone(), why));
+        }
+        if let (true, Some(first)) = (cells.is_empty(), self.exclusions.first()) {
+            let why = "the matrix is empty: [[exclude]] leaves out every cell; leave out fewer";
+            return Err(Wrong::new(first.span.clone(), why));
+        }
+        match &self.page_cache_bytes {
+            Some(bytes) if !cells.iter().any(|cell| cell.placement.is_emulated()) => {
+                let why = "`page_cache` is for emulated devices, and real ones have this machine's; place a role on a profile (data = \
+                           \"hdd-15k\"), or leave it out";
+                Err(Wrong::new(bytes.span(), why))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where the last place of a cell is named; the roles other than data come after it.
+fn blamed_place(settings: &[&Spanned<Setting>]) -> crate::error::Span {
+    let is_place = |s: &&&Spanned<Setting>| matches!(s.get_ref(), Setting::Place { .. });
+    settings.iter().rfind(is_place).map_or(0..0, |s| s.span())
+}
+
+fn read_place<'a>(
+    places: &mut Places<'a>,
+    setting: &'a Spanned<Setting>,
+    known: &Known<'_>,
+) -> Result<(), Wrong> {
+    let Setting::Place { role, place } = setting.get_ref() else {
+        return Ok(());
+    };
+    let is_word = place == SAME || place == TWIN;
+    if is_word && *role == Role::Data {
+        let why = format!(
+            "`data` cannot be {place:?}, which is said of other roles; name a device profile or a directory, or leave it out"
+        );
+        return Err(Wrong::new(setting.span(), why));
+    }
+    if !is_word && !places.contains_key(place.as_str()) {
+        let read = (known.place)(place).map_err(|why| Wrong::new(setting.span(), why))?;
+        places.insert(place, read);
+    }
+    Ok(())
+}
+
+/// The place of a role, beside what is placed already, data among it; none is where data is.
+fn resolve(
+    places: &Places<'_>,
+    placed: &Placement,
+    role: Role,
+    place: &str,
+) -> Result<Option<Place>, String> {
+    match place {
+        SAME => Ok(None),
+        TWIN => match placed.places.get(&Role::Data) {
+            Some(data @ Place::Emulated { .. }) => Ok(Some(data.clone())),
+            Some(Place::Directory(directory)) => Err(format!(
+                "`{}` cannot be the twin of {}, which is a real device; name the directory of another one",
+                role.name(),
+                directory.display()
+            )),
+            None => Err(format!(
+                "`{}` cannot be a twin where `data` has no device; name one for `data`",
+                role.name()
+            )),
+        },
+        named => Ok(places.get(named).cloned()),
+    }
+}

@@ -1,0 +1,87 @@
+//! What is wrong with a plan, and where in its text.
+
+use base::Exit;
+use std::ops::Range;
+
+/// A plan that cannot be executed as it stands, printed as `plans/x.toml:12:5: what is wrong; what to do`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}:{line}:{column}: {why}")]
+pub struct PlanError {
+    /// Of the plan, as it was given.
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What, why, and what to do.
+    pub why: String,
+}
+
+impl PlanError {
+    /// The exit code of a command that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        Exit::PlanInvalid
+    }
+}
+
+/// Bytes of a plan's text.
+pub(crate) type Span = Range<usize>;
+
+/// What is wrong, and which bytes of the text are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) span: Span,
+    pub(crate) why: String,
+}
+
+impl Wrong {
+    pub(crate) fn new(span: Span, why: impl Into<String>) -> Wrong {
+        Wrong {
+            span,
+            why: why.into(),
+        }
+    }
+}
+
+/// A plan's text, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// The error with its line and column.
+    pub(crate) fn error(&self, wrong: Wrong) -> PlanError {
+        let at = wrong.span.start.min(self.text.len());
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line_begins = before.rfind('\n').map_or(0, |newline| newline + 1);
+        PlanError {
+            path: self.path.clone(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_begins..].chars().count() + 1,
+            why: wrong.why,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, Wrong};
+
+    #[test]
+    fn lines_and_columns_count_from_one() {
+        let source = Source {
+            path: "p.toml".to_owned(),
+            text: "a = 1\r\n# é b\nc = 2".to_owned(),
+        };
+        for (word, line, column) in [("a", 1, 1), ("b", 2, 5), ("2", 3, 5)] {
+            let at = source.text.find(word).unwrap();
+            let error = source.error(Wrong::new(at..at + 1, "why"));
+            assert_eq!((error.line, error.column), (line, column), "{word}");
+        }
+        let past_the_end = source.error(Wrong::new(999..999, "it ends too early"));
+        assert_eq!(past_the_end.to_string(), "p.toml:3:6: it ends too early");
+    }
+}

@@ -1,0 +1,402 @@
+//! Every key of a plan, once: the reader, the JSON schema and the page of documentation are made from these tables.
+
+use base::limits::{CONNECTIONS_MAX, INTERVAL_MIN, WAREHOUSES_MAX};
+use device::Role;
+use std::time::Duration;
+
+/// Most repeats of a cell: far above what a confidence interval asks for.
+const REPEATS_MAX: u32 = 1_000;
+/// Longest time that a plan may name.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
+const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Names and places; what they may be is not this crate's to know.
+    Text,
+    OneOf(&'static [&'static str]),
+    Count {
+        least: u32,
+        most: u32,
+    },
+    /// Any number of 64 bits.
+    Seed,
+    Duration {
+        least: Duration,
+    },
+    Flag,
+    Size {
+        most_bytes: u64,
+    },
+    /// A table of server variables.
+    Variables,
+}
+
+/// One key.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    /// A list of values is a dimension of the matrix.
+    pub(crate) is_dimension: bool,
+    /// For people; empty where there is none.
+    pub(crate) default: &'static str,
+    pub(crate) meaning: &'static str,
+}
+
+/// One table of the file.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) name: &'static str,
+    /// Is it written `[[name]]`, any number of times?
+    pub(crate) is_repeated: bool,
+    pub(crate) about: &'static str,
+    pub(crate) keys: &'static [&'static Key],
+    pub(crate) required: &'static [&'static Key],
+}
+
+const fn key(name: &'static str, shape: Shape, meaning: &'static str) -> Key {
+    Key {
+        name,
+        shape,
+        is_dimension: false,
+        default: "",
+        meaning,
+    }
+}
+
+const fn dimension(name: &'static str, shape: Shape, meaning: &'static str) -> Key {
+    Key {
+        is_dimension: true,
+        ..key(name, shape, meaning)
+    }
+}
+
+const fn by_default(default: &'static str, key: Key) -> Key {
+    Key { default, ..key }
+}
+
+const fn counted(most: u32) -> Shape {
+    Shape::Count { least: 1, most }
+}
+
+const ANY_TIME: Shape = Shape::Duration {
+    least: Duration::ZERO,
+};
+const SOME_TIME: Shape = Shape::Duration {
+    least: Duration::from_secs(1),
+};
+
+pub(crate) static NAME: Key = key(
+    "name",
+    Shape::Text,
+    "what the lab is called in results and reports",
+);
+pub(crate) static REPEATS: Key = by_default(
+    "3",
+    key(
+        "repeats",
+        counted(REPEATS_MAX),
+        "measurements of each cell; with one only, a report has no uncertainty",
+    ),
+);
+pub(crate) static ORDER: Key = by_default(
+    "random",
+    key(
+        "order",
+        Shape::OneOf(&["random", "listed"]),
+        "`random`: each repeat is a block of all cells in an order of its own, drawn from `seed`, so that what drifts with time is no \
+         cell's fault; `listed`: blocks in the order of the matrix",
+    ),
+);
+pub(crate) static SEED: Key = by_default(
+    "1",
+    key(
+        "seed",
+        Shape::Seed,
+        "of the order, of the population and of the transactions' inputs",
+    ),
+);
+pub(crate) static TIME_LIMIT: Key = by_default(
+    "none",
+    key(
+        "time_limit",
+        SOME_TIME,
+        "a plan that is expected to take longer is refused, and a lab starts no repeat after it",
+    ),
+);
+pub(crate) static REPEAT_TIME_LIMIT: Key = by_default(
+    "warm-up + window + 10m + 10s a warehouse",
+    key(
+        "repeat_time_limit",
+        SOME_TIME,
+        "a repeat that takes longer, from the start of its server to its end, is ended as failed (`timed_out`)",
+    ),
+);
+pub(crate) static ENGINE: Key = dimension(
+    "engine",
+    Shape::Text,
+    "a server of `mydyno server list`: `mysql-5.7`",
+);
+pub(crate) static PRESET: Key = by_default(
+    "default",
+    dimension(
+        "preset",
+        Shape::Text,
+        "a named set of server variables, translated for the engine: `config-3`",
+    ),
+);
+pub(crate) static SCALE: Key = by_default(
+    "auto",
+    key(
+        "scale",
+        Shape::OneOf(&["auto", "papers"]),
+        "`auto` keeps pool : data and redo : data of the papers, whose presets are for 1,000 warehouses; `papers` takes a preset's sizes \
+         as they stand",
+    ),
+);
+pub(crate) static SET: Key = by_default(
+    "none",
+    key(
+        "set",
+        Shape::Variables,
+        "server variables, which win over the preset; each that has a list is a dimension. Values are numbers, texts as a my.cnf has \
+         them (`\"512M\"`), or `true` and `false` for ON and OFF",
+    ),
+);
+pub(crate) static DATA: Key = by_default(
+    "mydyno's own directory",
+    dimension(
+        "data",
+        Shape::Text,
+        "where data goes, and everything that has no place of its own: a device of `mydyno device list`, a profile's file (`./my.toml`), \
+         either of them with `@DIRECTORY`, or a directory (with a slash)",
+    ),
+);
+const OF_ROLE: &str = "same";
+pub(crate) static REDO: Key = by_default(
+    OF_ROLE,
+    dimension(
+        "redo",
+        Shape::Text,
+        "the redo log: a place, or `same` (on data's device), or `twin` (on a second device of the kind that data has). Roles with the \
+         same place, or `twin`, share one device",
+    ),
+);
+pub(crate) static UNDO: Key = by_default(
+    OF_ROLE,
+    dimension(
+        "undo",
+        Shape::Text,
+        "undo tablespaces, on servers that have them",
+    ),
+);
+pub(crate) static DOUBLEWRITE: Key = by_default(
+    OF_ROLE,
+    dimension("doublewrite", Shape::Text, "the doublewrite buffer"),
+);
+pub(crate) static BINLOG: Key = by_default(
+    OF_ROLE,
+    dimension(
+        "binlog",
+        Shape::Text,
+        "the binary log, which a place turns on",
+    ),
+);
+pub(crate) static TEMP: Key = by_default(
+    OF_ROLE,
+    dimension("temp", Shape::Text, "temporary files and tablespaces"),
+);
+pub(crate) static PAGE_CACHE: Key = by_default(
+    "half of the tables",
+    key(
+        "page_cache",
+        Shape::Size {
+            most_bytes: PAGE_CACHE_BYTES_MAX,
+        },
+        "memory that buffered I/O of emulated devices has as its page cache",
+    ),
+);
+pub(crate) static COUNT_IO: Key = by_default(
+    "false",
+    key(
+        "count_io",
+        Shape::Flag,
+        "count the I/O of real storage too, by role; emulated devices are counted anyway",
+    ),
+);
+pub(crate) static WAREHOUSES: Key = by_default(
+    "10",
+    dimension(
+        "warehouses",
+        counted(WAREHOUSES_MAX),
+        "size of the database; each is about 100 MB",
+    ),
+);
+pub(crate) static WORKLOAD: Key = by_default(
+    "tpcc",
+    dimension(
+        "workload",
+        Shape::Text,
+        "`tpcc`, `tpcc-spec` or `tpcc-mysql`",
+    ),
+);
+pub(crate) static STYLE: Key = by_default(
+    "statements",
+    dimension(
+        "style",
+        Shape::Text,
+        "how statements travel: `statements`, `pipelined`, `batched` or `procedures`",
+    ),
+);
+pub(crate) static CONNECTIONS: Key = dimension(
+    "connections",
+    counted(CONNECTIONS_MAX),
+    "client sessions in a closed loop or, with `tpcc-spec`, at the service of the terminals",
+);
+pub(crate) static WARMUP: Key = by_default(
+    "10s",
+    key("warmup", ANY_TIME, "time before the window, not measured"),
+);
+pub(crate) static WINDOW: Key = by_default("60s", key("window", SOME_TIME, "measured time"));
+pub(crate) static INTERVAL: Key = by_default(
+    "1s",
+    key(
+        "interval",
+        Shape::Duration {
+            least: INTERVAL_MIN,
+        },
+        "one point of the time series",
+    ),
+);
+
+pub(crate) static LAB: Section = Section {
+    name: "lab",
+    is_repeated: false,
+    about: "The experiment as a whole.",
+    keys: &[
+        &NAME,
+        &REPEATS,
+        &ORDER,
+        &SEED,
+        &TIME_LIMIT,
+        &REPEAT_TIME_LIMIT,
+    ],
+    required: &[&NAME],
+};
+pub(crate) static SERVER: Section = Section {
+    name: "server",
+    is_repeated: false,
+    about: "What is measured. A cell has a private server of its own, on a clone of a populated image.",
+    keys: &[&ENGINE, &PRESET, &SCALE, &SET],
+    required: &[&ENGINE],
+};
+pub(crate) static STORAGE: Section = Section {
+    name: "storage",
+    is_repeated: false,
+    about: "Where its files go, by role. The table may be left out.",
+    keys: &[
+        &DATA,
+        &REDO,
+        &UNDO,
+        &DOUBLEWRITE,
+        &BINLOG,
+        &TEMP,
+        &PAGE_CACHE,
+        &COUNT_IO,
+    ],
+    required: &[],
+};
+pub(crate) static LOAD: Section = Section {
+    name: "load",
+    is_repeated: false,
+    about: "What is asked of it.",
+    keys: &[
+        &WAREHOUSES,
+        &WORKLOAD,
+        &STYLE,
+        &CONNECTIONS,
+        &WARMUP,
+        &WINDOW,
+        &INTERVAL,
+    ],
+    required: &[&CONNECTIONS],
+};
+pub(crate) static EXCLUDE: Section = Section {
+    name: "exclude",
+    is_repeated: true,
+    about: "Cells to leave out: those that have one of the named values of every key. Values have to be in the matrix, and each table \
+            has to leave something out.",
+    keys: &[
+        &ENGINE,
+        &PRESET,
+        &SET,
+        &DATA,
+        &REDO,
+        &UNDO,
+        &DOUBLEWRITE,
+        &BINLOG,
+        &TEMP,
+        &WAREHOUSES,
+        &WORKLOAD,
+        &STYLE,
+        &CONNECTIONS,
+    ],
+    required: &[],
+};
+
+/// The tables of a plan, in the order of the documentation.
+pub(crate) static SECTIONS: [&Section; 5] = [&LAB, &SERVER, &STORAGE, &LOAD, &EXCLUDE];
+
+/// The key that places a role.
+pub(crate) fn of_role(role: Role) -> &'static Key {
+    match role {
+        Role::Data => &DATA,
+        Role::Redo => &REDO,
+        Role::Undo => &UNDO,
+        Role::Doublewrite => &DOUBLEWRITE,
+        Role::Binlog => &BINLOG,
+        Role::Temp => &TEMP,
+    }
+}
+
+impl Section {
+    /// As its header is written.
+    pub(crate) fn header(&self) -> String {
+        if self.is_repeated {
+            format!("[[{}]]", self.name)
+        } else {
+            format!("[{}]", self.name)
+        }
+    }
+}
+
+impl Shape {
+    /// What a key takes, for people.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Shape::Text => "a text".to_owned(),
+            Shape::OneOf(names) => {
+                let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+                quoted.join(" or ")
+            }
+            Shape::Count { least, most } => format!("a whole number from {least} to {most}"),
+            Shape::Seed => "a whole number from 0".to_owned(),
+            Shape::Duration { least } => format!(
+                "a time like \"90s\" or \"2h\" or a number of seconds, from {} to {}",
+                humantime::format_duration(least),
+                humantime::format_duration(DURATION_MAX)
+            ),
+            Shape::Flag => "true or false".to_owned(),
+            Shape::Size { most_bytes } => {
+                format!(
+                    "a size like \"512M\" or \"8G\", up to {}G",
+                    most_bytes >> 30
+                )
+            }
+            Shape::Variables => "a table like { innodb_io_capacity = [2000, 15000] }".to_owned(),
+        }
+    }
+}

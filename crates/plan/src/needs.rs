@@ -1,0 +1,218 @@
+//! What a lab needs of a machine: memory, disk and time. Estimates, to refuse early what cannot be, and to plan a night by.
+
+use crate::error::{PlanError, Wrong};
+use crate::plan::{Cell, Plan};
+use base::Warehouses;
+use std::time::Duration;
+use tpcc::population::database_bytes_estimate;
+
+/// Memory that everything else keeps: the server beside its pool, the driver, the system.
+const MEMORY_BESIDE_BYTES: u64 = 1 << 30;
+/// Undo and temporary files grow while a server runs: what is there before is two thirds of what may be needed.
+const GROWTH_PERCENT: u64 = 150;
+/// Redo of the server that loads an image, which the image keeps.
+const IMAGE_REDO_BYTES: u64 = 2 << 30;
+/// Start and stop of a server, connecting, and what is asked of it before and after.
+const SERVER_TIME: Duration = Duration::from_secs(8);
+/// Of copying a data directory, syncing it and dropping it from the page cache.
+const COPY_BYTES_PER_S: u64 = 400 << 20;
+/// The checks after a run, and loading, with two cores.
+const CHECK_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(1);
+const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(2);
+
+/// Of the server of a cell, its preset and variables considered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub pool_bytes: u64,
+    pub redo_bytes: u64,
+}
+
+/// Where the files of a cell's server are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// In mydyno's own directory.
+    Home,
+    Memory,
+    /// In a directory that the plan names, whose room is asked for apart.
+    Elsewhere,
+}
+
+/// What one cell needs while it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellNeeds {
+    pub tables_bytes: u64,
+    pub sizes: Sizes,
+    pub files: Files,
+    /// Of one repeat.
+    pub duration: Duration,
+}
+
+impl CellNeeds {
+    /// Of `cell`.
+    #[must_use]
+    pub fn of(cell: &Cell, sizes: Sizes, files: Files) -> CellNeeds {
+        let tables_bytes = database_bytes_estimate(cell.warehouses, true);
+        let copy =
+            Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
+        let checks = CHECK_TIME_PER_WAREHOUSE * cell.warehouses.0;
+        CellNeeds {
+            tables_bytes,
+            sizes,
+            files,
+            duration: SERVER_TIME + copy + cell.warmup + cell.window + checks,
+        }
+    }
+
+    /// Bytes of its clone, as it grows.
+    fn clone_bytes(&self) -> u64 {
+        let fresh = self.tables_bytes.saturating_add(self.sizes.redo_bytes);
+        fresh.saturating_mul(GROWTH_PERCENT) / 100
+    }
+
+    /// Memory while it runs.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let files = self.bytes_in(Files::Memory);
+        MEMORY_BESIDE_BYTES
+            .saturating_add(self.sizes.pool_bytes)
+            .saturating_add(files)
+    }
+
+    /// Disk while it runs, in mydyno's own directory, beside images.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.bytes_in(Files::Home)
+    }
+
+    fn bytes_in(&self, files: Files) -> u64 {
+        if self.files == files {
+            self.clone_bytes()
+        } else {
+            0
+        }
+    }
+}
+
+/// A populated data directory that a lab has to make first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingImage {
+    pub engine: String,
+    pub warehouses: Warehouses,
+    pub page_size_bytes: u32,
+}
+
+impl MissingImage {
+    /// Bytes of it on disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        database_bytes_estimate(self.warehouses, true).saturating_add(IMAGE_REDO_BYTES)
+    }
+
+    fn duration(&self) -> Duration {
+        SERVER_TIME + LOAD_TIME_PER_WAREHOUSE * self.warehouses.0
+    }
+}
+
+/// What the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Of the file system of mydyno's own directory; `None` where it is not known.
+    pub disk_free_bytes: Option<u64>,
+    /// `None` where it is not known.
+    pub memory_available_bytes: Option<u64>,
+}
+
+/// What a lab needs, all cells together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Images that are to be made, and the largest clone.
+    pub disk_bytes: u64,
+    /// Of the cell that needs most.
+    pub memory_bytes: u64,
+    pub duration: Duration,
+}
+
+impl Plan {
+    /// What the whole lab needs.
+    ///
+    /// # Errors
+    /// Where a cell needs more than the machine has, or the lab more time than the plan allows.
+    pub fn needs(
+        &self,
+        cells: &[(Cell, CellNeeds)],
+        images: &[MissingImage],
+        host: &Host,
+    ) -> Result<Needs, PlanError> {
+        let images_bytes = images
+            .iter()
+            .fold(0_u64, |sum, image| sum.saturating_add(image.disk_bytes()));
+        for (cell, needs) in cells {
+            self.require_memory(cell, needs, host)?;
+            self.require_disk(cell, images_bytes.saturating_add(needs.disk_bytes()), host)?;
+        }
+        let of_cells = cells.iter().map(|(_, needs)| needs);
+        let block: Duration = of_cells.clone().map(|needs| needs.duration).sum();
+        let loads: Duration = images.iter().map(MissingImage::duration).sum();
+        let needs = Needs {
+            disk_bytes: of_cells
+                .clone()
+                .map(CellNeeds::disk_bytes)
+                .max()
+                .unwrap_or(0)
+                .saturating_add(images_bytes),
+            memory_bytes: of_cells.map(CellNeeds::memory_bytes).max().unwrap_or(0),
+            duration: block * self.repeats + loads,
+        };
+        match &self.time_limit {
+            Some(limit) if needs.duration > *limit.get_ref() => {
+                let why = format!(
+                    "the lab takes about {} ({} cells, {} repeats), which is more than its time limit; take fewer cells or repeats, a \
+                     shorter window, or a longer limit",
+                    humantime::format_duration(Duration::from_secs(needs.duration.as_secs())),
+                    cells.len(),
+                    self.repeats
+                );
+                Err(self.source.error(Wrong::new(limit.span(), why)))
+            }
+            _ => Ok(needs),
+        }
+    }
+
+    fn require_disk(&self, cell: &Cell, bytes: u64, host: &Host) -> Result<(), PlanError> {
+        match host.disk_free_bytes {
+            Some(free) if bytes > free => {
+                let why = format!(
+                    "it needs {} of disk for its files and the images of this plan, and mydyno's directory has {}; take fewer warehouses, \
+                     or free some space",
+                    gigabytes(bytes),
+                    gigabytes(free)
+                );
+                Err(self.refuse(cell, "warehouses", &why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn require_memory(&self, cell: &Cell, needs: &CellNeeds, host: &Host) -> Result<(), PlanError> {
+        let Some(available) = host.memory_available_bytes else {
+            return Ok(());
+        };
+        if needs.memory_bytes() <= available {
+            return Ok(());
+        }
+        let pool = "set.innodb_buffer_pool_size";
+        let is_set = cell.settings.iter().any(|setting| setting.name() == pool);
+        let why = format!(
+            "it needs {} of memory ({} of them the buffer pool), and {} are available; take a smaller pool or fewer warehouses",
+            gigabytes(needs.memory_bytes()),
+            gigabytes(needs.sizes.pool_bytes),
+            gigabytes(available)
+        );
+        Err(self.refuse(cell, if is_set { pool } else { "warehouses" }, &why))
+    }
+}
+
+/// For people.
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}

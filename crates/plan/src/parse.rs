@@ -1,0 +1,321 @@
+//! From the text of a plan to what it says.
+
+use crate::error::{PlanError, Source, Span, Wrong};
+use crate::keys::{self, SECTIONS, Section};
+use crate::order::Order;
+use crate::plan::{Axis, Exclusion, Plan, Scale};
+use crate::read::{self, Reader, refuse_unknown};
+use crate::setting::Setting;
+use base::Warehouses;
+use device::Role;
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Longest text of a plan: a hundred times what a large one needs.
+pub const PLAN_BYTES_MAX: usize = 1 << 20;
+
+const REPEATS_DEFAULT: u32 = 3;
+const SEED_DEFAULT: u64 = 1;
+const PRESET_DEFAULT: &str = "default";
+const WAREHOUSES_DEFAULT: u32 = 10;
+const WORKLOAD_DEFAULT: &str = "tpcc";
+const STYLE_DEFAULT: &str = "statements";
+const WARMUP_DEFAULT: Duration = Duration::from_secs(10);
+const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
+const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
+
+impl Plan {
+    /// Reads a plan; `path` is its name in messages. Names of engines, presets and places are not looked up yet: see [`Plan::cells`].
+    ///
+    /// # Errors
+    /// What is wrong with the text, with line and column.
+    pub fn parse(text: &str, path: &str) -> Result<Plan, PlanError> {
+        let source = Source {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        parse(&source).map_err(|wrong| source.error(wrong))
+    }
+}
+
+fn parse(source: &Source) -> Result<Plan, Wrong> {
+    if source.text.len() > PLAN_BYTES_MAX {
+        return Err(Wrong::new(0..0, "a plan is 1 MiB long at most"));
+    }
+    let root = DeTable::parse(&source.text).map_err(|error| {
+        let message = error.message().trim().replace('\n', ", ");
+        let span = error.span().unwrap_or(0..0);
+        Wrong::new(span, format!("this is not TOML: {message}"))
+    })?;
+    let root = root.get_ref();
+    let names = SECTIONS.map(|section| section.name);
+    refuse_unknown(
+        root,
+        &names,
+        "the plan, whose tables are [lab], [server], [storage], [load] and [[exclude]]",
+    )?;
+    let mut plan = Plan {
+        source: source.clone(),
+        name: String::new(),
+        scale: Scale::Auto,
+        order: Order::Random,
+        repeats: REPEATS_DEFAULT,
+        seed: SEED_DEFAULT,
+        time_limit: None,
+        repeat_time_limit: None,
+        page_cache_bytes: None,
+        count_io: false,
+        warmup: WARMUP_DEFAULT,
+        window: WINDOW_DEFAULT,
+        interval: INTERVAL_DEFAULT,
+        axes: Vec::new(),
+        exclusions: Vec::new(),
+    };
+    let (lab, _) = required(root, &keys::LAB)?;
+    let (server, at_server) = required(root, &keys::SERVER)?;
+    let (load, at_load) = required(root, &keys::LOAD)?;
+    plan.read_load(&load)?;
+    plan.read_lab(&lab)?;
+    let (axes, by_default) = (&mut plan.axes, PRESET_DEFAULT.to_owned());
+    add(axes, engines(&server)?);
+    add_or(
+        axes,
+        presets(&server)?,
+        &at_server,
+        Setting::Preset(by_default),
+    );
+    axes.extend(variables(&server)?);
+    plan.scale = scale(&server)?;
+    if let Some((storage, _)) = section(root, &keys::STORAGE)? {
+        plan.axes.extend(places(&storage)?);
+        plan.page_cache_bytes = storage.one(&keys::PAGE_CACHE, read::size)?;
+        let count_io = storage.one(&keys::COUNT_IO, read::flag)?;
+        plan.count_io = count_io.is_some_and(Spanned::into_inner);
+    }
+    add_load(&mut plan.axes, &load, &at_load)?;
+    plan.exclusions = exclusions(root, &plan.axes)?;
+    Ok(plan)
+}
+
+impl Plan {
+    fn read_lab(&mut self, lab: &Reader<'_>) -> Result<(), Wrong> {
+        if let Some(name) = lab.one(&keys::NAME, read::text)? {
+            self.name = name.into_inner();
+        }
+        if let Some(repeats) = lab.one(&keys::REPEATS, read::count)? {
+            self.repeats = repeats.into_inner();
+        }
+        if let Some(seed) = lab.one(&keys::SEED, read::seed)? {
+            self.seed = seed.into_inner();
+        }
+        let order = lab.one(&keys::ORDER, read::text)?;
+        if order.is_some_and(|order| order.get_ref() == Order::Listed.name()) {
+            self.order = Order::Listed;
+        }
+        self.time_limit = lab.one(&keys::TIME_LIMIT, read::duration)?;
+        let needed = self.warmup + self.window;
+        if let Some(limit) = lab.one(&keys::REPEAT_TIME_LIMIT, read::duration)? {
+            if *limit.get_ref() <= needed {
+                let why = format!(
+                    "`repeat_time_limit` ends every repeat before its end: warm-up and window take {} alone",
+                    humantime::format_duration(needed)
+                );
+                return Err(Wrong::new(limit.span(), why));
+            }
+            self.repeat_time_limit = Some(limit.into_inner());
+        }
+        Ok(())
+    }
+
+    fn read_load(&mut self, load: &Reader<'_>) -> Result<(), Wrong> {
+        if let Some(warmup) = load.one(&keys::WARMUP, read::duration)? {
+            self.warmup = warmup.into_inner();
+        }
+        let window = load.one(&keys::WINDOW, read::duration)?;
+        if let Some(window) = &window {
+            self.window = *window.get_ref();
+        }
+        let Some(interval) = load.one(&keys::INTERVAL, read::duration)? else {
+            return Ok(());
+        };
+        if *interval.get_ref() > self.window {
+            let why = "`interval` is longer than the window, which then has no point of a time series; choose a shorter one";
+            return Err(Wrong::new(interval.span(), why));
+        }
+        self.interval = interval.into_inner();
+        Ok(())
+    }
+}
+
+/// The reader of a table, and where the table begins.
+type Opened<'a> = (Reader<'a>, Span);
+
+fn section<'a>(root: &'a DeTable<'a>, section: &Section) -> Result<Option<Opened<'a>>, Wrong> {
+    match root.get_key_value(section.name) {
+        None => Ok(None),
+        Some((name, value)) => {
+            let reader = Reader::open(section, name.span(), value)?;
+            Ok(Some((reader, name.span())))
+        }
+    }
+}
+
+fn required<'a>(root: &'a DeTable<'a>, wanted: &Section) -> Result<Opened<'a>, Wrong> {
+    section(root, wanted)?.ok_or_else(|| {
+        let needed: Vec<&str> = wanted.required.iter().map(|key| key.name).collect();
+        let why = format!(
+            "the plan has no {}; add it with at least `{}` (docs/plans.md has all keys)",
+            wanted.header(),
+            needed.join("`, `")
+        );
+        Wrong::new(0..0, why)
+    })
+}
+
+/// A dimension of settings made of values.
+fn axis<T>(values: Vec<Spanned<T>>, setting: impl Fn(T) -> Setting) -> Axis {
+    let spanned = values.into_iter();
+    spanned
+        .map(|value| Spanned::new(value.span(), setting(value.into_inner())))
+        .collect()
+}
+
+fn add(axes: &mut Vec<Axis>, axis: Option<Axis>) {
+    axes.extend(axis);
+}
+
+fn add_or(axes: &mut Vec<Axis>, axis: Option<Axis>, section: &Span, by_default: Setting) {
+    axes.push(axis.unwrap_or_else(|| vec![Spanned::new(section.clone(), by_default)]));
+}
+
+fn engines(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::ENGINE, read::text)?;
+    Ok(values.map(|values| axis(values, Setting::Engine)))
+}
+
+fn presets(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::PRESET, read::text)?;
+    Ok(values.map(|values| axis(values, Setting::Preset)))
+}
+
+fn variables(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
+    let variables = reader.variables()?.into_iter();
+    let axes = variables.map(|variable| {
+        axis(variable.values, |value| Setting::Variable {
+            name: variable.name.clone(),
+            value,
+        })
+    });
+    Ok(axes.collect())
+}
+
+fn places(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
+    let mut axes = Vec::new();
+    for role in Role::ALL {
+        let values = reader.each(keys::of_role(role), read::text)?;
+        add(
+            &mut axes,
+            values.map(|values| axis(values, |place| Setting::Place { role, place })),
+        );
+    }
+    Ok(axes)
+}
+
+fn warehouses(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::WAREHOUSES, read::count)?;
+    let setting = |count| Setting::Warehouses(Warehouses(count));
+    Ok(values.map(|values| axis(values, setting)))
+}
+
+fn workloads(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::WORKLOAD, read::text)?;
+    Ok(values.map(|values| axis(values, Setting::Workload)))
+}
+
+fn styles(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::STYLE, read::text)?;
+    Ok(values.map(|values| axis(values, Setting::Style)))
+}
+
+fn connections(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::CONNECTIONS, read::count)?;
+    Ok(values.map(|values| axis(values, Setting::Connections)))
+}
+
+fn add_load(axes: &mut Vec<Axis>, load: &Reader<'_>, at: &Span) -> Result<(), Wrong> {
+    let size = Setting::Warehouses(Warehouses(WAREHOUSES_DEFAULT));
+    add_or(axes, warehouses(load)?, at, size);
+    let workload = Setting::Workload(WORKLOAD_DEFAULT.to_owned());
+    add_or(axes, workloads(load)?, at, workload);
+    let style = Setting::Style(STYLE_DEFAULT.to_owned());
+    add_or(axes, styles(load)?, at, style);
+    add(axes, connections(load)?);
+    Ok(())
+}
+
+fn scale(server: &Reader<'_>) -> Result<Scale, Wrong> {
+    let named = server.one(&keys::SCALE, read::text)?;
+    Ok(match named {
+        Some(name) if name.get_ref() == Scale::Papers.name() => Scale::Papers,
+        _ => Scale::Auto,
+    })
+}
+
+/// The tables of what is left out.
+fn exclusions(root: &DeTable<'_>, axes: &[Axis]) -> Result<Vec<Exclusion>, Wrong> {
+    let Some((name, value)) = root.get_key_value(keys::EXCLUDE.name) else {
+        return Ok(Vec::new());
+    };
+    let DeValue::Array(tables) = value.get_ref() else {
+        let why = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and its keys below";
+        return Err(Wrong::new(name.span(), why));
+    };
+    let mut exclusions = Vec::new();
+    for table in tables.iter() {
+        let reader = Reader::open(&keys::EXCLUDE, table.span(), table)?;
+        let mut conditions: Vec<Axis> = Vec::new();
+        add(&mut conditions, engines(&reader)?);
+        add(&mut conditions, presets(&reader)?);
+        conditions.extend(variables(&reader)?);
+        conditions.extend(places(&reader)?);
+        add(&mut conditions, warehouses(&reader)?);
+        add(&mut conditions, workloads(&reader)?);
+        add(&mut conditions, styles(&reader)?);
+        add(&mut conditions, connections(&reader)?);
+        if conditions.is_empty() {
+            let why = "[[exclude]] names nothing, which would leave out every cell; name keys of the cells to leave out";
+            return Err(Wrong::new(table.span(), why));
+        }
+        for value in conditions.iter().flatten() {
+            require_in_matrix(value, axes)?;
+        }
+        exclusions.push(Exclusion {
+            span: table.span(),
+            conditions,
+        });
+    }
+    Ok(exclusions)
+}
+
+/// What is in no cell cannot be left out.
+fn require_in_matrix(value: &Spanned<Setting>, axes: &[Axis]) -> Result<(), Wrong> {
+    let wanted = value.get_ref();
+    let name = wanted.name();
+    let all = axes.iter().flatten().map(Spanned::get_ref);
+    let of_name: Vec<&Setting> = all.filter(|setting| setting.name() == name).collect();
+    if of_name.contains(&wanted) {
+        return Ok(());
+    }
+    let why = format!(
+        "no cell has {name} = {:?}, so that it cannot be left out",
+        wanted.value()
+    );
+    let values: Vec<String> = of_name.iter().map(|setting| setting.value()).collect();
+    let why = if values.is_empty() {
+        format!("{why}; the matrix has no `{name}` at all")
+    } else {
+        read::with_known(why, &wanted.value(), &values)
+    };
+    Err(Wrong::new(value.span(), why))
+}

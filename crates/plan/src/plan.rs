@@ -1,0 +1,206 @@
+//! What a plan says, and what a cell of its matrix is.
+
+use crate::error::{PlanError, Source, Span, Wrong};
+use crate::needs::Files;
+use crate::order::{Order, Schedule};
+use crate::setting::Setting;
+use base::Warehouses;
+use device::Role;
+use std::time::Duration;
+use storage::{Place, Placement};
+use toml::Spanned;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// One dimension of the matrix: its values, of which there is at least one.
+pub(crate) type Axis = Vec<Spanned<Setting>>;
+
+/// Cells that are left out: those that have one of the values of every condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exclusion {
+    pub(crate) span: Span,
+    pub(crate) conditions: Vec<Axis>,
+}
+
+/// What becomes of the sizes in a preset, which were chosen for the papers' databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Pool and redo keep their proportion to the data.
+    Auto,
+    /// As the papers have them.
+    Papers,
+}
+
+impl Scale {
+    /// The name in a plan.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Scale::Auto => "auto",
+            Scale::Papers => "papers",
+        }
+    }
+}
+
+/// A plan whose form is right. See [`Plan::parse`].
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) source: Source,
+    pub(crate) name: String,
+    pub(crate) scale: Scale,
+    pub(crate) order: Order,
+    pub(crate) repeats: u32,
+    pub(crate) seed: u64,
+    pub(crate) time_limit: Option<Spanned<Duration>>,
+    pub(crate) repeat_time_limit: Option<Duration>,
+    pub(crate) page_cache_bytes: Option<Spanned<u64>>,
+    pub(crate) count_io: bool,
+    pub(crate) warmup: Duration,
+    pub(crate) window: Duration,
+    pub(crate) interval: Duration,
+    /// In the order of the matrix: the values of the last one change fastest.
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) exclusions: Vec<Exclusion>,
+}
+
+impl Plan {
+    /// Of the lab.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As it was given, for the results file.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// How often and in which order cells are measured.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        Schedule {
+            order: self.order,
+            repeats: self.repeats,
+            seed: self.seed,
+        }
+    }
+
+    /// After which no repeat is started any more.
+    #[must_use]
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.time_limit.as_ref().map(|limit| *limit.get_ref())
+    }
+
+    /// The error that says why `cell` cannot be measured, at the value of the key that is to blame (a [`Setting::name`]); at the
+    /// beginning of the plan where it has no such key.
+    #[must_use]
+    pub fn refuse(&self, cell: &Cell, key: &str, why: &str) -> PlanError {
+        let to_blame = cell.settings.iter().find(|setting| setting.name() == key);
+        let mut all = self.axes.iter().flatten();
+        let found = to_blame.and_then(|blamed| all.find(|value| value.get_ref() == blamed));
+        let span = found.map_or(0..0, Spanned::span);
+        let why = format!("cell {} ({}): {why}", cell.ordinal, cell.label());
+        self.source.error(Wrong::new(span, why))
+    }
+}
+
+/// One combination of the matrix, with everything that its measurement needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// From 1, in the order of the matrix.
+    pub ordinal: u32,
+    /// One for each dimension, in their order.
+    pub settings: Vec<Setting>,
+    /// Those of them that tell it from the other cells of its plan.
+    pub varying: Vec<Setting>,
+    pub engine: String,
+    pub preset: String,
+    pub scale: Scale,
+    /// Server variables, which win over the preset.
+    pub set: Vec<(String, String)>,
+    pub placement: Placement,
+    pub warehouses: Warehouses,
+    pub workload: String,
+    pub style: String,
+    pub connections: u32,
+    pub warmup: Duration,
+    pub window: Duration,
+    pub interval: Duration,
+    /// Of the population and of the inputs.
+    pub seed: u64,
+    pub repeats: u32,
+    /// After which a repeat is ended as failed.
+    pub repeat_time_limit: Duration,
+}
+
+impl Cell {
+    /// What tells it from the other cells, for people: `data=hdd-15k connections=8`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let told = if self.varying.is_empty() {
+            &self.settings
+        } else {
+            &self.varying
+        };
+        let all = told.iter().map(|s| format!("{}={}", s.name(), s.value()));
+        all.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The canonical text of its server and database: equal for cells that differ in their load only.
+    #[must_use]
+    pub fn server_identity(&self) -> String {
+        let mut lines = vec![
+            format!("engine={}", self.engine),
+            format!("preset={}", self.preset),
+            format!("scale={}", self.scale.name()),
+        ];
+        let mut set: Vec<String> = self
+            .set
+            .iter()
+            .map(|(name, value)| format!("set.{name}={value}"))
+            .collect();
+        set.sort();
+        lines.append(&mut set);
+        let places = self.placement.places.iter();
+        lines.extend(places.map(|(role, place)| format!("{}={place}", role.name())));
+        if let Some(bytes) = self.placement.page_cache_bytes {
+            lines.push(format!("page_cache_bytes={bytes}"));
+        }
+        lines.push(format!("count_io={}", self.placement.count));
+        lines.push(format!("warehouses={}", self.warehouses));
+        lines.push(format!("seed={}", self.seed));
+        lines.join("\n")
+    }
+
+    /// The canonical text of everything that its results depend on: equal for equal measurements, whatever plan names them, in whatever
+    /// order and with however many repeats. A results file keeps it, so that a lab can go on. (Of a profile's file it has the path.)
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let lines = [
+            self.server_identity(),
+            format!("workload={}", self.workload),
+            format!("style={}", self.style),
+            format!("connections={}", self.connections),
+            format!("warmup_ns={}", self.warmup.as_nanos()),
+            format!("window_ns={}", self.window.as_nanos()),
+            format!("interval_ns={}", self.interval.as_nanos()),
+        ];
+        lines.join("\n")
+    }
+
+    /// Sixteen hexadecimal digits of the identity.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{:016x}", xxh3_64(self.identity().as_bytes()))
+    }
+
+    /// Where its files are to be: those of an emulated device in memory, if that has room.
+    #[must_use]
+    pub fn files(&self) -> Files {
+        match self.placement.places.get(&Role::Data) {
+            None => Files::Home,
+            Some(Place::Emulated { at: None, .. }) => Files::Memory,
+            Some(Place::Emulated { at: Some(_), .. } | Place::Directory(_)) => Files::Elsewhere,
+        }
+    }
+}

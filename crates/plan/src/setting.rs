@@ -1,0 +1,57 @@
+//! One value of one dimension.
+
+use base::Warehouses;
+use device::Role;
+
+/// What a dimension of the matrix sets of a cell. A later kind of dimension is another variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    Engine(String),
+    Preset(String),
+    Variable {
+        name: String,
+        value: String,
+    },
+    /// As the plan says it: `same` and `twin` too.
+    Place {
+        role: Role,
+        place: String,
+    },
+    Warehouses(Warehouses),
+    Workload(String),
+    Style(String),
+    Connections(u32),
+}
+
+impl Setting {
+    /// The plan's key; of a server variable `set.` and its name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Setting::Engine(_) => "engine",
+            Setting::Preset(_) => "preset",
+            Setting::Variable { name, .. } => return format!("set.{name}"),
+            Setting::Place { role, .. } => role.name(),
+            Setting::Warehouses(_) => "warehouses",
+            Setting::Workload(_) => "workload",
+            Setting::Style(_) => "style",
+            Setting::Connections(_) => "connections",
+        }
+        .to_owned()
+    }
+
+    /// Its value as text.
+    #[must_use]
+    pub fn value(&self) -> String {
+        match self {
+            Setting::Engine(text)
+            | Setting::Preset(text)
+            | Setting::Workload(text)
+            | Setting::Style(text)
+            | Setting::Variable { value: text, .. }
+            | Setting::Place { place: text, .. } => text.clone(),
+            Setting::Warehouses(warehouses) => warehouses.to_string(),
+            Setting::Connections(connections) => connections.to_string(),
+        }
+    }
+}
