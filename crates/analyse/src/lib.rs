@@ -7,6 +7,7 @@ mod document;
 mod load;
 #[cfg(test)]
 mod noise;
+mod outcomes;
 mod per_transaction;
 mod precision;
 mod price;
@@ -25,6 +26,7 @@ pub use bound::{Bound, BoundBy};
 pub use compare::Comparison;
 pub use document::{Measurement, measurement};
 pub use load::Intervals;
+pub use outcomes::{CONNECTIONS, CellOutcome, LabOutcome, RepeatOutcome, lab_outcome};
 pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;

@@ -106,7 +106,11 @@ pub fn compare_runs(
     })
 }
 
-fn runs(results: &Results, asked: &RunsAsked, notes: &mut Vec<String>) -> Result<Runs, StoreError> {
+pub(crate) fn runs(
+    results: &Results,
+    asked: &RunsAsked,
+    notes: &mut Vec<String>,
+) -> Result<Runs, StoreError> {
     let name = &asked.name;
     let mut measured = Vec::new();
     for id in &asked.repeats {

@@ -1,8 +1,10 @@
 //! The command line.
 
 use crate::commands::compare::RunNames;
+use crate::lab_arguments::LabArguments;
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
+use crate::server_arguments::ServerArguments;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -240,79 +242,6 @@ pub struct CheckArguments {
 }
 
 #[derive(Args)]
-pub struct ServerArguments {
-    #[command(subcommand)]
-    pub command: ServerCommand,
-}
-
-#[derive(Subcommand)]
-pub enum ServerCommand {
-    /// Engines that can be used or installed, and servers that run
-    List {
-        /// Print one JSON document on stdout
-        #[arg(long)]
-        json: bool,
-    },
-    /// Install an engine into mydyno's own directory
-    Install {
-        engine: String,
-        /// An official archive (.tar.gz, .tar.xz) that is here already
-        #[arg(long, value_name = "FILE")]
-        from: Option<PathBuf>,
-    },
-    /// Start a server that lives until `server stop`
-    Start(Box<ServerStartArguments>),
-    /// Stop a server that `server start` started
-    Stop {
-        #[arg(default_value = "default")]
-        name: String,
-        /// Remove its data too; else the next `server start` of that name goes on with it
-        #[arg(long)]
-        remove: bool,
-    },
-    /// Populated databases that private servers start on a clone of; they are made where they are missing
-    Images(ImagesArguments),
-}
-
-#[derive(Args)]
-pub struct ImagesArguments {
-    /// Remove this image
-    #[arg(long, value_name = "NAME")]
-    pub remove: Vec<String>,
-    /// Remove those that were not used for longest, until the others take this much room at most (20G)
-    #[arg(long, value_name = "SIZE", value_parser = crate::place_arguments::size)]
-    pub keep: Option<u64>,
-    /// Print one JSON document on stdout
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args)]
-pub struct ServerStartArguments {
-    #[arg(long, required_unless_present = "server_binary")]
-    pub engine: Option<String>,
-    /// The server's binary (mysqld or mariadbd), instead of an installed engine
-    #[arg(long, value_name = "FILE", conflicts_with = "engine")]
-    pub server_binary: Option<PathBuf>,
-    /// A name to stop it by
-    #[arg(long, default_value = "default")]
-    pub name: String,
-    /// The loopback port [default: a free one]
-    #[arg(long)]
-    pub port: Option<u16>,
-    #[command(flatten)]
-    pub preset: PresetArguments,
-    #[command(flatten)]
-    pub places: PlaceArguments,
-    /// A server variable; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Print one JSON document on stdout, with the password in its `dsn`
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args)]
 pub struct DeviceArguments {
     #[command(subcommand)]
     pub command: DeviceCommand,
@@ -375,25 +304,6 @@ pub struct DeviceProbeArguments {
 }
 
 #[derive(Args)]
-pub struct LabArguments {
-    #[command(subcommand)]
-    pub command: LabCommand,
-}
-
-#[derive(Subcommand)]
-pub enum LabCommand {
-    /// Show what a plan comes to, and start nothing: its cells in the order of their execution, and the disk, memory and time
-    /// that they need
-    Plan {
-        /// A plan file (docs/plans.md has its keys, plans/ has examples)
-        plan: PathBuf,
-        /// Print one JSON document on stdout
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Args)]
 pub struct ReportArguments {
     /// The lab's number [default: the last one]
     pub lab: Option<i64>,
@@ -449,7 +359,7 @@ fn schemas() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::SCHEMAS_MAX))
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+pub fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("the form is NAME=VALUE")?;
     if name.trim().is_empty() {
         return Err("the name is empty; the form is NAME=VALUE".to_owned());
@@ -478,7 +388,7 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn shell_command(text: &str) -> Result<String, String> {
+pub fn shell_command(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("it is empty; write a command that prints watts".to_owned()),
         _ => Ok(text.to_owned()),

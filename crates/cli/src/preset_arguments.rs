@@ -98,7 +98,8 @@ impl PresetArguments {
 #[cfg(test)]
 mod tests {
     use super::{Scale, Sizes, sizes};
-    use crate::arguments::{Arguments, Command, RunArguments, ServerCommand};
+    use crate::arguments::{Arguments, Command, RunArguments};
+    use crate::server_arguments::ServerCommand;
     use base::Warehouses;
     use clap::Parser;
 

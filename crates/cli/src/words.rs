@@ -3,11 +3,13 @@
 mod comparison;
 pub mod device;
 mod io_by_role;
+mod lab;
 mod pacing;
 mod resources;
 
 use analyse::Measurement;
 pub use comparison::comparison;
+pub use lab::lab;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 

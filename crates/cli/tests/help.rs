@@ -37,6 +37,9 @@ help_is_as_agreed! {
     device_probe: ["device", "probe"];
     lab: ["lab"];
     lab_plan: ["lab", "plan"];
+    lab_check: ["lab", "check"];
+    lab_run: ["lab", "run"];
+    lab_status: ["lab", "status"];
     report: ["report"];
     compare: ["compare"];
     export: ["export"];

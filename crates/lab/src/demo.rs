@@ -111,6 +111,7 @@ pub fn demo(
             results,
             lab,
             ordinal: index as u32 + 1,
+            repeat: 1,
         };
         let mut notes = Vec::new();
         let measured = servers.measure(place, spec, cell, stop, &mut |progress| {
@@ -224,6 +225,7 @@ impl Servers<'_> {
             warehouses: None,
             home: false,
             checks: true,
+            lock_wait_timeouts_max_share: None,
             meters: Meters::default(),
             // The same for all: nothing that tells one cell from another.
             settings: Vec::new(),

@@ -21,7 +21,9 @@ mod progress;
 mod records;
 mod schemas;
 mod spec;
+mod study;
 mod subject;
+mod watchdog;
 
 pub use check::{Checked, check_subject};
 pub use demo::{DemoReport, DemoSpec, demo};
@@ -37,4 +39,5 @@ pub use preset::PresetSpec;
 pub use private::{PrivateSpec, arrange_files, build_of, image_for, image_key, start_on};
 pub use progress::{OnProgress, Progress, RunProgress};
 pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};
+pub use study::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, Studied, StudySpec, lab_of, missing, study};
 pub use subject::{SCHEMA, Subject};

@@ -19,13 +19,18 @@ use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatI
 use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
+/// ER_LOCK_WAIT_TIMEOUT.
+const LOCK_WAIT_TIMEOUT: &str = "1205";
+
 /// Where a cell belongs.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     pub results: &'a Results,
     pub lab: LabId,
-    /// From 1.
+    /// Of the cell in the lab, from 1.
     pub ordinal: u32,
+    /// Which measurement of the cell, from 1.
+    pub repeat: u32,
 }
 
 /// How a measurement ended.
@@ -56,7 +61,7 @@ pub fn measure(
         .begin_cell(place.lab, &cell_of(place, subject, spec, &begun))?;
     let new = NewRepeat {
         cell,
-        ordinal: 1,
+        ordinal: place.repeat,
         my_cnf: subject.my_cnf(),
     };
     let repeat = place.results.begin_repeat(&new)?;
@@ -302,6 +307,9 @@ impl Measurement<'_> {
             );
             return self.fail(Exit::Failed, "transactions_fail", &reason);
         }
+        if let Some(reason) = drowned(&report, self.spec.lock_wait_timeouts_max_share) {
+            return self.fail(Exit::Failed, "lock_wait_timeout", &reason);
+        }
         if report.interrupted {
             return Ok(Exit::Interrupted);
         }
@@ -402,6 +410,25 @@ fn note_on_changed(before: &[(String, String)], after: &[(String, String)]) -> O
         format!(
             "server variables changed during the run, so that its numbers are of no one configuration: {}",
             changed.join(", ")
+        )
+    })
+}
+
+/// Why the run is no result where more than that share of its tries ended in lock wait timeouts: the papers print NA for it.
+fn drowned(report: &RunReport, max_share: Option<f64>) -> Option<String> {
+    let of_code = |code: &str| -> u64 {
+        let tries = report.failed_tries.iter().filter(|((_, c), _)| c == code);
+        tries.map(|(_, tries)| tries.occurrences).sum()
+    };
+    let timeouts = of_code(LOCK_WAIT_TIMEOUT);
+    let tries = timeouts + report.committed.iter().sum::<u64>();
+    let share = timeouts as f64 / tries.max(1) as f64;
+    let max_share = max_share?;
+    (share > max_share).then(|| {
+        format!(
+            "{timeouts} of {tries} transactions ended in lock wait timeouts ({:.1} %, of which at most {:.1} % are allowed)",
+            share * 100.0,
+            max_share * 100.0
         )
     })
 }

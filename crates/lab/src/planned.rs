@@ -109,6 +109,23 @@ fn read_place(text: &str) -> Result<Place, String> {
     }
 }
 
+/// The server of a cell.
+///
+/// # Errors
+/// Its preset is unknown.
+pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
+    Ok(PrivateSpec {
+        engine: cell.engine.clone(),
+        binary: None,
+        preset: Some(preset_of(cell)?),
+        set: cell.set.clone(),
+        placement: cell.placement.clone(),
+        warehouses: cell.warehouses,
+        seed: cell.seed,
+        foreign_keys: true,
+    })
+}
+
 /// What is asked of this machine once for all cells.
 struct Machine<'a> {
     home: &'a Home,
@@ -127,17 +144,7 @@ impl Machine<'_> {
         if let Some(known) = self.servers.get(&identity) {
             return Ok(*known);
         }
-        let preset = preset_of(cell)?;
-        let spec = PrivateSpec {
-            engine: cell.engine.clone(),
-            binary: None,
-            preset: Some(preset),
-            set: cell.set.clone(),
-            placement: cell.placement.clone(),
-            warehouses: cell.warehouses,
-            seed: cell.seed,
-            foreign_keys: true,
-        };
+        let spec = private_of(cell)?;
         let page_size_bytes = page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?;
         let mut image = Some(MissingImage {
             engine: cell.engine.clone(),
@@ -147,7 +154,7 @@ impl Machine<'_> {
         let (sizes, files) = match self.build(&spec)? {
             None => (DEFAULT_SIZES, cell.files()),
             Some(build) => {
-                let set = self.translate(&build, preset, cell);
+                let set = self.translate(&build, preset_of(cell)?, cell);
                 let arranged =
                     arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
                 for note in &arranged.notes {

@@ -29,6 +29,8 @@ pub struct RunSpec {
     pub home: bool,
     /// Run the eighteen checks after the run.
     pub checks: bool,
+    /// A larger share of tries that end in lock wait timeouts makes the run a failed one; 0 to 1.
+    pub lock_wait_timeouts_max_share: Option<f64>,
     /// What is observed beside the load that only the user can name.
     pub meters: Meters,
     /// What else names this cell: server variables that were set.

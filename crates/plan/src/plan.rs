@@ -91,6 +91,19 @@ impl Plan {
         self.time_limit.as_ref().map(|limit| *limit.get_ref())
     }
 
+    /// The same cells, once each and for seconds: enough to see that their servers start and take the load.
+    #[must_use]
+    pub fn shortened(self) -> Plan {
+        Plan {
+            repeats: 1,
+            warmup: Duration::from_secs(1),
+            window: Duration::from_secs(2),
+            interval: Duration::from_secs(1),
+            time_limit: None,
+            ..self
+        }
+    }
+
     /// The error that says why `cell` cannot be measured, at the value of the key that is to blame (a [`Setting::name`]); at the
     /// beginning of the plan where it has no such key.
     #[must_use]

@@ -23,6 +23,7 @@ mod totals;
 
 mod types;
 mod write;
+mod write_cell;
 
 pub use device_io::*;
 pub use error::StoreError;

@@ -1,9 +1,9 @@
 //! `mydyno server images`.
 
 use super::print_json;
-use crate::arguments::ImagesArguments;
 use crate::console::print;
 use crate::failure::Outcome;
+use crate::server_arguments::ImagesArguments;
 use ::server::{
     Home, IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };

@@ -1,9 +1,11 @@
 //! `mydyno lab`.
 
 use super::print_json;
-use crate::arguments::{LabArguments, LabCommand};
+
+use super::lab_run;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
+use crate::lab_arguments::{LabArguments, LabCommand};
 use ::server::Home;
 use ::server::preset::Scale;
 use base::Exit;
@@ -19,6 +21,9 @@ use std::time::Duration;
 pub fn run(arguments: &LabArguments) -> Outcome {
     match &arguments.command {
         LabCommand::Plan { plan, json } => show(plan, *json),
+        LabCommand::Check { plan, json } => lab_run::check(plan, *json),
+        LabCommand::Run(run) => lab_run::run(run),
+        LabCommand::Status { lab, results, json } => lab_run::status(results, *lab, *json),
     }
 }
 
@@ -34,7 +39,7 @@ fn show(path: &Path, json: bool) -> Outcome {
 }
 
 /// Reads a plan, of which no more is read than a plan may have.
-fn read(path: &Path) -> Result<Plan, Failure> {
+pub fn read(path: &Path) -> Result<Plan, Failure> {
     let mut text = String::new();
     let read = std::fs::File::open(path).and_then(|file| {
         let mut most = file.take(PLAN_BYTES_MAX as u64 + 1);

@@ -7,6 +7,7 @@ pub mod device;
 pub mod export;
 mod images;
 pub mod lab;
+mod lab_run;
 pub mod load;
 pub mod report;
 pub mod run;
@@ -105,12 +106,22 @@ fn start_private(
 
 /// Begins a lab for one command.
 fn begin_lab(results: &Results, name: &str, data: Option<&Path>) -> Result<LabId, Failure> {
+    begin_lab_of(results, name, None, data)
+}
+
+/// Begins a lab, with the text of its plan where it has one.
+fn begin_lab_of(
+    results: &Results,
+    name: &str,
+    plan: Option<&str>,
+    data: Option<&Path>,
+) -> Result<LabId, Failure> {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     Ok(results.begin_lab(&NewLab {
         name: name.to_owned(),
-        plan: None,
+        plan: plan.map(str::to_owned),
         command_line: store::command_line(&arguments),
         mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         host_facts: observe::host_facts(data),

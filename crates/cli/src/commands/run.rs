@@ -51,6 +51,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         results: &results,
         lab,
         ordinal: 1,
+        repeat: 1,
     };
     let measured = measure(place, &subject, &spec, &stop, &mut |p| {
         live.take(&p);
@@ -167,6 +168,7 @@ fn spec(arguments: &RunArguments, meters: Meters) -> RunSpec {
         warehouses: loaded(arguments),
         home: arguments.home,
         checks: arguments.check,
+        lock_wait_timeouts_max_share: None,
         meters,
         settings: settings(arguments),
     }

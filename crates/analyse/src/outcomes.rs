@@ -1,0 +1,154 @@
+//! A lab as one document: its cells, what their repeats gave, and how well that is known.
+
+use crate::runs::{Basis, RunsAsked, Value, runs};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::{Cell, LabId, Repeat, RepeatStatus, Results, StoreError};
+
+/// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabOutcome {
+    pub schema_version: u32,
+    pub results_file: String,
+    pub lab_id: i64,
+    pub name: String,
+    pub status: String,
+    pub reason: Option<String>,
+    /// Those that were begun.
+    pub cells: Vec<CellOutcome>,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellOutcome {
+    pub ordinal: u32,
+    pub engine: String,
+    pub preset: Option<String>,
+    /// Device by role, where mydyno placed files.
+    pub places: BTreeMap<String, String>,
+    pub settings: BTreeMap<String, String>,
+    pub warehouses: u32,
+    pub workload: String,
+    pub style: String,
+    pub connections: u32,
+    pub repeats: Vec<RepeatOutcome>,
+    pub basis: Basis,
+    pub nopm: Value,
+    pub new_order_p95_us: Value,
+}
+
+/// One repeat, by its last attempt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RepeatOutcome {
+    pub repeat: u32,
+    pub repeat_id: i64,
+    pub attempt: u32,
+    pub status: String,
+    pub reason_code: Option<String>,
+    pub reason: Option<String>,
+}
+
+impl CellOutcome {
+    /// What tells cells apart: name and value of everything that a plan can vary, connections last.
+    #[must_use]
+    pub fn names(&self) -> Vec<(String, String)> {
+        let mut names = vec![("engine".to_owned(), self.engine.clone())];
+        let pairs = |pairs: &BTreeMap<String, String>| -> Vec<(String, String)> {
+            pairs
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        };
+        // A preset is a setting too.
+        names.extend(pairs(&self.settings));
+        names.extend(pairs(&self.places));
+        names.push(("warehouses".to_owned(), self.warehouses.to_string()));
+        names.push(("workload".to_owned(), self.workload.clone()));
+        names.push(("style".to_owned(), self.style.clone()));
+        names.push((CONNECTIONS.to_owned(), self.connections.to_string()));
+        names
+    }
+
+    /// Why there is no number: the reasons of its failed repeats, each once; `None` where nothing failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let mut codes: Vec<&str> = Vec::new();
+        for repeat in &self.repeats {
+            let code = repeat.reason_code.as_deref();
+            codes.extend(code.filter(|code| !codes.contains(code)));
+        }
+        (!codes.is_empty()).then(|| codes.join(", "))
+    }
+}
+
+/// The last name of [`CellOutcome::names`].
+pub const CONNECTIONS: &str = "connections";
+
+/// The lab as it is in the results file.
+///
+/// # Errors
+/// There is no such lab, or the file cannot be read.
+pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreError> {
+    let lab = results.lab(id)?;
+    let mut cells = Vec::new();
+    for cell in results.cells(id)? {
+        cells.push(cell_outcome(results, &cell)?);
+    }
+    Ok(LabOutcome {
+        schema_version: 1,
+        results_file: results.path().display().to_string(),
+        lab_id: id.0,
+        name: lab.name,
+        status: lab.status.as_str().to_owned(),
+        reason: lab.reason,
+        cells,
+    })
+}
+
+fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
+    let repeats = results.repeats(cell.id)?;
+    let is_done = |repeat: &&Repeat| repeat.status == RepeatStatus::Done;
+    let asked = RunsAsked {
+        name: cell.what.ordinal.to_string(),
+        repeats: repeats
+            .iter()
+            .filter(is_done)
+            .map(|repeat| repeat.id)
+            .collect(),
+    };
+    // What the notes say is said by `basis`, and by the repeats.
+    let values = runs(results, &asked, &mut Vec::new())?;
+    let what = &cell.what;
+    Ok(CellOutcome {
+        ordinal: what.ordinal,
+        engine: what.engine.clone(),
+        preset: what.preset.as_ref().map(|preset| preset.name.clone()),
+        places: what
+            .places
+            .iter()
+            .map(|place| (place.role.clone(), place.device.clone()))
+            .collect(),
+        settings: what.settings.iter().cloned().collect(),
+        warehouses: what.warehouses,
+        workload: what.workload.clone(),
+        style: what.style.clone(),
+        connections: what.connections,
+        repeats: repeats.iter().map(RepeatOutcome::of).collect(),
+        basis: values.basis,
+        nopm: values.nopm,
+        new_order_p95_us: values.new_order_p95_us,
+    })
+}
+
+impl RepeatOutcome {
+    fn of(repeat: &Repeat) -> RepeatOutcome {
+        RepeatOutcome {
+            repeat: repeat.ordinal,
+            repeat_id: repeat.id.0,
+            attempt: repeat.attempt,
+            status: repeat.status.as_str().to_owned(),
+            reason_code: repeat.reason_code.clone(),
+            reason: repeat.reason.clone(),
+        }
+    }
+}

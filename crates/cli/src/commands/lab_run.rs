@@ -1,0 +1,175 @@
+//! `mydyno lab run`, `lab check` and `lab status`.
+
+use super::lab::read;
+use super::report::write_report;
+use super::{begin_lab_of, lab_or_last, print_json};
+use crate::arguments::ResultsArguments;
+use crate::console::{Console, print, stop_flag, tell};
+use crate::failure::{Failure, Outcome};
+use crate::lab_arguments::LabRunArguments;
+use crate::words;
+use ::server::Home;
+use analyse::{LabOutcome, lab_outcome};
+use base::Exit;
+use lab::{Meters, Planned, Progress, Studied, StudySpec, lab_of, missing, planned, study};
+use plan::Plan;
+use serde::Serialize;
+use std::path::Path;
+use store::{LabId, LabStatus, Results};
+
+/// The JSON document of `lab run` and `lab check`.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    outcome: LabOutcome,
+    /// Repeats that are still missing.
+    left: usize,
+    report: Option<&'a Path>,
+}
+
+/// Executes what is missing of a plan.
+pub fn run(arguments: &LabRunArguments) -> Outcome {
+    let plan = read(&arguments.plan)?;
+    let home = Home::from_env()?;
+    let planned = planned(&home, &plan)?;
+    if let Some(unknown) = unknown_cell(&planned, &arguments.only) {
+        return Err(unknown);
+    }
+    let results = Results::create_or_open(&arguments.results.results)?;
+    let spec = StudySpec {
+        only: arguments.only.clone(),
+        redo: arguments.redo,
+        meters: Meters {
+            power_command: arguments.power_command.clone(),
+            host_metrics: None,
+        },
+    };
+    let (lab, studied) = execute(&home, &results, &plan, &planned, &spec)?;
+    if studied.measured == 0 && studied.left == 0 {
+        tell(format!(
+            "nothing is left to do: lab {lab} has every repeat of this plan"
+        ));
+    }
+    write_report(&results, lab, &arguments.output)?;
+    let outcome = lab_outcome(&results, lab)?;
+    if arguments.json {
+        print_json(&Document {
+            outcome,
+            left: studied.left,
+            report: Some(&arguments.output),
+        })?;
+    } else {
+        print(words::lab(&outcome))?;
+        print(format!("report: {}\n", arguments.output.display()))?;
+    }
+    Ok(studied.exit)
+}
+
+fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
+    let is_known = |ordinal: &u32| {
+        planned
+            .cells
+            .iter()
+            .any(|(cell, _)| cell.ordinal == *ordinal)
+    };
+    let unknown = only.iter().find(|ordinal| !is_known(ordinal))?;
+    let words = format!(
+        "the plan has no cell {unknown}; it has {}, and `mydyno lab plan` lists them",
+        planned.cells.len()
+    );
+    Some(Failure::new(Exit::Usage, words))
+}
+
+fn execute(
+    home: &Home,
+    results: &Results,
+    plan: &Plan,
+    planned: &Planned,
+    spec: &StudySpec,
+) -> Result<(LabId, Studied), Failure> {
+    let stop = stop_flag();
+    let lab = match lab_of(results, plan)? {
+        Some(lab) => {
+            let left = missing(results, lab, planned, spec.redo)?.len();
+            let all = planned.turns.len();
+            tell(format!(
+                "lab {lab} goes on: {} of {all} repeats are there",
+                all - left
+            ));
+            results.resume_lab(lab)?;
+            lab
+        }
+        None => begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?,
+    };
+    let mut console = Console::new()?;
+    for note in &planned.notes {
+        console.show(Progress::Note(note));
+    }
+    let place = (home, results, lab);
+    let mut told = planned.notes.clone();
+    let studied = study(place, plan, planned, spec, &stop, &mut |progress| {
+        // Most cells have the same to tell; the results file keeps it for each.
+        if let Progress::Note(note) = &progress {
+            if told.iter().any(|other| other == note) {
+                return;
+            }
+            told.push((*note).to_owned());
+        }
+        console.show(progress);
+    });
+    console.done();
+    let (status, reason) = match &studied {
+        Ok(studied) if studied.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
+        Ok(Studied { left: 0, .. }) => (LabStatus::Done, None),
+        Ok(studied) => {
+            let reason = format!("{} repeats are missing", studied.left);
+            (LabStatus::Interrupted, Some(reason))
+        }
+        Err(error) => (LabStatus::Failed, Some(error.to_string())),
+    };
+    results.finish_lab(lab, status, reason.as_deref())?;
+    Ok((lab, studied?))
+}
+
+/// Runs each cell for seconds, in a results file that goes away: does every server start with what the plan asks of it?
+pub fn check(plan: &Path, json: bool) -> Outcome {
+    let plan = read(plan)?.shortened();
+    let home = Home::from_env()?;
+    let planned = planned(&home, &plan)?;
+    let directory = tempfile::tempdir().map_err(|error| {
+        let words = format!(
+            "cannot make a directory for the results: {error}; set TMPDIR to one that takes files"
+        );
+        Failure::new(Exit::Environment, words)
+    })?;
+    let results = Results::create_or_open(&directory.path().join("check.db"))?;
+    let (lab, studied) = execute(&home, &results, &plan, &planned, &StudySpec::default())?;
+    let outcome = lab_outcome(&results, lab)?;
+    let failed = studied.failed;
+    if json {
+        print_json(&Document {
+            outcome,
+            left: studied.left,
+            report: None,
+        })?;
+    } else {
+        print(words::lab(&outcome))?;
+    }
+    if studied.exit == Exit::Ok && failed > 0 {
+        let words = format!("{failed} of {} cells give no result", planned.cells.len());
+        return Err(Failure::new(Exit::Failed, words));
+    }
+    Ok(studied.exit)
+}
+
+/// What a results file has of its labs.
+pub fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outcome {
+    let results = Results::open(&results.results)?;
+    let lab = lab_or_last(&results, lab)?;
+    let outcome = lab_outcome(&results, lab)?;
+    if json {
+        return print_json(&outcome).map(|()| Exit::Ok);
+    }
+    print(words::lab(&outcome))?;
+    Ok(Exit::Ok)
+}

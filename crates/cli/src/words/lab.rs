@@ -1,0 +1,130 @@
+//! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
+
+use analyse::{Basis, CONNECTIONS, CellOutcome, LabOutcome, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Two tables, and why cells have no number.
+pub fn lab(lab: &LabOutcome) -> String {
+    let mut out = String::new();
+    let varying = varying(&lab.cells);
+    let nopm = |cell: &CellOutcome| number(&cell.nopm, 1.0);
+    let p95 = |cell: &CellOutcome| number(&cell.new_order_p95_us, 1e-3);
+    table(&mut out, "NOPM", &lab.cells, &varying, &nopm);
+    table(&mut out, "new order p95, ms", &lab.cells, &varying, &p95);
+    let is_single =
+        |cell: &&CellOutcome| cell.nopm.mean.is_some() && cell.basis == Basis::Intervals;
+    let single = lab.cells.iter().filter(is_single).count();
+    if single > 0 {
+        let _ = writeln!(
+            out,
+            "+- is half of a 95 % interval; of {single} cells with one repeat it tells nothing of how another would differ"
+        );
+    } else {
+        let _ = writeln!(out, "+- is half of a 95 % interval over repeats");
+    }
+    for cell in &lab.cells {
+        for repeat in &cell.repeats {
+            if let (Some(code), Some(reason)) = (&repeat.reason_code, &repeat.reason) {
+                let (ordinal, number) = (cell.ordinal, repeat.repeat);
+                let _ = writeln!(
+                    out,
+                    "cell {ordinal}, repeat {number}: {code}: {}",
+                    first_line(reason)
+                );
+            }
+        }
+    }
+    out
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Names that have more than one value, without connections.
+fn varying(cells: &[CellOutcome]) -> Vec<String> {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    let mut order: Vec<String> = Vec::new();
+    let mut varying: Vec<String> = Vec::new();
+    for cell in cells {
+        for (name, value) in cell.names() {
+            match seen.get(&name) {
+                None => {
+                    order.push(name.clone());
+                    seen.insert(name, value);
+                }
+                Some(first) if *first != value && !varying.contains(&name) => varying.push(name),
+                Some(_) => {}
+            }
+        }
+    }
+    // Roles that follow data say nothing of their own.
+    let follows = |name: &String| {
+        name != "data"
+            && cells.iter().all(|cell| {
+                cell.places.contains_key(name) && cell.places.get(name) == cell.places.get("data")
+            })
+    };
+    order.retain(|name| varying.contains(name) && name != CONNECTIONS && !follows(name));
+    order
+}
+
+fn table(
+    out: &mut String,
+    title: &str,
+    cells: &[CellOutcome],
+    varying: &[String],
+    shown: &dyn Fn(&CellOutcome) -> Option<String>,
+) {
+    let mut connections: Vec<u32> = cells.iter().map(|cell| cell.connections).collect();
+    connections.sort_unstable();
+    connections.dedup();
+    let mut lines: Vec<(String, BTreeMap<u32, String>)> = Vec::new();
+    for cell in cells {
+        let names: BTreeMap<String, String> = cell.names().into_iter().collect();
+        let values = varying
+            .iter()
+            .filter_map(|name| names.get(name).map(String::as_str));
+        let line = values.collect::<Vec<_>>().join(", ");
+        let text = shown(cell).unwrap_or_else(|| match cell.failure() {
+            Some(_) => "NA".to_owned(),
+            None => "-".to_owned(),
+        });
+        match lines.iter_mut().find(|(name, _)| *name == line) {
+            Some((_, row)) => drop(row.insert(cell.connections, text)),
+            None => lines.push((line, BTreeMap::from([(cell.connections, text)]))),
+        }
+    }
+    let width = lines
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0)
+        .max(title.len());
+    let _ = write!(out, "{title:<width$}");
+    for number in &connections {
+        let _ = write!(out, "{:>20}", format!("{number} connections"));
+    }
+    out.push('\n');
+    for (name, row) in &lines {
+        let _ = write!(out, "{name:<width$}");
+        for number in &connections {
+            let text = row.get(number).map_or("-", String::as_str);
+            let _ = write!(out, "{text:>20}");
+        }
+        out.push('\n');
+    }
+    out.push('\n');
+}
+
+/// A mean with half of its interval.
+fn number(value: &Value, unit: f64) -> Option<String> {
+    let mean = value.mean? * unit;
+    let decimals = usize::from(mean < 100.0);
+    let half = value.high.map(|high| high * unit - mean);
+    Some(match half {
+        Some(half) => format!("{mean:.decimals$} +-{half:.decimals$}"),
+        None => format!("{mean:.decimals$}"),
+    })
+}

@@ -1,0 +1,389 @@
+//! A plan's execution: its turns one after another, each on a fresh clone, each stored when it ends. What failed is a result too, and the
+//! next turn begins. Called again with the same plan and results file, it does what is missing.
+
+use crate::error::LabError;
+use crate::measure::{self, Measured, measure};
+use crate::planned::{Planned, private_of};
+use crate::populate::record_load;
+use crate::private::{build_of, image_for, start_on};
+use crate::progress::{OnProgress, Progress};
+use crate::spec::{Meters, RunSpec, Workload};
+use crate::watchdog::within;
+use base::Exit;
+use plan::{Cell, Plan, Setting, Turn};
+use server::Home;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use store::{
+    LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results, redact,
+};
+use tpcc::Style;
+
+/// What to execute of a plan, and how.
+#[derive(Clone, Debug, Default)]
+pub struct StudySpec {
+    /// Ordinals of cells; all where none is named.
+    pub only: Vec<u32>,
+    /// Measure again what failed.
+    pub redo: bool,
+    pub meters: Meters,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Studied {
+    /// Turns that were measured now, and those of them without a result.
+    pub measured: usize,
+    pub failed: usize,
+    /// Turns that are still missing.
+    pub left: usize,
+    /// Interrupted, CheckFailed where a database lost something, else Ok: a cell that failed is a result.
+    pub exit: Exit,
+}
+
+/// The share of tries that may end in lock wait timeouts: beyond it the white papers print NA.
+pub const LOCK_WAIT_TIMEOUTS_MAX_SHARE: f64 = 0.01;
+
+/// The lab of the results file that executes this plan, where one has begun.
+///
+/// # Errors
+/// The results file cannot be read.
+pub fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
+    // As it was stored.
+    let text = redact(plan.text());
+    let mut labs = results.labs()?;
+    labs.retain(|lab| lab.plan.as_ref() == Some(&text) && lab.name == plan.name());
+    Ok(labs.last().map(|lab| lab.id))
+}
+
+/// Turns of a plan that have no result in `lab` yet, in the order of their execution.
+///
+/// # Errors
+/// The results file cannot be read.
+pub fn missing(
+    results: &Results,
+    lab: LabId,
+    planned: &Planned,
+    redo: bool,
+) -> Result<Vec<Turn>, LabError> {
+    let mut ended = BTreeMap::new();
+    for cell in results.cells(lab)? {
+        for repeat in results.repeats(cell.id)? {
+            ended.insert(
+                (cell.what.ordinal, repeat.ordinal),
+                has_ended(&repeat, redo),
+            );
+        }
+    }
+    let turns = planned.turns.iter().copied();
+    let is_missing = |turn: &Turn| {
+        let ordinal = planned.cells[turn.index].0.ordinal;
+        ended.get(&(ordinal, turn.repeat)) != Some(&true)
+    };
+    Ok(turns.filter(is_missing).collect())
+}
+
+/// Reasons of repeats that nobody decided on: they are measured again.
+const UNDECIDED: [&str; 2] = ["interrupted", "interrupted_process"];
+
+fn has_ended(repeat: &Repeat, redo: bool) -> bool {
+    let reason = repeat.reason_code.as_deref().unwrap_or_default();
+    match repeat.status {
+        RepeatStatus::Running => false,
+        RepeatStatus::Done => !repeat
+            .result
+            .as_ref()
+            .is_some_and(|result| result.interrupted),
+        RepeatStatus::Failed | RepeatStatus::Skipped => !redo && !UNDECIDED.contains(&reason),
+    }
+}
+
+/// Executes what is missing of a plan.
+///
+/// # Errors
+/// The results file cannot be written. What a cell dies of is stored with it.
+pub fn study(
+    place: (&Home, &Results, LabId),
+    plan: &Plan,
+    planned: &Planned,
+    spec: &StudySpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Studied, LabError> {
+    let (home, results, lab) = place;
+    let mut turns = missing(results, lab, planned, spec.redo)?;
+    let is_wanted = |turn: &Turn| {
+        spec.only.is_empty() || spec.only.contains(&planned.cells[turn.index].0.ordinal)
+    };
+    turns.retain(is_wanted);
+    let study = Study {
+        home,
+        results,
+        lab,
+        planned,
+        spec,
+        stop,
+    };
+    let begun = Instant::now();
+    let mut studied = Studied {
+        measured: 0,
+        failed: 0,
+        left: 0,
+        exit: Exit::Ok,
+    };
+    let mut pace = Pace::default();
+    for (done, turn) in turns.iter().enumerate() {
+        let is_late = plan
+            .time_limit()
+            .is_some_and(|limit| begun.elapsed() >= limit);
+        if is_late || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let left = &turns[done..];
+        let expected: Duration = left.iter().map(|turn| study.expected(*turn)).sum();
+        on_progress(Progress::Step(&study.title(
+            *turn,
+            done,
+            turns.len(),
+            pace.of(expected),
+        )));
+        let turn_begun = Instant::now();
+        let exit = study.take(*turn, on_progress)?;
+        pace.learn(study.expected(*turn), turn_begun.elapsed());
+        if exit == Exit::Interrupted {
+            break;
+        }
+        studied.measured += 1;
+        studied.failed += usize::from(exit != Exit::Ok);
+        if exit == Exit::CheckFailed {
+            studied.exit = exit;
+        }
+    }
+    studied.left = missing(results, lab, planned, false)?.len();
+    if stop.load(Ordering::Relaxed) {
+        studied.exit = Exit::Interrupted;
+    }
+    Ok(studied)
+}
+
+/// How this machine's turns compare with what was expected of them.
+#[derive(Default)]
+struct Pace {
+    expected: Duration,
+    taken: Duration,
+}
+
+impl Pace {
+    fn learn(&mut self, expected: Duration, taken: Duration) {
+        self.expected += expected;
+        self.taken += taken;
+    }
+
+    fn of(&self, expected: Duration) -> Duration {
+        if self.expected.is_zero() {
+            return expected;
+        }
+        expected.mul_f64(self.taken.as_secs_f64() / self.expected.as_secs_f64())
+    }
+}
+
+struct Study<'a> {
+    home: &'a Home,
+    results: &'a Results,
+    lab: LabId,
+    planned: &'a Planned,
+    spec: &'a StudySpec,
+    stop: &'a AtomicBool,
+}
+
+impl Study<'_> {
+    fn cell(&self, turn: Turn) -> &Cell {
+        &self.planned.cells[turn.index].0
+    }
+
+    fn expected(&self, turn: Turn) -> Duration {
+        self.planned.cells[turn.index].1.duration
+    }
+
+    fn title(&self, turn: Turn, done: usize, all: usize, left: Duration) -> String {
+        let cell = self.cell(turn);
+        format!(
+            "{} of {all}: cell {} ({}), repeat {} of {}; about {} min left",
+            done + 1,
+            cell.ordinal,
+            cell.label(),
+            turn.repeat,
+            cell.repeats,
+            left.as_secs().div_ceil(60)
+        )
+    }
+
+    /// One turn, stored however it ends.
+    fn take(&self, turn: Turn, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
+        let mut notes = Vec::new();
+        let attempted = self.last_attempt(turn)?;
+        let limit = self.cell(turn).repeat_time_limit;
+        let (measured, timed_out) = within(limit, self.stop, |stop| {
+            self.measure(turn, stop, &mut |progress| {
+                if let Progress::Note(note) = &progress {
+                    notes.push((*note).to_owned());
+                }
+                on_progress(progress);
+            })
+        });
+        let (exit, failure) = match measured {
+            Ok(measured) if timed_out => (measured.exit, Some(timed_out_after(limit))),
+            Ok(measured) => (measured.exit, None),
+            Err(error @ LabError::Store(_)) => return Err(error),
+            Err(_) if timed_out => (Exit::Failed, Some(timed_out_after(limit))),
+            Err(error) => (error.exit(), Some(failure_of(&error))),
+        };
+        if exit == Exit::Interrupted && !timed_out {
+            return Ok(exit);
+        }
+        // Where it never came to a repeat of its own, the cell gets one that says why.
+        let repeat = match self.last_attempt(turn)? {
+            Some(repeat)
+                if attempted
+                    .as_ref()
+                    .is_none_or(|before| before.id != repeat.id) =>
+            {
+                repeat.id
+            }
+            _ => self.results.begin_repeat(&self.planned_repeat(turn)?)?,
+        };
+        for note in &notes {
+            self.results.record_note(NoteOn::Repeat(repeat), note)?;
+        }
+        let Some(failure) = failure else {
+            return Ok(exit);
+        };
+        on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
+        if timed_out || self.results.repeat(repeat)?.status != RepeatStatus::Failed {
+            self.results.fail_repeat(repeat, &failure)?;
+        }
+        Ok(if timed_out { Exit::Failed } else { exit })
+    }
+
+    fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {
+        let ordinal = self.cell(turn).ordinal;
+        let cells = self.results.cells(self.lab)?;
+        let Some(cell) = cells.iter().find(|cell| cell.what.ordinal == ordinal) else {
+            return Ok(None);
+        };
+        let mut repeats = self.results.repeats(cell.id)?;
+        repeats.retain(|repeat| repeat.ordinal == turn.repeat);
+        Ok(repeats.pop())
+    }
+
+    fn measure(
+        &self,
+        turn: Turn,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Measured, LabError> {
+        let cell = self.cell(turn);
+        let private = private_of(cell)?;
+        let build = build_of(self.home, &private)?;
+        let (image, load) = image_for(self.home, &build, &private, stop, on_progress)?;
+        if let Some(load) = load {
+            record_load(self.results, Some(self.lab), &load)?;
+        }
+        let subject = start_on(self.home, &build, image, &private)?;
+        let place = measure::Place {
+            results: self.results,
+            lab: self.lab,
+            ordinal: cell.ordinal,
+            repeat: turn.repeat,
+        };
+        measure(place, &subject, &self.run_of(cell)?, stop, on_progress)
+    }
+
+    fn run_of(&self, cell: &Cell) -> Result<RunSpec, LabError> {
+        // `planned` has looked both names up.
+        let unknown = |what: &str| LabError::Unfit(format!("the plan's {what} is unknown"));
+        let workload = Workload::ALL
+            .into_iter()
+            .find(|one| one.name() == cell.workload);
+        let style = Style::ALL.into_iter().find(|one| one.name() == cell.style);
+        Ok(RunSpec {
+            workload: workload.ok_or_else(|| unknown("workload"))?,
+            style: style.ok_or_else(|| unknown("style"))?,
+            connections: Some(cell.connections),
+            rate: None,
+            warmup: cell.warmup,
+            window: cell.window,
+            interval: cell.interval,
+            seed: cell.seed,
+            warehouses: None,
+            inactive_warehouses: 0,
+            home: false,
+            checks: true,
+            lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
+            meters: self.spec.meters.clone(),
+            settings: settings_of(cell),
+        })
+    }
+
+    /// A repeat of a cell that had no server.
+    fn planned_repeat(&self, turn: Turn) -> Result<NewRepeat, LabError> {
+        let cell = self.cell(turn);
+        let ns = |duration: Duration| duration.as_nanos() as u64;
+        let new = NewCell {
+            ordinal: cell.ordinal,
+            engine: cell.engine.clone(),
+            workload: cell.workload.clone(),
+            style: cell.style.clone(),
+            warehouses: cell.warehouses.0,
+            connections: cell.connections,
+            foreign_keys: true,
+            warmup_ns: ns(cell.warmup),
+            window_ns: ns(cell.window),
+            interval_ns: ns(cell.interval),
+            seed: cell.seed,
+            schemas: 1,
+            settings: settings_of(cell),
+            ..NewCell::default()
+        };
+        Ok(NewRepeat {
+            cell: self.results.begin_planned_cell(self.lab, &new)?,
+            ordinal: turn.repeat,
+            my_cnf: None,
+        })
+    }
+}
+
+/// What tells the cell from its neighbours and is no column of its own.
+fn settings_of(cell: &Cell) -> Vec<(String, String)> {
+    let variable = |setting: &Setting| match setting {
+        Setting::Variable { name, value } => Some((name.clone(), value.clone())),
+        _ => None,
+    };
+    cell.settings.iter().filter_map(variable).collect()
+}
+
+fn timed_out_after(limit: Duration) -> RepeatFailure {
+    RepeatFailure {
+        reason_code: "timed_out".to_owned(),
+        reason: format!(
+            "it took more than {} s (repeat_time_limit)",
+            limit.as_secs()
+        ),
+        log_tail: None,
+    }
+}
+
+fn failure_of(error: &LabError) -> RepeatFailure {
+    let reason_code = match error {
+        LabError::Load(_) => "load_failed",
+        LabError::ServerDied { .. } => "server_died",
+        _ if error.exit() == Exit::ServerFailed => "server_failed",
+        _ => "failed",
+    };
+    RepeatFailure {
+        reason_code: reason_code.to_owned(),
+        reason: error.to_string(),
+        log_tail: None,
+    }
+}
