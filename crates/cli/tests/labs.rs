@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use support::{
-    Mydyno, PATIENCE, Ran, directory, install, list, mydyno, number, results, shim, text, until,
+    Mydyno, PATIENCE, Ran, directory, install, list, mydyno, number, results, shim, text,
 };
 
 const DATABASE: &str = "tiny.db";
