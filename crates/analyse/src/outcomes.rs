@@ -49,19 +49,17 @@ pub struct RepeatOutcome {
 }
 
 impl CellOutcome {
-    /// What tells cells apart: name and value of everything that a plan can vary, connections last.
+    /// What tells cells apart: name and value of everything that a plan can vary, connections last. Of a lab without a plan, the
+    /// device of data is among them.
     #[must_use]
     pub fn names(&self) -> Vec<(String, String)> {
         let mut names = vec![("engine".to_owned(), self.engine.clone())];
-        let pairs = |pairs: &BTreeMap<String, String>| -> Vec<(String, String)> {
-            pairs
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect()
-        };
-        // A preset is a setting too.
-        names.extend(pairs(&self.settings));
-        names.extend(pairs(&self.places));
+        // A preset and places are settings where they differ.
+        let settings = self.settings.iter();
+        names.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
+        if let (None, Some(device)) = (self.settings.get(DATA), self.places.get(DATA)) {
+            names.push((DATA.to_owned(), device.clone()));
+        }
         names.push(("warehouses".to_owned(), self.warehouses.to_string()));
         names.push(("workload".to_owned(), self.workload.clone()));
         names.push(("style".to_owned(), self.style.clone()));
@@ -75,12 +73,16 @@ impl CellOutcome {
         let mut codes: Vec<&str> = Vec::new();
         for repeat in &self.repeats {
             let code = repeat.reason_code.as_deref();
-            codes.extend(code.filter(|code| !codes.contains(code)));
+            let is_new = |code: &&str| !codes.contains(code) && !UNDECIDED.contains(code);
+            codes.extend(code.filter(is_new));
         }
         (!codes.is_empty()).then(|| codes.join(", "))
     }
 }
 
+const DATA: &str = "data";
+/// Reasons that say nothing of the cell.
+const UNDECIDED: [&str; 2] = ["interrupted", "interrupted_process"];
 /// The last name of [`CellOutcome::names`].
 pub const CONNECTIONS: &str = "connections";
 
@@ -107,7 +109,16 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
 
 fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
     let repeats = results.repeats(cell.id)?;
-    let is_done = |repeat: &&Repeat| repeat.status == RepeatStatus::Done;
+    // What the user cut short is going to be measured again.
+    let is_done = |repeat: &&Repeat| {
+        let was_cut = |repeat: &Repeat| {
+            repeat
+                .result
+                .as_ref()
+                .is_some_and(|result| result.interrupted)
+        };
+        repeat.status == RepeatStatus::Done && !was_cut(repeat)
+    };
     let asked = RunsAsked {
         name: cell.what.ordinal.to_string(),
         repeats: repeats

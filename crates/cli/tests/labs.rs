@@ -106,6 +106,11 @@ fn cells_that_fail_are_results() {
     assert_eq!(text(&cells[1], "/repeats/0/status"), "failed");
     assert_eq!(text(&cells[1], "/repeats/0/reason_code"), "server_failed");
     assert!(cells[1]["nopm"]["mean"].is_null());
+    let status = mydyno(["lab", "status", "--results", DATABASE]).in_directory(here);
+    let words = status.run().exits(0).stdout;
+    let line = |name: &str| words.lines().find(|line| line.starts_with(name));
+    let (good, bad) = (line("ANSI").unwrap(), line("NO_SUCH_MODE").unwrap());
+    assert!(bad.ends_with("NA") && !good.contains("NA"), "{words}");
     let attempts = "SELECT count(*) FROM repeat";
     let count = |expected: &str| {
         let found = results(&here.join(DATABASE), attempts);
@@ -145,4 +150,5 @@ fn lock_waits_and_time_end_a_cell() {
     let document = ended(here, &[]).exits(0).json();
     let repeat = &list(&document, "/cells")[0]["repeats"][0];
     assert_eq!(text(repeat, "/reason_code"), "timed_out", "{repeat}");
+    ended(here, &[]).exits(0).says(&["nothing is left"]);
 }

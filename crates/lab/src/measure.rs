@@ -307,11 +307,11 @@ impl Measurement<'_> {
             );
             return self.fail(Exit::Failed, "transactions_fail", &reason);
         }
-        if let Some(reason) = drowned(&report, self.spec.lock_wait_timeouts_max_share) {
-            return self.fail(Exit::Failed, "lock_wait_timeout", &reason);
-        }
         if report.interrupted {
             return Ok(Exit::Interrupted);
+        }
+        if let Some(reason) = drowned(&report, self.spec.lock_wait_timeouts_max_share) {
+            return self.fail(Exit::Failed, "lock_wait_timeout", &reason);
         }
         self.check(databases, begun, on_progress)
     }

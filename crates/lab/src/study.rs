@@ -11,12 +11,14 @@ use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
 use base::Exit;
 use plan::{Cell, Plan, Setting, Turn};
-use server::Home;
+use server::{Home, Image, ServerError, images_max_bytes};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use storage::StorageError;
 use store::{
-    LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results, redact,
+    CheckedOn, LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
+    redact,
 };
 use tpcc::Style;
 
@@ -70,10 +72,8 @@ pub fn missing(
     let mut ended = BTreeMap::new();
     for cell in results.cells(lab)? {
         for repeat in results.repeats(cell.id)? {
-            ended.insert(
-                (cell.what.ordinal, repeat.ordinal),
-                has_ended(&repeat, redo),
-            );
+            let has_ended = has_ended(results, &repeat, redo)?;
+            ended.insert((cell.what.ordinal, repeat.ordinal), has_ended);
         }
     }
     let turns = planned.turns.iter().copied();
@@ -87,16 +87,20 @@ pub fn missing(
 /// Reasons of repeats that nobody decided on: they are measured again.
 const UNDECIDED: [&str; 2] = ["interrupted", "interrupted_process"];
 
-fn has_ended(repeat: &Repeat, redo: bool) -> bool {
+fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, LabError> {
     let reason = repeat.reason_code.as_deref().unwrap_or_default();
-    match repeat.status {
+    Ok(match repeat.status {
         RepeatStatus::Running => false,
-        RepeatStatus::Done => !repeat
-            .result
-            .as_ref()
-            .is_some_and(|result| result.interrupted),
+        RepeatStatus::Done => {
+            let was_cut = repeat
+                .result
+                .as_ref()
+                .is_some_and(|result| result.interrupted);
+            // Without its checks it proves nothing, and its server is gone.
+            !was_cut && !results.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
+        }
         RepeatStatus::Failed | RepeatStatus::Skipped => !redo && !UNDECIDED.contains(&reason),
-    }
+    })
 }
 
 /// Executes what is missing of a plan.
@@ -117,6 +121,11 @@ pub fn study(
         spec.only.is_empty() || spec.only.contains(&planned.cells[turn.index].0.ordinal)
     };
     turns.retain(is_wanted);
+    images_max_bytes()?;
+    for turn in &turns {
+        // What is not installed is told before hours have gone into the others.
+        build_of(home, &private_of(&planned.cells[turn.index].0)?)?;
+    }
     let study = Study {
         home,
         results,
@@ -224,18 +233,23 @@ impl Study<'_> {
         let mut notes = Vec::new();
         let attempted = self.last_attempt(turn)?;
         let limit = self.cell(turn).repeat_time_limit;
-        let (measured, timed_out) = within(limit, self.stop, |stop| {
-            self.measure(turn, stop, &mut |progress| {
-                if let Progress::Note(note) = &progress {
-                    notes.push((*note).to_owned());
-                }
-                on_progress(progress);
-            })
-        });
+        let mut noting = |progress: Progress<'_>| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+            }
+            on_progress(progress);
+        };
+        // A database that has to be populated first is no repeat's time.
+        let (measured, timed_out) = match self.image(turn, &mut noting) {
+            Ok(image) => within(limit, self.stop, |stop| {
+                self.measure(turn, image, stop, &mut noting)
+            }),
+            Err(error) => (Err(error), false),
+        };
         let (exit, failure) = match measured {
             Ok(measured) if timed_out => (measured.exit, Some(timed_out_after(limit))),
             Ok(measured) => (measured.exit, None),
-            Err(error @ LabError::Store(_)) => return Err(error),
+            Err(error) if is_of_machine(&error) => return Err(error),
             Err(_) if timed_out => (Exit::Failed, Some(timed_out_after(limit))),
             Err(error) => (error.exit(), Some(failure_of(&error))),
         };
@@ -263,7 +277,11 @@ impl Study<'_> {
         if timed_out || self.results.repeat(repeat)?.status != RepeatStatus::Failed {
             self.results.fail_repeat(repeat, &failure)?;
         }
-        Ok(if timed_out { Exit::Failed } else { exit })
+        Ok(if timed_out && exit != Exit::CheckFailed {
+            Exit::Failed
+        } else {
+            exit
+        })
     }
 
     fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {
@@ -277,19 +295,26 @@ impl Study<'_> {
         Ok(repeats.pop())
     }
 
+    fn image(&self, turn: Turn, on_progress: &mut OnProgress<'_>) -> Result<Image, LabError> {
+        let private = private_of(self.cell(turn))?;
+        let build = build_of(self.home, &private)?;
+        let (image, load) = image_for(self.home, &build, &private, self.stop, on_progress)?;
+        if let Some(load) = load {
+            record_load(self.results, Some(self.lab), &load)?;
+        }
+        Ok(image)
+    }
+
     fn measure(
         &self,
         turn: Turn,
+        image: Image,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Measured, LabError> {
         let cell = self.cell(turn);
         let private = private_of(cell)?;
         let build = build_of(self.home, &private)?;
-        let (image, load) = image_for(self.home, &build, &private, stop, on_progress)?;
-        if let Some(load) = load {
-            record_load(self.results, Some(self.lab), &load)?;
-        }
         let subject = start_on(self.home, &build, image, &private)?;
         let place = measure::Place {
             results: self.results,
@@ -330,6 +355,8 @@ impl Study<'_> {
     fn planned_repeat(&self, turn: Turn) -> Result<NewRepeat, LabError> {
         let cell = self.cell(turn);
         let ns = |duration: Duration| duration.as_nanos() as u64;
+        let mut settings = settings_of(cell);
+        settings.push(("preset".to_owned(), cell.preset.clone()));
         let new = NewCell {
             ordinal: cell.ordinal,
             engine: cell.engine.clone(),
@@ -343,7 +370,7 @@ impl Study<'_> {
             interval_ns: ns(cell.interval),
             seed: cell.seed,
             schemas: 1,
-            settings: settings_of(cell),
+            settings,
             ..NewCell::default()
         };
         Ok(NewRepeat {
@@ -354,13 +381,31 @@ impl Study<'_> {
     }
 }
 
-/// What tells the cell from its neighbours and is no column of its own.
+/// What the plan says of the cell, in its words, but for what is a column of its own and for the preset, which its server tells.
 fn settings_of(cell: &Cell) -> Vec<(String, String)> {
-    let variable = |setting: &Setting| match setting {
+    let told = |setting: &Setting| match setting {
         Setting::Variable { name, value } => Some((name.clone(), value.clone())),
+        Setting::Place { .. } => Some((setting.name(), setting.value())),
         _ => None,
     };
-    cell.settings.iter().filter_map(variable).collect()
+    cell.settings.iter().filter_map(told).collect()
+}
+
+/// Nobody's cell is at fault: the lab ends, and goes on when that is mended.
+fn is_of_machine(error: &LabError) -> bool {
+    matches!(
+        error,
+        LabError::Store(_)
+            | LabError::Server(
+                ServerError::Disk { .. }
+                    | ServerError::Io { .. }
+                    | ServerError::Locked { .. }
+                    | ServerError::MissingPackage { .. }
+                    | ServerError::NotInstalled { .. }
+                    | ServerError::Room { .. }
+            )
+            | LabError::Storage(StorageError::Disk { .. })
+    )
 }
 
 fn timed_out_after(limit: Duration) -> RepeatFailure {

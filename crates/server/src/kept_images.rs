@@ -53,7 +53,9 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
         let Ok(found) = serde_json::from_str::<Description>(&text) else {
             continue;
         };
-        let Some(image) = Image::find(home, &found.key()) else {
+        // A copy under another name is no image.
+        let Some(image) = Image::find(home, &found.key()).filter(|i| i.directory() == entry.path())
+        else {
             continue;
         };
         let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -134,6 +136,10 @@ pub fn remove_image(home: &Home, name: &str) -> Result<KeptImage, ServerError> {
 /// Returns whether nobody used it.
 fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
     let directory = kept.image.directory();
+    if !directory.exists() {
+        // Another process was quicker.
+        return Ok(true);
+    }
     let Some(_alone) = Lock::try_now(&directory.join(DESCRIPTION))? else {
         return Ok(false);
     };

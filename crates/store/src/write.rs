@@ -262,7 +262,7 @@ impl Results {
                  in_doubt_new_orders = :in_doubt, district_next_o_id_sum_before = :before, \
                  district_next_o_id_sum_after = :after, reconnects = :reconnects, capacity_per_s = :capacity, \
                  rate_per_s = :rate, ceiling_nopm = :ceiling, ceiling_deviation_nopm = :deviation, efficiency = :efficiency \
-                 WHERE id = :id AND (status = 'running' OR reason_code = 'interrupted_process')",
+                 WHERE id = :id AND (status = 'running' OR reason_code IN ('interrupted', 'interrupted_process'))",
                 named_params! {
                     ":id": repeat.0,
                     ":now": now_utc_ns(),

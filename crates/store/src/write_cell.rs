@@ -128,8 +128,8 @@ fn meet_server(
     cell: &NewCell,
 ) -> rusqlite::Result<CellId> {
     transaction.execute(
-        "UPDATE cell SET engine = ?2, server_version = ?3, flavour = ?4, transport = ?5, target = ?6, result_metadata = ?7 \
-         WHERE id = ?1",
+        "UPDATE cell SET engine = ?2, server_version = ?3, flavour = ?4, transport = ?5, target = ?6, result_metadata = ?7, \
+         connections = ?8, foreign_keys = ?9, terminals = ?10, inactive_warehouses = ?11 WHERE id = ?1",
         params![
             id.0,
             cell.engine,
@@ -138,6 +138,10 @@ fn meet_server(
             cell.transport,
             redact(&cell.target),
             cell.result_metadata,
+            cell.connections,
+            cell.foreign_keys,
+            cell.terminals,
+            cell.inactive_warehouses,
         ],
     )?;
     insert_details(transaction, id, cell)?;

@@ -11,10 +11,13 @@ use crate::words;
 use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::Exit;
-use lab::{Meters, Planned, Progress, Studied, StudySpec, lab_of, missing, planned, study};
+use lab::{
+    Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing, planned, study,
+};
 use plan::Plan;
 use serde::Serialize;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, Results};
 
 /// The JSON document of `lab run` and `lab check`.
@@ -35,19 +38,28 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     if let Some(unknown) = unknown_cell(&planned, &arguments.only) {
         return Err(unknown);
     }
+    let meters = Meters {
+        power_command: arguments.power_command.clone(),
+        host_metrics: None,
+    };
+    let stop = stop_flag();
+    check_meters(&meters, &stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let spec = StudySpec {
         only: arguments.only.clone(),
         redo: arguments.redo,
-        meters: Meters {
-            power_command: arguments.power_command.clone(),
-            host_metrics: None,
-        },
+        meters,
     };
-    let (lab, studied) = execute(&home, &results, &plan, &planned, &spec)?;
+    let (lab, studied) = execute((&home, &results), &plan, &planned, &spec, &stop)?;
     if studied.measured == 0 && studied.left == 0 {
         tell(format!(
             "nothing is left to do: lab {lab} has every repeat of this plan"
+        ));
+    }
+    if studied.left > 0 {
+        tell(format!(
+            "{} repeats are missing; the same command goes on with them",
+            studied.left
         ));
     }
     write_report(&results, lab, &arguments.output)?;
@@ -81,14 +93,19 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
 }
 
 fn execute(
-    home: &Home,
-    results: &Results,
+    (home, results): (&Home, &Results),
     plan: &Plan,
     planned: &Planned,
     spec: &StudySpec,
+    stop: &AtomicBool,
 ) -> Result<(LabId, Studied), Failure> {
-    let stop = stop_flag();
     let lab = match lab_of(results, plan)? {
+        Some(lab) if results.lab(lab)?.status == LabStatus::Running => {
+            let words = format!(
+                "lab {lab} of this plan is being executed by another process; wait for its end, or end it"
+            );
+            return Err(Failure::new(Exit::Environment, words));
+        }
         Some(lab) => {
             let left = missing(results, lab, planned, spec.redo)?.len();
             let all = planned.turns.len();
@@ -107,7 +124,7 @@ fn execute(
     }
     let place = (home, results, lab);
     let mut told = planned.notes.clone();
-    let studied = study(place, plan, planned, spec, &stop, &mut |progress| {
+    let studied = study(place, plan, planned, spec, stop, &mut |progress| {
         // Most cells have the same to tell; the results file keeps it for each.
         if let Progress::Note(note) = &progress {
             if told.iter().any(|other| other == note) {
@@ -143,7 +160,9 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
         Failure::new(Exit::Environment, words)
     })?;
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
-    let (lab, studied) = execute(&home, &results, &plan, &planned, &StudySpec::default())?;
+    let stop = stop_flag();
+    let spec = StudySpec::default();
+    let (lab, studied) = execute((&home, &results), &plan, &planned, &spec, &stop)?;
     let outcome = lab_outcome(&results, lab)?;
     let failed = studied.failed;
     if json {

@@ -42,31 +42,20 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// Names that have more than one value, without connections.
+/// Names that have more than one value (to have none is one), without connections.
 fn varying(cells: &[CellOutcome]) -> Vec<String> {
-    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    let all: Vec<BTreeMap<String, String>> = cells
+        .iter()
+        .map(|cell| cell.names().into_iter().collect())
+        .collect();
     let mut order: Vec<String> = Vec::new();
-    let mut varying: Vec<String> = Vec::new();
-    for cell in cells {
-        for (name, value) in cell.names() {
-            match seen.get(&name) {
-                None => {
-                    order.push(name.clone());
-                    seen.insert(name, value);
-                }
-                Some(first) if *first != value && !varying.contains(&name) => varying.push(name),
-                Some(_) => {}
-            }
+    for (name, _) in cells.iter().flat_map(CellOutcome::names) {
+        if !order.contains(&name) {
+            order.push(name);
         }
     }
-    // Roles that follow data say nothing of their own.
-    let follows = |name: &String| {
-        name != "data"
-            && cells.iter().all(|cell| {
-                cell.places.contains_key(name) && cell.places.get(name) == cell.places.get("data")
-            })
-    };
-    order.retain(|name| varying.contains(name) && name != CONNECTIONS && !follows(name));
+    let differs = |name: &String| all.iter().any(|one| one.get(name) != all[0].get(name));
+    order.retain(|name| name != CONNECTIONS && differs(name));
     order
 }
 
@@ -85,14 +74,21 @@ fn table(
         let names: BTreeMap<String, String> = cell.names().into_iter().collect();
         let values = varying
             .iter()
-            .filter_map(|name| names.get(name).map(String::as_str));
+            .map(|name| names.get(name).map_or("-", String::as_str));
         let line = values.collect::<Vec<_>>().join(", ");
         let text = shown(cell).unwrap_or_else(|| match cell.failure() {
             Some(_) => "NA".to_owned(),
             None => "-".to_owned(),
         });
-        match lines.iter_mut().find(|(name, _)| *name == line) {
-            Some((_, row)) => drop(row.insert(cell.connections, text)),
+        // Cells that these names do not tell apart have lines of their own.
+        let is_free = |row: &BTreeMap<u32, String>| !row.contains_key(&cell.connections);
+        match lines
+            .iter_mut()
+            .find(|(name, row)| *name == line && is_free(row))
+        {
+            Some((_, row)) => {
+                row.insert(cell.connections, text);
+            }
             None => lines.push((line, BTreeMap::from([(cell.connections, text)]))),
         }
     }
