@@ -4,7 +4,7 @@
 use crate::{ENGINES, STOP_TIMEOUT, build, own_home, query};
 use base::{Warehouses, parse_size};
 use server::preset::{Fate, Scale, Translated, find};
-use server::{AfterStop, Instance, InstanceOptions, start_named, stop_named};
+use server::{AfterStop, Home, Instance, InstanceOptions, start_named, stop_named};
 use std::collections::BTreeMap;
 
 /// Presets and warehouses: small pools, the smallest, those with all instances, and those that are no multiple of their chunks,
@@ -45,6 +45,7 @@ fn xtradb_5_6() {
 fn every_preset(engine: &str) {
     let build = build(engine);
     let (_temp, home) = own_home();
+    let _ended = Ended(&home);
     for (preset, warehouses) in STARTS {
         let scale = Scale::To(Warehouses(warehouses));
         let translated = find(preset).unwrap().translate(&build, scale, &[]);
@@ -60,14 +61,21 @@ fn every_preset(engine: &str) {
         let ended = stop_named(&home, "presets", STOP_TIMEOUT, AfterStop::KeepData, |_| {});
         assert_eq!(ended.unwrap(), server::Ending::Clean, "{engine} {preset}");
     }
-    stop_named(
-        &home,
-        "presets",
-        STOP_TIMEOUT,
-        AfterStop::RemoveData,
-        |_| {},
-    )
-    .unwrap();
+}
+
+/// Ends the server of a test that fails too.
+struct Ended<'a>(&'a Home);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let _ = stop_named(
+            self.0,
+            "presets",
+            STOP_TIMEOUT,
+            AfterStop::RemoveData,
+            |_| {},
+        );
+    }
 }
 
 /// A value in the one form that servers' and papers' ways to write it have in common.
