@@ -99,8 +99,8 @@ fn more_jobs(name: &str, files: &Path) -> bool {
     true
 }
 
-#[test]
-fn requests_are_served_at_once_and_nobody_is_blocked() {
+/// How long 32 reads took together, and the sum of the times that each took, in ns.
+fn read_at_once() -> (u64, u64) {
     let bench = Bench::new(&[Role::Data]);
     bench.fill("t.ibd", 32 * 16384);
     let told = bench.run("read at once");
@@ -109,8 +109,15 @@ fn requests_are_served_at_once_and_nobody_is_blocked() {
     assert_eq!(page.of_role(Role::Data, OfRole::OutstandingMax), 32);
     assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
     let sum_ns = page.of_kind(Role::Data, Kind::Read, OfKind::ResponseSumNs);
-    let told_ns = told.get("submit_ns") + told.get("wait_ns");
-    assert!(told_ns * 4 < sum_ns, "{told_ns} {sum_ns}");
+    (told.get("submit_ns") + told.get("wait_ns"), sum_ns)
+}
+
+#[test]
+fn requests_are_served_at_once_and_nobody_is_blocked() {
+    // Other programs may keep one job from its core for longer than the device takes, but not each.
+    let seen: Vec<(u64, u64)> = (0..5).map(|_| read_at_once()).collect();
+    let is_at_once = |(told_ns, sum_ns): &(u64, u64)| told_ns * 4 < *sum_ns;
+    assert!(seen.iter().any(is_at_once), "{seen:?}");
 }
 
 #[test]
