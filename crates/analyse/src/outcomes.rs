@@ -3,7 +3,7 @@
 use crate::runs::{Basis, RunsAsked, Value, runs};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Cell, LabId, Repeat, RepeatStatus, Results, StoreError};
+use store::{Cell, LabId, Repeat, Results, StoreError};
 
 /// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +46,8 @@ pub struct RepeatOutcome {
     pub status: String,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
+    #[serde(skip)]
+    pub has_failed: bool,
 }
 
 impl CellOutcome {
@@ -67,22 +69,14 @@ impl CellOutcome {
         names
     }
 
-    /// Why there is no number: the reasons of its failed repeats, each once; `None` where nothing failed.
+    /// Has a repeat failed by itself, so that a missing number is NA?
     #[must_use]
-    pub fn failure(&self) -> Option<String> {
-        let mut codes: Vec<&str> = Vec::new();
-        for repeat in &self.repeats {
-            let code = repeat.reason_code.as_deref();
-            let is_new = |code: &&str| !codes.contains(code) && !UNDECIDED.contains(code);
-            codes.extend(code.filter(is_new));
-        }
-        (!codes.is_empty()).then(|| codes.join(", "))
+    pub fn has_failed(&self) -> bool {
+        self.repeats.iter().any(|repeat| repeat.has_failed)
     }
 }
 
 const DATA: &str = "data";
-/// Reasons that say nothing of the cell.
-const UNDECIDED: [&str; 2] = ["interrupted", "interrupted_process"];
 /// The last name of [`CellOutcome::names`].
 pub const CONNECTIONS: &str = "connections";
 
@@ -109,21 +103,11 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
 
 fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
     let repeats = results.repeats(cell.id)?;
-    // What the user cut short is going to be measured again.
-    let is_done = |repeat: &&Repeat| {
-        let was_cut = |repeat: &Repeat| {
-            repeat
-                .result
-                .as_ref()
-                .is_some_and(|result| result.interrupted)
-        };
-        repeat.status == RepeatStatus::Done && !was_cut(repeat)
-    };
     let asked = RunsAsked {
         name: cell.what.ordinal.to_string(),
         repeats: repeats
             .iter()
-            .filter(is_done)
+            .filter(|repeat| repeat.is_whole())
             .map(|repeat| repeat.id)
             .collect(),
     };
@@ -160,6 +144,7 @@ impl RepeatOutcome {
             status: repeat.status.as_str().to_owned(),
             reason_code: repeat.reason_code.clone(),
             reason: repeat.reason.clone(),
+            has_failed: repeat.own_failure().is_some(),
         }
     }
 }

@@ -84,22 +84,15 @@ pub fn missing(
     Ok(turns.filter(is_missing).collect())
 }
 
-/// Reasons of repeats that nobody decided on: they are measured again.
-const UNDECIDED: [&str; 2] = ["interrupted", "interrupted_process"];
-
 fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, LabError> {
-    let reason = repeat.reason_code.as_deref().unwrap_or_default();
     Ok(match repeat.status {
         RepeatStatus::Running => false,
+        // Without its checks it proves nothing, and its server is gone.
         RepeatStatus::Done => {
-            let was_cut = repeat
-                .result
-                .as_ref()
-                .is_some_and(|result| result.interrupted);
-            // Without its checks it proves nothing, and its server is gone.
-            !was_cut && !results.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
+            repeat.is_whole() && !results.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
         }
-        RepeatStatus::Failed | RepeatStatus::Skipped => !redo && !UNDECIDED.contains(&reason),
+        // What was only interrupted is measured again.
+        RepeatStatus::Failed | RepeatStatus::Skipped => !redo && repeat.own_failure().is_some(),
     })
 }
 

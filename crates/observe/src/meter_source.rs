@@ -3,17 +3,14 @@
 use crate::error::ObserveError;
 use crate::sampler::{Readings, Source};
 use rustix::io::ioctl_fionbio;
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process_group,
-    set_parent_process_death_signal, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use storage::tie;
 use store::MetricSource;
 
 /// How long a meter's command may take.
@@ -207,29 +204,6 @@ impl Pipe {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// In a process group of its own, and killed by the kernel when the thread that starts it ends, which outlives each reading.
-#[expect(
-    unsafe_code,
-    reason = "the death signal must be set between fork and exec, and std offers only pre_exec for it"
-)]
-fn tie(command: &mut Command) {
-    let parent = getpid();
-    command.process_group(0);
-    let before_exec = move || -> io::Result<()> {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the signal was set.
-        if getppid() != Some(parent) {
-            return Err(rustix::io::Errno::SRCH.into());
-        }
-        Ok(())
-    };
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed; it makes system calls by
-    // rustix (prctl, getppid) and allocates nothing.
-    unsafe {
-        command.pre_exec(before_exec);
     }
 }
 

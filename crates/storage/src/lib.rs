@@ -10,6 +10,7 @@ pub mod fio;
 mod library;
 mod place;
 pub mod probe;
+mod tied;
 mod variables;
 pub mod verify;
 
@@ -20,4 +21,5 @@ pub use delta::Delta;
 pub use error::StorageError;
 pub use library::{server_environment, shim_library};
 pub use place::{Place, Placement, nearest, profile};
+pub use tied::tie;
 pub use variables::{ServerFamily, ServerKind};

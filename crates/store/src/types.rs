@@ -245,6 +245,25 @@ pub struct Repeat {
     pub log_tail: Option<String>,
 }
 
+impl Repeat {
+    /// Was it measured over its whole window?
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let was_cut = self
+            .result
+            .as_ref()
+            .is_some_and(|result| result.interrupted);
+        self.status == RepeatStatus::Done && !was_cut
+    }
+
+    /// The reason of a repeat that failed by itself; `None` where it was only interrupted, which says nothing of its cell.
+    #[must_use]
+    pub fn own_failure(&self) -> Option<&str> {
+        let code = self.reason_code.as_deref();
+        code.filter(|code| !["interrupted", "interrupted_process"].contains(code))
+    }
+}
+
 /// What one finished measurement counted besides its intervals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RepeatResult {

@@ -76,10 +76,8 @@ fn table(
             .iter()
             .map(|name| names.get(name).map_or("-", String::as_str));
         let line = values.collect::<Vec<_>>().join(", ");
-        let text = shown(cell).unwrap_or_else(|| match cell.failure() {
-            Some(_) => "NA".to_owned(),
-            None => "-".to_owned(),
-        });
+        let absent = if cell.has_failed() { "NA" } else { "-" };
+        let text = shown(cell).unwrap_or_else(|| absent.to_owned());
         // Cells that these names do not tell apart have lines of their own.
         let is_free = |row: &BTreeMap<u32, String>| !row.contains_key(&cell.connections);
         match lines

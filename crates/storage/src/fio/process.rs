@@ -2,8 +2,8 @@
 
 use super::Watch;
 use crate::error::{StorageError, io_at};
-use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
-use std::os::unix::process::CommandExt;
+use crate::tied::tie;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -66,28 +66,6 @@ fn has_ended(child: &mut Child, patience: Duration) -> bool {
         std::thread::sleep(POLL_INTERVAL);
     }
     false
-}
-
-#[expect(
-    unsafe_code,
-    reason = "the death signal must be set between fork and exec, and std offers only pre_exec for it"
-)]
-fn tie(command: &mut Command) {
-    let parent = rustix::process::getpid();
-    command.process_group(0);
-    let before_exec = move || -> std::io::Result<()> {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the signal was set.
-        if rustix::process::getppid() != Some(parent) {
-            return Err(rustix::io::Errno::SRCH.into());
-        }
-        Ok(())
-    };
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed; it makes system calls by
-    // rustix (prctl, getppid) and allocates nothing.
-    unsafe {
-        command.pre_exec(before_exec);
-    }
 }
 
 #[cfg(test)]
