@@ -3,14 +3,17 @@
 mod bend;
 mod bound;
 mod compare;
+mod comparisons;
 mod document;
 mod load;
+mod matrix;
 #[cfg(test)]
 mod noise;
 mod outcomes;
 mod per_transaction;
 mod precision;
 mod price;
+mod profiles;
 mod ramp_limits;
 mod ratios;
 mod resources;
@@ -20,18 +23,22 @@ mod saturation;
 mod statistics;
 mod steady;
 mod student;
+mod sweep;
 mod usage;
 
 pub use bound::{Bound, BoundBy};
 pub use compare::Comparison;
+pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};
 pub use load::Intervals;
+pub use matrix::{Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{CONNECTIONS, CellOutcome, LabOutcome, RepeatOutcome, lab_outcome};
 pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;
+pub use profiles::profiles;
 pub use ramp_limits::{RampLimits, RampLimitsError};
-pub use ratios::{NamedMean, RatioRow, ratio_table};
+pub use ratios::{Ratio, ratios};
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
     ProcessResources, Resources, ServerResources, resources,
@@ -41,6 +48,7 @@ pub use samples::{Samples, Step, Window};
 pub use saturation::{Point, Ramp, RampStep, Saturation, StopReason};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
 pub use steady::{Steadiness, Trend, Watched, steadiness};
+pub use sweep::{Sweep, SweepPoint, Turning, turning};
 pub use usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,
     pool_miss,

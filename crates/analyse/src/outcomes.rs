@@ -1,6 +1,9 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
+use crate::comparisons::{CellComparison, comparisons};
+use crate::matrix::Matrix;
 use crate::runs::{Basis, RunsAsked, Value, runs};
+use crate::sweep::{Sweep, sweeps};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::{Cell, LabId, Repeat, Results, StoreError};
@@ -16,6 +19,10 @@ pub struct LabOutcome {
     pub reason: Option<String>,
     /// Those that were begun.
     pub cells: Vec<CellOutcome>,
+    /// Cells that differ in one thing alone, against the first of them.
+    pub comparisons: Vec<CellComparison>,
+    /// Throughput over the numbers of one variable.
+    pub sweeps: Vec<Sweep>,
 }
 
 /// One cell.
@@ -90,6 +97,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
     for cell in results.cells(id)? {
         cells.push(cell_outcome(results, &cell)?);
     }
+    let matrix = matrix(&cells);
     Ok(LabOutcome {
         schema_version: 1,
         results_file: results.path().display().to_string(),
@@ -97,8 +105,16 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         name: lab.name,
         status: lab.status.as_str().to_owned(),
         reason: lab.reason,
+        comparisons: comparisons(&cells, &matrix),
+        sweeps: sweeps(&cells, &matrix),
         cells,
     })
+}
+
+/// What the cells differ in.
+pub(crate) fn matrix(cells: &[CellOutcome]) -> Matrix {
+    let names: Vec<_> = cells.iter().map(CellOutcome::names).collect();
+    Matrix::of(&names)
 }
 
 fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
@@ -146,5 +162,50 @@ impl RepeatOutcome {
             reason: repeat.reason.clone(),
             has_failed: repeat.own_failure().is_some(),
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{CONNECTIONS, CellOutcome, DATA};
+    use crate::runs::{Basis, Value};
+    use std::collections::BTreeMap;
+
+    /// A cell on a device and with an `innodb_io_capacity`, with the NOPM of its repeats; p95 is a thousand times that.
+    pub(crate) fn cell(
+        ordinal: u32,
+        (device, capacity): (&str, &str),
+        connections: u32,
+        nopm: &[f64],
+    ) -> CellOutcome {
+        let settings = [(DATA, device), ("innodb_io_capacity", capacity)];
+        let p95: Vec<f64> = nopm.iter().map(|nopm| nopm * 1_000.0).collect();
+        CellOutcome {
+            ordinal,
+            engine: "mysql-5.7".to_owned(),
+            preset: None,
+            places: BTreeMap::new(),
+            settings: settings
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            warehouses: 10,
+            workload: "tpcc".to_owned(),
+            style: "statements".to_owned(),
+            connections,
+            repeats: Vec::new(),
+            basis: if nopm.len() == 1 {
+                Basis::Intervals
+            } else {
+                Basis::Repeats
+            },
+            nopm: Value::of_repeats(nopm),
+            new_order_p95_us: Value::of_repeats(&p95),
+        }
+    }
+
+    #[test]
+    fn names_end_with_connections() {
+        let names = cell(1, ("hdd-15k", "200"), 8, &[1.0]).names();
+        assert_eq!(names.last().unwrap().0, CONNECTIONS);
     }
 }

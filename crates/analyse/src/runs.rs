@@ -15,7 +15,7 @@ const PERCENTILE: f64 = 0.95;
 /// On either side of the percentile: where the density of response times is taken from.
 const DENSITY_REACH: f64 = 0.01;
 /// A difference that chance makes less often than this is one.
-const SIGNIFICANT: f64 = 0.05;
+pub(crate) const SIGNIFICANT: f64 = 0.05;
 
 /// What `mydyno compare --json` prints. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -163,6 +163,20 @@ pub(crate) fn runs(
 }
 
 impl Value {
+    /// Of numbers that know nothing of each other; of one alone it has the mean and no interval.
+    #[must_use]
+    pub fn of_repeats(values: &[f64]) -> Value {
+        Value::new(mean(values), Estimate::of_repeats(values))
+    }
+
+    /// What is known of the mean of runs: nothing, where the scatter is that inside the only one.
+    pub(crate) fn over_runs(&self, basis: Basis) -> Value {
+        match basis {
+            Basis::Repeats => *self,
+            Basis::Intervals => Value::new(self.mean, None),
+        }
+    }
+
     fn new(mean: Option<f64>, estimate: Option<Estimate>) -> Value {
         let half_width = estimate.map(|estimate| estimate.half_width());
         let at = |sign: f64| mean.zip(half_width).map(|(mean, half)| mean + sign * half);

@@ -1,0 +1,320 @@
+//! A lab as a matrix: what its cells differ in, and which of them differ in one thing alone. Only such cells tell what that thing does.
+
+use crate::outcomes::CONNECTIONS;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Where a cell has no value.
+const ABSENT: &str = "-";
+/// Between the names, and the values, of dimensions that are one.
+const TOGETHER: &str = ", ";
+/// Dimensions whose values say what they are.
+const PLAIN: [&str; 5] = ["engine", "preset", "workload", "style", "data"];
+
+/// What cells of a lab differ in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// As in a plan: `innodb_io_capacity`. Those that always change together are one: `engine, preset`.
+    pub name: String,
+    /// In the order of the plan.
+    pub values: Vec<String>,
+}
+
+/// The cells by their places in each dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    dimensions: Vec<Dimension>,
+    /// Of each cell, the index of its value in each dimension.
+    places: Vec<Vec<usize>>,
+}
+
+/// Cells that differ in one dimension alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Every other dimension.
+    pub others: Vec<NamedValue>,
+    /// (index of its value in the dimension, index of the cell), by value. Of cells that no name tells apart, the first.
+    pub cells: Vec<(usize, usize)>,
+}
+
+/// One value of a dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedValue {
+    pub name: String,
+    pub value: String,
+}
+
+impl NamedValue {
+    /// For people: `8 connections`, `hdd-15k`, `innodb_io_capacity=2000`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let parts = self.name.split(TOGETHER).zip(self.value.split(TOGETHER));
+        let words = parts.map(|(name, value)| match (name, value) {
+            (CONNECTIONS, "1") => "1 connection".to_owned(),
+            ("warehouses", "1") => "1 warehouse".to_owned(),
+            (CONNECTIONS | "warehouses", _) => format!("{value} {name}"),
+            (name, _) if PLAIN.contains(&name) => value.to_owned(),
+            _ => format!("{name}={value}"),
+        });
+        words.collect::<Vec<_>>().join(TOGETHER)
+    }
+}
+
+impl Dimension {
+    /// Its values as numbers, sizes like `512M` among them; `None` where one is none. Of dimensions that are one, the first counts.
+    #[must_use]
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let first = |value: &str| number(value.split(TOGETHER).next()?);
+        self.values.iter().map(|value| first(value)).collect()
+    }
+
+    /// One of its values, by index.
+    #[must_use]
+    pub fn named(&self, value: usize) -> NamedValue {
+        NamedValue {
+            name: self.name.clone(),
+            value: self.values[value].clone(),
+        }
+    }
+
+    fn with(&mut self, value: &str) -> usize {
+        let known = self.values.iter().position(|other| other == value);
+        known.unwrap_or_else(|| {
+            self.values.push(value.to_owned());
+            self.values.len() - 1
+        })
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    let plain = text.parse().ok().filter(|value: &f64| value.is_finite());
+    plain.or_else(|| base::parse_size(text).map(|bytes| bytes as f64))
+}
+
+impl Matrix {
+    /// Of cells in the order of the plan, each with the names and values that tell it apart.
+    #[must_use]
+    pub fn of(cells: &[Vec<(String, String)>]) -> Matrix {
+        let mut columns: Vec<(Dimension, Vec<usize>)> = Vec::new();
+        for name in names_in_order(cells) {
+            let mut present = cells.iter().filter_map(|cell| value_of(cell, name));
+            let first = present.next();
+            // A cell that never had a server does not say all that the others do.
+            if !present.any(|value| Some(value) != first) {
+                continue;
+            }
+            let mut dimension = Dimension {
+                name: name.to_owned(),
+                values: Vec::new(),
+            };
+            let places: Vec<usize> = cells
+                .iter()
+                .map(|cell| dimension.with(value_of(cell, name).unwrap_or(ABSENT)))
+                .collect();
+            let together = columns
+                .iter_mut()
+                .find(|(other, of)| *of == places && ![name, &other.name].contains(&CONNECTIONS));
+            match together {
+                Some((other, _)) => other.join(&dimension),
+                None => columns.push((dimension, places)),
+            }
+        }
+        let places = (0..cells.len())
+            .map(|cell| columns.iter().map(|(_, places)| places[cell]).collect())
+            .collect();
+        Matrix {
+            dimensions: columns
+                .into_iter()
+                .map(|(dimension, _)| dimension)
+                .collect(),
+            places,
+        }
+    }
+
+    /// Those that have more than one value, in the order of the plan.
+    #[must_use]
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
+    }
+
+    /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order of the plan.
+    #[must_use]
+    pub fn slices(&self, dimension: usize) -> Vec<Slice> {
+        let mut order: Vec<Vec<usize>> = Vec::new();
+        let mut slices: BTreeMap<Vec<usize>, BTreeMap<usize, usize>> = BTreeMap::new();
+        for (cell, places) in self.places.iter().enumerate() {
+            let mut others = places.clone();
+            let value = others.remove(dimension);
+            if !slices.contains_key(&others) {
+                order.push(others.clone());
+            }
+            let slice = slices.entry(others).or_default();
+            slice.entry(value).or_insert(cell);
+        }
+        let slice = |others: &Vec<usize>| Slice {
+            others: self.named(dimension, others),
+            cells: slices[others].iter().map(|(v, c)| (*v, *c)).collect(),
+        };
+        let mut all: Vec<Slice> = order.iter().map(slice).collect();
+        all.retain(|slice| slice.cells.len() > 1);
+        all
+    }
+
+    /// Names and values of all dimensions but one.
+    fn named(&self, but: usize, places: &[usize]) -> Vec<NamedValue> {
+        let others = self.dimensions.iter().enumerate();
+        others
+            .filter(|(index, _)| *index != but)
+            .zip(places)
+            .map(|((_, other), place)| other.named(*place))
+            .collect()
+    }
+}
+
+impl Dimension {
+    /// The same cells have the values of both: they are one.
+    fn join(&mut self, other: &Dimension) {
+        self.name = [&self.name, &other.name].map(String::as_str).join(TOGETHER);
+        for (value, added) in self.values.iter_mut().zip(&other.values) {
+            *value = [value.as_str(), added].join(TOGETHER);
+        }
+    }
+}
+
+fn value_of<'a>(cell: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let pair = cell.iter().find(|(other, _)| other == name);
+    pair.map(|(_, value)| value.as_str())
+}
+
+/// As the cells name them, each once.
+fn names_in_order(cells: &[Vec<(String, String)>]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in cells.iter().flatten() {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Matrix, NamedValue};
+
+    /// Cells from lines like `data=hdd connections=8`.
+    fn matrix(cells: &[&str]) -> Matrix {
+        let pair = |text: &str| {
+            let (name, value) = text.split_once('=').unwrap();
+            (name.to_owned(), value.to_owned())
+        };
+        let cell = |text: &&str| text.split(' ').map(pair).collect();
+        Matrix::of(&cells.iter().map(cell).collect::<Vec<_>>())
+    }
+
+    fn names(matrix: &Matrix) -> Vec<(&str, Vec<&str>)> {
+        matrix
+            .dimensions()
+            .iter()
+            .map(|d| {
+                let values = d.values.iter().map(String::as_str).collect();
+                (d.name.as_str(), values)
+            })
+            .collect()
+    }
+
+    fn named(name: &str, value: &str) -> NamedValue {
+        NamedValue {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    #[test]
+    fn values_in_words() {
+        for (name, value, words) in [
+            ("connections", "8", "8 connections"),
+            ("warehouses", "1", "1 warehouse"),
+            ("data", "hdd-15k", "hdd-15k"),
+            ("redo", "twin", "redo=twin"),
+            (
+                "engine, preset",
+                "mysql-5.7, config-3",
+                "mysql-5.7, config-3",
+            ),
+            ("data, redo", "hdd-15k, twin", "hdd-15k, redo=twin"),
+        ] {
+            assert_eq!(named(name, value).words(), words);
+        }
+    }
+
+    #[test]
+    fn dimensions_are_what_varies_in_the_order_of_the_plan() {
+        let found = matrix(&[
+            "engine=a data=hdd preset=x connections=8",
+            "engine=a data=hdd preset=x connections=16",
+            "engine=a data=ssd preset=x connections=8",
+            "engine=a data=ssd preset=x connections=16",
+        ]);
+        assert_eq!(
+            names(&found),
+            [
+                ("data", vec!["hdd", "ssd"]),
+                ("connections", vec!["8", "16"])
+            ]
+        );
+        let by_device = found.slices(0);
+        let connections = |n| vec![named("connections", n)];
+        assert_eq!(by_device.len(), 2);
+        assert_eq!(by_device[0].others, connections("8"));
+        assert_eq!(by_device[0].cells, [(0, 0), (1, 2)]);
+        assert_eq!(by_device[1].others, connections("16"));
+        assert_eq!(by_device[1].cells, [(0, 1), (1, 3)]);
+    }
+
+    #[test]
+    fn what_changes_together_is_one_dimension() {
+        let found = matrix(&[
+            "engine=mysql preset=3 data=hdd",
+            "engine=mysql preset=3 data=ssd",
+            "engine=percona preset=a data=hdd",
+            "engine=percona preset=a data=ssd",
+        ]);
+        assert_eq!(
+            names(&found),
+            [
+                ("engine, preset", vec!["mysql, 3", "percona, a"]),
+                ("data", vec!["hdd", "ssd"])
+            ]
+        );
+        assert_eq!(found.slices(0).len(), 2);
+        // Connections are never taken for the device that they were chosen for.
+        let found = matrix(&["data=hdd connections=8", "data=ssd connections=64"]);
+        assert_eq!(found.dimensions().len(), 2);
+        assert!(found.slices(0).is_empty() && found.slices(1).is_empty());
+    }
+
+    #[test]
+    fn cells_that_are_left_out_or_say_less_do_no_harm() {
+        let found = matrix(&[
+            "data=hdd scale=papers connections=8",
+            "data=ssd connections=8",
+            "data=ssd scale=papers connections=64",
+        ]);
+        assert_eq!(found.dimensions().len(), 2);
+        assert_eq!(found.slices(0)[0].cells, [(0, 0), (1, 1)]);
+        assert_eq!(found.slices(0).len(), 1);
+        assert!(matrix(&["data=hdd", "data=hdd"]).dimensions().is_empty());
+        assert!(Matrix::of(&[]).dimensions().is_empty());
+    }
+
+    #[test]
+    fn numbers_may_be_sizes() {
+        let numbers = |cells: &[&str]| matrix(cells).dimensions()[0].numbers();
+        assert_eq!(numbers(&["x=200", "x=1.5"]), Some(vec![200.0, 1.5]));
+        let sizes = numbers(&["x=512M", "x=1G"]);
+        assert_eq!(sizes, Some(vec![536_870_912.0, 1_073_741_824.0]));
+        assert_eq!(numbers(&["x=1 y=2", "x=2 y=4"]), Some(vec![1.0, 2.0]));
+        assert_eq!(numbers(&["x=1", "x=ON"]), None);
+        assert_eq!(numbers(&["x=1", "x=inf"]), None);
+    }
+}
