@@ -113,6 +113,7 @@
     return { hooks: { draw: (u) => {
       const ctx = u.ctx, cap = 4 * devicePixelRatio;
       ctx.save(); ctx.lineWidth = 1.5 * devicePixelRatio;
+      ctx.beginPath(); ctx.rect(u.bbox.left - cap, u.bbox.top, u.bbox.width + 2 * cap, u.bbox.height); ctx.clip();
       lows.forEach((low, n) => {
         if (!u.series[n + 1].show) return;
         ctx.strokeStyle = u.series[n + 1].stroke(u, n + 1);
@@ -195,6 +196,9 @@
     box.ontoggle = fill; fill();
   }
 
+  // The look of the nth of many lines. More than ten hide each other: the rest waits for a click on its name.
+  const hue = (n) => ({ color: "--c" + (n % 6 + 1), dash: [undefined, [6, 4], [2, 3]][Math.floor(n / 6) % 3], show: n < 10 });
+
   // ---- the charts --------------------------------------------------------------------------------------------------
   const choice = (figure, name, otherwise) => { const e = figure.querySelector("[data-choice=" + name + "]"); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
   // Charts over time that stand below each other have axes of one width, so that one time is at one place in all of them.
@@ -236,24 +240,31 @@
       else draw(figure, { x, lines, xName: "response time up to", unit: "%", at: (v) => "up to " + number(v) + " ms", points: false, height: 270, yLabel: "share of transactions (%)", yLog: false,
         xScale: { distr: 3, range: (u, a, b) => [a, b > a ? b : a * 10] }, xAxis: axis({ label: "response time (ms)", size: 26, splits: (u, i, min, max) => logSplits(min, max, 8), filter: (u, s) => s, values: (u, s) => s.map(tick) }) });
     },
-    connections(figure) {
-      const sweep = data.connections, what = figure.dataset.what;
-      const x = sweep.connections, wide = x[x.length - 1] / Math.max(1, x[0]) > 12;
-      const colors = ["--c1", "--c2", "--c3", "--c4", "--c5"];
+    curves(figure) {
+      const of = data.curves[figure.dataset.curves], what = figure.dataset.what, both = what === "latency";
+      const x = of.x, wide = x[0] > 0 && x[x.length - 1] / x[0] > 12, only = of.lines.length === 1;
       const lines = [], lows = [], highs = [];
-      // A cell without a result breaks its line; where a group has no cell, the line goes on.
-      const known = (g, values) => values.map((v, i) => g.cells[i] ? v : undefined);
-      sweep.groups.forEach((g, n) => {
-        const color = colors[n % colors.length], dash = n >= colors.length ? [6, 4] : undefined, only = sweep.groups.length === 1;
-        if (what === "nopm") { lines.push({ name: g.name, y: known(g, g.nopm), color, dash, width: 2 }); lows.push(g.low); highs.push(g.high); }
-        else { lines.push({ name: only ? "95th percentile" : g.name + ", p95", y: known(g, g.p95_ms), color, width: 2 });
-          lines.push({ name: only ? "maximum" : g.name + ", maximum", y: known(g, g.max_ms), color: only ? "--c2" : color, dash: only ? undefined : [5, 4], width: 1.5 }); }
+      // A cell without a result breaks its line; where a line has no cell, it goes on.
+      const add = (g, key, line) => { lines.push(Object.assign({ y: g[key].mean.map((v, i) => g.cells[i] ? v : undefined), width: 2 }, line)); lows.push(g[key].low); highs.push(g[key].high); };
+      of.lines.forEach((g, n) => {
+        if (both) { add(g, "p95_ms", { name: "95th percentile", color: "--c1" }); add(g, "max_ms", { name: "maximum", color: "--c2", width: 1.5 }); }
+        else add(g, what, Object.assign({ name: only ? (what === "nopm" ? "throughput" : "response time") : g.name }, hue(n)));
       });
-      const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 26) return null; last = p; return v; }); };
-      draw(figure, { x, lines, points: true, gaps: true, xName: "connections", height: 290, unit: what === "nopm" ? "NOPM" : "ms", yLabel: what === "nopm" ? "new orders per minute (NOPM)" : "new-order response time (ms)",
-        yLog: what !== "nopm", at: (v) => v + " connections", plugins: what === "nopm" ? [whiskers(lows, highs)] : [],
+      const nopm = what === "nopm", keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * tick(v).length) return null; last = p; return v; }); };
+      draw(figure, { x, lines, points: true, gaps: true, xName: of.x_name, height: 290, unit: nopm ? "NOPM" : "ms", yLabel: nopm ? "new orders per minute (NOPM)" : "new-order response time (ms)",
+        yLog: !nopm, yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => tick(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)],
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
-        xAxis: axis({ label: wide ? "connections (logarithmic)" : "connections", size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
+        xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
+    },
+    over_time(figure) {
+      const of = data.over_time[choice(figure, "at", 0)], what = figure.dataset.what;
+      const all = of.lines.map((line) => data.repeats[line.repeat].series);
+      // Repeats may have been measured at different times: their points are put on one axis.
+      const [x, ...ys] = uPlot.join(all.map((series) => [series.time_s, series.types.new_order[what]]));
+      const longest = all.reduce((a, b) => b.time_s[b.time_s.length - 1] > a.time_s[a.time_s.length - 1] ? b : a);
+      const lines = of.lines.map((line, n) => Object.assign({ name: line.name, y: ys[n], width: 1.8 }, hue(n)));
+      const nopm = what === "per_minute";
+      overTime(figure, longest, lines, { x, yLabel: nopm ? "new orders per minute" : "new-order p95 (ms)", yLog: !nopm, unit: nopm ? "/min" : "ms", height: 270, ySize: TIME_AXIS_LEFT });
     },
   };
   // Browsers differ in whether a figure in closed details has a size.
@@ -270,9 +281,13 @@
       if (on) panel.querySelectorAll("figure[data-chart]").forEach(redraw);
     }); });
   });
-  document.querySelectorAll("details.panels").forEach((box) => {
-    box.ontoggle = () => box.querySelectorAll("figure[data-chart]").forEach(redraw);
+  document.querySelectorAll("details").forEach((box) => {
+    if (box.querySelector("figure[data-chart]")) box.ontoggle = () => box.open && box.querySelectorAll("figure[data-chart]").forEach(redraw);
   });
+  // A link to a cell whose section is folded opens it.
+  function unfold() { const box = location.hash && document.querySelector(location.hash + " > details"); if (box) { box.open = true; box.parentElement.scrollIntoView(); } }
+  addEventListener("hashchange", unfold);
+  unfold();
   document.querySelectorAll("input[type=search]").forEach((input) => {
     const rows = [...document.querySelectorAll("#" + input.dataset.rows + " tbody tr")];
     input.oninput = () => { const wanted = input.value.trim().toLowerCase(); rows.forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); }); };

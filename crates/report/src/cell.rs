@@ -3,7 +3,7 @@
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
-use crate::model::{CellView, RepeatView};
+use crate::model::{CellView, LabView, RepeatView};
 use crate::overview::{spread, times};
 use crate::pacing::pacing_section;
 use crate::panels::Panel;
@@ -14,48 +14,83 @@ use maud::{Markup, html};
 use store::{RepeatId, RepeatStatus};
 
 /// The section of a cell.
-pub fn cell_section(cell: &CellView, many: bool) -> Markup {
-    let shown = cell
-        .repeats
-        .iter()
-        .position(RepeatView::is_done)
-        .unwrap_or(0);
+pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
+    let (is_folded, is_brief) = (view.is_folded(), view.is_brief());
+    let title = html! { h2 { @if view.cells.len() > 1 { "Cell " (cell.cell.what.ordinal) ": " } (cell.label) } };
+    html! {
+        section.folded[is_folded] id={ "cell-" (cell.cell.id) } {
+            @if is_folded {
+                details {
+                    summary { (title) " " span.soft { (cell.nopm().map_or_else(|| NOT_AVAILABLE.to_owned(), |nopm| truncated(nopm.mean))) " NOPM" } }
+                    (inside(cell, is_brief))
+                }
+            } @else { (title) (inside(cell, is_brief)) }
+        }
+    }
+}
+
+fn inside(cell: &CellView, is_brief: bool) -> Markup {
     let what = &cell.cell.what;
     html! {
-        section id={ "cell-" (cell.cell.id) } {
-            h2 { @if many { "Cell " (what.ordinal) ": " } (cell.label) }
-            p.soft {
-                @match cell.nopm() {
-                    Some(nopm) => { b { (truncated(nopm.mean)) " NOPM" } " (" (spread(&nopm)) "); " }
-                    None => { b { (NOT_AVAILABLE) } "; " }
+        p.soft {
+            @match cell.nopm() {
+                Some(nopm) => { b { (truncated(nopm.mean)) " NOPM" } " (" (spread(&nopm)) "); " }
+                None => { b { (NOT_AVAILABLE) } "; " }
+            }
+            (what.engine) " " (what.server_version) ", "
+            (counted(what.warehouses as usize, "warehouse", "warehouses"))
+            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } ", "
+            @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
+            @if what.home { "connections bound to warehouses, " }
+            @if !what.foreign_keys { "no foreign keys, " }
+            (times(cell)) "."
+        }
+        (bound_sentence(cell))
+        @if cell.earlier_attempts > 0 {
+            p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is", "earlier attempts are")) " in the results file and not shown." }
+        }
+        @if cell.repeats.is_empty() { div.callout.calm { p { "This cell was not run yet." } } }
+        @if is_brief { (one_repeat(cell)) } @else { (all_repeats(cell)) }
+        (used_section(cell))
+    }
+}
+
+fn title(repeat: &RepeatView) -> String {
+    let nopm = repeat.rates.nopm;
+    let nopm = nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated);
+    format!("Repeat {}: {nopm}", repeat.repeat.ordinal)
+}
+
+fn all_repeats(cell: &CellView) -> Markup {
+    let shown = cell.shown().map(|repeat| repeat.repeat.id);
+    html! {
+        @if cell.repeats.len() > 1 {
+            div.tabs role="group" aria-label="Repeats" {
+                @for repeat in &cell.repeats {
+                    button type="button" aria-pressed=(Some(repeat.repeat.id) == shown) aria-controls={ "repeat-" (repeat.repeat.id) } { (title(repeat)) }
                 }
-                (what.engine) " " (what.server_version) ", "
-                (counted(what.warehouses as usize, "warehouse", "warehouses"))
-                @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } ", "
-                @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
-                @if what.home { "connections bound to warehouses, " }
-                @if !what.foreign_keys { "no foreign keys, " }
-                (times(cell)) "."
             }
-            (bound_sentence(cell))
-            @if cell.earlier_attempts > 0 {
-                p.soft.small { (counted(cell.earlier_attempts, "earlier attempt is", "earlier attempts are")) " in the results file and not shown." }
-            }
-            @if cell.repeats.len() > 1 {
-                div.tabs role="group" aria-label="Repeats" {
-                    @for (index, repeat) in cell.repeats.iter().enumerate() {
-                        button type="button" aria-pressed=(index == shown) aria-controls={ "repeat-" (repeat.repeat.id) } {
-                            "Repeat " (repeat.repeat.ordinal) ": "
-                            (repeat.rates.nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated))
-                        }
-                    }
-                }
-            }
-            @if cell.repeats.is_empty() { div.callout.calm { p { "This cell was not run yet." } } }
-            @for (index, repeat) in cell.repeats.iter().enumerate() {
-                div id={ "repeat-" (repeat.repeat.id) } hidden[index != shown] { (repeat_panel(repeat)) }
-            }
-            (used_section(cell))
+        }
+        @for repeat in &cell.repeats {
+            div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] { (repeat_panel(repeat)) }
+        }
+    }
+}
+
+/// Of a lab with very many repeats: the first, and what the others gave.
+fn one_repeat(cell: &CellView) -> Markup {
+    let shown = cell.shown();
+    html! {
+        @if cell.repeats.len() > 1 {
+            p.soft.small { @for repeat in &cell.repeats { (title(repeat)) ". " } }
+        }
+        @if let Some(repeat) = shown {
+            @if !repeat.is_done() { (no_result(repeat)) }
+            @if repeat.is_done() { (tags(repeat)) }
+            @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
+            @if !repeat.series.time_s.is_empty() { (charts(repeat, false)) }
+            @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
+            p.soft.small { "Of repeat " (repeat.repeat.ordinal) "; the lab has so many that `mydyno export` has the rest: samples, checks, inputs, variables." }
         }
     }
 }
@@ -66,7 +101,7 @@ fn repeat_panel(repeat: &RepeatView) -> Markup {
         @if !repeat.is_done() { (no_result(repeat)) }
         @if repeat.is_done() { (tags(repeat)) }
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-        @if drawn { (charts(repeat)) }
+        @if drawn { (charts(repeat, true)) }
         @if repeat.is_done() {
             h3 { "Transaction types" }
             (transactions_table(repeat))
@@ -154,7 +189,7 @@ fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
     }
 }
 
-fn charts(repeat: &RepeatView) -> Markup {
+fn charts(repeat: &RepeatView, with_panels: bool) -> Markup {
     let id = repeat.repeat.id;
     let chart = |kind, title, is_wide| Chart {
         kind,
@@ -170,7 +205,7 @@ fn charts(repeat: &RepeatView) -> Markup {
                     option value="new_order" { "new orders" } option value="all" { "all five types" }
                 } }
             }))
-            (panels(repeat))
+            @if with_panels { (panels(repeat)) }
             (figure(id, &chart("latency", "Response time over time", !repeat.is_done()), &html! {
                 label { select data-choice="type" aria-label="Transaction type" {
                     @for name in TRANSACTIONS { option value=(name) { (transaction(name)) } }

@@ -1,6 +1,8 @@
 //! What the numbers were measured on: populations, server variables, option files, the machine, and how to do it again.
 
 use crate::format::{bytes, counted, duration, instant, integer, significant};
+use crate::hardware::hardware;
+use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
 use crate::status::status_tables;
 use crate::tables::checks_table;
@@ -63,35 +65,46 @@ pub fn configuration(view: &LabView) -> Markup {
     html! {
         section id="configuration" {
             h2 { "Configuration" }
-            h3 { "Machine" }
-            @if view.host.is_empty() { p.soft { "Nothing is stored on the machine." } }
-            dl.pairs { @for (key, value) in &view.host { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } }
+            (hardware(view))
             (presets(view))
             (changed_variables(view))
             (differing_variables(view))
             (all_variables(view))
-            (status_tables(view))
+            @if !view.is_brief() { (status_tables(view)) }
             (option_files(view))
         }
     }
 }
 
-/// Each different preset once, with what became of its variables and the cells that ran on it.
+/// Cells that have something in common; of many, how many.
+fn cells_in_words(cells: &[&CellView]) -> String {
+    if cells.len() > CELLS_NAMED_MAX {
+        return counted(cells.len(), "cell", "cells");
+    }
+    let labels: Vec<&str> = cells.iter().map(|cell| cell.label.as_str()).collect();
+    labels.join("; ")
+}
+
+/// Each different preset on each engine once, with what became of its variables and the cells that ran on it.
 fn presets(view: &LabView) -> Markup {
-    let mut presets: Vec<(&CellPreset, Vec<&str>)> = Vec::new();
+    let mut presets: Vec<(&str, &CellPreset, Vec<&CellView>)> = Vec::new();
     for cell in &view.cells {
-        let Some(preset) = &cell.cell.what.preset else {
+        let what = &cell.cell.what;
+        let Some(preset) = &what.preset else {
             continue;
         };
-        match presets.iter_mut().find(|(known, _)| *known == preset) {
-            Some((_, cells)) => cells.push(&cell.label),
-            None => presets.push((preset, vec![&cell.label])),
+        match presets
+            .iter_mut()
+            .find(|known| (known.0, known.1) == (&what.engine, preset))
+        {
+            Some((.., cells)) => cells.push(cell),
+            None => presets.push((&what.engine, preset, vec![cell])),
         }
     }
     let one = presets.len() == 1;
     html! {
-        @for (preset, cells) in &presets {
-            details { summary { "Preset " (preset.name) @if !one { " of " (cells.join("; ")) } }
+        @for (engine, preset, cells) in &presets {
+            details { summary { "Preset " (preset.name) " on " (engine) @if !one { ": " (cells_in_words(cells)) } }
                 p.soft {
                     @match preset.scaled_to_warehouses {
                         Some(warehouses) => { "Sizes in the proportion to " (counted(warehouses as usize, "warehouse", "warehouses")) " that the papers had to 1,000." }
@@ -117,22 +130,6 @@ fn presets(view: &LabView) -> Markup {
                 } }
             }
         }
-    }
-}
-
-fn fact_name(key: &str) -> String {
-    let name = key.trim_end_matches("_bytes").replace('_', " ");
-    let capital = crate::format::transaction(&name);
-    capital
-        .replace("Cpu", "CPU")
-        .replace("Os", "OS")
-        .replace("Mydyno", "mydyno")
-}
-
-fn fact_value(key: &str, value: &str) -> String {
-    match value.parse() {
-        Ok(number) if key.ends_with("_bytes") => bytes(number),
-        _ => value.to_owned(),
     }
 }
 
@@ -166,6 +163,9 @@ fn changed_variables(view: &LabView) -> Markup {
         }
     }
 }
+
+/// More cells than this are counted, not named.
+const CELLS_NAMED_MAX: usize = 4;
 
 /// Variables of a server's identity differ in every start and say nothing.
 const IDENTITY: [&str; 14] = [
@@ -208,15 +208,39 @@ fn differing_variables(view: &LabView) -> Markup {
             values.any(|value| Some(value) != first)
         })
         .collect();
+    // Cells whose variables are the same share a column.
+    let mut distinct: Vec<(Vec<&str>, Vec<&CellView>)> = Vec::new();
+    for (cell, values) in &columns {
+        let of = |name: &&str| values.get(name).copied().unwrap_or("");
+        let column: Vec<&str> = differing.iter().map(of).collect();
+        match distinct.iter_mut().find(|(known, _)| *known == column) {
+            Some((_, cells)) => cells.push(cell),
+            None => distinct.push((column, vec![cell])),
+        }
+    }
     html! {
         @if !differing.is_empty() {
             details { summary { (differing.len()) " server variables differ between cells" }
                 div.scroll { table {
-                    thead { tr { th scope="col" { "Variable" } @for (cell, _) in &columns { th scope="col" { (cell.label) } } } }
-                    tbody { @for name in differing {
-                        tr { th.mono scope="row" { (name) } @for (_, values) in &columns { td.value.mono { (values.get(name).copied().unwrap_or("")) } } }
+                    thead { tr { th scope="col" { "Variable" } @for (_, cells) in &distinct { th scope="col" { (column_title(cells)) } } } }
+                    tbody { @for (row, name) in differing.iter().enumerate() {
+                        tr { th.mono scope="row" { (name) } @for (column, _) in &distinct { td.value.mono { (column[row]) } } }
                     } }
                 } }
+            }
+        }
+    }
+}
+
+/// The cells of a column; of many, their numbers.
+fn column_title(cells: &[&CellView]) -> Markup {
+    html! {
+        @if cells.len() <= CELLS_NAMED_MAX { (cells_in_words(cells)) }
+        @else {
+            "Cells "
+            @for (index, cell) in cells.iter().enumerate() {
+                @if index > 0 { ", " }
+                (to_cell(cell, &cell.cell.what.ordinal.to_string()))
             }
         }
     }
@@ -249,30 +273,40 @@ fn all_variables(view: &LabView) -> Markup {
     }
 }
 
+/// What an option file says but for paths, ports and such, in which servers differ that are configured alike.
+fn configured(my_cnf: &str) -> Vec<&str> {
+    let is_identity = |line: &&str| {
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        IDENTITY.contains(&name.trim()) || value.trim().starts_with('/')
+    };
+    my_cnf.lines().filter(|line| !is_identity(line)).collect()
+}
+
 /// Each different option file once, with the cells that ran on it.
 fn option_files(view: &LabView) -> Markup {
-    let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut files: Vec<(&str, Vec<&CellView>)> = Vec::new();
     for cell in &view.cells {
         for repeat in &cell.repeats {
             let Some(text) = repeat.repeat.my_cnf.as_deref() else {
                 continue;
             };
-            let place = files
-                .iter()
-                .position(|(known, _)| *known == text)
-                .unwrap_or_else(|| {
-                    files.push((text, Vec::new()));
-                    files.len() - 1
-                });
-            if files[place].1.last() != Some(&cell.label.as_str()) {
-                files[place].1.push(&cell.label);
+            match files
+                .iter_mut()
+                .find(|(known, _)| configured(known) == configured(text))
+            {
+                Some((_, cells)) if cells.iter().any(|c| c.cell.id == cell.cell.id) => {}
+                Some((_, cells)) => cells.push(cell),
+                None => files.push((text, vec![cell])),
             }
         }
     }
     let one = files.len() == 1;
     html! {
         @for (text, cells) in &files {
-            details { summary { "my.cnf" @if !one { " of " (cells.join("; ")) } } pre { (text) } }
+            details { summary { "my.cnf" @if !one { " of " (cells_in_words(cells)) } }
+                p.soft.small { "Of the first of its servers; those configured alike differ in paths and ports." }
+                pre { (text) }
+            }
         }
     }
 }
@@ -297,5 +331,22 @@ pub fn reproduce(view: &LabView) -> Markup {
             }
             @if let Some(plan) = &lab.plan { details { summary { "The plan" } pre { (plan) } } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::configured;
+
+    #[test]
+    fn paths_and_ports_are_no_configuration() {
+        let one = "[mysqld]\nport = 1\nundo = /a/b\ndatadir=/x\ninnodb_flush_method = O_DIRECT\n";
+        let other = one.replace("= 1", "= 2").replace("/a/b", "/c");
+        assert_eq!(
+            configured(one),
+            ["[mysqld]", "innodb_flush_method = O_DIRECT"]
+        );
+        assert_eq!(configured(one), configured(&other));
+        assert_ne!(configured(one), configured("[mysqld]"));
     }
 }

@@ -1,7 +1,7 @@
 //! Storage: what a repeat asked of its devices by role, and response times of devices side by side.
 
 use crate::format::{NOT_AVAILABLE, counted, integer, percent, significant};
-use crate::model::{CellView, LabView, RepeatView};
+use crate::model::RepeatView;
 use maud::{Markup, html};
 use store::{DeviceSummary, RequestSummary, ShimSummary};
 
@@ -118,68 +118,5 @@ fn shim_line(shim: &ShimSummary) -> Markup {
             @if shim.files_unseen > 0 { (counted(shim.files_unseen as usize, "file was", "files were")) " not seen. " }
             @if shim.maps_refused > 0 { (counted(shim.maps_refused as usize, "mapping of a file was", "mappings of files were")) " refused." }
         }
-    }
-}
-
-/// New-order 95th percentiles, a row for each group and a column for each number of connections. Nothing where the lab has
-/// one device.
-pub fn p95_by_device(view: &LabView) -> Markup {
-    let mut devices: Vec<Option<String>> = Vec::new();
-    let mut groups: Vec<&str> = Vec::new();
-    let mut connections: Vec<u32> = Vec::new();
-    for cell in &view.cells {
-        let device = cell.cell.what.devices_in_words();
-        if !devices.contains(&device) {
-            devices.push(device);
-        }
-        if !groups.contains(&cell.group.as_str()) {
-            groups.push(&cell.group);
-        }
-        connections.push(cell.cell.what.connections);
-    }
-    connections.sort_unstable();
-    connections.dedup();
-    let find = |group: &str, number: u32| {
-        let same = |cell: &&CellView| cell.group == group && cell.cell.what.connections == number;
-        view.cells.iter().find(same)
-    };
-    let p95_ns = |cell: Option<&CellView>| Some(cell?.new_order_ns(0.95)?.mean);
-    let top_ns = view
-        .cells
-        .iter()
-        .filter_map(|cell| p95_ns(Some(cell)))
-        .fold(0.0, f64::max);
-    html! {
-        @if devices.len() > 1 {
-            h3 { "New-order p95 by device" }
-            div.scroll { table.narrow {
-                thead { tr {
-                    th scope="col" { "Device" }
-                    @for number in &connections { th.num scope="col" { (counted(*number as usize, "connection", "connections")) span.unit { "ms" } } }
-                } }
-                tbody { @for group in &groups {
-                    tr {
-                        th scope="row" { (group) }
-                        @for number in &connections {
-                            td.num { @match p95_ns(find(group, *number)) {
-                                Some(ns) => {
-                                    (crate::format::ms(ns))
-                                    span.bar aria-hidden="true" { i style={ "width:" (width(ns, top_ns)) "%" } {} }
-                                }
-                                None => (NOT_AVAILABLE),
-                            } }
-                        }
-                    }
-                } }
-            } }
-        }
-    }
-}
-
-fn width(value: f64, top: f64) -> u32 {
-    if top > 0.0 {
-        (value * 100.0 / top).clamp(0.0, 100.0) as u32
-    } else {
-        0
     }
 }

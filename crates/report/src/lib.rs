@@ -10,6 +10,8 @@ mod devices;
 mod error;
 mod export;
 mod format;
+mod hardware;
+mod lab;
 mod model;
 mod overview;
 mod pacing;

@@ -1,10 +1,11 @@
 //! A lab as the report shows it: read from the results file once, with what belongs together put together.
 
 use crate::panels::{Panels, Run, panels};
-use crate::series::{self, Series};
+use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
 use crate::status::{Risen, risen};
-use analyse::{Bound, Resources, Samples};
+use analyse::{Bound, Resources, Samples, profiles};
+use device::Profile;
 use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
@@ -12,11 +13,18 @@ use store::{
     Verdict, WindowTotals,
 };
 
+/// The sections of more cells than this are folded, and the navigation leaves them out.
+const CELLS_OPEN_MAX: usize = 8;
+/// Of more repeats than this a page has only one for each cell, and of that what an overview of so many needs: a browser has to hold it.
+const REPEATS_IN_FULL_MAX: usize = 128;
+
 /// A whole lab.
 pub struct LabView {
     pub lab: Lab,
     pub results_file: String,
     pub host: Vec<(String, String)>,
+    /// Of the emulated devices.
+    pub profiles: Vec<Profile>,
     pub notes: Vec<String>,
     pub checks: Vec<CheckResult>,
     pub cells: Vec<CellView>,
@@ -76,13 +84,20 @@ impl LabView {
         let cells = results.cells(id)?;
         let names = labels(&cells);
         let loads = loads_of(results, &lab, &cells)?;
+        let profiles = profiles(results, &cells)?;
+        let mut repeats = 0;
+        for cell in &cells {
+            repeats += results.repeats(cell.id)?.len();
+        }
+        let points_max = points_max(repeats);
         let cells = cells
             .into_iter()
             .zip(names)
-            .map(|(cell, (label, group))| CellView::read(results, cell, label, group))
+            .map(|(cell, names)| CellView::read(results, cell, names, points_max))
             .collect::<Result<_, _>>()?;
         Ok(LabView {
             host: results.host_facts(id)?,
+            profiles,
             notes: results.notes(NoteOn::Lab(id))?,
             checks: results.checks(CheckedOn::Lab(id))?,
             results_file: results
@@ -104,6 +119,22 @@ impl LabView {
             .max_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
     }
 
+    /// The cell with this place in the plan.
+    pub fn by_ordinal(&self, ordinal: u32) -> Option<&CellView> {
+        self.cells
+            .iter()
+            .find(|cell| cell.cell.what.ordinal == ordinal)
+    }
+
+    pub fn is_folded(&self) -> bool {
+        self.cells.len() > CELLS_OPEN_MAX
+    }
+
+    /// Has the lab too many repeats to show all of each?
+    pub fn is_brief(&self) -> bool {
+        self.repeats().count() > REPEATS_IN_FULL_MAX
+    }
+
     /// All repeats of all cells.
     pub fn repeats(&self) -> impl Iterator<Item = &RepeatView> {
         self.cells.iter().flat_map(|cell| &cell.repeats)
@@ -114,15 +145,15 @@ impl CellView {
     fn read(
         results: &Results,
         cell: Cell,
-        label: String,
-        group: String,
+        (label, group): (String, String),
+        points_max: u64,
     ) -> Result<CellView, StoreError> {
         let repeats = results.repeats(cell.id)?;
         let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
         Ok(CellView {
             repeats: repeats
                 .into_iter()
-                .map(|repeat| RepeatView::read(results, &cell, repeat))
+                .map(|repeat| RepeatView::read(results, &cell, repeat, points_max))
                 .collect::<Result<_, _>>()?,
             cell,
             label,
@@ -133,6 +164,11 @@ impl CellView {
 
     pub fn done(&self) -> impl Iterator<Item = &RepeatView> {
         self.repeats.iter().filter(|r| r.is_done())
+    }
+
+    /// The repeat that is seen first.
+    pub fn shown(&self) -> Option<&RepeatView> {
+        self.done().next().or(self.repeats.first())
     }
 
     /// Some number over the repeats that are done.
@@ -162,11 +198,17 @@ impl CellView {
 }
 
 impl RepeatView {
-    fn read(results: &Results, cell: &Cell, repeat: Repeat) -> Result<RepeatView, StoreError> {
+    fn read(
+        results: &Results,
+        cell: &Cell,
+        repeat: Repeat,
+        points_max: u64,
+    ) -> Result<RepeatView, StoreError> {
         let id = repeat.id;
-        let (series, intervals) = series::read(results, id)?;
+        let (series, intervals) = series::read(results, id, points_max)?;
         let samples = Samples::read(results, id)?;
         let run = Run {
+            points_max,
             end_s: series.time_s.last().copied().unwrap_or(0.0),
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
@@ -333,11 +375,13 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
     if let Some(terminals) = what.terminals {
         fields.push(("terminals".to_owned(), format!("{terminals} terminals")));
     }
-    if let Some(devices) = what.devices_in_words() {
+    // A plan says where data goes among its settings, and names other roles there where they differ.
+    let is_planned = what.settings.iter().any(|(name, _)| name == "data");
+    if let Some(devices) = what.devices_in_words().filter(|_| !is_planned) {
         fields.push(("device".to_owned(), devices));
     }
     for (name, value) in &what.settings {
-        let text = if name == "preset" {
+        let text = if name == "preset" || name == "data" {
             value.clone()
         } else {
             format!("{name}={value}")

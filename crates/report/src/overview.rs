@@ -4,11 +4,10 @@ use crate::bound::bound_tags;
 use crate::format::{
     NOT_AVAILABLE, counted, duration, integer, ms, ms_or_na, significant, truncated,
 };
+use crate::lab::missing::{absent, footnotes};
 use crate::model::{CellView, LabView};
 use crate::stats::Repeated;
 use maud::{Markup, html};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use store::{Repeat, RepeatStatus};
 
 /// The four numbers of the lab.
@@ -173,6 +172,7 @@ pub fn results_table(view: &LabView) -> Markup {
                 } }
                 tbody { @for cell in &view.cells { (row(cell, top, columns)) } }
             } }
+            (footnotes(&view.cells))
             @for note in &view.notes { p.soft.small { "Note: " (note) } }
         }
     }
@@ -200,7 +200,7 @@ fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
                     td.num { (cpu.map_or_else(|| NOT_AVAILABLE.to_owned(), |r| significant(r.mean))) }
                 }
                 None => {
-                    td.num { b { (NOT_AVAILABLE) } } td {}
+                    td.num { b { (absent(cell)) } } td {}
                     td.num { (NOT_AVAILABLE) } td.num { (NOT_AVAILABLE) }
                     @if columns.fidelity { td.num { (NOT_AVAILABLE) } }
                     td.num { (NOT_AVAILABLE) }
@@ -262,105 +262,6 @@ fn without_result(cell: &CellView) -> Vec<(RepeatStatus, &str, usize)> {
         }
     }
     kinds
-}
-
-/// What the charts over connections draw.
-#[derive(Serialize)]
-pub struct ConnectionsData {
-    connections: Vec<u32>,
-    groups: Vec<GroupData>,
-}
-
-#[derive(Serialize)]
-struct GroupData {
-    name: String,
-    /// Does the group have a cell there, with or without a result?
-    cells: Vec<bool>,
-    nopm: Vec<Option<f64>>,
-    low: Vec<Option<f64>>,
-    high: Vec<Option<f64>>,
-    p95_ms: Vec<Option<f64>>,
-    max_ms: Vec<Option<f64>>,
-}
-
-/// `None` where the lab has one number of connections only, or no result.
-pub fn connections_data(view: &LabView) -> Option<ConnectionsData> {
-    let mut groups: BTreeMap<usize, (String, BTreeMap<u32, &CellView>)> = BTreeMap::new();
-    let mut order: Vec<&str> = Vec::new();
-    for cell in view.cells.iter().filter(|cell| !cell.repeats.is_empty()) {
-        let place = order
-            .iter()
-            .position(|name| *name == cell.group)
-            .unwrap_or_else(|| {
-                order.push(&cell.group);
-                order.len() - 1
-            });
-        let group = groups
-            .entry(place)
-            .or_insert_with(|| (cell.group.clone(), BTreeMap::new()));
-        group.1.insert(cell.cell.what.connections, cell);
-    }
-    let mut connections: Vec<u32> = groups
-        .values()
-        .flat_map(|(_, cells)| cells.keys().copied())
-        .collect();
-    connections.sort_unstable();
-    connections.dedup();
-    if connections.len() < 2 || view.best().is_none() {
-        return None;
-    }
-    let groups = groups
-        .into_values()
-        .map(|(name, cells)| {
-            let each = |number: &dyn Fn(&CellView) -> Option<f64>| -> Vec<Option<f64>> {
-                let one = |n: &u32| cells.get(n).and_then(|cell| number(cell));
-                connections.iter().map(one).collect()
-            };
-            let edge = |sign: f64| {
-                move |cell: &CellView| {
-                    let nopm = cell.nopm()?;
-                    Some(nopm.mean + sign * nopm.half_width?)
-                }
-            };
-            GroupData {
-                name,
-                cells: connections.iter().map(|n| cells.contains_key(n)).collect(),
-                nopm: each(&|cell| cell.nopm().map(|nopm| nopm.mean)),
-                low: each(&edge(-1.0)),
-                high: each(&edge(1.0)),
-                p95_ms: each(&|cell| cell.new_order_ns(0.95).map(|r| r.mean / 1e6)),
-                max_ms: each(&|cell| cell.new_order_max_ns().map(|ns| ns as f64 / 1e6)),
-            }
-        })
-        .collect();
-    Some(ConnectionsData {
-        connections,
-        groups,
-    })
-}
-
-/// The two charts over connections, and what stands below them.
-pub fn connection_charts(below: Markup) -> Markup {
-    let chart = |what: &str, title: &str| {
-        html! {
-            figure data-chart="connections" data-what=(what) {
-                figcaption { b { (title) } }
-                div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
-                div.legend {}
-            }
-        }
-    };
-    html! {
-        section id="connections" {
-            h2 { "By connections" }
-            p.soft.small { "Whiskers: 95 % confidence interval over repeats. A cell without a result breaks its line." }
-            div.charts {
-                (chart("nopm", "Throughput by connections"))
-                (chart("latency", "New-order response time by connections"))
-            }
-            (below)
-        }
-    }
 }
 
 /// The window and its surroundings in words.

@@ -2,13 +2,18 @@
 
 use crate::cell::cell_section;
 use crate::config::{configuration, loads, reproduce};
-use crate::devices::p95_by_device;
 use crate::error::ReportError;
 use crate::format::{counted, instant};
-use crate::model::LabView;
-use crate::overview::{connection_charts, connections_data, results_table, tiles};
+use crate::lab::comparisons::comparisons;
+use crate::lab::curves::{Curves, by_connections, connection_charts};
+use crate::lab::grids::{delivered, resources};
+use crate::lab::over_time::{OverTime, over_time, over_time_charts};
+use crate::lab::sweeps::{Variable, sweeps, variables};
+use crate::model::{CellView, LabView, RepeatView};
+use crate::overview::{results_table, tiles};
 use crate::panels::Panels;
 use crate::series::{Distribution, Series, distribution};
+use analyse::{LabOutcome, lab_outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,14 +37,27 @@ const POLICY: &str =
 #[derive(Serialize)]
 struct ChartData<'a> {
     repeats: BTreeMap<i64, RepeatData<'a>>,
-    connections: Option<crate::overview::ConnectionsData>,
+    /// By name: `connections`, and one for each variable that was swept.
+    curves: BTreeMap<&'a str, &'a Curves>,
+    over_time: &'a [OverTime],
+}
+
+/// What the lab's cells give together.
+struct Together<'a> {
+    outcome: &'a LabOutcome,
+    connections: Option<Curves>,
+    variables: Vec<Variable<'a>>,
+    over_time: Vec<OverTime>,
+    /// Nothing where nothing is known of them.
+    resources: Markup,
 }
 
 #[derive(Serialize)]
 struct RepeatData<'a> {
     series: &'a Series,
     distribution: BTreeMap<&'a str, Distribution>,
-    observed: &'a Panels,
+    /// `None` where the page has no charts of it.
+    observed: Option<&'a Panels>,
 }
 
 /// The report of one lab as one HTML file.
@@ -48,28 +66,57 @@ struct RepeatData<'a> {
 /// There is no such lab, or the file cannot be read.
 pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
     let view = LabView::read(results, lab)?;
-    let connections = connections_data(&view);
-    let has_sweep = connections.is_some();
+    let outcome = lab_outcome(results, lab)?;
+    let together = Together {
+        connections: by_connections(&view),
+        variables: variables(&view, &outcome.sweeps),
+        over_time: over_time(&view),
+        resources: resources(&view),
+        outcome: &outcome,
+    };
+    let swept = together.variables.iter();
+    let by_connections = together.connections.iter().map(|of| ("connections", of));
     let data = ChartData {
-        repeats: view
-            .repeats()
-            .filter(|repeat| !repeat.series.time_s.is_empty())
-            .map(|repeat| {
-                let of_type = |(name, totals)| Some((String::as_str(name), distribution(totals)?));
-                let shown = repeat.totals.iter().filter(|_| repeat.is_done());
-                let distribution = shown.filter_map(of_type).collect();
-                let data = RepeatData {
-                    series: &repeat.series,
-                    distribution,
-                    observed: &repeat.panels,
-                };
-                (repeat.repeat.id.0, data)
-            })
+        repeats: drawn(&view),
+        curves: swept
+            .map(|variable| (variable.key.as_str(), &variable.curves))
+            .chain(by_connections)
             .collect(),
-        connections,
+        over_time: &together.over_time,
     };
     let json = script_safe(&serde_json::to_string(&data).map_err(ReportError::Json)?);
-    Ok(page(&view, &json, has_sweep).into_string())
+    Ok(page(&view, &json, &together).into_string())
+}
+
+/// What the charts of repeats draw, by the repeat's key.
+fn drawn(view: &LabView) -> BTreeMap<i64, RepeatData<'_>> {
+    let is_brief = view.is_brief();
+    let repeats = view
+        .cells
+        .iter()
+        .flat_map(|cell| all_or_one(cell, is_brief));
+    repeats
+        .filter(|repeat| !repeat.series.time_s.is_empty())
+        .map(|repeat| (repeat.repeat.id.0, data(repeat, is_brief)))
+        .collect()
+}
+
+fn all_or_one(cell: &CellView, is_brief: bool) -> Vec<&RepeatView> {
+    if is_brief {
+        cell.shown().into_iter().collect()
+    } else {
+        cell.repeats.iter().collect()
+    }
+}
+
+fn data(repeat: &RepeatView, is_brief: bool) -> RepeatData<'_> {
+    let of_type = |(name, totals)| Some((String::as_str(name), distribution(totals)?));
+    let shown = repeat.totals.iter().filter(|_| repeat.is_done());
+    RepeatData {
+        series: &repeat.series,
+        distribution: shown.filter_map(of_type).collect(),
+        observed: (!is_brief).then_some(&repeat.panels),
+    }
 }
 
 /// JSON that may stand in a script element: no `</script>`, no `<!--`.
@@ -79,7 +126,7 @@ fn script_safe(json: &str) -> String {
         .replace('\u{2029}', "\\u2029")
 }
 
-fn page(view: &LabView, json: &str, has_sweep: bool) -> Markup {
+fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -95,11 +142,15 @@ fn page(view: &LabView, json: &str, has_sweep: bool) -> Markup {
             }
             body {
                 main {
-                    (header(view))
+                    (header(view, together))
                     (tiles(view))
                     (results_table(view))
-                    @if has_sweep { (connection_charts(p95_by_device(view))) }
-                    @for cell in &view.cells { (cell_section(cell, view.cells.len() > 1)) }
+                    @if let Some(curves) = &together.connections { (connection_charts(curves, &delivered(view))) }
+                    (comparisons(view, &together.outcome.comparisons))
+                    (sweeps(view, &together.variables))
+                    (over_time_charts(&together.over_time))
+                    (together.resources)
+                    @for cell in &view.cells { (cell_section(view, cell)) }
                     (loads(&view.loads))
                     (configuration(view))
                     (reproduce(view))
@@ -117,7 +168,7 @@ fn page(view: &LabView, json: &str, has_sweep: bool) -> Markup {
     }
 }
 
-fn header(view: &LabView) -> Markup {
+fn header(view: &LabView, together: &Together<'_>) -> Markup {
     let first = view.cells.first().map(|cell| &cell.cell.what);
     html! {
         header {
@@ -143,13 +194,25 @@ fn header(view: &LabView) -> Markup {
                     }
                 }
             }
-            nav aria-label="Sections" {
-                a href="#results" { "Results" }
-                @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
-                @if !view.loads.is_empty() { a href="#load" { "Load" } }
-                a href="#configuration" { "Configuration" }
-                a href="#reproduce" { "Reproduce" }
-            }
+            (navigation(view, together))
+        }
+    }
+}
+
+fn navigation(view: &LabView, together: &Together<'_>) -> Markup {
+    html! {
+        nav aria-label="Sections" {
+            a href="#results" { "Results" }
+            @if together.connections.is_some() { a href="#connections" { "By connections" } }
+            @if !together.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
+            @if !together.variables.is_empty() { a href="#sweeps" { "Turning points" } }
+            @if !together.over_time.is_empty() { a href="#over-time" { "Over time" } }
+            @if !together.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
+            @if view.is_folded() { a href={ "#cell-" (view.cells[0].cell.id) } { (view.cells.len()) " cells" } }
+            @else { @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } } }
+            @if !view.loads.is_empty() { a href="#load" { "Load" } }
+            a href="#configuration" { "Configuration" }
+            a href="#reproduce" { "Reproduce" }
         }
     }
 }

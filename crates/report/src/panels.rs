@@ -19,6 +19,8 @@ use store::MetricSource::{self, Power, Process, Server, Shim};
 pub struct Run {
     /// End of its last point, in seconds from its start.
     pub end_s: f64,
+    /// Of each line.
+    pub points_max: u64,
     /// Are devices of it emulated?
     pub is_emulated: bool,
 }
@@ -122,7 +124,7 @@ impl Panel {
 
 /// All panels that have something to show.
 pub fn panels(samples: &Samples, run: Run) -> Panels {
-    let Some(grid) = Grid::until(run.end_s) else {
+    let Some(grid) = Grid::until(run.end_s, run.points_max) else {
         return Panels::default();
     };
     let observed = Observed { samples, grid };
@@ -334,6 +336,7 @@ mod tests {
 
     pub(super) fn drawn(series: Vec<MetricSeries>, end_s: f64) -> Panels {
         let run = Run {
+            points_max: 900,
             end_s,
             is_emulated: true,
         };

@@ -1,4 +1,4 @@
-//! What the charts draw: time series with at most [`POINTS_MAX`] points and latency distributions.
+//! What the charts draw: time series with at most [`POINTS_MAX`] points, fewer in a lab of many repeats, and latency distributions.
 //!
 //! Many intervals become one point by adding counts and merging histograms, so a percentile of a point is the percentile of
 //! its transactions and not a mean of percentiles.
@@ -18,7 +18,16 @@ pub const TRANSACTIONS: [&str; 5] = [
 ];
 
 /// Most points of a series: about one for each pixel column of a chart.
-pub const POINTS_MAX: u64 = 900;
+const POINTS_MAX: u64 = 900;
+/// Fewer show nothing of a course.
+const POINTS_MIN: u64 = 120;
+/// Of all repeats of a page together: some megabytes.
+const POINTS_TOTAL: u64 = 15_000;
+
+/// Most points of each series of a page with so many repeats.
+pub fn points_max(repeats: usize) -> u64 {
+    (POINTS_TOTAL / (repeats as u64).max(1)).clamp(POINTS_MIN, POINTS_MAX)
+}
 
 /// Everything of one repeat that is drawn.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -73,11 +82,15 @@ struct Point {
     types: BTreeMap<&'static str, Totals>,
 }
 
-/// Reads a repeat once: its series for the charts and its intervals added up.
-pub fn read(results: &Results, repeat: RepeatId) -> Result<(Series, Intervals), StoreError> {
+/// Reads a repeat once: its series of so many points at most for the charts, and its intervals added up.
+pub fn read(
+    results: &Results,
+    repeat: RepeatId,
+    points_max: u64,
+) -> Result<(Series, Intervals), StoreError> {
     let count = results.interval_count(repeat)?;
     let mut collector = Collector {
-        intervals_per_point: count.div_ceil(POINTS_MAX).max(1),
+        intervals_per_point: count.div_ceil(points_max).max(1),
         series: Series::default(),
         point: None,
         window: None,
@@ -208,4 +221,15 @@ pub fn rounded(value: f64) -> f64 {
     }
     let scale = 10_f64.powf(4.0 - value.abs().log10().floor());
     (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::points_max;
+
+    #[test]
+    fn many_repeats_have_fewer_points_each() {
+        let points = [0, 1, 16, 32, 128, 2_000].map(points_max);
+        assert_eq!(points, [900, 900, 900, 468, 120, 120]);
+    }
 }

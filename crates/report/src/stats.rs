@@ -42,6 +42,18 @@ impl Repeated {
     }
 }
 
+impl Repeated {
+    /// In a unit that is so many of the present one.
+    #[must_use]
+    pub fn per(&self, unit: f64) -> Repeated {
+        Repeated {
+            count: self.count,
+            mean: self.mean / unit,
+            half_width: self.half_width.map(|width| width / unit),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Repeated;

@@ -2,103 +2,10 @@
 
 mod common;
 
+use common::browser::{check, console, open, page_of};
 use common::{ONE_CELL, Shape, build, checks, new_cell, new_lab};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use store::Results;
-
-/// What the browser made of a page.
-struct Shown {
-    dom: String,
-    log: String,
-    /// Requests that the page made.
-    asked: usize,
-}
-
-/// Opens a page in headless Chromium with a profile of its own.
-fn open(page: &Path, scratch: &Path) -> Shown {
-    let profile = tempfile::tempdir_in(scratch).unwrap();
-    let output = Command::new("chromium")
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-        ])
-        .args([
-            "--disable-component-update",
-            "--disable-sync",
-            "--no-first-run",
-            "--disable-dev-shm-usage",
-        ])
-        .args([
-            "--enable-logging=stderr",
-            "--window-size=1300,2000",
-            "--virtual-time-budget=4000",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!(
-            "--log-net-log={}",
-            profile.path().join("net.json").display()
-        ))
-        .arg(format!("file://{}", page.display()))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|cause| {
-            panic!("cannot start `chromium` ({cause}); install the package chromium")
-        });
-    assert!(
-        output.status.success(),
-        "chromium failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let network = std::fs::read_to_string(profile.path().join("net.json")).unwrap();
-    // What the browser asks for itself (updates, dictionaries) has no origin; what a page asks for has its page's.
-    let asked = network
-        .match_indices("\"initiator\":\"")
-        .filter(|(at, key)| !network[at + key.len()..].starts_with("not an origin"))
-        .count();
-    Shown {
-        dom: String::from_utf8_lossy(&output.stdout).into_owned(),
-        log: String::from_utf8_lossy(&output.stderr).into_owned(),
-        asked,
-    }
-}
-
-fn page_of(shape: &Shape, name: &str) -> (tempfile::TempDir, PathBuf, String) {
-    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (results, lab) = build(&scratch.path().join("mydyno.db"), shape);
-    let html = report::render(&results, lab).unwrap();
-    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
-    std::fs::write(&page, &html).unwrap();
-    (scratch, page, html)
-}
-
-fn console(shown: &Shown) -> Vec<&str> {
-    shown
-        .log
-        .lines()
-        .filter(|line| line.contains("CONSOLE"))
-        .collect()
-}
-
-fn check(shape: &Shape, name: &str, charts: usize) -> (String, Shown) {
-    let (scratch, page, html) = page_of(shape, name);
-    let shown = open(&page, scratch.path());
-    assert_eq!(console(&shown), Vec::<&str>::new());
-    assert_eq!(shown.asked, 0, "the page asked the network");
-    let drawn = format!("data-ready=\"{charts}\"");
-    assert!(
-        shown.dom.contains(&drawn),
-        "{drawn} is not in the page: {:?}",
-        shown.log
-    );
-    assert_eq!(shown.dom.matches("<canvas").count(), charts);
-    assert!(!html.contains("geheim"), "a password is in the report");
-    assert!(!html.contains("tpmC"), "tpmC is printed");
-    (html, shown)
-}
 
 #[test]
 fn one_cell() {
@@ -148,7 +55,8 @@ fn two_engines() {
         window_s: 20,
         ..ONE_CELL
     };
-    let (html, _) = check(&shape, "two-engines", 2 + 6 * 3);
+    // Three over connections, two over time, three of each cell.
+    let (html, _) = check(&shape, "two-engines", 3 + 2 + 6 * 3);
     assert!(html.contains("mysql-8.0, 250 connections"));
 }
 
@@ -162,11 +70,11 @@ fn two_devices() {
         failing_cell: Some(2),
         ..ONE_CELL
     };
-    let (html, _) = check(&shape, "two-devices", 2 + 4 * 3 - 1);
+    let (html, _) = check(&shape, "two-devices", 3 + 2 + 4 * 3 - 1);
     for words in [
         "hdd-15k, redo nvme-pm1725, 8 connections",
         "nvme-pm1725, 32 connections",
-        "New-order p95 by device",
+        "New-order p95 by connections",
         "Storage by role",
         "Fidelity of the emulation: <b>98 %</b>",
         "io_uring was refused",

@@ -1,6 +1,5 @@
 //! Points in time that all panels of a repeat share.
 
-use crate::series::POINTS_MAX;
 use analyse::Step;
 use std::ops::RangeInclusive;
 
@@ -17,9 +16,9 @@ pub(super) struct Grid {
 
 impl Grid {
     /// `None` where the run is shorter than a point.
-    pub(super) fn until(end_s: f64) -> Option<Grid> {
+    pub(super) fn until(end_s: f64, points_max: u64) -> Option<Grid> {
         let periods = end_s.max(0.0).round() as u64;
-        let each = periods.div_ceil(POINTS_MAX).max(1);
+        let each = periods.div_ceil(points_max).max(1);
         (periods > 0).then(|| Grid {
             point_ns: each * PERIOD_NS,
             points: periods.div_ceil(each) as usize,
@@ -84,7 +83,7 @@ mod tests {
 
     #[test]
     fn long_runs_have_no_more_points_than_a_chart_can_show() {
-        let grid = Grid::until(7_203.0).unwrap();
+        let grid = Grid::until(7_203.0, 900).unwrap();
         let ends_s = grid.ends_s();
         assert_eq!(ends_s.len(), 801);
         // The last point is of the three seconds that are left.
@@ -105,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_point_takes_from_each_step_what_lies_in_it() {
-        let grid = Grid::until(4.0).unwrap();
+        let grid = Grid::until(4.0, 900).unwrap();
         let steps = [
             step(0, 1_250_000_000, 8.0),
             step(1_250_000_000, 2_000_000_000, 4.0),
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_run_of_less_than_half_a_second_has_no_points() {
-        assert!(Grid::until(0.4).is_none());
-        assert_eq!(Grid::until(0.9).map(Grid::ends_s), Some(vec![1.0]));
+        assert!(Grid::until(0.4, 900).is_none());
+        assert_eq!(Grid::until(0.9, 900).map(Grid::ends_s), Some(vec![1.0]));
     }
 }

@@ -1,8 +1,10 @@
 //! Labs that look like real ones and are the same in every run.
 
+pub mod browser;
 mod observed;
 
 use base::Random;
+use device::{CacheSetup, DeviceSetup, Setup};
 use hdrhistogram::Histogram;
 use observed::{Beside, observe};
 use std::path::Path;
@@ -20,6 +22,8 @@ pub struct Shape {
     /// Emulated, with data on each of them; none: not placed.
     pub devices: &'static [&'static str],
     pub connections: &'static [u32],
+    /// Values of `innodb_io_capacity` with what each does to throughput, by which it is multiplied; none: not set.
+    pub capacities: &'static [(&'static str, f64)],
     pub repeats: u32,
     pub warmup_s: u64,
     pub window_s: u64,
@@ -35,6 +39,7 @@ pub const ONE_CELL: Shape = Shape {
     engines: &["mysql-5.7"],
     devices: &[],
     connections: &[32],
+    capacities: &[],
     repeats: 1,
     warmup_s: 10,
     window_s: 60,
@@ -74,17 +79,26 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
         [] => vec![None],
         devices => devices.iter().copied().map(Some).collect(),
     };
+    let capacities: Vec<Option<&(&str, f64)>> = match shape.capacities {
+        [] => vec![None],
+        capacities => capacities.iter().map(Some).collect(),
+    };
     let mut on = Vec::new();
     for engine in shape.engines {
-        on.extend(devices.iter().map(|device| (*engine, *device)));
+        for capacity in &capacities {
+            on.extend(devices.iter().map(|device| (*engine, *capacity, *device)));
+        }
     }
-    for (engine, device) in on {
+    for (engine, capacity, device) in on {
         for &connections in shape.connections {
             ordinal += 1;
-            let new = NewCell {
+            let mut new = NewCell {
                 places: device.map(places).unwrap_or_default(),
                 ..new_cell(shape, engine, ordinal, connections)
             };
+            let set =
+                capacity.map(|(value, _)| ("innodb_io_capacity".to_owned(), (*value).to_owned()));
+            new.settings.extend(set);
             let cell = results.begin_cell(lab, &new).unwrap();
             for repeat in 1..=shape.repeats {
                 let fails = shape.failing_cell == Some(ordinal);
@@ -97,6 +111,8 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
                         connections,
                         repeat,
                         fails,
+                        factor: capacity.map_or(1.0, |(_, factor)| *factor),
+                        device,
                     },
                 );
             }
@@ -172,8 +188,31 @@ fn places(device: &str) -> Vec<CellPlace> {
     vec![place("data", device), place("redo", "nvme-pm1725")]
 }
 
+/// What the shim was told.
+fn setup(data: &str) -> String {
+    let device = |name| DeviceSetup {
+        profile: device::builtin(name).unwrap(),
+        seed: 1,
+        preconditioned: true,
+    };
+    let setup = Setup {
+        page: "shim.page".to_owned(),
+        directories: vec!["data".to_owned()],
+        every_file: None,
+        doublewrite_in_system_tablespace: None,
+        spin: true,
+        cache: CacheSetup {
+            bytes: 1 << 20,
+            read_ahead_bytes: 128 << 10,
+        },
+        devices: vec![device(data), device("nvme-pm1725")],
+        roles: Vec::new(),
+    };
+    setup.to_toml().unwrap()
+}
+
 /// Reads of 0.8 ms on data.
-fn device_io(window_s: u64) -> DeviceIo {
+fn device_io(window_s: u64, data: &str) -> DeviceIo {
     let mut times = TimeTotals::default();
     times.histogram.record_n(800_000, 100).unwrap();
     times.sum_ns = 80_000_000;
@@ -183,6 +222,7 @@ fn device_io(window_s: u64) -> DeviceIo {
             uring_refused: 3,
             model_calls: 100,
             model_ns: 40_000,
+            setup: setup(data),
             ..ShimFacts::default()
         },
         roles: vec![RoleIo {
@@ -250,6 +290,9 @@ struct Point {
     connections: u32,
     repeat: u32,
     fails: bool,
+    /// Of throughput.
+    factor: f64,
+    device: Option<&'static str>,
 }
 
 fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
@@ -308,10 +351,9 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
         };
         observe(results, id, &beside);
     }
-    if !shape.devices.is_empty() {
-        results
-            .record_device_io(id, &device_io(shape.window_s))
-            .unwrap();
+    if let Some(device) = point.device {
+        let io = device_io(shape.window_s, device);
+        results.record_device_io(id, &io).unwrap();
     }
     if point.fails {
         let failure = RepeatFailure {
@@ -370,8 +412,9 @@ struct OfType {
 /// Throughput grows with connections and levels off, ramps up in the warm-up, and dips in a checkpoint every 45 s.
 fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> IntervalRow {
     let connections = f64::from(point.connections);
-    let peak_per_s =
-        900.0 * connections / (connections + 14.0) * (1.0 + 0.06 * f64::from(point.ordinal % 3));
+    let peak_per_s = 900.0 * connections / (connections + 14.0)
+        * (1.0 + 0.06 * f64::from(point.ordinal % 3))
+        * point.factor;
     let ramp = ((of.start_s as f64 + 2.0) / (shape.warmup_s as f64 + 2.0))
         .min(1.0)
         .sqrt();

@@ -1,0 +1,86 @@
+//! The machine and the devices of a lab.
+
+use crate::format::{bytes, significant, transaction};
+use crate::model::LabView;
+use maud::{Markup, html};
+
+/// Host facts, and what the devices promise.
+pub fn hardware(view: &LabView) -> Markup {
+    html! {
+        h3 { "Machine" }
+        @if view.host.is_empty() { p.soft { "Nothing is stored on the machine." } }
+        dl.pairs { @for (key, value) in &view.host { dt { (fact_name(key)) } dd { (fact_value(key, value)) } } }
+        (devices(view))
+    }
+}
+
+fn fact_name(key: &str) -> String {
+    let name = key.trim_end_matches("_bytes").replace('_', " ");
+    let capital = transaction(&name);
+    capital
+        .replace("Cpu", "CPU")
+        .replace("Os", "OS")
+        .replace("Mydyno", "mydyno")
+}
+
+fn fact_value(key: &str, value: &str) -> String {
+    match value.parse() {
+        Ok(number) if key.ends_with("_bytes") => bytes(number),
+        _ => value.to_owned(),
+    }
+}
+
+/// Each real device once, with where its bytes are.
+fn real_devices(view: &LabView) -> Vec<(&str, &str)> {
+    let mut devices: Vec<(&str, &str)> = Vec::new();
+    let places = view.cells.iter().flat_map(|cell| &cell.cell.what.places);
+    for place in places.filter(|place| !place.emulated) {
+        let device = (place.device.as_str(), place.backing.as_str());
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    devices
+}
+
+fn devices(view: &LabView) -> Markup {
+    let figure = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
+    let real = real_devices(view);
+    html! {
+        @if !view.profiles.is_empty() || !real.is_empty() {
+            h3 { "Devices" }
+            div.scroll { table {
+                caption { "What the sheets of emulated devices promise: 4 KiB random, 128 KiB sequential; the shim plays it. -: not promised. METHODOLOGY.md says how it was checked with fio." }
+                thead { tr {
+                    th scope="col" { "Device" } th scope="col" { "What it is" } th.num scope="col" { "Size" }
+                    th.num scope="col" { "Random read" span.unit { "IOPS" } }
+                    th.num scope="col" { "Random write" span.unit { "IOPS, sustained" } }
+                    th.num scope="col" { "Random write" span.unit { "IOPS, peak" } }
+                    th.num scope="col" { "Sequential read" span.unit { "MB/s" } }
+                    th.num scope="col" { "Sequential write" span.unit { "MB/s" } }
+                    th.num scope="col" { "Read" span.unit { "µs" } }
+                    th.num scope="col" { "Flush" span.unit { "µs" } }
+                    th.num scope="col" { "Price" span.unit { "USD" } }
+                } }
+                tbody {
+                    @for profile in &view.profiles {
+                        @let sheet = &profile.sheet;
+                        tr {
+                            th scope="row" { (profile.name) }
+                            td { (profile.title) ", emulated" }
+                            td.num { (bytes(profile.capacity_bytes)) }
+                            @for value in [
+                                sheet.random_read_iops, sheet.random_write_iops, sheet.random_write_peak_iops,
+                                sheet.sequential_read_mb_per_s, sheet.sequential_write_mb_per_s,
+                                sheet.read_latency_us, sheet.flush_latency_us, profile.price_usd,
+                            ] { td.num { (figure(value)) } }
+                        }
+                    }
+                    @for (device, backing) in &real {
+                        tr { th scope="row" { (device) } td colspan="10" { "real: " (backing) } }
+                    }
+                }
+            } }
+        }
+    }
+}

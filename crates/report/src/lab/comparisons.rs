@@ -1,0 +1,222 @@
+//! What each setting does: cells that differ in it alone, as grouped bars and as the tables of the white papers.
+
+use super::missing::{absent, footnotes, to_cell};
+use crate::format::{NOT_AVAILABLE, counted, significant, trimmed, truncated};
+use crate::model::{CellView, LabView};
+use analyse::{CellComparison, ComparedCell, NamedValue, Ratio};
+use maud::{Markup, html};
+
+/// Bars of one figure; the table has all numbers.
+const BARS_MAX: usize = 60;
+/// Rows of a table that is not folded.
+const ROWS_MAX: usize = 24;
+/// Of bars, in the style sheet.
+const COLORS: usize = 6;
+
+/// A number that is compared.
+struct Metric {
+    title: &'static str,
+    unit: &'static str,
+    /// What one of `unit` is of the number's own.
+    per: f64,
+    shown: fn(f64) -> String,
+    of: fn(&ComparedCell) -> &Ratio,
+}
+
+const METRICS: [Metric; 2] = [
+    Metric {
+        title: "Throughput",
+        unit: "NOPM",
+        per: 1.0,
+        shown: truncated,
+        of: |row| &row.nopm,
+    },
+    Metric {
+        title: "New-order p95",
+        unit: "ms",
+        per: 1e3,
+        shown: significant,
+        of: |row| &row.new_order_p95_us,
+    },
+];
+
+/// A section for all dimensions; nothing where only connections vary.
+pub fn comparisons(view: &LabView, all: &[CellComparison]) -> Markup {
+    let mut dimensions: Vec<&str> = Vec::new();
+    for comparison in all {
+        if !dimensions.contains(&comparison.dimension.as_str()) {
+            dimensions.push(&comparison.dimension);
+        }
+    }
+    html! {
+        @if !all.is_empty() {
+            section id="comparisons" {
+                h2 { "Comparisons" }
+                p.soft.small {
+                    "Cells that differ in one thing alone, against the first value of the plan. ± is the 95 % confidence interval over repeats, p the probability of "
+                    "such a difference where there is none (Welch's test); of many comparisons without a difference one in twenty has p below 0.05. One repeat has neither."
+                }
+                @for dimension in dimensions {
+                    @let of: Vec<&CellComparison> = all.iter().filter(|c| c.dimension == dimension).collect();
+                    h3 { "By " (dimension) }
+                    div.charts { @for metric in &METRICS { (bars(view, &of, metric)) } }
+                    (tables(view, &of))
+                    (footnotes(of.iter().flat_map(|c| &c.rows).filter_map(|row| view.by_ordinal(row.ordinal))))
+                }
+            }
+        }
+    }
+}
+
+/// What the cells of a comparison have in common.
+fn others(comparison: &CellComparison) -> String {
+    let words: Vec<String> = comparison.others.iter().map(NamedValue::words).collect();
+    words.join(", ")
+}
+
+fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
+    let mut shown = Vec::new();
+    let mut rows = 0;
+    for comparison in all {
+        rows += comparison.rows.len();
+        if rows <= BARS_MAX || shown.is_empty() {
+            shown.push(*comparison);
+        }
+    }
+    let ends = shown.iter().flat_map(|c| &c.rows).filter_map(|row| {
+        let ratio = (metric.of)(row);
+        Some(ratio.mean? + ratio.half_width.unwrap_or(0.0))
+    });
+    let top = ends.fold(0.0, f64::max);
+    html! {
+        figure.bars {
+            figcaption { b { (metric.title) ", " (metric.unit) } }
+            @for comparison in &shown {
+                @if !comparison.others.is_empty() { p.small.soft { (others(comparison)) } }
+                @for row in &comparison.rows { (bar(view, comparison, row, metric, top)) }
+            }
+            @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group more is", "groups more are")) " in the table." } }
+        }
+    }
+}
+
+fn bar(
+    view: &LabView,
+    comparison: &CellComparison,
+    row: &ComparedCell,
+    metric: &Metric,
+    top: f64,
+) -> Markup {
+    let Ratio {
+        mean, half_width, ..
+    } = (metric.of)(row);
+    let share = |value: f64| {
+        if top > 0.0 {
+            (value * 100.0 / top).clamp(0.0, 100.0)
+        } else {
+            0.0
+        }
+    };
+    let place = comparison.rows.iter().position(|other| other == row);
+    let color = place.unwrap_or(0) % COLORS + 1;
+    html! {
+        div.bar-row {
+            span.name { (row.value) }
+            @match (mean, view.by_ordinal(row.ordinal)) {
+                (Some(mean), Some(cell)) => {
+                    span.track aria-hidden="true" {
+                        i style=(format!("width:{:.2}%;background:var(--c{color})", share(*mean))) {}
+                        @if let Some(half) = half_width {
+                            @let (low, high) = (share(mean - half), share(mean + half));
+                            em style=(format!("left:{low:.2}%;width:{:.2}%", high - low)) {}
+                        }
+                    }
+                    span.num { (to_cell(cell, &(metric.shown)(mean / metric.per))) }
+                }
+                (_, cell) => { span.track {} span.num { @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) } } }
+            }
+        }
+    }
+}
+
+fn tables(view: &LabView, all: &[&CellComparison]) -> Markup {
+    let rows: usize = all.iter().map(|comparison| comparison.rows.len()).sum();
+    html! {
+        @if rows > ROWS_MAX {
+            details { summary { "Ratios and differences, " (counted(rows, "row", "rows")) } (table(view, all)) }
+        } @else { (table(view, all)) }
+    }
+}
+
+/// The papers' columns, a block of rows for each group.
+fn table(view: &LabView, all: &[&CellComparison]) -> Markup {
+    html! {
+        div.scroll { table.grid {
+            thead {
+                tr {
+                    th rowspan="2" scope="col" { (all[0].dimension) }
+                    @for metric in &METRICS { th.num.first colspan="5" scope="colgroup" { (metric.title) ", " (metric.unit) } }
+                }
+                tr { @for _ in &METRICS {
+                    th.num.first scope="col" { "mean" } th.num scope="col" { "±" } th.num scope="col" { "ratio" } th.num scope="col" { "difference" } th.num scope="col" { "p" }
+                } }
+            }
+            @for comparison in all {
+                tbody {
+                    @if !comparison.others.is_empty() { tr.group { th colspan="11" scope="rowgroup" { (others(comparison)) } } }
+                    @for (index, row) in comparison.rows.iter().enumerate() {
+                        tr {
+                            th scope="row" { (row.value) }
+                            @for metric in &METRICS { (columns(view.by_ordinal(row.ordinal), metric, (metric.of)(row), index == 0)) }
+                        }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn columns(cell: Option<&CellView>, metric: &Metric, ratio: &Ratio, is_base: bool) -> Markup {
+    let Some((cell, mean)) = cell.zip(ratio.mean) else {
+        return html! {
+            td.num.first { @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) } }
+            td {} td {} td {} td {}
+        };
+    };
+    html! {
+        td.num.first { (to_cell(cell, &(metric.shown)(mean / metric.per))) }
+        @match ratio.half_width {
+            Some(half) => td.num.soft { (significant(half / metric.per)) },
+            None => td.num.soft { "one repeat" },
+        }
+        td.num { (ratio.ratio.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}"))) }
+        td.num { @if is_base { "baseline" } @else { (ratio.percent_difference.map_or_else(|| NOT_AVAILABLE.to_owned(), signed)) } }
+        td.num.soft { (ratio.p_value.map(probability).unwrap_or_default()) }
+    }
+}
+
+fn signed(percent: f64) -> String {
+    let decimals = usize::from(percent.abs() < 10.0);
+    format!("{percent:+.decimals$} %")
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 {
+        "< 0.001".to_owned()
+    } else {
+        trimmed(p, 3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{probability, signed};
+
+    #[test]
+    fn differences_and_probabilities_read_well() {
+        let texts = [146.451, -3.14, 0.0].map(signed);
+        assert_eq!(texts, ["+146 %", "-3.1 %", "+0.0 %"]);
+        let texts = [0.000_4, 0.012_3, 1.0].map(probability);
+        assert_eq!(texts, ["< 0.001", "0.012", "1"]);
+    }
+}

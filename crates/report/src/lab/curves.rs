@@ -1,0 +1,140 @@
+//! Curves over a number: throughput and response time of new orders by connections, or by a variable, a line for each of what else
+//! differs.
+
+use crate::model::{CellView, LabView};
+use crate::series::rounded;
+use crate::stats::Repeated;
+use maud::{Markup, html};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the charts of one set of curves draw.
+#[derive(Serialize)]
+pub struct Curves {
+    /// What stands at the axis.
+    x_name: String,
+    x: Vec<f64>,
+    lines: Vec<CurveLine>,
+}
+
+#[derive(Serialize)]
+struct CurveLine {
+    name: String,
+    /// Does the line have a cell there, with or without a result?
+    cells: Vec<bool>,
+    nopm: Numbers,
+    p95_ms: Numbers,
+    max_ms: Numbers,
+}
+
+/// One for each x; `None` where there is none.
+#[derive(Serialize)]
+struct Numbers {
+    mean: Vec<Option<f64>>,
+    low: Vec<Option<f64>>,
+    high: Vec<Option<f64>>,
+}
+
+/// A cell with its place.
+pub struct At<'a> {
+    pub x: f64,
+    pub cell: &'a CellView,
+}
+
+/// The curves of lines of cells, each with its name.
+pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
+    let mut x: Vec<f64> = lines
+        .iter()
+        .flat_map(|(_, cells)| cells.iter().map(|at| at.x))
+        .collect();
+    x.sort_by(f64::total_cmp);
+    x.dedup();
+    let line = |(name, cells): &(String, Vec<At<'_>>)| {
+        let find = |x: &f64| Some(cells.iter().find(|at| at.x == *x)?.cell);
+        let at: Vec<Option<&CellView>> = x.iter().map(find).collect();
+        CurveLine {
+            name: name.clone(),
+            cells: at.iter().map(Option::is_some).collect(),
+            nopm: numbers(&at, CellView::nopm),
+            p95_ms: numbers(&at, |cell| cell.new_order_ns(0.95).map(|r| r.per(1e6))),
+            max_ms: numbers(&at, |cell| {
+                let ms = cell.new_order_max_ns()? as f64 / 1e6;
+                Repeated::of(&[ms])
+            }),
+        }
+    };
+    Curves {
+        x_name: x_name.to_owned(),
+        lines: lines.iter().map(line).collect(),
+        x,
+    }
+}
+
+fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeated>) -> Numbers {
+    let all: Vec<Option<Repeated>> = at.iter().map(|cell| number((*cell)?)).collect();
+    let edge = |sign: f64| {
+        let end = |r: &Option<Repeated>| {
+            let number = r.as_ref()?;
+            Some(rounded(number.mean + sign * number.half_width?))
+        };
+        all.iter().map(end).collect()
+    };
+    let mean = |r: &Option<Repeated>| r.as_ref().map(|number| rounded(number.mean));
+    Numbers {
+        mean: all.iter().map(mean).collect(),
+        low: edge(-1.0),
+        high: edge(1.0),
+    }
+}
+
+/// By connections, a line for each group; `None` where the lab has one number of connections only, or no result.
+pub fn by_connections(view: &LabView) -> Option<Curves> {
+    let mut order: Vec<&str> = Vec::new();
+    let mut groups: BTreeMap<&str, Vec<At<'_>>> = BTreeMap::new();
+    for cell in view.cells.iter().filter(|cell| !cell.repeats.is_empty()) {
+        if !order.contains(&cell.group.as_str()) {
+            order.push(&cell.group);
+        }
+        groups.entry(&cell.group).or_default().push(At {
+            x: f64::from(cell.cell.what.connections),
+            cell,
+        });
+    }
+    let lines: Vec<(String, Vec<At<'_>>)> = order
+        .iter()
+        .map(|name| ((*name).to_owned(), groups.remove(name).unwrap_or_default()))
+        .collect();
+    let curves = curves("connections", &lines);
+    (curves.x.len() > 1 && view.best().is_some()).then_some(curves)
+}
+
+/// A chart of the curves that the page's data has by the name `of`. `what`: `nopm`, `p95_ms`, `max_ms`, or `latency` for the last two.
+pub fn chart(of: &str, what: &str, title: &str) -> Markup {
+    html! {
+        figure data-chart="curves" data-curves=(of) data-what=(what) {
+            figcaption { b { (title) } }
+            div.plot role="img" aria-label={ (title) "; the data table below holds its numbers" } {}
+            div.legend {}
+        }
+    }
+}
+
+/// The charts by connections, and what stands below them.
+pub fn connection_charts(curves: &Curves, below: &Markup) -> Markup {
+    html! {
+        section id="connections" {
+            h2 { "By connections" }
+            p.soft.small { "Whiskers: 95 % confidence interval over repeats; a point without them is of one repeat. A cell without a result breaks its line." }
+            div.charts {
+                (chart("connections", "nopm", "Throughput by connections"))
+                @if curves.lines.len() > 1 {
+                    (chart("connections", "p95_ms", "New-order p95 by connections"))
+                    (chart("connections", "max_ms", "New-order maximum by connections"))
+                } @else {
+                    (chart("connections", "latency", "New-order response time by connections"))
+                }
+            }
+            (below)
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Tables of one number: a row for each of what differs, a column for each number of connections. Where only one of the two varies, all
+//! numbers share one table, a column for each.
+
+use super::missing::{footnotes, number, to_cell};
+use crate::format::{significant, truncated};
+use crate::model::{CellView, LabView, RepeatView};
+use crate::stats::Repeated;
+use analyse::Resources;
+use maud::{Markup, html};
+use store::{DeviceSummary, RequestSummary};
+
+/// A number of a cell.
+struct Metric {
+    title: &'static str,
+    unit: &'static str,
+    of: fn(&CellView) -> Option<Repeated>,
+    shown: fn(f64) -> String,
+}
+
+const fn metric(
+    title: &'static str,
+    unit: &'static str,
+    of: fn(&CellView) -> Option<Repeated>,
+) -> Metric {
+    Metric {
+        title,
+        unit,
+        of,
+        shown: significant,
+    }
+}
+
+/// What clients saw.
+const DELIVERED: [Metric; 5] = [
+    Metric {
+        shown: truncated,
+        ..metric("Throughput", "NOPM", CellView::nopm)
+    },
+    metric("New-order mean", "ms", |cell| {
+        let mean_ns = |repeat: &RepeatView| repeat.totals.get("new_order")?.mean_ns();
+        cell.repeated(mean_ns).map(|ns| ns.per(1e6))
+    }),
+    metric("New-order p90", "ms", |cell| new_order_ms(cell, 0.9)),
+    metric("New-order p95", "ms", |cell| new_order_ms(cell, 0.95)),
+    metric("New-order maximum", "ms", |cell| {
+        Repeated::of(&[cell.new_order_max_ns()? as f64 / 1e6])
+    }),
+];
+
+/// What the machine did.
+const MACHINE: [Metric; 3] = [
+    metric("CPU, user and system", "% of all cores", |cell| {
+        let busy = |r: &Resources| Some(r.host.cpu_user_share? + r.host.cpu_system_share?);
+        used(cell, busy).map(|share| share.per(0.01))
+    }),
+    metric("I/O wait", "% of all cores", |cell| {
+        used(cell, |r| r.host.cpu_iowait_share).map(|share| share.per(0.01))
+    }),
+    metric(
+        "Emulated I/O wait, derived from idle",
+        "% of all cores",
+        |cell| used(cell, |r| r.host.emulated_iowait_share).map(|share| share.per(0.01)),
+    ),
+];
+
+/// By role, as the shim counted.
+const STORAGE: [Metric; 7] = [
+    metric("Reads of data", "1/s", |cell| {
+        asked(cell, "data", |device| device.read.as_ref()?.per_s)
+    }),
+    metric("Writes of data", "1/s", |cell| {
+        asked(cell, "data", |device| device.write.as_ref()?.per_s)
+    }),
+    metric("Read from data", "MB/s", |cell| {
+        asked(cell, "data", |device| megabytes(device.read.as_ref()))
+    }),
+    metric("Written to data", "MB/s", |cell| {
+        asked(cell, "data", |device| megabytes(device.write.as_ref()))
+    }),
+    metric("Writes of redo", "1/s", |cell| {
+        asked(cell, "redo", |device| device.write.as_ref()?.per_s)
+    }),
+    metric("Written to redo", "MB/s", |cell| {
+        asked(cell, "redo", |device| megabytes(device.write.as_ref()))
+    }),
+    metric("Flushes of redo", "1/s", |cell| {
+        asked(cell, "redo", |device| device.flush.as_ref()?.per_s)
+    }),
+];
+
+/// The same as the server says, where nobody counted by role.
+const STORAGE_BY_SERVER: [Metric; 4] = [
+    metric("Reads, as the server says", "1/s", |cell| {
+        used(cell, |r| r.server.data_reads_per_s)
+    }),
+    metric("Writes, as the server says", "1/s", |cell| {
+        used(cell, |r| r.server.data_writes_per_s)
+    }),
+    metric("Writes of redo, as the server says", "1/s", |cell| {
+        used(cell, |r| r.server.log_writes_per_s)
+    }),
+    metric("Written to redo, as the server says", "MB/s", |cell| {
+        used(cell, |r| r.server.log_written_bytes_per_s).map(|bytes| bytes.per(1e6))
+    }),
+];
+
+/// What a transaction, a watt and a dollar gave.
+const COSTS: [Metric; 4] = [
+    metric("Path length", "thousand cycles per transaction", |cell| {
+        used(cell, |r| r.per_transaction.path_length_cycles).map(|cycles| cycles.per(1e3))
+    }),
+    metric("CPU of the server", "µs per transaction", |cell| {
+        used(cell, |r| r.per_transaction.server_cpu_us)
+    }),
+    metric("New orders per minute", "per W", |cell| {
+        used(cell, |r| r.power.nopm_per_watt)
+    }),
+    metric("New orders per minute", "per USD of the devices", |cell| {
+        used(cell, |r| r.price.nopm_per_usd)
+    }),
+];
+
+fn new_order_ms(cell: &CellView, quantile: f64) -> Option<Repeated> {
+    cell.new_order_ns(quantile).map(|ns| ns.per(1e6))
+}
+
+fn used(cell: &CellView, number: fn(&Resources) -> Option<f64>) -> Option<Repeated> {
+    cell.repeated(|repeat| number(repeat.resources.as_ref()?))
+}
+
+fn asked(
+    cell: &CellView,
+    role: &str,
+    number: fn(&DeviceSummary) -> Option<f64>,
+) -> Option<Repeated> {
+    cell.repeated(|repeat| {
+        let mut devices = repeat.storage.devices.iter();
+        number(devices.find(|device| device.role == role)?)
+    })
+}
+
+fn megabytes(requests: Option<&RequestSummary>) -> Option<f64> {
+    requests?.mb_per_s
+}
+
+/// Tables of what clients saw by connections; nothing unless something else varies too.
+pub fn delivered(view: &LabView) -> Markup {
+    let axes = Axes::of(view);
+    html! {
+        @if axes.is_grid() {
+            div.grids { @for metric in &DELIVERED { (axes.grid(metric)) } }
+            (footnotes(&view.cells))
+        }
+    }
+}
+
+/// What the cells used of the machine, side by side; nothing where nothing was sampled, and of a single cell.
+pub fn resources(view: &LabView) -> Markup {
+    let known = |metrics: &'static [Metric]| -> Vec<&Metric> {
+        let is_known = |metric: &&Metric| view.cells.iter().any(|c| (metric.of)(c).is_some());
+        metrics.iter().filter(is_known).collect()
+    };
+    let mut storage = known(&STORAGE);
+    if storage.is_empty() {
+        storage = known(&STORAGE_BY_SERVER);
+    }
+    let metrics = [known(&MACHINE), storage, known(&COSTS)].concat();
+    let axes = Axes::of(view);
+    html! {
+        @if view.cells.len() > 1 && !metrics.is_empty() {
+            section id="resources" {
+                h2 { "CPU, I/O and costs" }
+                p.soft.small {
+                    "Means of the windows; ± is the 95 % confidence interval over repeats, and a number without it is of one repeat. "
+                    "-: not measured. How each is computed is in METHODOLOGY.md."
+                }
+                @if axes.is_grid() { div.grids { @for metric in &metrics { (axes.grid(metric)) } } }
+                @else { (list(view, &metrics)) }
+                (footnotes(&view.cells))
+            }
+        }
+    }
+}
+
+/// Rows and columns of a lab.
+struct Axes<'a> {
+    view: &'a LabView,
+    groups: Vec<&'a str>,
+    connections: Vec<u32>,
+}
+
+impl Axes<'_> {
+    fn of(view: &LabView) -> Axes<'_> {
+        let mut groups: Vec<&str> = Vec::new();
+        let mut connections: Vec<u32> = Vec::new();
+        for cell in &view.cells {
+            if !groups.contains(&cell.group.as_str()) {
+                groups.push(&cell.group);
+            }
+            connections.push(cell.cell.what.connections);
+        }
+        connections.sort_unstable();
+        connections.dedup();
+        Axes {
+            view,
+            groups,
+            connections,
+        }
+    }
+
+    fn is_grid(&self) -> bool {
+        self.groups.len() > 1 && self.connections.len() > 1
+    }
+
+    fn at(&self, group: &str, connections: u32) -> Option<&CellView> {
+        let same =
+            |cell: &&CellView| cell.group == group && cell.cell.what.connections == connections;
+        self.view.cells.iter().find(same)
+    }
+
+    fn grid(&self, metric: &Metric) -> Markup {
+        let count = self.connections.len();
+        html! {
+            div.scroll { table.grid {
+                caption { b { (metric.title) } ", " (metric.unit) }
+                thead {
+                    tr { th scope="col" rowspan="2" {} th.num scope="colgroup" colspan=(count) { "connections" } }
+                    tr { @for number in &self.connections { th.num scope="col" { (number) } } }
+                }
+                tbody { @for group in &self.groups {
+                    tr {
+                        th scope="row" { (group) }
+                        @for connections in &self.connections {
+                            td.num { @match self.at(group, *connections) {
+                                Some(cell) => (number(cell, (metric.of)(cell).as_ref(), metric.shown)),
+                                None => {}
+                            } }
+                        }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+/// A row for each cell, a column for each number.
+fn list(view: &LabView, metrics: &[&Metric]) -> Markup {
+    html! {
+        div.scroll { table.grid {
+            thead { tr {
+                th scope="col" { "Cell" }
+                @for metric in metrics { th.num scope="col" { (metric.title) span.unit { (metric.unit) } } }
+            } }
+            tbody { @for cell in &view.cells {
+                tr {
+                    th scope="row" { (to_cell(cell, &cell.label)) }
+                    @for metric in metrics {
+                        td.num { (number(cell, (metric.of)(cell).as_ref(), metric.shown)) }
+                    }
+                }
+            } }
+        } }
+    }
+}

@@ -1,0 +1,91 @@
+//! Cells in tables: each number leads to its cell, and where there is none, NA and the reason.
+
+use crate::format::NOT_AVAILABLE;
+use crate::model::CellView;
+use crate::stats::Repeated;
+use maud::{Markup, html};
+
+/// Shown where a cell has a result, but not this number.
+const NOT_MEASURED: &str = "-";
+
+/// A text that leads to a cell.
+pub fn to_cell(cell: &CellView, text: &str) -> Markup {
+    html! { a.to href={ "#cell-" (cell.cell.id) } { (text) } }
+}
+
+/// A cell's number with its interval, or why there is none. `shown` is for people.
+pub fn number(cell: &CellView, number: Option<&Repeated>, shown: fn(f64) -> String) -> Markup {
+    html! {
+        @match number {
+            Some(number) => {
+                (to_cell(cell, &shown(number.mean)))
+                @if let Some(width) = number.half_width { span.pm { "± " (shown(width)) } }
+            }
+            None => (absent(cell)),
+        }
+    }
+}
+
+/// NA where the cell has no result, and a dash where it has one, but not this number.
+pub fn absent(cell: &CellView) -> Markup {
+    html! { @if has_result(cell) { (NOT_MEASURED) } @else { (to_cell(cell, NOT_AVAILABLE)) } }
+}
+
+pub fn has_result(cell: &CellView) -> bool {
+    cell.done().next().is_some()
+}
+
+/// Why cells have no result.
+struct Reason<'a> {
+    code: &'a str,
+    /// Of the first of them.
+    words: &'a str,
+    cells: Vec<&'a CellView>,
+}
+
+/// The reasons of all NA of a table; nothing where there is none.
+pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
+    let mut reasons: Vec<Reason> = Vec::new();
+    for cell in cells.into_iter().filter(|cell| !has_result(cell)) {
+        let (code, words) = reason(cell);
+        match reasons.iter_mut().find(|known| known.code == code) {
+            Some(known) => known.cells.push(cell),
+            None => reasons.push(Reason {
+                code,
+                words,
+                cells: vec![cell],
+            }),
+        }
+    }
+    html! {
+        @for reason in &reasons {
+            p.soft.small.na {
+                (NOT_AVAILABLE) ", "
+                @for (index, cell) in reason.cells.iter().enumerate() {
+                    @if index > 0 { ", " }
+                    (to_cell(cell, &format!("cell {}", cell.cell.what.ordinal)))
+                }
+                ": " (reason.code)
+                @if !reason.words.is_empty() {
+                    ": " (reason.words)
+                    @if reason.cells.len() > 1 { " (the first of them)" }
+                }
+            }
+        }
+    }
+}
+
+/// The word for programs and the first line of the reason, of the repeat that failed first.
+fn reason(cell: &CellView) -> (&str, &str) {
+    let failed = cell
+        .repeats
+        .iter()
+        .find_map(|repeat| Some((repeat.repeat.reason_code.as_deref()?, &repeat.repeat.reason)));
+    match failed {
+        Some((code, words)) => {
+            let line = words.as_deref().and_then(|words| words.lines().next());
+            (code, line.unwrap_or(""))
+        }
+        None => ("there is no result yet", ""),
+    }
+}

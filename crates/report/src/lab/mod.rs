@@ -1,0 +1,8 @@
+//! A lab of several cells: what its dimensions do, side by side.
+
+pub mod comparisons;
+pub mod curves;
+pub mod grids;
+pub mod missing;
+pub mod over_time;
+pub mod sweeps;

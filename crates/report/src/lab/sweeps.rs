@@ -1,0 +1,122 @@
+//! One variable over its values, with the value at which its curve turns.
+
+use super::curves::{At, Curves, chart, curves};
+use super::missing::{absent, footnotes, to_cell};
+use crate::format::{NOT_AVAILABLE, significant, truncated};
+use crate::model::LabView;
+use analyse::{NamedValue, Sweep, SweepPoint};
+use maud::{Markup, html};
+
+/// The curves of one variable.
+pub struct Variable<'a> {
+    /// By which its charts find their curves.
+    pub key: String,
+    sweeps: Vec<&'a Sweep>,
+    pub curves: Curves,
+}
+
+/// A variable for each dimension that was swept.
+pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
+    let mut variables: Vec<Vec<&Sweep>> = Vec::new();
+    for sweep in all {
+        match variables
+            .iter_mut()
+            .find(|of| of[0].dimension == sweep.dimension)
+        {
+            Some(of) => of.push(sweep),
+            None => variables.push(vec![sweep]),
+        }
+    }
+    let variable = |(index, sweeps): (usize, Vec<&'a Sweep>)| {
+        let at = |point: &SweepPoint| {
+            let cell = view.by_ordinal(point.ordinal)?;
+            Some(At {
+                x: point.number,
+                cell,
+            })
+        };
+        let lines: Vec<(String, Vec<At<'_>>)> = sweeps
+            .iter()
+            .map(|sweep| (others(sweep), sweep.points.iter().filter_map(at).collect()))
+            .collect();
+        Variable {
+            key: format!("sweep-{index}"),
+            curves: curves(&sweeps[0].dimension, &lines),
+            sweeps,
+        }
+    };
+    variables.into_iter().enumerate().map(variable).collect()
+}
+
+fn others(sweep: &Sweep) -> String {
+    let words: Vec<String> = sweep.others.iter().map(NamedValue::words).collect();
+    if words.is_empty() {
+        sweep.dimension.clone()
+    } else {
+        words.join(", ")
+    }
+}
+
+/// Charts, turning points and numbers.
+pub fn sweeps(view: &LabView, variables: &[Variable<'_>]) -> Markup {
+    html! {
+        @if !variables.is_empty() {
+            section id="sweeps" {
+                h2 { "Turning points" }
+                p.soft.small { "Whiskers and ±: 95 % confidence interval over repeats. Two values differ where chance makes such a difference less than once in twenty." }
+                @for variable in variables {
+                    @let name = &variable.sweeps[0].dimension;
+                    div.charts {
+                        (chart(&variable.key, "nopm", &format!("Throughput by {name}")))
+                        (chart(&variable.key, "p95_ms", &format!("New-order p95 by {name}")))
+                    }
+                    (table(view, variable))
+                }
+            }
+        }
+    }
+}
+
+fn table(view: &LabView, variable: &Variable<'_>) -> Markup {
+    let mut values: Vec<&SweepPoint> = Vec::new();
+    for point in variable.sweeps.iter().flat_map(|sweep| &sweep.points) {
+        if !values.iter().any(|known| known.value == point.value) {
+            values.push(point);
+        }
+    }
+    values.sort_by(|one, other| one.number.total_cmp(&other.number));
+    let cells = variable.sweeps.iter().flat_map(|sweep| &sweep.points);
+    html! {
+        div.scroll { table.grid {
+            caption { b { "Throughput" } ", NOPM, by " (variable.sweeps[0].dimension) }
+            thead { tr {
+                th scope="col" {}
+                @for point in &values { th.num scope="col" { (point.value) } }
+                th scope="col" { "Turning point" }
+            } }
+            tbody { @for sweep in &variable.sweeps {
+                tr {
+                    th scope="row" { (others(sweep)) }
+                    @for value in &values {
+                        td.num { @if let Some(point) = sweep.points.iter().find(|point| point.value == value.value) { (number(view, point)) } }
+                    }
+                    td.finding { @match &sweep.turning { Some(turning) => (turning.finding), None => "fewer than three values have a number" } }
+                }
+            } }
+        } }
+        (footnotes(cells.filter_map(|point| view.by_ordinal(point.ordinal))))
+    }
+}
+
+fn number(view: &LabView, point: &SweepPoint) -> Markup {
+    html! {
+        @match (view.by_ordinal(point.ordinal), point.nopm) {
+            (Some(cell), Some(nopm)) => {
+                (to_cell(cell, &truncated(nopm)))
+                @if let Some(width) = point.nopm_half_width { span.pm { "± " (significant(width)) } }
+            }
+            (Some(cell), None) => (absent(cell)),
+            (None, _) => (NOT_AVAILABLE),
+        }
+    }
+}

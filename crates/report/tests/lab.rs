@@ -1,0 +1,135 @@
+//! A lab of many cells on one page: what varies, side by side, each number a link to its cell, and NA with its reason.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod common;
+
+use common::browser::{console, open, open_at, page_of};
+use common::{ONE_CELL, Shape};
+use std::path::Path;
+
+/// 16 cells, of which the second has no result.
+const LAB: Shape = Shape {
+    name: "lab",
+    devices: &["hdd-15k", "nvme-pm1725"],
+    connections: &[8, 32],
+    capacities: &[("200", 0.5), ("2000", 1.0), ("15000", 0.99), ("30000", 0.6)],
+    repeats: 3,
+    warmup_s: 4,
+    window_s: 12,
+    failing_cell: Some(2),
+    observed: true,
+    ..ONE_CELL
+};
+
+/// Says on the page whether it is wider than its window.
+const LOOK: &str = "<script>setTimeout(() => { const d = document.documentElement;
+  document.body.dataset.over = Math.max(0, d.scrollWidth - d.clientWidth); }, 1000)</script>";
+
+fn written(name: &str, html: &str) -> std::path::PathBuf {
+    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&page, format!("{html}{LOOK}")).unwrap();
+    page
+}
+
+#[test]
+fn what_varies_stands_side_by_side() {
+    let (scratch, _, html) = page_of(&LAB, "lab");
+    let has = |words: &str| assert!(html.contains(words), "{words}");
+    for words in [
+        // By connections.
+        "<b>New-order maximum</b>, ms",
+        "data-what=\"max_ms\"",
+        // Comparisons: four groups of each device, eight of each connection count.
+        "<h3>By data</h3>",
+        "<h3>By innodb_io_capacity</h3>",
+        "innodb_io_capacity=200, 8 connections",
+        "hdd-15k, 32 connections",
+        "baseline",
+        "&lt; 0.001",
+        // Sweeps.
+        "more than 15000 hurts (30000: -",
+        // Resources.
+        "<b>CPU, user and system</b>, % of all cores",
+        "<b>Reads of data</b>, 1/s",
+        // Devices.
+        "<th scope=\"row\">hdd-15k</th><td>",
+        "8 connections</option>",
+    ] {
+        has(words);
+    }
+    // Each table that has NA says why, and leads to the cell.
+    let footnote = "<p class=\"soft small na\">NA, <a class=\"to\" href=\"#cell-2\">cell 2</a>: server_died: the server on";
+    assert!(
+        html.matches(footnote).count() >= 5,
+        "{}",
+        html.matches(footnote).count()
+    );
+    assert!(html.contains("<a class=\"to\" href=\"#cell-2\">NA</a>"));
+    // Three over connections, two of the variable, two over time; cells are folded.
+    let page = written("lab.html", &html);
+    let shown = open(&page, scratch.path());
+    assert_eq!(console(&shown), Vec::<&str>::new());
+    assert!(shown.dom.contains("data-ready=\"7\""), "{:?}", shown.log);
+    assert!(shown.dom.contains("data-over=\"0\""), "wider than a screen");
+    let narrow = open_at(&page, scratch.path(), 500);
+    assert_eq!(console(&narrow), Vec::<&str>::new());
+    assert!(narrow.dom.contains("data-over=\"0\""), "wider than a phone");
+    // A link to a cell opens it.
+    assert!(shown.dom.contains("id=\"cell-5\"><details><summary>"));
+    let linked = open(
+        Path::new(&format!("{}#cell-5", page.display())),
+        scratch.path(),
+    );
+    assert_eq!(console(&linked), Vec::<&str>::new());
+    let at = linked.dom.find("id=\"cell-5\"").unwrap();
+    assert!(linked.dom[at..].starts_with("id=\"cell-5\"><details open"));
+    let charts = linked.dom.matches("<canvas").count();
+    assert_eq!(charts, 7 + 6, "six charts of the cell");
+}
+
+#[test]
+fn one_repeat_says_so() {
+    let shape = Shape {
+        repeats: 1,
+        observed: false,
+        failing_cell: None,
+        ..LAB
+    };
+    let (_, _, html) = page_of(&shape, "lab-once");
+    assert!(html.contains("<td class=\"num soft\">one repeat</td>"));
+    assert!(html.contains("there are values with one repeat only, which can prove nothing"));
+    assert!(!html.contains("&lt; 0.001"));
+    assert!(
+        !html.contains("CPU, user and system"),
+        "nothing was sampled"
+    );
+}
+
+#[test]
+fn a_large_lab_stays_usable() {
+    let shape = Shape {
+        name: "large",
+        devices: &["hdd-15k", "sata-850pro", "sas-pm1633", "nvme-pm1725"],
+        connections: &[8, 16, 32, 64],
+        capacities: &[],
+        repeats: 2,
+        warmup_s: 15,
+        window_s: 60,
+        failing_cell: None,
+        ..LAB
+    };
+    let (scratch, page, html) = page_of(&shape, "large");
+    let megabytes = html.len() as f64 / 1e6;
+    assert!(megabytes < 10.0, "{megabytes} MB of 32 repeats");
+    let nav = html
+        .split("<nav")
+        .nth(1)
+        .unwrap()
+        .split("</nav>")
+        .next()
+        .unwrap();
+    assert_eq!(nav.matches("<a ").count(), 9, "{nav}");
+    let shown = open(&page, scratch.path());
+    assert_eq!(console(&shown), Vec::<&str>::new());
+    assert!(shown.dom.contains("data-ready=\"5\""));
+}
