@@ -187,7 +187,10 @@ fn lost(next: &Known, best: &Known) -> String {
     let percent = (next.mean / best.mean - 1.0) * 100.0;
     let compared = next.nopm.estimate.zip(best.nopm.estimate);
     let p = compared.map_or_else(String::new, |(next, best)| {
-        format!(", p = {:.3}", next.compared_with(&best).p_value)
+        match next.compared_with(&best).p_value {
+            p if p < 0.001 => ", p < 0.001".to_owned(),
+            p => format!(", p = {p:.3}"),
+        }
     });
     format!(" ({}: {percent:.0} %{p})", next.name)
 }
@@ -225,8 +228,7 @@ mod tests {
         assert_eq!(found(&found_one), ("10000", "10000", "15000", true));
         assert!(found_one.proven);
         let words = &found_one.finding;
-        let start =
-            "highest at 10000; no gain beyond 10000; more than 15000 hurts (20000: -25 %, p = 0.0";
+        let start = "highest at 10000; no gain beyond 10000; more than 15000 hurts (20000: -25 %, p < 0.001)";
         assert!(words.starts_with(start), "{words}");
     }
 

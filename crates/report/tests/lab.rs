@@ -133,3 +133,34 @@ fn a_large_lab_stays_usable() {
     assert_eq!(console(&shown), Vec::<&str>::new());
     assert!(shown.dom.contains("data-ready=\"5\""));
 }
+
+#[test]
+fn very_many_repeats_are_told_in_brief() {
+    let shape = Shape {
+        name: "very-large",
+        devices: &["hdd-15k", "sata-850pro", "sas-pm1633", "nvme-pm1725"],
+        connections: &[8, 16, 32, 64],
+        repeats: 3,
+        warmup_s: 0,
+        window_s: 2,
+        failing_cell: None,
+        observed: false,
+        ..LAB
+    };
+    let (scratch, page, html) = page_of(&shape, "very-large");
+    let cells = 4 * 4 * 4;
+    assert_eq!(
+        html.matches("Of repeat 1; the lab has so many").count(),
+        cells
+    );
+    // One throughput chart for each cell, and no table of its inputs.
+    let charts = html.matches("data-chart=\"throughput\"").count();
+    assert_eq!((charts, html.matches("clause 5.5.1.5").count()), (cells, 0));
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+    let linked = open(
+        Path::new(&format!("{}#cell-9", page.display())),
+        scratch.path(),
+    );
+    assert_eq!(console(&linked), Vec::<&str>::new());
+    assert_eq!(linked.dom.matches("<canvas").count(), 7 + 3);
+}

@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn differences_and_probabilities_read_well() {
-        let texts = [146.451, -3.14, 0.0].map(signed);
-        assert_eq!(texts, ["+146 %", "-3.1 %", "+0.0 %"]);
+        let texts = [146.451, -3.26, 0.0].map(signed);
+        assert_eq!(texts, ["+146 %", "-3.3 %", "+0.0 %"]);
         let texts = [0.000_4, 0.012_3, 1.0].map(probability);
         assert_eq!(texts, ["< 0.001", "0.012", "1"]);
     }

@@ -2,7 +2,7 @@
 //! numbers share one table, a column for each.
 
 use super::missing::{footnotes, number, to_cell};
-use crate::format::{significant, truncated};
+use crate::format::{significant, trimmed, truncated};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::stats::Repeated;
 use analyse::Resources;
@@ -49,19 +49,26 @@ const DELIVERED: [Metric; 5] = [
 
 /// What the machine did.
 const MACHINE: [Metric; 3] = [
-    metric("CPU, user and system", "% of all cores", |cell| {
-        let busy = |r: &Resources| Some(r.host.cpu_user_share? + r.host.cpu_system_share?);
-        used(cell, busy).map(|share| share.per(0.01))
+    share("CPU, user and system", |cell| {
+        used(cell, |r| {
+            Some(r.host.cpu_user_share? + r.host.cpu_system_share?)
+        })
     }),
-    metric("I/O wait", "% of all cores", |cell| {
-        used(cell, |r| r.host.cpu_iowait_share).map(|share| share.per(0.01))
+    share("I/O wait", |cell| used(cell, |r| r.host.cpu_iowait_share)),
+    share("Emulated I/O wait, derived from idle", |cell| {
+        used(cell, |r| r.host.emulated_iowait_share)
     }),
-    metric(
-        "Emulated I/O wait, derived from idle",
-        "% of all cores",
-        |cell| used(cell, |r| r.host.emulated_iowait_share).map(|share| share.per(0.01)),
-    ),
 ];
+
+/// A share of all cores, 0 to 1.
+const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> Metric {
+    Metric {
+        title,
+        unit: "% of all cores",
+        of,
+        shown: |share| trimmed(share * 100.0, 2),
+    }
+}
 
 /// By role, as the shim counted.
 const STORAGE: [Metric; 7] = [
