@@ -285,7 +285,7 @@
     if (box.querySelector("figure[data-chart]")) box.ontoggle = () => box.open && box.querySelectorAll("figure[data-chart]").forEach(redraw);
   });
   // A link to a cell whose section is folded opens it.
-  function unfold() { const box = location.hash && document.querySelector(location.hash + " > details"); if (box) { box.open = true; box.parentElement.scrollIntoView(); } }
+  function unfold() { const box = location.hash && document.querySelector(location.hash + " > details"); if (box) { box.open = true; box.parentElement.scrollIntoView({ behavior: "instant" }); } }
   addEventListener("hashchange", unfold);
   unfold();
   document.querySelectorAll("input[type=search]").forEach((input) => {

@@ -314,7 +314,15 @@ fn labels(cells: &[Cell]) -> Vec<(String, String)> {
         .iter()
         .map(|cell| fields(cell).into_iter().collect())
         .collect();
-    let varies = |name: &str| all.iter().any(|other| other.get(name) != all[0].get(name));
+    // A cell that never had a server does not say all that the others do; that tells nothing apart.
+    let is_started = |cell: &&Cell| !cell.what.server_version.is_empty();
+    let varies = |name: &str| {
+        let pairs = cells.iter().zip(&all);
+        let telling = pairs.filter(|(cell, of)| is_started(cell) || of.contains_key(name));
+        let mut values = telling.map(|(_, of)| of.get(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
     cells
         .iter()
         .map(|cell| {
@@ -346,7 +354,6 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
     let what = &cell.what;
     let mut fields = vec![
         ("engine".to_owned(), what.engine.clone()),
-        ("transport".to_owned(), what.transport.clone()),
         ("workload".to_owned(), what.workload.clone()),
         ("style".to_owned(), what.style.clone()),
         (
@@ -368,6 +375,9 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
             .to_owned(),
         ),
     ];
+    if !what.transport.is_empty() {
+        fields.insert(1, ("transport".to_owned(), what.transport.clone()));
+    }
     if let Some(rate) = &what.rate_asked {
         let arrivals = what.arrivals.as_deref().unwrap_or_default();
         fields.push(("rate".to_owned(), format!("{rate}, {arrivals}")));
@@ -389,4 +399,59 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         fields.push((name.clone(), text));
     }
     fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::labels;
+    use store::{Cell, CellId, CellPlace, LabId, NewCell};
+
+    /// On a device, as a plan has it; with a server, or one that never started.
+    fn cell(id: i64, device: &str, connections: u32, is_started: bool) -> Cell {
+        let mut what = NewCell {
+            engine: "mysql-5.7".to_owned(),
+            connections,
+            settings: vec![("data".to_owned(), device.to_owned())],
+            ..NewCell::default()
+        };
+        if is_started {
+            what.server_version = "5.7.22".to_owned();
+            what.transport = "tcp".to_owned();
+            what.places = vec![CellPlace {
+                role: "data".to_owned(),
+                device: device.to_owned(),
+                ..CellPlace::default()
+            }];
+            what.settings
+                .push(("scale".to_owned(), "papers".to_owned()));
+        }
+        Cell {
+            id: CellId(id),
+            lab: LabId(1),
+            what,
+        }
+    }
+
+    #[test]
+    fn a_cell_that_never_started_is_among_its_like() {
+        let cells = [
+            cell(1, "hdd-15k", 8, true),
+            cell(2, "hdd-15k", 16, false),
+            cell(3, "nvme-pm1725", 8, true),
+        ];
+        let pair = |label: &str, group: &str| (label.to_owned(), group.to_owned());
+        assert_eq!(
+            labels(&cells),
+            [
+                pair("hdd-15k, 8 connections", "hdd-15k"),
+                pair("hdd-15k, 16 connections", "hdd-15k"),
+                pair("nvme-pm1725, 8 connections", "nvme-pm1725"),
+            ]
+        );
+        let mut other = cell(4, "hdd-15k", 8, true);
+        other.what.transport = "unix".to_owned();
+        let two = [cell(1, "hdd-15k", 8, true), other];
+        assert_eq!(labels(&two)[1], pair("unix, 8 connections", "unix"));
+        assert_eq!(labels(&cells[..1])[0], pair("8 connections", "mysql-5.7"));
+    }
 }

@@ -137,9 +137,11 @@ fn cost_tile(view: &LabView) -> Markup {
     }
 }
 
-/// Columns that the table has only where there is something to put there.
+/// What the table has only where there is something to put there.
 #[derive(Clone, Copy)]
 struct Columns {
+    /// Cells differ in more than connections.
+    groups: bool,
     fidelity: bool,
     bound: bool,
 }
@@ -147,7 +149,10 @@ struct Columns {
 /// One row for each cell.
 pub fn results_table(view: &LabView) -> Markup {
     let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
+    let mut groups = view.cells.iter().map(|cell| &cell.group);
+    let first = groups.next();
     let columns = Columns {
+        groups: groups.any(|group| Some(group) != first),
         fidelity: view
             .repeats()
             .any(|repeat| repeat.storage.fidelity.is_some()),
@@ -185,7 +190,8 @@ fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
     let cpu = cell.repeated(|repeat| repeat.rates.client_cpu_s_per_1000_new_orders);
     html! {
         tr {
-            th scope="row" { a href={ "#cell-" (cell.cell.id) } { (cell.label) } }
+            // Connections have a column of their own.
+            th scope="row" { a href={ "#cell-" (cell.cell.id) } { @if columns.groups { (cell.group) } @else { (cell.label) } } }
             td.num { (cell.cell.what.connections) }
             @match &nopm {
                 Some(nopm) => {

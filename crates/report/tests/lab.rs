@@ -21,9 +21,11 @@ const LAB: Shape = Shape {
     ..ONE_CELL
 };
 
-/// Says on the page whether it is wider than its window.
+/// Says on the page how much wider it is than its window, and how far below the window's top that is which its address names.
 const LOOK: &str = "<script>setTimeout(() => { const d = document.documentElement;
-  document.body.dataset.over = Math.max(0, d.scrollWidth - d.clientWidth); }, 1000)</script>";
+  const named = location.hash && document.querySelector(location.hash);
+  document.body.dataset.over = Math.max(0, d.scrollWidth - d.clientWidth);
+  document.body.dataset.below = named ? Math.abs(Math.round(named.getBoundingClientRect().top)) : 0; }, 2000)</script>";
 
 fn written(name: &str, html: &str) -> std::path::PathBuf {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -83,6 +85,7 @@ fn what_varies_stands_side_by_side() {
     assert_eq!(console(&linked), Vec::<&str>::new());
     let at = linked.dom.find("id=\"cell-5\"").unwrap();
     assert!(linked.dom[at..].starts_with("id=\"cell-5\"><details open"));
+    assert!(linked.dom.contains("data-below=\"0\""), "not in view");
     let charts = linked.dom.matches("<canvas").count();
     assert_eq!(charts, 7 + 6, "six charts of the cell");
 }
