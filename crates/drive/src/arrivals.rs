@@ -2,7 +2,7 @@
 
 use crate::pace::{Arrivals, Plan, Share};
 use crate::recorder::Recorder;
-use crate::run::Schedule;
+use crate::schedule::Schedule;
 use base::limits;
 use reactor::Queue;
 use std::cell::RefCell;

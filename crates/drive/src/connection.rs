@@ -3,7 +3,7 @@
 use crate::arrivals::Backlog;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
 use crate::recorder::{OperationTimes, Recorder};
-use crate::run::Schedule;
+use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::Hall;
 use base::{Random, limits};

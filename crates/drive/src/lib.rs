@@ -15,6 +15,7 @@ mod load_state;
 mod pace;
 mod recorder;
 mod run;
+mod schedule;
 mod schemas;
 mod streams;
 mod terminal_client;

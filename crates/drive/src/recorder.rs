@@ -2,7 +2,7 @@
 //! over, then it is sent whole.
 
 use crate::client::{Attempt, Failed, FailureKind};
-use crate::run::Schedule;
+use crate::schedule::Schedule;
 use crate::times::Times;
 use base::limits;
 use std::collections::BTreeMap;
@@ -130,20 +130,8 @@ impl Interval {
 
     /// The interval that begins at `start_ns`.
     fn beginning(start_ns: u64, schedule: &Schedule) -> Interval {
-        let end_ns = schedule.end_ns();
-        if start_ns >= end_ns {
-            return Interval::new(Phase::Drain, start_ns, u64::MAX);
-        }
-        let (phase, phase_end) = if start_ns < schedule.warmup_ns {
-            (Phase::Warmup, schedule.warmup_ns)
-        } else {
-            (Phase::Window, u64::MAX)
-        };
-        Interval::new(
-            phase,
-            start_ns,
-            (start_ns + schedule.interval_ns).min(phase_end),
-        )
+        let (phase, end_ns) = schedule.begin_interval(start_ns);
+        Interval::new(phase, start_ns, end_ns)
     }
 
     /// Adds another worker's share of the same interval.
@@ -307,7 +295,7 @@ impl Recorder {
         let in_window = self.current.phase == Phase::Window;
         // Of a schedule, what was due in the warm-up and begun in the window is part of what the window did.
         let begun_ns = times.scheduled_try_ns.unwrap_or(times.begin_ns);
-        if in_window && begun_ns < schedule.warmup_ns {
+        if in_window && begun_ns < schedule.warmup_ns() {
             return None;
         }
         let stats = &mut self.current.transactions[transaction.index()];

@@ -3,12 +3,13 @@
 use crate::client::{Failed, Workload};
 use crate::pace::{Pace, Share};
 use crate::recorder::{FailedTries, Interval, Phase, Totals};
+use crate::schedule::Schedule;
 use crate::worker::{self, Message, Start, Work};
-use base::{Exit, limits, now_utc_ns};
+use base::{Exit, now_utc_ns};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ pub struct RunOptions {
     pub connections: u32,
     /// Threads that carry the connections; at least 1.
     pub workers: u32,
+    /// The longest that each may be: [`Control::EndPhase`] ends it earlier.
     pub warmup: Duration,
     pub window: Duration,
     pub interval: Duration,
@@ -39,7 +41,7 @@ pub enum Event<'a> {
     WindowEnds,
     /// An interval is over on all workers. They come in order.
     Interval(&'a Interval),
-    /// Some time has passed; comes at least ten times a second.
+    /// Some time has passed; comes at least ten times a second. `total` is the most that the run may take, without its drain.
     Tick { elapsed: Duration, total: Duration },
 }
 
@@ -63,6 +65,8 @@ pub enum AbortCause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     Continue,
+    /// End the warm-up or the window with the interval under way, as if its time were over then; nothing where it is over.
+    EndPhase(Phase),
     /// End the window now and keep what was measured.
     Stop,
     /// End at once.
@@ -74,6 +78,8 @@ pub enum Control {
 pub struct RunReport {
     pub window_started_utc_ns: i64,
     pub window_ended_utc_ns: i64,
+    /// Length of the warm-up as it was.
+    pub warmup_ns: u64,
     /// Length of the window by the monotonic clock; 0 where the run ended before it.
     pub window_ns: u64,
     /// The window was ended early.
@@ -167,72 +173,6 @@ impl RunError {
     }
 }
 
-/// The times of a run, in ns from its start, and the few facts that workers share.
-pub(crate) struct Schedule {
-    start: Instant,
-    pub(crate) warmup_ns: u64,
-    pub(crate) interval_ns: u64,
-    end_ns: AtomicU64,
-    aborted: AtomicBool,
-    connected: AtomicU32,
-}
-
-impl Schedule {
-    pub(crate) fn new(start: Instant, warmup_ns: u64, end_ns: u64, interval_ns: u64) -> Schedule {
-        Schedule {
-            start,
-            warmup_ns,
-            interval_ns: interval_ns.max(1),
-            end_ns: AtomicU64::new(end_ns),
-            aborted: AtomicBool::new(false),
-            connected: AtomicU32::new(0),
-        }
-    }
-
-    pub(crate) fn now_ns(&self) -> u64 {
-        // 584 years fit.
-        self.start.elapsed().as_nanos() as u64
-    }
-
-    pub(crate) fn instant(&self, at_ns: u64) -> Instant {
-        self.start + Duration::from_nanos(at_ns)
-    }
-
-    pub(crate) fn end_ns(&self) -> u64 {
-        self.end_ns.load(Ordering::Relaxed)
-    }
-
-    /// Ends the window earlier.
-    pub(crate) fn end_at(&self, at_ns: u64) {
-        self.end_ns.fetch_min(at_ns, Ordering::Relaxed);
-    }
-
-    pub(crate) fn drain_end_ns(&self) -> u64 {
-        self.end_ns() + limits::DRAIN_TIMEOUT.as_nanos() as u64
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.now_ns() >= self.end_ns() || self.aborted()
-    }
-
-    pub(crate) fn abort(&self) {
-        self.aborted.store(true, Ordering::Relaxed);
-        self.end_at(self.now_ns());
-    }
-
-    pub(crate) fn aborted(&self) -> bool {
-        self.aborted.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn connected(&self) {
-        self.connected.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn disconnected(&self) {
-        self.connected.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// How long all connections together may stay lost before the server counts as gone.
 const ALL_LOST_TIMEOUT: Duration = Duration::from_secs(10);
 /// So many transactions given up and none committed: the run is pointless.
@@ -319,7 +259,8 @@ fn wait_until_open(
             Ok(_) => ready += 1,
             Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
             Err(RecvTimeoutError::Timeout) => match on_event(Event::Opening) {
-                Control::Continue => {}
+                // No phase has begun.
+                Control::Continue | Control::EndPhase(_) => {}
                 Control::Stop => return Err(RunError::Interrupted),
                 Control::Abort(abort) => return Err(RunError::Aborted(abort.reason)),
             },
@@ -357,7 +298,6 @@ impl Mark {
 struct Dispatcher {
     schedule: Arc<Schedule>,
     workers: u32,
-    total: Duration,
     /// Intervals that not all workers have reported, by phase and start, with the count of those that have.
     open: BTreeMap<(Phase, u64), (u32, Interval)>,
     report: RunReport,
@@ -372,12 +312,11 @@ struct Dispatcher {
 
 impl Dispatcher {
     fn start(options: &RunOptions, workers: u32, starts: &[Sender<Arc<Schedule>>]) -> Dispatcher {
-        let total = options.warmup + options.window;
         let ns = |d: Duration| d.as_nanos() as u64;
         let schedule = Arc::new(Schedule::new(
             Instant::now(),
             ns(options.warmup),
-            ns(total),
+            ns(options.warmup + options.window),
             ns(options.interval),
         ));
         for start in starts {
@@ -387,7 +326,6 @@ impl Dispatcher {
         Dispatcher {
             schedule,
             workers,
-            total,
             open: BTreeMap::new(),
             report: RunReport::default(),
             totals: Totals::default(),
@@ -416,10 +354,9 @@ impl Dispatcher {
             self.set_marks(on_event);
             if last_tick.elapsed() >= TICK {
                 last_tick = Instant::now();
-                let elapsed = Duration::from_nanos(self.schedule.now_ns());
                 self.obey(on_event(Event::Tick {
-                    elapsed,
-                    total: self.total,
+                    elapsed: Duration::from_nanos(self.schedule.now_ns()),
+                    total: Duration::from_nanos(self.schedule.end_ns()),
                 }));
                 self.look_for_hopelessness();
             }
@@ -433,7 +370,7 @@ impl Dispatcher {
     fn until_next_mark(&self) -> Duration {
         let next = match (&self.window_begin, &self.window_end) {
             (_, Some(_)) => u64::MAX,
-            (None, None) => self.schedule.warmup_ns.min(self.schedule.end_ns()),
+            (None, None) => self.schedule.warmup_ns().min(self.schedule.end_ns()),
             (Some(_), None) => self.schedule.end_ns(),
         };
         Duration::from_nanos(next.saturating_sub(self.schedule.now_ns()))
@@ -441,9 +378,9 @@ impl Dispatcher {
 
     fn set_marks(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
         let now_ns = self.schedule.now_ns();
-        let end_ns = self.schedule.end_ns();
-        let has_window = end_ns > self.schedule.warmup_ns;
-        if has_window && now_ns >= self.schedule.warmup_ns && self.window_begin.is_none() {
+        let (warmup_ns, end_ns) = (self.schedule.warmup_ns(), self.schedule.end_ns());
+        let has_window = end_ns > warmup_ns;
+        if has_window && now_ns >= warmup_ns && self.window_begin.is_none() {
             self.window_begin = Some(Mark::now());
             self.obey(on_event(Event::WindowBegins));
         }
@@ -458,6 +395,7 @@ impl Dispatcher {
     fn obey(&mut self, control: Control) {
         match control {
             Control::Continue => {}
+            Control::EndPhase(phase) => self.schedule.end_phase(phase, self.schedule.now_ns()),
             Control::Stop => {
                 let now_ns = self.schedule.now_ns();
                 if now_ns < self.schedule.end_ns() {
@@ -474,7 +412,7 @@ impl Dispatcher {
 
     /// Ends a run that cannot come to anything.
     fn look_for_hopelessness(&mut self) {
-        if self.schedule.connected.load(Ordering::Relaxed) > 0 || self.schedule.is_over() {
+        if self.schedule.connections() > 0 || self.schedule.is_over() {
             self.last_connected = Instant::now();
         }
         if self.last_connected.elapsed() > ALL_LOST_TIMEOUT {
@@ -562,6 +500,8 @@ impl Dispatcher {
     fn into_report(mut self) -> RunReport {
         let end = self.window_end.unwrap_or_else(Mark::now);
         let begin = self.window_begin.unwrap_or(end);
+        let schedule = &self.schedule;
+        self.report.warmup_ns = schedule.warmup_ns().min(schedule.end_ns());
         self.report.window_started_utc_ns = begin.utc_ns;
         self.report.window_ended_utc_ns = end.utc_ns.max(begin.utc_ns);
         self.report.client_cpu_ns = end.cpu_ns.saturating_sub(begin.cpu_ns);

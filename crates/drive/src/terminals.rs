@@ -3,7 +3,7 @@
 use crate::client::{Failed, FailureKind, Source};
 use crate::pace::Terminals;
 use crate::recorder::{Recorder, TerminalStats};
-use crate::run::Schedule;
+use crate::schedule::Schedule;
 use crate::streams::THINKING;
 use base::{Random, limits};
 use reactor::{Queue, Signal};

@@ -380,6 +380,59 @@ fn a_stop_keeps_what_was_measured() {
 }
 
 #[test]
+fn phases_end_when_the_observer_says() {
+    let options = RunOptions {
+        warmup: Duration::from_secs(60),
+        ..options(4, Duration::from_secs(60))
+    };
+    let fake = Fake::new(MS, |_, _| Attempt::Committed);
+    let (mut intervals, mut totals): (Vec<Interval>, Vec<Duration>) = (Vec::new(), Vec::new());
+    let report = run(&fake, &options, &mut |event| {
+        match event {
+            Event::Interval(interval) => {
+                intervals.push(interval.clone());
+                let of_phase = intervals.iter().filter(|i| i.phase == interval.phase);
+                if of_phase.count() >= 3 {
+                    return Control::EndPhase(interval.phase);
+                }
+            }
+            Event::Tick { total, .. } => totals.push(total),
+            _ => {}
+        }
+        Control::Continue
+    })
+    .unwrap();
+    assert!(!report.interrupted && report.aborted.is_none());
+    let lengths = |phase: Phase| -> Vec<u64> {
+        let of_phase = intervals.iter().filter(|i| i.phase == phase);
+        of_phase
+            .map(|i| i.end_offset_ns - i.start_offset_ns)
+            .collect()
+    };
+    for (phase, ns) in [
+        (Phase::Warmup, report.warmup_ns),
+        (Phase::Window, report.window_ns),
+    ] {
+        let lengths = lengths(phase);
+        // Whole intervals: the three, and those that were under way when they had come.
+        assert!(
+            (4..12).contains(&lengths.len()) && lengths.iter().all(|ns| *ns == 100_000_000),
+            "{lengths:?}"
+        );
+        assert_eq!(lengths.iter().sum::<u64>(), ns);
+    }
+    let joined = |pair: &[Interval]| pair[0].end_offset_ns == pair[1].start_offset_ns;
+    assert!(intervals.windows(2).all(joined));
+    // What straddles the begin of the window is in no interval: one for each connection at most.
+    let counted: u64 = intervals.iter().map(|i| i.transactions[0].committed).sum();
+    assert!((counted..=counted + 4).contains(&report.committed[0]));
+    assert_eq!(totals[0], Duration::from_secs(120));
+    assert!(totals.is_sorted_by(|one, next| one >= next));
+    let after_warmup = Duration::from_nanos(report.warmup_ns) + options.window;
+    assert!(totals.contains(&after_warmup), "{totals:?}");
+}
+
+#[test]
 fn an_abort_leaves_stuck_operations_behind() {
     let fake = Fake::new(Duration::from_secs(3600), |_, _| Attempt::Committed);
     let on_tick = |_| Control::Abort(gone());

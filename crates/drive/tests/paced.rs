@@ -153,13 +153,23 @@ fn terminals(count: u32, keying: Duration, think: Duration) -> Pace {
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn drive(fake: &Fake, options: &RunOptions) -> (RunReport, Vec<Interval>) {
+    drive_by(fake, options, |_| Control::Continue)
+}
+
+/// With an answer to each interval.
+fn drive_by(
+    fake: &Fake,
+    options: &RunOptions,
+    mut answer: impl FnMut(&Interval) -> Control,
+) -> (RunReport, Vec<Interval>) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut intervals = Vec::new();
-    let report = run(&Driven(fake), options, &mut |event| {
-        if let Event::Interval(interval) = event {
+    let report = run(&Driven(fake), options, &mut |event| match event {
+        Event::Interval(interval) => {
             intervals.push(interval.clone());
+            answer(interval)
         }
-        Control::Continue
+        _ => Control::Continue,
     })
     .unwrap();
     (report, intervals)
@@ -205,6 +215,27 @@ fn an_open_loop_keeps_its_rate_and_begins_in_time() {
             "each has a service time"
         );
     }
+}
+
+#[test]
+fn a_schedule_ends_with_a_phase_that_is_ended_early() {
+    let options = RunOptions {
+        warmup: 60_000 * MS,
+        ..options(arrivals(1_000.0, Spacing::Uniform), 8, 60_000 * MS)
+    };
+    let (report, intervals) = drive_by(&Fake::default(), &options, |interval| {
+        Control::EndPhase(interval.phase)
+    });
+    let in_run = intervals.iter().filter(|i| i.phase != Phase::Drain);
+    // Each arrival once, in the interval that it was meant for.
+    for interval in in_run {
+        let length_ms = (interval.end_offset_ns - interval.start_offset_ns) / 1_000_000;
+        assert_eq!(interval.schedule.offered, length_ms);
+    }
+    let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
+    let run_ms = (report.warmup_ns + report.window_ns) / 1_000_000;
+    assert!((400..5_000).contains(&run_ms), "{run_ms}");
+    assert_eq!(report.committed[0] + skipped, run_ms);
 }
 
 #[test]
