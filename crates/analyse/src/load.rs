@@ -66,7 +66,7 @@ impl Load {
         intervals: &Intervals,
         window_ns: u64,
     ) -> Result<Load, StoreError> {
-        let (straddling, straddling_ns) = if cell.what.warmup_ns > 0 {
+        let (straddling, straddling_ns) = if repeat.warmup_ns(&cell.what) > 0 {
             (intervals.drain.completed(), intervals.drain.latency_sum_ns)
         } else {
             (0, 0)

@@ -163,9 +163,10 @@ pub fn resources(
     else {
         return Ok(None);
     };
+    let start_ns = repeat.warmup_ns(&cell.what);
     let window = Window {
-        start_ns: cell.what.warmup_ns,
-        end_ns: cell.what.warmup_ns + result.measured_window_ns,
+        start_ns,
+        end_ns: start_ns + result.measured_window_ns,
     };
     let of_window = OfWindow { samples, window };
     let mut resources = of_window.resources();

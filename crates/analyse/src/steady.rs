@@ -18,7 +18,7 @@ const INSIDE: f64 = 0.9;
 /// A series to watch, at equal distances of time from the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched<'a> {
-    pub name: &'a str,
+    pub name: &'static str,
     /// Rates or gauges of any unit, one for each interval so far.
     pub values: &'a [f64],
     /// What the series may rise or fall over the later half of the run, as a share of its mean there; 0 to 1.
@@ -30,7 +30,7 @@ pub struct Watched<'a> {
 /// The trend of one series over the later half of the run; unit: the series'.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
-    pub name: String,
+    pub name: &'static str,
     /// From the begin of that half to its end.
     pub change: f64,
     /// Of the interval that holds the change with 90 %.
@@ -81,7 +81,7 @@ fn trend(watched: &Watched<'_>) -> Option<Trend> {
     };
     let change_half_width = student.reach(INSIDE) * error;
     Some(Trend {
-        name: watched.name.to_owned(),
+        name: watched.name,
         change,
         change_half_width,
         tolerance,

@@ -9,6 +9,7 @@ use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use lab::{Rate, Spacing, Workload};
+use plan::{Length, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST, parse_precision};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -161,12 +162,17 @@ pub struct RunArguments {
         hide_default_value = true
     )]
     pub inactive_warehouses: u32,
-    /// Time before the window, not measured
-    #[arg(long, default_value = "10s", value_parser = duration)]
-    pub warmup: Duration,
-    /// Measured time
-    #[arg(long, default_value = "60s", value_parser = positive_duration)]
-    pub window: Duration,
+    /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30
+    /// intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
+    pub warmup: Length,
+    /// Measured time; auto ends when the mean throughput is known to --precision, after 30 intervals at least and 1 hour at
+    /// most, auto:10m after 10 minutes at most
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = window)]
+    pub window: Length,
+    /// What ends --window auto: half the width of the mean's 95 % confidence interval, as a share of the mean [default: 2%]
+    #[arg(long, value_name = "SHARE", value_parser = precision)]
+    pub precision: Option<f64>,
     /// One point of the time series
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub interval: Duration,
@@ -381,11 +387,19 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(parsed)
 }
 
-fn positive_duration(text: &str) -> Result<Duration, String> {
-    match duration(text)? {
-        Duration::ZERO => Err("must be longer than 0".to_owned()),
-        positive => Ok(positive),
+fn warmup(text: &str) -> Result<Length, String> {
+    Length::parse(text, WARMUP_AUTO_MOST, duration)
+}
+
+fn window(text: &str) -> Result<Length, String> {
+    match Length::parse(text, WINDOW_AUTO_MOST, duration)? {
+        empty if empty.most.is_zero() => Err("must be longer than 0".to_owned()),
+        long => Ok(long),
     }
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    parse_precision(text).ok_or_else(|| "write 2% or 0.02, above 0 and up to 50%".to_owned())
 }
 
 pub fn shell_command(text: &str) -> Result<String, String> {
@@ -469,7 +483,13 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert!(duration("-1").is_err());
         assert!(duration("60d").is_err());
-        assert!(positive_duration("0").is_err());
+        assert!(window("0").is_err() && window("auto:0").is_err());
+        assert_eq!(warmup("0"), Ok(Length::fixed(Duration::ZERO)));
+        let ten_minutes = Length::auto(Duration::from_secs(600));
+        assert_eq!(warmup("auto:10m"), Ok(ten_minutes));
+        assert_eq!(window("auto:600"), Ok(ten_minutes));
+        assert_eq!(window("auto"), Ok(Length::auto(WINDOW_AUTO_MOST)));
+        assert_eq!(precision("2%"), Ok(0.02));
         assert!(interval("1ms").is_err() && interval("100ms").is_ok());
     }
 
@@ -516,6 +536,8 @@ mod tests {
             &["mydyno", "load", "--warehouses", "99999999999"],
             &["mydyno", "run", "--connections", "0"],
             &["mydyno", "run", "--window", "0"],
+            &["mydyno", "run", "--window", "auto:60d"],
+            &["mydyno", "run", "--window", "auto", "--precision", "0"],
             &["mydyno", "run", "--rate", "fast"],
             &["mydyno", "run", "--rate", "0"],
             &["mydyno", "run", "--arrivals", "uniform"],

@@ -4,9 +4,10 @@
 use crate::failure::Failure;
 use crate::live::watch;
 use crate::outlet::{Item, Outlet};
+use crate::words;
 use base::Exit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::Progress;
+use lab::{Progress, RunProgress};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::fmt::Display;
@@ -109,6 +110,8 @@ enum Kind {
     None,
     Load,
     Run,
+    /// One that may end before its time.
+    AutoRun,
     Checks,
     Work,
 }
@@ -148,19 +151,7 @@ impl Console {
                 total: load.bytes_total,
                 message: format!("indexes {}/{}", load.steps, load.steps_total),
             }),
-            Progress::Run(run) => self.position(Position {
-                kind: Kind::Run,
-                what: if run.in_warmup { "warm-up" } else { "window" },
-                done: run.elapsed.as_millis() as u64,
-                total: run.total.as_millis() as u64,
-                message: format!(
-                    "{:.0} NOPM, new order p95 {:.1} ms, {} retries, {} errors",
-                    run.nopm,
-                    run.new_order_p95_us / 1e3,
-                    run.retries,
-                    run.errors
-                ),
-            }),
+            Progress::Run(run) => self.position(run_position(&run)),
             // Formats that print live and the views of `live` show these.
             Progress::RunStarts(_) | Progress::Interval(_) | Progress::Samples(_) => {}
             Progress::Checks { done, total } => self.position(Position {
@@ -203,6 +194,33 @@ impl Console {
 impl Drop for Console {
     fn drop(&mut self) {
         self.done();
+    }
+}
+
+fn run_position(run: &RunProgress) -> Position {
+    let phase = if run.in_warmup { "warm-up" } else { "window" };
+    let message = format!(
+        "{:.0} NOPM, new order p95 {:.1} ms, {} retries, {} errors",
+        run.nopm,
+        run.new_order_p95_us / 1e3,
+        run.retries,
+        run.errors
+    );
+    Position {
+        kind: match run.awaited {
+            Some(_) => Kind::AutoRun,
+            None => Kind::Run,
+        },
+        what: phase,
+        done: run.elapsed.as_millis() as u64,
+        total: run.total.as_millis() as u64,
+        message: match run.awaited {
+            Some(awaited) => format!(
+                "{phase}: {}; {message}",
+                words::awaited(awaited, run.elapsed)
+            ),
+            None => message,
+        },
     }
 }
 
@@ -256,7 +274,13 @@ impl Bars {
             self.last_plain = Instant::now();
             let percent = self.bar.position() * 100 / position.total.max(1);
             let eta_s = self.bar.eta().as_secs();
-            tell(format_args!("{percent:>3}% {message}, ETA {eta_s} s"));
+            let at_most = match position.kind {
+                Kind::AutoRun => " at most",
+                _ => "",
+            };
+            tell(format_args!(
+                "{percent:>3}% {message}, ETA {eta_s} s{at_most}"
+            ));
         }
         self.bar.set_message(position.message);
     }
@@ -273,6 +297,7 @@ impl Bars {
             Kind::Load => {
                 "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}"
             }
+            Kind::AutoRun => "{msg}",
             Kind::Work => "[{bar:30}] {percent:>3}% ETA {eta} {msg}",
             Kind::None | Kind::Run | Kind::Checks => {
                 "{prefix} [{bar:30}] {percent:>3}% ETA {eta} {msg}"

@@ -51,8 +51,8 @@ impl Live {
             user: connect.user.clone(),
             warehouses: arguments.warehouses,
             connections: arguments.connections.unwrap_or(lab::CONNECTIONS_DEFAULT),
-            warmup_s: arguments.warmup.as_secs(),
-            window_s: arguments.window.as_secs(),
+            warmup_s: arguments.warmup.most.as_secs(),
+            window_s: arguments.window.most.as_secs(),
             interval_s: arguments.interval.as_secs(),
             schemas: arguments.schemas,
         };

@@ -4,12 +4,14 @@ mod comparison;
 pub mod device;
 mod io_by_role;
 mod lab;
+mod lengths;
 mod pacing;
 mod resources;
 
 use analyse::Measurement;
 pub use comparison::comparison;
 pub use lab::lab;
+pub use lengths::awaited;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 
@@ -60,6 +62,7 @@ pub fn summary(measurement: &Measurement) -> String {
             ""
         }
     );
+    lengths::lengths(&mut out, summary);
     let _ = writeln!(
         out,
         "\n{:<13}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",

@@ -84,6 +84,35 @@ fn a_plan_is_told_cell_by_cell() {
 }
 
 #[test]
+fn automatic_times_are_told_and_guessed() {
+    let work = directory();
+    let content = PLAN.replace(
+        "connections = [8, 32]",
+        "connections = [8, 32]\nwarmup = \"auto\"\nwindow = \"auto:10m\"\nprecision = \"1%\"",
+    );
+    let document = plan(work.path(), &content).exits(0).json();
+    assert_described(&document);
+    let cell = &list(&document, "/cells")[0];
+    assert_eq!(
+        (&cell["warmup_auto"], &cell["window_auto"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(float(cell, "/warmup_s"), 1_800.0);
+    assert_eq!(float(cell, "/precision_share"), 0.01);
+    // Of 16 measurements 5 min each.
+    let minutes = float(&document, "/duration_s") / 60.0;
+    assert!((160.0..180.0).contains(&minutes), "{minutes}");
+    let notes = list(&document, "/notes");
+    let is_told = |note: &serde_json::Value| note.as_str().unwrap().contains("counts as 5 min");
+    assert_eq!(notes.iter().filter(|note| is_told(note)).count(), 1);
+    let words = mydyno(["lab", "plan", "my.toml"]).in_directory(work.path());
+    let words = words.run().exits(0).stdout;
+    for line in ["auto, 30m at most", "auto, 10m at most", "1 %"] {
+        assert!(words.contains(line), "{words}");
+    }
+}
+
+#[test]
 fn what_a_server_or_this_machine_cannot_have_is_refused_with_its_place() {
     let work = directory();
     let real = work.path().join("real");

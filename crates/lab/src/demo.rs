@@ -8,6 +8,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::spec::{Meters, RunSpec, Workload};
 use base::{Exit, Warehouses};
 use device::Role;
+use plan::{Length, PRECISION_DEFAULT};
 use server::{Home, Image, ServerBuild, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -218,8 +219,9 @@ impl Servers<'_> {
             connections: Some(cell.connections),
             rate: None,
             inactive_warehouses: 0,
-            warmup: spec.warmup,
-            window: spec.window,
+            warmup: Length::fixed(spec.warmup),
+            window: Length::fixed(spec.window),
+            precision_share: PRECISION_DEFAULT,
             interval: Duration::from_secs(1),
             seed: spec.seed,
             warehouses: None,

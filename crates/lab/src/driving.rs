@@ -2,6 +2,7 @@
 
 use crate::devices::WindowIo;
 use crate::error::LabError;
+use crate::lengths::Lengths;
 use crate::measure::{Begun, Measurement};
 use crate::observing::Observer;
 use crate::pacing::{self, Paced};
@@ -33,12 +34,11 @@ fn workers(connections: u32) -> u32 {
         .clamp(1, (cores / 4).max(1))
 }
 
-/// What the inputs are for.
-#[derive(Clone, Copy, PartialEq)]
-enum InputsOf {
-    /// The run that was asked for: its intervals are stored.
-    Run,
-    /// The closed loop before it: other inputs, as none is used twice, and nothing is stored.
+/// What a run is for.
+enum RunOf<'a> {
+    /// What was asked for: its intervals are stored, and may end its phases.
+    Result(&'a mut Lengths),
+    /// The closed loop before that: other inputs, as none is used twice, and nothing is stored.
     Capacity,
 }
 
@@ -63,13 +63,20 @@ fn no_capacity(report: RunReport) -> RunReport {
     report
 }
 
-/// Stores what was observed.
+/// Stores what was observed, and has it looked at.
 fn keep(
     observer: &mut Option<Observer<'_>>,
+    lengths: &mut Lengths,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(), StoreError> {
+    let mut looking = |progress: Progress<'_>| {
+        if let Progress::Samples(batches) = &progress {
+            lengths.sampled(batches);
+        }
+        on_progress(progress);
+    };
     match observer {
-        Some(observer) => observer.store(on_progress),
+        Some(observer) => observer.store(&mut looking),
         None => Ok(()),
     }
 }
@@ -95,10 +102,11 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
+        lengths: &mut Lengths,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
         self.subject.arm(true)?;
-        let driven = self.drive_armed(databases, begun, on_progress);
+        let driven = self.drive_armed(databases, begun, lengths, on_progress);
         // What follows is proof; where the run failed, that is the cause to tell.
         let disarmed = self.subject.arm(false);
         let driven = driven?;
@@ -111,6 +119,7 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
+        lengths: &mut Lengths,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
         let mut paced = Paced::default();
@@ -137,8 +146,8 @@ impl Measurement<'_> {
         }
         let options = self.options(begun, pace);
         on_progress(Progress::RunStarts(begun.warehouses));
-        let inputs = InputsOf::Run;
-        let mut report = self.run(databases, begun, inputs, &options, on_progress)?;
+        let run = RunOf::Result(lengths);
+        let mut report = self.run(databases, begun, run, &options, on_progress)?;
         if let Some(earlier) = earlier {
             report.include_earlier(earlier);
         }
@@ -160,15 +169,15 @@ impl Measurement<'_> {
             window: pacing::CAPACITY_WINDOW,
             ..self.options(begun, Pace::Closed)
         };
-        self.run(databases, begun, InputsOf::Capacity, &options, on_progress)
+        self.run(databases, begun, RunOf::Capacity, &options, on_progress)
     }
 
     fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
         RunOptions {
             connections: begun.seats.connections,
             workers: workers(begun.seats.connections),
-            warmup: self.spec.warmup,
-            window: self.spec.window,
+            warmup: self.spec.warmup.most,
+            window: self.spec.window.most,
             interval: self.spec.interval,
             pace,
             seed: self.spec.seed,
@@ -179,15 +188,15 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
-        inputs: InputsOf,
+        run: RunOf<'_>,
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
         let constants = RunConstants::for_run(begun.database.c_load, self.spec.seed);
         let warehouses = begun.warehouses;
-        let seed = match inputs {
-            InputsOf::Run => self.spec.seed,
-            InputsOf::Capacity => !self.spec.seed,
+        let seed = match run {
+            RunOf::Result(_) => self.spec.seed,
+            RunOf::Capacity => !self.spec.seed,
         };
         let databases = databases.clone();
         if self.spec.workload == Workload::TpccMysql {
@@ -200,7 +209,7 @@ impl Measurement<'_> {
                 seed,
             };
             let workload = TpccMysqlWorkload::new(databases, of_workload);
-            return self.run_workload(&workload, inputs, options, on_progress);
+            return self.run_workload(&workload, run, options, on_progress);
         }
         let of_workload = TpccOptions {
             style: self.spec.style,
@@ -214,14 +223,14 @@ impl Measurement<'_> {
             },
         };
         let workload = TpccWorkload::new(databases, of_workload);
-        self.run_workload(&workload, inputs, options, on_progress)
+        self.run_workload(&workload, run, options, on_progress)
     }
 
     /// Intervals and samples go to the store as they come.
     fn run_workload<W: drive::Workload>(
         &self,
         workload: &W,
-        inputs: InputsOf,
+        mut run: RunOf<'_>,
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
@@ -232,22 +241,13 @@ impl Measurement<'_> {
         let mut observed = Instant::now();
         let report = drive::run(workload, options, &mut |event| match event {
             Event::Started => {
-                if inputs == InputsOf::Run {
-                    match Observer::start(
-                        self.results,
-                        self.repeat,
-                        self.subject,
-                        &self.spec.meters,
-                    ) {
-                        Ok(started) => observer = Some(started),
-                        Err(error) => on_progress(Progress::Note(&format!(
-                            "nothing was observed beside the load, as no thread could be made for it: {error}"
-                        ))),
-                    }
+                if matches!(run, RunOf::Result(_)) {
+                    observer = self.observe(on_progress);
                 }
                 Control::Continue
             }
             Event::WindowBegins => {
+                last.in_window = true;
                 window_io.begins();
                 Control::Continue
             }
@@ -258,23 +258,27 @@ impl Measurement<'_> {
             Event::Opening => self.control(),
             Event::Interval(interval) => {
                 last.take(interval);
-                if inputs == InputsOf::Capacity {
+                let RunOf::Result(lengths) = &mut run else {
                     return Control::Continue;
-                }
+                };
                 // Before the interval is told, so that its line has what was sampled in it.
                 observed = Instant::now();
-                let sampled = keep(&mut observer, on_progress);
+                let sampled = keep(&mut observer, lengths, on_progress);
                 on_progress(Progress::Interval(interval));
                 let stored = sampled.and_then(|()| self.store(interval, &options.pace));
-                or_stop(stored, &mut store_error, || Control::Continue)
+                or_stop(stored, &mut store_error, || lengths.take(interval))
             }
             Event::Tick { elapsed, total } => {
-                on_progress(Progress::Run(last.progress(elapsed, total, options.warmup)));
+                let mut progress = last.progress(elapsed, total);
                 let mut stored = Ok(());
-                if observed.elapsed() >= SAMPLES_EVERY {
-                    observed = Instant::now();
-                    stored = keep(&mut observer, on_progress);
+                if let RunOf::Result(lengths) = &mut run {
+                    progress.awaited = lengths.awaited(progress.in_warmup);
+                    if observed.elapsed() >= SAMPLES_EVERY {
+                        observed = Instant::now();
+                        stored = keep(&mut observer, lengths, on_progress);
+                    }
                 }
+                on_progress(Progress::Run(progress));
                 or_stop(stored, &mut store_error, || self.control())
             }
         })?;
@@ -284,7 +288,7 @@ impl Measurement<'_> {
         if let Some(observer) = observer {
             observer.stop(on_progress)?;
         }
-        if inputs == InputsOf::Run
+        if matches!(run, RunOf::Result(_))
             && let Some((io, warnings)) = window_io.counted()?
         {
             self.results.record_device_io(self.repeat, &io)?;
@@ -293,6 +297,20 @@ impl Measurement<'_> {
             }
         }
         Ok(report)
+    }
+
+    /// Begins to observe; a run that cannot be observed is one all the same.
+    fn observe(&self, on_progress: &mut OnProgress<'_>) -> Option<Observer<'_>> {
+        let meters = &self.spec.meters;
+        match Observer::start(self.results, self.repeat, self.subject, meters) {
+            Ok(started) => Some(started),
+            Err(error) => {
+                on_progress(Progress::Note(&format!(
+                    "nothing was observed beside the load, as no thread could be made for it: {error}"
+                )));
+                None
+            }
+        }
     }
 
     fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 use crate::check::{FailedChecks, check};
 use crate::error::LabError;
+use crate::lengths::Lengths;
 use crate::pacing::{self, Seats};
 use crate::populate::engine_name;
 use crate::preflight;
@@ -72,9 +73,10 @@ pub fn measure(
         .as_ref()
         .and_then(|one| one.note.as_ref());
     let of_places = subject.placed.notes.iter();
-    for note in of_places.chain(of_preset).chain(&notes).chain(&of_pace) {
-        on_progress(Progress::Note(note));
-    }
+    tell_all(
+        of_places.chain(of_preset).chain(&notes).chain(&of_pace),
+        on_progress,
+    );
     let measurement = Measurement {
         results: place.results,
         repeat,
@@ -93,6 +95,12 @@ pub fn measure(
         }
     };
     Ok(Measured { repeat, exit })
+}
+
+fn tell_all<'a>(notes: impl IntoIterator<Item = &'a String>, on_progress: &mut OnProgress<'_>) {
+    for note in notes {
+        on_progress(Progress::Note(note));
+    }
 }
 
 /// What is known before a run.
@@ -207,9 +215,12 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         connections: begun.seats.connections,
         home: spec.home,
         foreign_keys: begun.database.foreign_keys,
-        warmup_ns: ns(spec.warmup),
-        window_ns: ns(spec.window),
+        warmup_ns: ns(spec.warmup.most),
+        window_ns: ns(spec.window.most),
         interval_ns: ns(spec.interval),
+        warmup_auto: spec.warmup.is_auto,
+        window_auto: spec.window.is_auto,
+        precision_share: spec.window.is_auto.then_some(spec.precision_share),
         seed: spec.seed,
         schemas: subject.schemas(),
         result_metadata: Some(begun.result_metadata.to_owned()),
@@ -250,15 +261,17 @@ impl Measurement<'_> {
             .record_variables(self.repeat, Moment::Start, &begun.variables)?;
         self.results
             .record_status(self.repeat, Moment::Start, &begun.status)?;
-        let (report, paced) = match self.drive(databases, begun, on_progress) {
+        let mut lengths = Lengths::of(self.spec, &begun.variables);
+        let driven = self.drive(databases, begun, &mut lengths, on_progress);
+        let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
                 return self.failed(error.into());
             }
             other => other?,
         };
-        if let Some(note) = pacing::note_on_skipped(&report) {
-            on_progress(Progress::Note(&note));
-        }
+        let mut notes = lengths.finish(&report);
+        notes.extend(pacing::note_on_skipped(&report));
+        tell_all(&notes, on_progress);
         self.results
             .record_failures(self.repeat, &failures_of(&report.failed_tries))?;
         let counters = counters_of(&report.inputs, begun.warehouses);
@@ -295,6 +308,7 @@ impl Measurement<'_> {
                 .record_requirements(self.repeat, &judged.requirements)?;
         }
         let result = pacing::complete(result_of(&report, sums), paced, judged.as_ref());
+        let result = lengths.complete(result);
         self.results.finish_repeat(self.repeat, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         if let Some(reason) = mismatch(&report, sums) {

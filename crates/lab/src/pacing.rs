@@ -97,13 +97,13 @@ pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
             spec.inactive_warehouses
         ));
     }
-    if spec.warmup < WARMUP_ADVISED {
+    if spec.warmup.most < WARMUP_ADVISED {
         notes.push(format!(
             "the warm-up is shorter than {} s: the server may not have settled at the load of the terminals",
             WARMUP_ADVISED.as_secs()
         ));
     }
-    if spec.window < WINDOW_MIN {
+    if spec.window.most < WINDOW_MIN {
         notes.push(format!(
             "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more",
             WINDOW_MIN.as_secs() / 60

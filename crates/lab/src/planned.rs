@@ -6,8 +6,8 @@ use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size}
 use crate::spec::Workload;
 use base::parse_size;
 use plan::{
-    Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes, Turn,
-    execution_order,
+    AUTO_EXPECTED, Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes,
+    Turn, execution_order,
 };
 use server::preset::{self, Translated};
 use server::{Home, Image, ServerBuild, ServerError, redo_bytes};
@@ -68,6 +68,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     };
     let mut cells = Vec::new();
     for cell in plan.cells(&known)? {
+        machine.note_auto(&cell);
         let (sizes, files) = machine.server(plan, &cell)?;
         let needs = CellNeeds::of(&cell, sizes, files);
         cells.push((cell, needs));
@@ -169,6 +170,17 @@ impl Machine<'_> {
         self.images.extend(image);
         self.servers.insert(identity, (sizes, files));
         Ok((sizes, files))
+    }
+
+    /// What estimates of time are worth.
+    fn note_auto(&mut self, cell: &Cell) {
+        if cell.warmup.is_auto || cell.window.is_auto {
+            self.note(&format!(
+                "how long an automatic warm-up or window takes is not known beforehand: each counts as {} min here, or as its most where that \
+                 is less",
+                AUTO_EXPECTED.as_secs() / 60
+            ));
+        }
     }
 
     /// The variables of the cell's preset and its own; what became of the preset's is kept.

@@ -17,6 +17,7 @@ pub(crate) fn result_of(report: &RunReport, next_order_sums: (i64, i64)) -> Repe
     RepeatResult {
         window_started_utc_ns: report.window_started_utc_ns,
         window_ended_utc_ns: report.window_ended_utc_ns,
+        warmup_measured_ns: Some(report.warmup_ns),
         measured_window_ns: report.window_ns,
         interrupted: report.interrupted,
         client_cpu_ns: report.client_cpu_ns,
@@ -100,6 +101,8 @@ pub(crate) fn counters_of(inputs: &InputCounters, warehouses: Warehouses) -> Vec
 /// What the last interval showed, for the person who waits.
 #[derive(Default)]
 pub(crate) struct Last {
+    /// The window has begun.
+    pub(crate) in_window: bool,
     nopm: f64,
     new_order_p95_us: f64,
     errors: u64,
@@ -118,16 +121,12 @@ impl Last {
         }
     }
 
-    pub(crate) fn progress(
-        &self,
-        elapsed: Duration,
-        total: Duration,
-        warmup: Duration,
-    ) -> RunProgress {
+    pub(crate) fn progress(&self, elapsed: Duration, total: Duration) -> RunProgress {
         RunProgress {
             elapsed,
             total,
-            in_warmup: elapsed < warmup,
+            in_warmup: !self.in_window,
+            awaited: None,
             nopm: self.nopm,
             new_order_p95_us: self.new_order_p95_us,
             errors: self.errors,

@@ -3,6 +3,7 @@
 use crate::preflight::PreparedStatements;
 use base::{Warehouses, limits};
 use drive::Spacing;
+use plan::Length;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -18,8 +19,10 @@ pub struct RunSpec {
     pub connections: Option<u32>,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
-    pub warmup: Duration,
-    pub window: Duration,
+    pub warmup: Length,
+    pub window: Length,
+    /// Of an automatic window: half the width of the 95 % interval of its mean throughput, as a share of that.
+    pub precision_share: f64,
     pub interval: Duration,
     pub seed: u64,
     /// Warehouses to use; all that the database has where none are named.

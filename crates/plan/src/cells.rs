@@ -155,6 +155,7 @@ impl Plan {
             connections: 0,
             warmup: self.warmup,
             window: self.window,
+            precision_share: self.precision_share,
             interval: self.interval,
             seed: self.seed,
             repeats: self.repeats,
@@ -188,7 +189,7 @@ impl Plan {
             }
         }
         let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
-        let by_default = self.warmup + self.window + beside;
+        let by_default = self.warmup.most + self.window.most + beside;
         cell.repeat_time_limit = self.repeat_time_limit.unwrap_or(by_default);
         cell.placement.count = self.count_io;
         if cell.placement.is_emulated() {

@@ -1,6 +1,7 @@
 //! Every key of a plan, once: the reader, the JSON schema and the page of documentation are made from these tables.
 
-use base::limits::{CONNECTIONS_MAX, INTERVAL_MIN, WAREHOUSES_MAX};
+use crate::length::{PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
+use base::limits::{AUTO_INTERVALS_MIN, CONNECTIONS_MAX, INTERVAL_MIN, WAREHOUSES_MAX};
 use device::Role;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ pub(crate) const DURATION_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
 
 /// What a key takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// Names and places; what they may be is not this crate's to know.
     Text,
@@ -25,6 +26,16 @@ pub(crate) enum Shape {
     Seed,
     Duration {
         least: Duration,
+    },
+    /// A time, or as long as it needs.
+    Length {
+        least: Duration,
+        /// Where the plan names none.
+        auto_most: Duration,
+    },
+    /// Of a mean, above 0.
+    Share {
+        most: f64,
     },
     Flag,
     Size {
@@ -82,9 +93,6 @@ const fn counted(most: u32) -> Shape {
     Shape::Count { least: 1, most }
 }
 
-const ANY_TIME: Shape = Shape::Duration {
-    least: Duration::ZERO,
-};
 const SOME_TIME: Shape = Shape::Duration {
     least: Duration::from_secs(1),
 };
@@ -132,7 +140,8 @@ pub(crate) static REPEAT_TIME_LIMIT: Key = by_default(
     key(
         "repeat_time_limit",
         SOME_TIME,
-        "a repeat that takes longer, from the start of its server to its end, is ended as failed (`timed_out`)",
+        "a repeat that takes longer, from the start of its server to its end, is ended as failed (`timed_out`); by default with the most \
+         of automatic times",
     ),
 );
 pub(crate) static ENGINE: Key = dimension(
@@ -258,9 +267,36 @@ pub(crate) static CONNECTIONS: Key = dimension(
 );
 pub(crate) static WARMUP: Key = by_default(
     "10s",
-    key("warmup", ANY_TIME, "time before the window, not measured"),
+    key(
+        "warmup",
+        Shape::Length {
+            least: Duration::ZERO,
+            auto_most: WARMUP_AUTO_MOST,
+        },
+        "time before the window, not measured; `auto` ends when throughput, dirty pages and checkpoint age are steady",
+    ),
 );
-pub(crate) static WINDOW: Key = by_default("60s", key("window", SOME_TIME, "measured time"));
+pub(crate) static WINDOW: Key = by_default(
+    "60s",
+    key(
+        "window",
+        Shape::Length {
+            least: Duration::from_secs(1),
+            auto_most: WINDOW_AUTO_MOST,
+        },
+        "measured time; `auto` ends when the mean throughput is known to `precision`",
+    ),
+);
+pub(crate) static PRECISION: Key = by_default(
+    "2%",
+    key(
+        "precision",
+        Shape::Share {
+            most: PRECISION_MOST,
+        },
+        "of `window = \"auto\"`: half the width of the mean's 95 % confidence interval, as a share of the mean",
+    ),
+);
 pub(crate) static INTERVAL: Key = by_default(
     "1s",
     key(
@@ -320,6 +356,7 @@ pub(crate) static LOAD: Section = Section {
         &CONNECTIONS,
         &WARMUP,
         &WINDOW,
+        &PRECISION,
         &INTERVAL,
     ],
     required: &[&CONNECTIONS],
@@ -388,6 +425,15 @@ impl Shape {
                 "a time like \"90s\" or \"2h\" or a number of seconds, from {} to {}",
                 humantime::format_duration(least),
                 humantime::format_duration(DURATION_MAX)
+            ),
+            Shape::Length { least, auto_most } => format!(
+                "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} intervals at least)",
+                Shape::Duration { least }.words(),
+                humantime::format_duration(auto_most)
+            ),
+            Shape::Share { most } => format!(
+                "a share like \"2%\" or 0.02, above 0 and up to {}%",
+                most * 100.0
             ),
             Shape::Flag => "true or false".to_owned(),
             Shape::Size { most_bytes } => {

@@ -7,6 +7,7 @@
 mod cells;
 mod error;
 mod keys;
+mod length;
 mod needs;
 mod order;
 mod parse;
@@ -19,6 +20,9 @@ mod tests;
 
 pub use cells::Known;
 pub use error::PlanError;
+pub use length::{
+    AUTO_EXPECTED, Length, PRECISION_DEFAULT, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST, parse_precision,
+};
 pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
 pub use order::{Order, Schedule, Turn, execution_order};
 pub use parse::PLAN_BYTES_MAX;

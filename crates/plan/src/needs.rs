@@ -59,7 +59,7 @@ impl CellNeeds {
             tables_bytes,
             sizes,
             files,
-            duration: SERVER_TIME + copy + cell.warmup + cell.window + checks,
+            duration: SERVER_TIME + copy + cell.warmup.expected() + cell.window.expected() + checks,
         }
     }
 

@@ -1,12 +1,14 @@
 //! From the text of a plan to what it says.
 
 use crate::error::{PlanError, Source, Span, Wrong};
-use crate::keys::{self, SECTIONS, Section};
+use crate::keys::{self, Key, SECTIONS, Section};
+use crate::length::{Length, PRECISION_DEFAULT};
 use crate::order::Order;
 use crate::plan::{Axis, Exclusion, Plan, Scale};
 use crate::read::{self, Reader, refuse_unknown};
 use crate::setting::Setting;
 use base::Warehouses;
+use base::limits::AUTO_INTERVALS_MIN;
 use device::Role;
 use std::time::Duration;
 use toml::Spanned;
@@ -21,8 +23,8 @@ const PRESET_DEFAULT: &str = "default";
 const WAREHOUSES_DEFAULT: u32 = 10;
 const WORKLOAD_DEFAULT: &str = "tpcc";
 const STYLE_DEFAULT: &str = "statements";
-const WARMUP_DEFAULT: Duration = Duration::from_secs(10);
-const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
+const WARMUP_DEFAULT: Length = Length::fixed(Duration::from_secs(10));
+const WINDOW_DEFAULT: Length = Length::fixed(Duration::from_secs(60));
 const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 
 impl Plan {
@@ -68,6 +70,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         count_io: false,
         warmup: WARMUP_DEFAULT,
         window: WINDOW_DEFAULT,
+        precision_share: PRECISION_DEFAULT,
         interval: INTERVAL_DEFAULT,
         axes: Vec::new(),
         exclusions: Vec::new(),
@@ -114,11 +117,11 @@ impl Plan {
             self.order = Order::Listed;
         }
         self.time_limit = lab.one(&keys::TIME_LIMIT, read::duration)?;
-        let needed = self.warmup + self.window;
+        let needed = self.warmup.most + self.window.most;
         if let Some(limit) = lab.one(&keys::REPEAT_TIME_LIMIT, read::duration)? {
             if *limit.get_ref() <= needed {
                 let why = format!(
-                    "`repeat_time_limit` ends every repeat before its end: warm-up and window take {} alone",
+                    "`repeat_time_limit` ends every repeat before its end: warm-up and window may take {} alone",
                     humantime::format_duration(needed)
                 );
                 return Err(Wrong::new(limit.span(), why));
@@ -129,22 +132,45 @@ impl Plan {
     }
 
     fn read_load(&mut self, load: &Reader<'_>) -> Result<(), Wrong> {
-        if let Some(warmup) = load.one(&keys::WARMUP, read::duration)? {
-            self.warmup = warmup.into_inner();
+        let warmup = load.one(&keys::WARMUP, read::length)?;
+        let window = load.one(&keys::WINDOW, read::length)?;
+        self.warmup = warmup.as_ref().map_or(self.warmup, |one| *one.get_ref());
+        self.window = window.as_ref().map_or(self.window, |one| *one.get_ref());
+        if let Some(interval) = load.one(&keys::INTERVAL, read::duration)? {
+            if *interval.get_ref() > self.window.most {
+                let why = "`interval` is longer than the window, which then has no point of a time series; choose a shorter one";
+                return Err(Wrong::new(interval.span(), why));
+            }
+            self.interval = interval.into_inner();
         }
-        let window = load.one(&keys::WINDOW, read::duration)?;
-        if let Some(window) = &window {
-            self.window = *window.get_ref();
+        for (key, length) in [(&keys::WARMUP, warmup), (&keys::WINDOW, window)] {
+            if let Some(length) = length {
+                self.require_intervals(key, &length)?;
+            }
         }
-        let Some(interval) = load.one(&keys::INTERVAL, read::duration)? else {
-            return Ok(());
-        };
-        if *interval.get_ref() > self.window {
-            let why = "`interval` is longer than the window, which then has no point of a time series; choose a shorter one";
-            return Err(Wrong::new(interval.span(), why));
+        if let Some(precision) = load.one(&keys::PRECISION, read::precision)? {
+            if !self.window.is_auto {
+                let why = "`precision` ends a window of automatic length, and this plan's has a fixed one; leave it out, or write window = \
+                           \"auto\"";
+                return Err(Wrong::new(precision.span(), why));
+            }
+            self.precision_share = precision.into_inner();
         }
-        self.interval = interval.into_inner();
         Ok(())
+    }
+
+    /// An automatic length has room for what it is judged by.
+    fn require_intervals(&self, key: &Key, length: &Spanned<Length>) -> Result<(), Wrong> {
+        let needed = self.interval * AUTO_INTERVALS_MIN;
+        if !length.get_ref().is_auto || length.get_ref().most >= needed {
+            return Ok(());
+        }
+        let why = format!(
+            "`{}` is judged by {AUTO_INTERVALS_MIN} intervals at least, which take {}; allow it more, or choose a shorter `interval`",
+            key.name,
+            humantime::format_duration(needed)
+        );
+        Err(Wrong::new(length.span(), why))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a plan says, and what a cell of its matrix is.
 
 use crate::error::{PlanError, Source, Span, Wrong};
+use crate::length::Length;
 use crate::needs::Files;
 use crate::order::{Order, Schedule};
 use crate::setting::Setting;
@@ -54,8 +55,9 @@ pub struct Plan {
     pub(crate) repeat_time_limit: Option<Duration>,
     pub(crate) page_cache_bytes: Option<Spanned<u64>>,
     pub(crate) count_io: bool,
-    pub(crate) warmup: Duration,
-    pub(crate) window: Duration,
+    pub(crate) warmup: Length,
+    pub(crate) window: Length,
+    pub(crate) precision_share: f64,
     pub(crate) interval: Duration,
     /// In the order of the matrix: the values of the last one change fastest.
     pub(crate) axes: Vec<Axis>,
@@ -96,8 +98,8 @@ impl Plan {
     pub fn shortened(self) -> Plan {
         Plan {
             repeats: 1,
-            warmup: Duration::from_secs(1),
-            window: Duration::from_secs(2),
+            warmup: Length::fixed(Duration::from_secs(1)),
+            window: Length::fixed(Duration::from_secs(2)),
             interval: Duration::from_secs(1),
             time_limit: None,
             ..self
@@ -136,8 +138,10 @@ pub struct Cell {
     pub workload: String,
     pub style: String,
     pub connections: u32,
-    pub warmup: Duration,
-    pub window: Duration,
+    pub warmup: Length,
+    pub window: Length,
+    /// Of an automatic window: see [`crate::parse_precision`].
+    pub precision_share: f64,
     pub interval: Duration,
     /// Of the population and of the inputs.
     pub seed: u64,
@@ -189,15 +193,21 @@ impl Cell {
     /// order and with however many repeats. A results file keeps it, so that a lab can go on. (Of a profile's file it has the path.)
     #[must_use]
     pub fn identity(&self) -> String {
-        let lines = [
+        let mut lines = vec![
             self.server_identity(),
             format!("workload={}", self.workload),
             format!("style={}", self.style),
             format!("connections={}", self.connections),
-            format!("warmup_ns={}", self.warmup.as_nanos()),
-            format!("window_ns={}", self.window.as_nanos()),
+            format!("warmup_ns={}", self.warmup.most.as_nanos()),
+            format!("window_ns={}", self.window.most.as_nanos()),
             format!("interval_ns={}", self.interval.as_nanos()),
         ];
+        if self.warmup.is_auto {
+            lines.push("warmup=auto".to_owned());
+        }
+        if self.window.is_auto {
+            lines.push(format!("window=auto to {}", self.precision_share));
+        }
         lines.join("\n")
     }
 

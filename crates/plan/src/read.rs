@@ -2,6 +2,7 @@
 
 use crate::error::{Span, Wrong};
 use crate::keys::{DURATION_MAX, Key, SET, Section, Shape};
+use crate::length::{Length, parse_precision};
 use base::parse_size;
 use std::time::Duration;
 use storage::nearest;
@@ -192,6 +193,9 @@ fn mismatch(key: &Key, value: &Spanned<DeValue<'_>>) -> Wrong {
         ),
         DeValue::String(text) => format!("`{}` is {text:?}; it takes {takes}", key.name),
         DeValue::Integer(number) => format!("`{}` is {number}; it takes {takes}", key.name),
+        DeValue::Float(number) if matches!(key.shape, Shape::Share { .. }) => {
+            format!("`{}` is {}; it takes {takes}", key.name, number.as_str())
+        }
         _ => format!("`{}` is {}; it takes {takes}", key.name, with_article(kind)),
     };
     Wrong::new(value.span(), why)
@@ -279,6 +283,30 @@ pub(crate) fn duration(key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Durati
     parsed
         .filter(|time| (least..=DURATION_MAX).contains(time))
         .ok_or_else(|| mismatch(key, value))
+}
+
+/// A time, or as long as it needs.
+pub(crate) fn length(key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Length, Wrong> {
+    let Shape::Length { least, auto_most } = key.shape else {
+        return Err(mismatch(key, value));
+    };
+    let parsed = match value.get_ref() {
+        DeValue::String(text) => Length::parse(text, auto_most, humantime::parse_duration).ok(),
+        other => integer(other).map(|seconds| Length::fixed(Duration::from_secs(seconds))),
+    };
+    parsed
+        .filter(|length| (least..=DURATION_MAX).contains(&length.most))
+        .ok_or_else(|| mismatch(key, value))
+}
+
+/// A share of a mean.
+pub(crate) fn precision(key: &Key, value: &Spanned<DeValue<'_>>) -> Result<f64, Wrong> {
+    let parsed = match value.get_ref() {
+        DeValue::String(text) => parse_precision(text),
+        DeValue::Float(number) => parse_precision(number.as_str()),
+        _ => None,
+    };
+    parsed.ok_or_else(|| mismatch(key, value))
 }
 
 /// A server variable's value as its my.cnf has it.

@@ -72,9 +72,13 @@ fn shape(shape: Shape) -> Value {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
         Shape::Seed => json!({ "type": "integer", "minimum": 0 }),
-        Shape::Duration { .. } | Shape::Size { .. } => json!({ "anyOf": [
+        Shape::Duration { .. } | Shape::Length { .. } | Shape::Size { .. } => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },
             { "type": "integer", "minimum": 0 },
+        ] }),
+        Shape::Share { most } => json!({ "anyOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "number", "exclusiveMinimum": 0, "maximum": most },
         ] }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Variables => {

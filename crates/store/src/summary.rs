@@ -40,8 +40,19 @@ pub struct Summary {
     pub result_metadata: Option<String>,
     /// What became of the preset that the server was started with.
     pub preset: Option<CellPreset>,
+    /// As planned; the most, where it is automatic.
     pub warmup_s: f64,
+    pub warmup_auto: bool,
+    /// As it was; `None` where no window followed.
+    pub warmup_measured_s: Option<f64>,
+    /// Was the server steady when an automatic warm-up ended?
+    pub warmup_steady: Option<bool>,
+    /// As it was.
     pub window_s: Option<f64>,
+    pub window_auto: bool,
+    /// Of an automatic window: how well its mean throughput was to be known, and is.
+    pub precision_share: Option<f64>,
+    pub window_precision_share: Option<f64>,
     /// New orders per minute in the window, deliberate rollbacks included (clause 5.4.2); exact.
     pub nopm: Option<f64>,
     /// Transactions of all types per minute in the window.
@@ -228,7 +239,15 @@ impl Results {
             result_metadata: what.result_metadata.clone(),
             preset: what.preset.clone(),
             warmup_s: seconds(what.warmup_ns),
+            warmup_auto: what.warmup_auto,
+            warmup_measured_s: result.map(|_| seconds(repeat.warmup_ns(what))),
+            warmup_steady: result.and_then(|r| r.warmup_steady),
             window_s: rates.window_s,
+            window_auto: what.window_auto,
+            precision_share: what.precision_share,
+            window_precision_share: result
+                .filter(|_| repeat.status == RepeatStatus::Done)
+                .and_then(|r| r.window_precision_share),
             nopm: rates.nopm,
             tpm_total: rates.tpm_total,
             client_cpu_s: rates.client_cpu_s,

@@ -183,9 +183,16 @@ pub struct NewCell {
     /// Connections are bound to warehouses.
     pub home: bool,
     pub foreign_keys: bool,
+    /// The most, where it is automatic.
     pub warmup_ns: u64,
     pub window_ns: u64,
     pub interval_ns: u64,
+    /// Ends when the server is steady.
+    pub warmup_auto: bool,
+    /// Ends when its mean throughput is known to `precision_share`.
+    pub window_auto: bool,
+    /// Half the width of the mean's 95 % interval, as a share of the mean; of an automatic window.
+    pub precision_share: Option<f64>,
     pub seed: u64,
     /// That connections are spread over, each with so many warehouses; 1 without `--schemas`.
     pub schemas: u32,
@@ -246,6 +253,13 @@ pub struct Repeat {
 }
 
 impl Repeat {
+    /// Length of the warm-up before the window, which begins so long after the start of the run.
+    #[must_use]
+    pub fn warmup_ns(&self, cell: &NewCell) -> u64 {
+        let measured = self.result.as_ref().and_then(|of| of.warmup_measured_ns);
+        measured.unwrap_or(cell.warmup_ns)
+    }
+
     /// Was it measured over its whole window?
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -269,8 +283,14 @@ impl Repeat {
 pub struct RepeatResult {
     pub window_started_utc_ns: i64,
     pub window_ended_utc_ns: i64,
+    /// Length of the warm-up as it was; `None` in files of a format before 7, where it was as planned.
+    pub warmup_measured_ns: Option<u64>,
+    /// Was the server steady when an automatic warm-up ended?
+    pub warmup_steady: Option<bool>,
     /// Length of the window by the monotonic clock; rates are computed from it.
     pub measured_window_ns: u64,
+    /// How well an automatic window knows its mean: as [`NewCell::precision_share`].
+    pub window_precision_share: Option<f64>,
     /// The window was ended early by the user.
     pub interrupted: bool,
     /// User and system time of mydyno over the window.

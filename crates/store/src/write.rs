@@ -257,6 +257,7 @@ impl Results {
             transaction.execute(
                 "UPDATE repeat SET status = 'done', reason_code = NULL, reason = NULL, finished_utc_ns = :now, \
                  window_started_utc_ns = :window_started, window_ended_utc_ns = :window_ended, \
+                 warmup_measured_ns = :warmup, warmup_steady = :steady, window_precision_share = :precision, \
                  measured_window_ns = :window, interrupted = :interrupted, client_cpu_ns = :cpu, \
                  client_peak_rss_bytes = :rss, statements = :statements, committed_new_orders = :committed, \
                  in_doubt_new_orders = :in_doubt, district_next_o_id_sum_before = :before, \
@@ -268,6 +269,9 @@ impl Results {
                     ":now": now_utc_ns(),
                     ":window_started": result.window_started_utc_ns,
                     ":window_ended": result.window_ended_utc_ns,
+                    ":warmup": result.warmup_measured_ns,
+                    ":steady": result.warmup_steady,
+                    ":precision": result.window_precision_share,
                     ":window": result.measured_window_ns,
                     ":interrupted": result.interrupted,
                     ":cpu": result.client_cpu_ns,

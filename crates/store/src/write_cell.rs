@@ -68,10 +68,10 @@ fn insert_cell(
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
          warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas, result_metadata, \
-         terminals, inactive_warehouses, rate_asked, arrivals) VALUES (:lab, :ordinal, \
+         terminals, inactive_warehouses, rate_asked, arrivals, warmup_auto, window_auto, precision_share) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
          :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas, :result_metadata, :terminals, \
-         :inactive_warehouses, :rate_asked, :arrivals)",
+         :inactive_warehouses, :rate_asked, :arrivals, :warmup_auto, :window_auto, :precision_share)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -96,6 +96,9 @@ fn insert_cell(
             ":inactive_warehouses": cell.inactive_warehouses,
             ":rate_asked": cell.rate_asked,
             ":arrivals": cell.arrivals,
+            ":warmup_auto": cell.warmup_auto,
+            ":window_auto": cell.window_auto,
+            ":precision_share": cell.precision_share,
         },
     )?;
     let id = CellId(transaction.last_insert_rowid());
@@ -148,6 +151,21 @@ fn meet_server(
     Ok(id)
 }
 
+fn times(cell: &NewCell) -> String {
+    let mut times = format!(
+        "{} {} {} ns",
+        cell.warmup_ns, cell.window_ns, cell.interval_ns
+    );
+    if cell.warmup_auto {
+        times.push_str(", automatic warm-up");
+    }
+    if cell.window_auto {
+        let precision = cell.precision_share.unwrap_or_default();
+        times.push_str(&format!(", automatic window to {precision}"));
+    }
+    times
+}
+
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
     let fields = |cell: &NewCell| -> [(&'static str, String); 14] {
@@ -162,13 +180,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("number of connections", cell.connections.to_string()),
             ("home binding", cell.home.to_string()),
             ("foreign keys", cell.foreign_keys.to_string()),
-            (
-                "times",
-                format!(
-                    "{} {} {} ns",
-                    cell.warmup_ns, cell.window_ns, cell.interval_ns
-                ),
-            ),
+            ("times", times(cell)),
             ("seed", cell.seed.to_string()),
             ("number of schemas", cell.schemas.to_string()),
             (

@@ -129,7 +129,11 @@ fn a_file_of_format_1_is_brought_up_to_date() {
     drop(old);
     let results = Results::open(&path).unwrap();
     let lab = results.labs().unwrap()[0].id;
-    assert_eq!(results.cells(lab).unwrap()[0].what.schemas, 1);
+    let cell = results.cells(lab).unwrap().remove(0).what;
+    assert_eq!(
+        (cell.schemas, cell.warmup_auto, cell.precision_share),
+        (1, false, None)
+    );
     let version: i64 = Connection::open(&path)
         .unwrap()
         .query_row("PRAGMA user_version", [], |row| row.get(0))

@@ -10,7 +10,7 @@ use ::server::Home;
 use ::server::preset::Scale;
 use base::Exit;
 use lab::{Planned, PresetOn, planned};
-use plan::{Cell, CellNeeds, PLAN_BYTES_MAX, Plan, Setting};
+use plan::{Cell, CellNeeds, Length, PLAN_BYTES_MAX, Plan, Setting};
 use serde::Serialize;
 use std::fmt::Write;
 use std::io::Read;
@@ -94,7 +94,10 @@ struct CellDocument<'a> {
     style: &'a str,
     connections: u32,
     warmup_s: f64,
+    warmup_auto: bool,
     window_s: f64,
+    window_auto: bool,
+    precision_share: Option<f64>,
     interval_s: f64,
     repeat_time_limit_s: f64,
     disk_bytes: u64,
@@ -239,8 +242,11 @@ impl<'a> CellDocument<'a> {
             workload: &cell.workload,
             style: &cell.style,
             connections: cell.connections,
-            warmup_s: cell.warmup.as_secs_f64(),
-            window_s: cell.window.as_secs_f64(),
+            warmup_s: cell.warmup.most.as_secs_f64(),
+            warmup_auto: cell.warmup.is_auto,
+            window_s: cell.window.most.as_secs_f64(),
+            window_auto: cell.window.is_auto,
+            precision_share: cell.window.is_auto.then_some(cell.precision_share),
             interval_s: cell.interval.as_secs_f64(),
             repeat_time_limit_s: cell.repeat_time_limit.as_secs_f64(),
             disk_bytes: needs.disk_bytes(),
@@ -306,13 +312,16 @@ fn same_for_all(out: &mut String, cell: &Cell) {
     if let Some(bytes) = cell.placement.page_cache_bytes {
         named.push(("page_cache".to_owned(), gigabytes(bytes)));
     }
-    for (name, time) in [
+    for (name, length) in [
         ("warmup", cell.warmup),
         ("window", cell.window),
-        ("interval", cell.interval),
+        ("interval", Length::fixed(cell.interval)),
     ] {
-        let time = humantime::format_duration(time).to_string();
-        named.push((name.to_owned(), time));
+        named.push((name.to_owned(), length.to_string()));
+    }
+    if cell.window.is_auto {
+        let percent = cell.precision_share * 100.0;
+        named.push(("precision".to_owned(), format!("{percent} %")));
     }
     for (name, value) in named {
         let _ = writeln!(out, "{name:<24}{value}");

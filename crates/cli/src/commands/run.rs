@@ -14,6 +14,7 @@ use lab::{
     Measured, Meters, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject, measure,
     reach, record_load,
 };
+use plan::PRECISION_DEFAULT;
 use std::sync::atomic::AtomicBool;
 use store::{LabStatus, Load, NoteOn, Results};
 
@@ -163,6 +164,7 @@ fn spec(arguments: &RunArguments, meters: Meters) -> RunSpec {
         inactive_warehouses: arguments.inactive_warehouses,
         warmup: arguments.warmup,
         window: arguments.window,
+        precision_share: arguments.precision.unwrap_or(PRECISION_DEFAULT),
         interval: arguments.interval,
         seed: arguments.seed,
         warehouses: loaded(arguments),

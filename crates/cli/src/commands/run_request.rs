@@ -2,8 +2,9 @@
 
 use crate::arguments::{Format, RunArguments};
 use crate::failure::Failure;
-use base::Exit;
+use base::{Exit, limits};
 use lab::Workload;
+use plan::Length;
 use std::time::Duration;
 use tpcc::transactions::Style;
 
@@ -35,7 +36,8 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
         );
     }
     let has_terminals = arguments.workload == Workload::TpccSpec;
-    if let Some(words) = contradiction_of_pace(arguments, has_terminals) {
+    let of_pace = contradiction_of_pace(arguments, has_terminals);
+    if let Some(words) = of_pace.or_else(|| contradiction_of_lengths(arguments)) {
         return Some(words);
     }
     if arguments.format != Format::TpccMysql {
@@ -52,11 +54,34 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
              leave out --format",
         );
     }
+    if arguments.warmup.is_auto || arguments.window.is_auto {
+        return Some(
+            "--format tpcc-mysql tells its times before the run; give --warmup and --window as times",
+        );
+    }
     let is_whole = |time: Duration| time.subsec_nanos() == 0;
-    let times = [arguments.warmup, arguments.window, arguments.interval];
+    let times = [
+        arguments.warmup.most,
+        arguments.window.most,
+        arguments.interval,
+    ];
     (!times.into_iter().all(is_whole)).then_some(
         "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
     )
+}
+
+fn contradiction_of_lengths(arguments: &RunArguments) -> Option<&'static str> {
+    let needed = arguments.interval * limits::AUTO_INTERVALS_MIN;
+    let is_short = |length: Length| length.is_auto && length.most < needed;
+    if arguments.precision.is_some() && !arguments.window.is_auto {
+        Some("--precision ends a window of automatic length: add --window auto, or leave it out")
+    } else if is_short(arguments.warmup) || is_short(arguments.window) {
+        Some(
+            "an automatic --warmup or --window is judged by 30 intervals at least: allow it more, or give a shorter --interval",
+        )
+    } else {
+        None
+    }
 }
 
 fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Option<&'static str> {
@@ -105,6 +130,8 @@ mod tests {
             refused(&["--interval", "500ms", "--style", "batched"]),
             None
         );
+        let auto = ["--warmup", "auto:30s", "--window", "auto"];
+        assert_eq!(refused(&auto), None);
         for (arguments, word) in [
             (
                 &["--workload", "tpcc-mysql", "--style", "pipelined"][..],
@@ -120,6 +147,10 @@ mod tests {
                 "whole seconds",
             ),
             (&["--format", "tpcc-mysql", "--watch"], "--watch"),
+            (&["--format", "tpcc-mysql", "--warmup", "auto"], "as times"),
+            (&["--precision", "1%"], "--window auto"),
+            (&["--warmup", "auto:29s"], "30 intervals"),
+            (&["--window", "auto:1m", "--interval", "3s"], "30 intervals"),
         ] {
             let words = refused(arguments).unwrap_or_default();
             assert!(words.contains(word), "{arguments:?}: {words}");

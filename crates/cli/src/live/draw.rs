@@ -1,9 +1,9 @@
 //! The dashboard as a picture of the model. From the top: what runs and how far it is, throughput, transactions beside CPU, I/O, notes.
 //! What has no room is left out from the bottom, so that a small terminal shows the main things.
 
-use super::state::{HISTORY, State};
+use super::state::{HISTORY, Stage, State};
 use super::usage::{Cpu, IoBy, IoRow};
-use crate::words::{ms, optional};
+use crate::words::{awaited, ms, optional};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -88,12 +88,15 @@ fn about(state: &State) -> String {
     )
 }
 
-/// How far the run is: `window [===>   ]  45 %  27 s of 60 s, 33 s left`.
+/// How far the run is: `window [===>   ]  45 %  27 s of 60 s, 33 s left`; or what a phase of automatic length waits for.
 fn how_far(state: &State) -> String {
     let full = (state.done_share() * BAR_WIDTH as f64).round() as usize;
     let mut bar = "=".repeat(full);
     if full < BAR_WIDTH {
         bar.push('>');
+    }
+    if let (Some(of), Stage::Warmup | Stage::Window) = (state.awaited, state.stage) {
+        return format!("{:<8} {}", state.stage.title(), awaited(of, state.elapsed));
     }
     format!(
         "{:<8} [{bar:<BAR_WIDTH$}] {:>3.0} %  {} of {}, {} left",

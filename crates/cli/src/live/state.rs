@@ -2,7 +2,7 @@
 
 use super::usage::{Cpu, IoBy, IoRow, Recent};
 use analyse::Window;
-use lab::{Interval, Phase, Progress, RunProgress};
+use lab::{Awaited, Interval, Phase, Progress, RunProgress};
 use std::collections::VecDeque;
 use std::time::Duration;
 use tpcc::Transaction;
@@ -125,6 +125,8 @@ pub struct State {
     pub connections: Option<u32>,
     pub elapsed: Duration,
     pub total: Duration,
+    /// What ends the phase under way, where its time does not; `total` is the most then.
+    pub awaited: Option<Awaited>,
     /// Of the last interval.
     pub nopm: Option<f64>,
     /// By [`Transaction::index`].
@@ -172,6 +174,7 @@ impl State {
     fn run(&mut self, run: &RunProgress) {
         self.elapsed = run.elapsed;
         self.total = run.total;
+        self.awaited = run.awaited;
         self.stage = match self.stage {
             Stage::Starting | Stage::Capacity => {
                 // Intervals of this loop are not told.
@@ -383,6 +386,7 @@ pub(crate) mod tests {
             elapsed: Duration::from_secs(elapsed_s),
             total: Duration::from_secs(total_s),
             in_warmup,
+            awaited: None,
             nopm: 0.0,
             new_order_p95_us: 0.0,
             errors: 0,

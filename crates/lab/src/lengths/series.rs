@@ -1,0 +1,209 @@
+//! What is watched over a warm-up or a window, one value for each interval, in bounded memory.
+
+use analyse::Watched;
+use std::time::Duration;
+use store::{MetricSource, SampleBatch};
+
+/// Where a series has so many values, each two become one.
+const VALUES_MAX: usize = 4_000;
+/// What a gauge of the server may change over the later half, as a share of its mean: it follows throughput slowly, and in a saw-tooth.
+const TOLERANCE: f64 = 0.1;
+/// Less of the buffer pool, or of the redo log, has no say.
+const NEGLIGIBLE: f64 = 0.01;
+/// A gauge that was not read for so long is not known any more.
+const AGE_MAX: Duration = Duration::from_secs(10);
+
+/// Values at equal distances of time.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    values: Vec<f64>,
+    /// How many intervals a value is the mean of.
+    merged: u32,
+    /// Of the value under way.
+    sum: f64,
+    count: u32,
+}
+
+impl Default for Series {
+    fn default() -> Series {
+        Series {
+            values: Vec::new(),
+            merged: 1,
+            sum: 0.0,
+            count: 0,
+        }
+    }
+}
+
+impl Series {
+    /// Adds an interval's value.
+    pub(super) fn push(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+        if self.count < self.merged {
+            return;
+        }
+        self.values.push(self.sum / f64::from(self.count));
+        self.sum = 0.0;
+        self.count = 0;
+        if self.values.len() == VALUES_MAX {
+            let pairs = self.values.chunks(2);
+            self.values = pairs
+                .map(|pair| pair.iter().sum::<f64>() / pair.len() as f64)
+                .collect();
+            self.merged *= 2;
+        }
+    }
+
+    pub(super) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    pub(super) fn merged(&self) -> u32 {
+        self.merged
+    }
+}
+
+/// One that the server tells.
+#[derive(Clone, Debug)]
+struct Gauge {
+    name: &'static str,
+    metric: &'static str,
+    /// (offset from the start of the run in ns, value).
+    newest: Option<(u64, i64)>,
+    series: Series,
+}
+
+impl Gauge {
+    fn new(name: &'static str, metric: &'static str) -> Gauge {
+        Gauge {
+            name,
+            metric,
+            newest: None,
+            series: Series::default(),
+        }
+    }
+}
+
+/// Dirty pages and the checkpoint age.
+#[derive(Clone, Debug)]
+pub(super) struct Gauges {
+    dirty_pages: Gauge,
+    checkpoint_age: Gauge,
+    pool_pages: f64,
+    redo_bytes: f64,
+    /// End of the last interval, from the start of the run.
+    at_ns: u64,
+}
+
+impl Gauges {
+    /// Of a server with these variables.
+    pub(super) fn of(variables: &[(String, String)]) -> Gauges {
+        Gauges {
+            dirty_pages: Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
+            checkpoint_age: Gauge::new("checkpoint age", "checkpoint_age_bytes"),
+            pool_pages: 0.0,
+            redo_bytes: redo_bytes(variables),
+            at_ns: 0,
+        }
+    }
+
+    pub(super) fn take(&mut self, batch: &SampleBatch) {
+        for (metric, value) in &batch.values {
+            if metric.source != MetricSource::Server {
+                continue;
+            }
+            if metric.name == "buffer_pool_pages_total" {
+                self.pool_pages = *value as f64;
+            }
+            for gauge in [&mut self.dirty_pages, &mut self.checkpoint_age] {
+                if gauge.metric == metric.name {
+                    gauge.newest = Some((batch.at_offset_ns, *value));
+                }
+            }
+        }
+    }
+
+    /// Adds the newest values to the series, as those of an interval that ends at `end_ns`. What was not read yet is not a number, so that
+    /// nothing is steady while that matters.
+    pub(super) fn push(&mut self, end_ns: u64) {
+        self.at_ns = end_ns;
+        for gauge in [&mut self.dirty_pages, &mut self.checkpoint_age] {
+            let value = gauge.newest.map_or(f64::NAN, |(_, value)| value as f64);
+            gauge.series.push(value);
+        }
+    }
+
+    /// Those that the server tells.
+    pub(super) fn watched(&self) -> Vec<Watched<'_>> {
+        let age_max_ns = AGE_MAX.as_nanos() as u64;
+        let is_known = |gauge: &Gauge| {
+            let newest = gauge.newest;
+            newest.is_some_and(|(at_ns, _)| at_ns + age_max_ns >= self.at_ns)
+        };
+        [
+            (&self.dirty_pages, self.pool_pages),
+            (&self.checkpoint_age, self.redo_bytes),
+        ]
+        .into_iter()
+        .filter(|(gauge, _)| is_known(gauge))
+        .map(|(gauge, whole)| Watched {
+            name: gauge.name,
+            values: gauge.series.values(),
+            tolerance_share: TOLERANCE,
+            negligible: NEGLIGIBLE * whole,
+        })
+        .collect()
+    }
+}
+
+/// What the redo log holds; 0 where the server does not say.
+fn redo_bytes(variables: &[(String, String)]) -> f64 {
+    let number = |name: &str| {
+        let found = variables.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.parse::<f64>().ok())
+    };
+    let files = || {
+        let of_each = number("innodb_log_file_size")?;
+        // MariaDB has one.
+        Some(of_each * number("innodb_log_files_in_group").unwrap_or(1.0))
+    };
+    let whole = number("innodb_redo_log_capacity").or_else(files);
+    whole.unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Series, VALUES_MAX, redo_bytes};
+
+    #[test]
+    fn a_long_series_stays_small() {
+        let mut series = Series::default();
+        for index in 0..10_000 {
+            series.push(f64::from(index));
+        }
+        assert_eq!(series.merged(), 4);
+        assert_eq!(series.values().len(), 10_000 / 4);
+        assert!(series.values().len() < VALUES_MAX);
+        // The mean of 0 to 3, and of the last four.
+        assert_eq!(series.values()[0], 1.5);
+        assert_eq!(series.values().last(), Some(&9_997.5));
+    }
+
+    #[test]
+    fn redo_as_servers_name_it() {
+        let bytes = |of: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            redo_bytes(&of.iter().map(pair).collect::<Vec<_>>())
+        };
+        let files = [
+            ("innodb_log_file_size", "50331648"),
+            ("innodb_log_files_in_group", "2"),
+        ];
+        assert_eq!(bytes(&files), 100_663_296.0);
+        assert_eq!(bytes(&files[..1]), 50_331_648.0);
+        let capacity = ("innodb_redo_log_capacity", "104857600");
+        assert_eq!(bytes(&[files[0], files[1], capacity]), 104_857_600.0);
+        assert_eq!(bytes(&[]), 0.0);
+    }
+}

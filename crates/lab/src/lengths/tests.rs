@@ -1,0 +1,248 @@
+//! Phases of automatic length over made-up intervals of a second.
+
+use super::Lengths;
+use crate::progress::Awaited;
+use crate::spec::{Meters, RunSpec, Workload};
+use base::Random;
+use drive::{Control, Interval, Phase, RunReport, ScheduleStats, TerminalStats, TransactionStats};
+use plan::Length;
+use std::time::Duration;
+use store::{Metric, MetricKind, MetricSource, RepeatResult, SampleBatch};
+use tpcc::{InputCounters, Style};
+
+const S: u64 = 1_000_000_000;
+const AUTO: Length = Length::auto(Duration::from_secs(600));
+
+fn lengths(warmup: Length, window: Length) -> Lengths {
+    let spec = RunSpec {
+        workload: Workload::Tpcc,
+        style: Style::Statements,
+        connections: None,
+        rate: None,
+        warmup,
+        window,
+        precision_share: 0.02,
+        interval: Duration::from_secs(1),
+        seed: 1,
+        warehouses: None,
+        inactive_warehouses: 0,
+        home: false,
+        checks: false,
+        lock_wait_timeouts_max_share: None,
+        meters: Meters::default(),
+        settings: Vec::new(),
+    };
+    Lengths::of(&spec, &[])
+}
+
+fn interval(phase: Phase, second: u64, new_orders: u64) -> Interval {
+    let mut transactions: [TransactionStats; 5] =
+        std::array::from_fn(|_| TransactionStats::default());
+    transactions[0].committed = new_orders;
+    Interval {
+        phase,
+        start_offset_ns: second * S,
+        end_offset_ns: (second + 1) * S,
+        transactions,
+        statements: 0,
+        inputs: InputCounters::default(),
+        schedule: ScheduleStats::default(),
+        terminals: TerminalStats::default(),
+    }
+}
+
+fn sample(second: u64, name: &str, value: i64) -> SampleBatch {
+    let metric = Metric {
+        source: MetricSource::Server,
+        name: name.to_owned(),
+        label: String::new(),
+        kind: MetricKind::Gauge,
+    };
+    SampleBatch {
+        at_offset_ns: second * S,
+        values: vec![(metric, value)],
+    }
+}
+
+/// Feeds seconds of a phase until it is ended; returns how many it took.
+fn feed(
+    lengths: &mut Lengths,
+    phase: Phase,
+    seconds: std::ops::Range<u64>,
+    of: impl Fn(u64) -> (u64, Option<i64>),
+) -> Option<u64> {
+    let start = seconds.start;
+    for second in seconds {
+        let (new_orders, dirty_pages) = of(second);
+        if let Some(pages) = dirty_pages {
+            lengths.sampled(&[sample(second, "buffer_pool_pages_dirty", pages)]);
+        }
+        if lengths.take(&interval(phase, second, new_orders)) == Control::EndPhase(phase) {
+            return Some(second + 1 - start);
+        }
+    }
+    None
+}
+
+fn ended(window_s: u64) -> RunReport {
+    RunReport {
+        window_ns: window_s * S,
+        ..RunReport::default()
+    }
+}
+
+/// From 190 to 210 by chance.
+fn noisy(second: u64) -> u64 {
+    190 + u64::from(Random::new(second, &[1]).below(21))
+}
+
+/// The same, or half of it in a third of the seconds.
+fn halting(second: u64) -> u64 {
+    noisy(second) / (1 + u64::from(Random::new(second, &[2]).below(3) == 0))
+}
+
+#[test]
+fn a_warm_up_ends_when_all_is_steady() {
+    let mut lengths = lengths(AUTO, Length::fixed(Duration::from_secs(60)));
+    let nothing = lengths.awaited(true);
+    assert!(matches!(
+        nothing,
+        Some(Awaited::Steadiness { of: None, .. })
+    ));
+    // Throughput stands from the start, and dirty pages rise for a minute.
+    let of = |second: u64| (200, Some(1_000 + 100 * second.min(60) as i64));
+    assert_eq!(feed(&mut lengths, Phase::Warmup, 0..60, of), None);
+    let of_dirty_pages = Some(Awaited::Steadiness {
+        of: Some("dirty pages"),
+        most: AUTO.most,
+    });
+    assert_eq!(lengths.awaited(true), of_dirty_pages);
+    let more = feed(&mut lengths, Phase::Warmup, 60..600, of).unwrap();
+    assert!((5..120).contains(&more), "{more}");
+    assert_eq!(lengths.awaited(false), None);
+    // The interval under way, then the window, which has its time.
+    let rest = feed(&mut lengths, Phase::Warmup, 60 + more..61 + more, |_| {
+        (200, None)
+    });
+    assert!(rest.is_some());
+    assert_eq!(
+        feed(&mut lengths, Phase::Window, 200..260, |_| (200, None)),
+        None
+    );
+    assert_eq!(lengths.finish(&ended(60)), Vec::<String>::new());
+    let result = lengths.complete(RepeatResult::default());
+    assert_eq!(result.warmup_steady, Some(true));
+    assert_eq!(result.window_precision_share, None);
+}
+
+#[test]
+fn a_warm_up_that_is_never_steady_says_what_is_not() {
+    let mut lengths = lengths(AUTO, Length::fixed(Duration::from_secs(60)));
+    let of = |second: u64| (200, Some(100 * second as i64));
+    assert_eq!(feed(&mut lengths, Phase::Warmup, 0..600, of), None);
+    feed(&mut lengths, Phase::Window, 600..660, of);
+    let notes = lengths.finish(&ended(60));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    // 30,000 of 45,000 pages, where a tenth is allowed.
+    let words =
+        "600 s, and the server was not steady: dirty pages changed over its later half by 6.";
+    assert!(notes[0].contains(words), "{notes:?}");
+    let result = lengths.complete(RepeatResult::default());
+    assert_eq!(result.warmup_steady, Some(false));
+}
+
+#[test]
+fn throughput_alone_is_enough_and_is_told() {
+    let fixed = Length::fixed(Duration::from_secs(60));
+    let mut silent = lengths(AUTO, fixed);
+    let took = feed(&mut silent, Phase::Warmup, 0..600, |second| {
+        (noisy(second), None)
+    });
+    assert!(
+        took.is_some_and(|took| (30..200).contains(&took)),
+        "{took:?}"
+    );
+    feed(&mut silent, Phase::Window, 200..260, |_| (200, None));
+    let notes = silent.finish(&ended(60));
+    assert!(notes[0].contains("by throughput alone"), "{notes:?}");
+    // A gauge that is not read any more is none; one that comes late holds the end up for as long again.
+    let mut lost = lengths(AUTO, fixed);
+    let of = |second: u64| (200, (second < 5).then_some(1_000 * second as i64));
+    assert_eq!(feed(&mut lost, Phase::Warmup, 0..600, of), Some(30));
+    let mut late = lengths(AUTO, fixed);
+    let of = |second: u64| (200, (second >= 25).then_some(1_000));
+    assert_eq!(feed(&mut late, Phase::Warmup, 0..600, of), Some(49));
+}
+
+#[test]
+fn a_window_ends_when_its_mean_is_known() {
+    let fixed = Length::fixed(Duration::ZERO);
+    let mut lengths = lengths(fixed, AUTO);
+    assert_eq!(
+        lengths.awaited(false),
+        Some(Awaited::Precision {
+            asked_share: 0.02,
+            reached_share: None,
+            about: None,
+            most: AUTO.most,
+        })
+    );
+    let of = |second: u64| (halting(second), None);
+    assert_eq!(feed(&mut lengths, Phase::Window, 0..40, of), None);
+    let Some(Awaited::Precision {
+        reached_share: Some(reached),
+        about: Some(about),
+        ..
+    }) = lengths.awaited(false)
+    else {
+        panic!("{:?}", lengths.awaited(false));
+    };
+    assert!((0.02..0.3).contains(&reached), "{reached}");
+    assert!(about > Duration::from_secs(40) && about <= AUTO.most);
+    let more = feed(&mut lengths, Phase::Window, 40..4_000, of);
+    assert!(more.is_some(), "{:?}", lengths.awaited(false));
+    assert_eq!(lengths.finish(&ended(900)), Vec::<String>::new());
+    let result = lengths.complete(RepeatResult::default());
+    assert!(result.window_precision_share.unwrap() <= 0.02);
+    assert_eq!(result.warmup_steady, None);
+}
+
+#[test]
+fn a_window_that_ends_before_says_what_it_reached() {
+    let fixed = Length::fixed(Duration::ZERO);
+    let of = |second: u64| (halting(second), None);
+    let reached = |report: RunReport| {
+        let mut lengths = lengths(fixed, AUTO);
+        feed(&mut lengths, Phase::Window, 0..50, of);
+        let notes = lengths.finish(&report);
+        let result = lengths.complete(RepeatResult::default());
+        assert!(result.window_precision_share.unwrap() > 0.02);
+        notes
+    };
+    let notes = reached(ended(50));
+    assert_eq!(notes.len(), 1);
+    assert!(
+        notes[0].contains("600 s, and its mean is known to ± ")
+            && notes[0].contains("where ± 2.0 % was asked for"),
+        "{notes:?}"
+    );
+    // Who interrupts a run knows why.
+    let interrupted = RunReport {
+        interrupted: true,
+        ..ended(50)
+    };
+    assert_eq!(reached(interrupted), Vec::<String>::new());
+}
+
+#[test]
+fn a_piece_of_an_interval_says_nothing() {
+    let mut lengths = lengths(Length::fixed(Duration::ZERO), AUTO);
+    feed(&mut lengths, Phase::Window, 0..29, |_| (200, None));
+    let piece = Interval {
+        end_offset_ns: 29 * S + S / 10,
+        ..interval(Phase::Window, 29, 0)
+    };
+    assert_eq!(lengths.take(&piece), Control::Continue);
+    let last = interval(Phase::Window, 30, 200);
+    assert_eq!(lengths.take(&last), Control::EndPhase(Phase::Window));
+}

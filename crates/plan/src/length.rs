@@ -1,0 +1,96 @@
+//! How long a warm-up or a window is: a time, or as long as it needs.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The most of an automatic warm-up where none is named.
+pub const WARMUP_AUTO_MOST: Duration = Duration::from_secs(30 * 60);
+/// The most of an automatic window where none is named.
+pub const WINDOW_AUTO_MOST: Duration = Duration::from_secs(60 * 60);
+/// How well the mean of an automatic window is to be known where nothing else is asked: see [`parse_precision`].
+pub const PRECISION_DEFAULT: f64 = 0.02;
+/// A mean that is known less well is not worth its window.
+pub(crate) const PRECISION_MOST: f64 = 0.5;
+/// What an automatic length is taken for before it is known.
+pub const AUTO_EXPECTED: Duration = Duration::from_secs(5 * 60);
+
+const AUTO: &str = "auto";
+
+/// The length of a warm-up or a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// The length itself or, of an automatic one, the longest that it may be.
+    pub most: Duration,
+    /// It ends when the server is steady (a warm-up) or the mean is known well enough (a window).
+    pub is_auto: bool,
+}
+
+impl Length {
+    #[must_use]
+    pub const fn fixed(time: Duration) -> Length {
+        Length {
+            most: time,
+            is_auto: false,
+        }
+    }
+
+    #[must_use]
+    pub const fn auto(most: Duration) -> Length {
+        Length {
+            most,
+            is_auto: true,
+        }
+    }
+
+    /// Reads `auto`, `auto:10m` (10 minutes at most) or a time; `time` reads that, and `auto_most` is the most of plain `auto`.
+    ///
+    /// # Errors
+    /// Those of `time`.
+    pub fn parse<E>(
+        text: &str,
+        auto_most: Duration,
+        time: impl FnOnce(&str) -> Result<Duration, E>,
+    ) -> Result<Length, E> {
+        match text.split_once(':') {
+            None if text == AUTO => Ok(Length::auto(auto_most)),
+            Some((AUTO, most)) => time(most).map(Length::auto),
+            _ => time(text).map(Length::fixed),
+        }
+    }
+
+    /// What it will be, as far as that is known: of an automatic one [`AUTO_EXPECTED`] is a guess.
+    #[must_use]
+    pub fn expected(self) -> Duration {
+        if self.is_auto {
+            self.most.min(AUTO_EXPECTED)
+        } else {
+            self.most
+        }
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = humantime::format_duration(self.most);
+        if self.is_auto {
+            write!(f, "{AUTO}, {most} at most")
+        } else {
+            write!(f, "{most}")
+        }
+    }
+}
+
+/// Reads how well a mean is to be known: half the width of its 95 % interval as a share of the mean, as `2%` or `0.02`. `None` for what is
+/// no number above 0 and up to 50 %.
+#[must_use]
+pub fn parse_precision(text: &str) -> Option<f64> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => number(percent)? / 100.0,
+        None => number(text)?,
+    };
+    (share > 0.0 && share <= PRECISION_MOST).then_some(share)
+}
+
+#[cfg(test)]
+mod tests;
