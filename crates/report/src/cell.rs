@@ -3,8 +3,9 @@
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
+use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView};
-use crate::overview::{spread, times};
+use crate::overview::spread;
 use crate::pacing::pacing_section;
 use crate::panels::Panel;
 use crate::series::TRANSACTIONS;
@@ -72,7 +73,7 @@ fn all_repeats(cell: &CellView) -> Markup {
             }
         }
         @for repeat in &cell.repeats {
-            div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] { (repeat_panel(repeat)) }
+            div id={ "repeat-" (repeat.repeat.id) } hidden[Some(repeat.repeat.id) != shown] { (repeat_panel(cell, repeat)) }
         }
     }
 }
@@ -86,7 +87,7 @@ fn one_repeat(cell: &CellView) -> Markup {
         }
         @if let Some(repeat) = shown {
             @if !repeat.is_done() { (no_result(repeat)) }
-            @if repeat.is_done() { (tags(repeat)) }
+            @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
             @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
             @if !repeat.series.time_s.is_empty() { (charts(repeat, false)) }
             @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
@@ -95,11 +96,11 @@ fn one_repeat(cell: &CellView) -> Markup {
     }
 }
 
-fn repeat_panel(repeat: &RepeatView) -> Markup {
+fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
     let drawn = !repeat.series.time_s.is_empty();
     html! {
         @if !repeat.is_done() { (no_result(repeat)) }
-        @if repeat.is_done() { (tags(repeat)) }
+        @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
         @if drawn { (charts(repeat, true)) }
         @if repeat.is_done() {

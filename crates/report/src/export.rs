@@ -84,7 +84,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 35] = [
+const CELLS_HEADER: [&str; 38] = [
     "cell",
     "repeat",
     "label",
@@ -120,6 +120,9 @@ const CELLS_HEADER: [&str; 35] = [
     "device",
     "fidelity",
     "overrun_share",
+    "warmup_measured_s",
+    "warmup_steady",
+    "window_precision_share",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -183,6 +186,9 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         what.devices_in_words().unwrap_or_default(),
         number(repeat.storage.fidelity),
         number(repeat.storage.overrun_share),
+        number(result.map(|_| repeat.repeat.warmup_ns(what) as f64 / 1e9)),
+        number(result.and_then(|r| r.warmup_steady)),
+        number(result.and_then(|r| r.window_precision_share)),
     ]
 }
 

@@ -12,6 +12,7 @@ mod export;
 mod format;
 mod hardware;
 mod lab;
+mod lengths;
 mod model;
 mod overview;
 mod pacing;

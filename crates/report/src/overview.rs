@@ -1,9 +1,7 @@
 //! What a reader sees first: the headline, the table of cells, and throughput over connections.
 
 use crate::bound::bound_tags;
-use crate::format::{
-    NOT_AVAILABLE, counted, duration, integer, ms, ms_or_na, significant, truncated,
-};
+use crate::format::{NOT_AVAILABLE, counted, integer, ms, ms_or_na, significant, truncated};
 use crate::lab::missing::{absent, footnotes};
 use crate::model::{CellView, LabView};
 use crate::stats::Repeated;
@@ -268,16 +266,4 @@ fn without_result(cell: &CellView) -> Vec<(RepeatStatus, &str, usize)> {
         }
     }
     kinds
-}
-
-/// The window and its surroundings in words.
-pub fn times(cell: &CellView) -> String {
-    let what = &cell.cell.what;
-    format!(
-        "warm-up {}, window {}, intervals of {}, seed {}",
-        duration(what.warmup_ns),
-        duration(what.window_ns),
-        duration(what.interval_ns),
-        what.seed
-    )
 }
