@@ -34,7 +34,8 @@ fn running_with(special: NewCell) -> (TempDir, Results, RepeatId) {
         warehouses: 1,
         connections: 16,
         schemas: 1,
-        warmup_ns: S,
+        // The most of an automatic one.
+        warmup_ns: if special.warmup_auto { 60 * S } else { S },
         window_ns: 2 * S,
         interval_ns: S,
         places: vec![place],
@@ -204,6 +205,23 @@ fn means_and_costs_are_those_of_the_window() {
     let bound = resources.bound.unwrap();
     assert_eq!(bound.by, BoundBy::ReadIo);
     assert!(bound.because.contains("8.0 reads"), "{}", bound.because);
+}
+
+#[test]
+fn a_window_begins_where_an_automatic_warm_up_ended() {
+    let (_directory, results, repeat) = running_with(NewCell {
+        warmup_auto: true,
+        ..NewCell::default()
+    });
+    sample(&results, repeat, &METRICS);
+    let result = RepeatResult {
+        warmup_measured_ns: Some(S),
+        measured_window_ns: 2 * S,
+        ..RepeatResult::default()
+    };
+    results.finish_repeat(repeat, &result).unwrap();
+    let resources = measurement(&results, repeat).unwrap().resources.unwrap();
+    close(resources.host.cpu_user_share, 0.2);
 }
 
 #[test]

@@ -1,0 +1,49 @@
+//! What a report says of a warm-up and a window of automatic length.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{ONE_CELL, new_cell, new_lab};
+use store::{NewCell, NewRepeat, RepeatResult, Results};
+
+const S: u64 = 1_000_000_000;
+
+#[test]
+fn what_automatic_lengths_came_to() {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
+    let lab = results.begin_lab(&new_lab(&ONE_CELL)).unwrap();
+    let cell = NewCell {
+        warmup_ns: 1_800 * S,
+        warmup_auto: true,
+        window_ns: 3_600 * S,
+        window_auto: true,
+        precision_share: Some(0.02),
+        ..new_cell(&ONE_CELL, "mysql-5.7", 1, 8)
+    };
+    let cell = results.begin_cell(lab, &cell).unwrap();
+    for (ordinal, is_steady, precision_share) in [(1, true, Some(0.015)), (2, false, None)] {
+        let repeat = NewRepeat {
+            cell,
+            ordinal,
+            my_cnf: None,
+        };
+        let repeat = results.begin_repeat(&repeat).unwrap();
+        let result = RepeatResult {
+            warmup_measured_ns: Some(84 * S),
+            warmup_steady: Some(is_steady),
+            measured_window_ns: 30 * S,
+            window_precision_share: precision_share,
+            ..RepeatResult::default()
+        };
+        results.finish_repeat(repeat, &result).unwrap();
+    }
+    let html = report::render(&results, lab).unwrap();
+    for words in [
+        "warm-up automatic (30 min at most), window automatic (1 h at most) to ± 2 %, intervals of ",
+        "The warm-up took 84 s, until the server was steady. The window took 30 s; its mean throughput is known to ± 1.5 %.",
+        "The warm-up took 84 s, the most that it might take; the server was not steady. The window took 30 s; it was too short",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+}
