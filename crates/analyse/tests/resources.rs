@@ -27,6 +27,7 @@ fn running_with(special: NewCell) -> (TempDir, Results, RepeatId) {
         role: "data".to_owned(),
         device: "hdd-15k".to_owned(),
         emulated: true,
+        profile_fingerprint: None,
         backing: "tmpfs /dev/shm".to_owned(),
     };
     let cell = NewCell {

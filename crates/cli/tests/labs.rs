@@ -3,11 +3,14 @@
 #[expect(dead_code, unused_imports, reason = "each test file uses a part of it")]
 mod support;
 
+use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 use support::{
-    Mydyno, PATIENCE, Ran, directory, install, list, mydyno, number, results, shim, text,
+    Mydyno, PATIENCE, Ran, Running, directory, install, list, mydyno, number, results,
+    servers_under, shim, text,
 };
 
 const DATABASE: &str = "tiny.db";
@@ -30,14 +33,38 @@ fn ended(directory: &Path, more: &[&str]) -> Ran {
     lab_run(directory, more).spawn().wait(PATIENCE * 4)
 }
 
-/// Repeats that are done, by cell and repeat.
+/// Repeats that are done and whole, by cell and repeat.
 fn done(directory: &Path) -> Vec<Vec<String>> {
     results(
         &directory.join(DATABASE),
-        "SELECT c.ordinal, r.ordinal, r.id FROM repeat r JOIN cell c ON c.id = r.cell_id WHERE r.status = 'done' \
+        "SELECT c.ordinal, r.ordinal, r.id FROM repeat r JOIN cell c ON c.id = r.cell_id WHERE r.status = 'done' AND NOT r.interrupted \
          ORDER BY c.ordinal, r.ordinal",
     )
 }
+
+/// Waits until the results file has such a row.
+fn reaches(lab: &mut Running, directory: &Path, sql: &str) {
+    let file = directory.join(DATABASE);
+    let has_row = || {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let opened = rusqlite::Connection::open_with_flags(&file, flags);
+        opened.is_ok_and(|file| file.query_row(sql, [], |_| Ok(())).is_ok())
+    };
+    while !has_row() {
+        assert!(!lab.has_ended(), "it ended early: {}", lab.stderr());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Changes the results file as no mydyno would.
+fn tamper(directory: &Path, sql: &str) {
+    let file = rusqlite::Connection::open(directory.join(DATABASE)).unwrap();
+    assert_eq!(file.execute(sql, []).unwrap(), 1, "{sql}");
+}
+
+/// Two cells that differ in their connections, measured one after the other.
+const TWO_CELLS: &str = "repeats = 1\norder = \"listed\"\n[server]\nengine = [\"mysql-5.7\"]\n[load]\nwarehouses = [1]\n\
+                         connections = [1, 2]\nwarmup = \"0s\"\n";
 
 #[test]
 fn a_lab_goes_on_where_it_was_killed() {
@@ -49,11 +76,10 @@ fn a_lab_goes_on_where_it_was_killed() {
          [load]\nwarehouses = [1]\nconnections = [2]\nwarmup = \"0s\"\nwindow = \"2s\"\n",
     );
     let mut first = lab_run(here, &[]).spawn();
-    // It ends by itself should that never come.
-    while !first.stderr().contains("2 of 4") && !first.has_ended() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    first.signal(rustix::process::Signal::KILL);
+    // What it tells is stored at once.
+    let noted = "SELECT n.note FROM note n JOIN repeat r ON r.id = n.repeat_id WHERE r.id = 2";
+    reaches(&mut first, here, noted);
+    first.signal(Signal::KILL);
     drop(first);
     let before = done(here);
     assert_eq!(before.len(), 1, "{before:?}");
@@ -151,4 +177,129 @@ fn lock_waits_and_time_end_a_cell() {
     let repeat = &list(&document, "/cells")[0]["repeats"][0];
     assert_eq!(text(repeat, "/reason_code"), "timed_out", "{repeat}");
     ended(here, &[]).exits(0).says(&["nothing is left"]);
+}
+
+#[test]
+fn the_first_ctrl_c_keeps_what_is_measured() {
+    let temp = directory();
+    let here = temp.path();
+    plan(here, &format!("{TWO_CELLS}window = \"6s\"\n"));
+    let mut first = lab_run(here, &[]).spawn();
+    let in_window = "SELECT 1 FROM interval WHERE repeat_id = 2 AND phase = 'window'";
+    reaches(&mut first, here, in_window);
+    // One process at a time executes a lab.
+    lab_run(here, &[])
+        .run()
+        .exits(4)
+        .says(&["executed by another process", "--results"]);
+    let pid = first.pid();
+    first.signal(Signal::INT);
+    let first = first
+        .wait(PATIENCE)
+        .exits(130)
+        .says(&["1 repeats are missing"]);
+    let document = first.json();
+    assert_eq!(text(&document, "/status"), "interrupted");
+    assert_eq!(number(&document, "/left"), 1);
+    assert_eq!(servers_under(pid), Vec::<u32>::new());
+    assert_eq!(done(here), [["1", "1", "1"]]);
+    ended(here, &[])
+        .exits(0)
+        .says(&["1 of 2 repeats are there"]);
+    let after = done(here);
+    assert_eq!(after.len(), 2, "{after:?}");
+    assert_eq!(after[0], ["1", "1", "1"], "it was not measured again");
+}
+
+#[test]
+fn servers_and_devices_are_not_mixed() {
+    let temp = directory();
+    let here = temp.path();
+    let shown = mydyno(["device", "show", "nvme-pm1725"]).run().exits(0);
+    let profile = here.join("my-disk.toml");
+    fs::write(&profile, &shown.stdout).unwrap();
+    let tables = TWO_CELLS.replace("[load]", "[storage]\ndata = \"./my-disk.toml\"\n[load]");
+    plan(here, &format!("{tables}window = \"2s\"\n"));
+    ended(here, &["--only", "1"]).exits(0);
+    assert_eq!(done(here).len(), 1);
+
+    let larger = shown
+        .stdout
+        .replacen("capacity_bytes = ", "capacity_bytes = 1", 1);
+    assert_ne!(larger, shown.stdout);
+    fs::write(&profile, larger).unwrap();
+    ended(here, &[]).exits(3).says(&[
+        "plan.toml:8:8: ",
+        "my-disk.toml",
+        "other figures",
+        "--results",
+    ]);
+    // Other words are no other device.
+    let renamed = shown.stdout.replace("title = \"", "title = \"My ");
+    assert_ne!(renamed, shown.stdout);
+    fs::write(&profile, renamed).unwrap();
+    tamper(here, "UPDATE cell SET server_version = '5.7.10-log'");
+    ended(here, &[])
+        .exits(3)
+        .says(&["plan.toml:6:11: ", "5.7.10-log", "--results"]);
+    tamper(here, "UPDATE cell SET server_version = '5.7.22-log'");
+    // What an earlier call has found out stays so.
+    tamper(
+        here,
+        "UPDATE repeat SET status = 'failed', reason_code = 'check_failed' WHERE id = 1",
+    );
+    let document = ended(here, &[]).exits(6).json();
+    assert_eq!(number(&document, "/left"), 0);
+    ended(here, &[]).exits(6).says(&["nothing is left"]);
+}
+
+#[test]
+fn where_there_is_no_room_a_lab_ends_and_goes_on_later() {
+    let temp = directory();
+    let here = temp.path();
+    let tables = TWO_CELLS.replace("[1, 2]", "1");
+    let tables = tables.replace("[load]", "[storage]\ndata = \"nvme-pm1725\"\n[load]");
+    let tables = format!("{tables}window = \"2s\"\n");
+    plan(here, &tables);
+    let image = ["load", "--engine", "mysql-5.7", "-w", "1"];
+    let loading = mydyno(image).in_directory(here).spawn();
+    loading.wait(PATIENCE * 4).exits(0);
+    lab_run(here, &[])
+        .files_of_at_most_kib(20_000)
+        .run()
+        .exits(4)
+        .says(&["cannot"]);
+    assert_eq!(done(here).len(), 0);
+    ended(here, &[]).exits(0).says(&["goes on"]);
+    assert_eq!(done(here).len(), 1);
+
+    // A file system of the results alone, where this user may mount one.
+    let small = here.join("small");
+    fs::create_dir(&small).unwrap();
+    if !mount(&["-t", "tmpfs", "-o", "size=300k", "tmpfs"], &small) {
+        return;
+    }
+    let _mounted = Mounted(&small);
+    plan(&small, &tables);
+    ended(&small, &[])
+        .exits(4)
+        .says(&["no room to store results"]);
+    assert!(mount(&["-o", "remount,size=64m"], &small));
+    ended(&small, &[]).exits(0);
+    assert_eq!(done(&small).len(), 1);
+}
+
+fn mount(arguments: &[&str], place: &Path) -> bool {
+    let status = Command::new("mount").args(arguments).arg(place).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// A mounted file system that goes away with its value.
+struct Mounted<'a>(&'a Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        // What is still mounted fails the removal of the directory.
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
 }

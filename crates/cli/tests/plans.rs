@@ -74,6 +74,18 @@ fn a_plan_is_told_cell_by_cell() {
             .stdout
             .starts_with("two-devices: 8 cells, 2 repeats, in randomised blocks")
     );
+    // Not even one image is kept beside another.
+    let many = PLAN.replacen("warehouses = 1", "warehouses = [1, 2]", 1);
+    fs::write(work.path().join("many.toml"), many).unwrap();
+    mydyno(["lab", "plan", "many.toml"])
+        .env("MYDYNO_IMAGES_MAX", "100M")
+        .in_directory(work.path())
+        .run()
+        .exits(0)
+        .stdout
+        .lines()
+        .find(|line| line.contains("set MYDYNO_IMAGES_MAX="))
+        .unwrap();
     let lines = words.stdout.lines();
     let measurements =
         lines.filter(|line| line.contains("hdd-15k") || line.contains("nvme-pm1725"));

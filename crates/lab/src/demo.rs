@@ -13,7 +13,7 @@ use server::{Home, Image, ServerBuild, ServerError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{Place, Placement};
-use store::{LabId, NoteOn, RepeatId, Results};
+use store::{LabId, RepeatId, Results};
 use tpcc::Style;
 use tpcc::population::database_bytes_estimate;
 
@@ -81,7 +81,7 @@ pub fn demo(
     let cells = cells_of(spec)?;
     let private = private_of(spec);
     let build = installed(home, &private, on_progress)?;
-    let (image, load) = image_for(home, &build, &private, stop, on_progress)?;
+    let (image, load) = image_for(home, &build, &private, &[], stop, on_progress)?;
     if let Some(load) = load {
         record_load(results, Some(lab), &load)?;
     }
@@ -113,17 +113,9 @@ pub fn demo(
             lab,
             ordinal: index as u32 + 1,
             repeat: 1,
+            notes: &[],
         };
-        let mut notes = Vec::new();
-        let measured = servers.measure(place, spec, cell, stop, &mut |progress| {
-            if let Progress::Note(note) = &progress {
-                notes.push((*note).to_owned());
-            }
-            on_progress(progress);
-        })?;
-        for note in &notes {
-            results.record_note(NoteOn::Repeat(measured.repeat), note)?;
-        }
+        let measured = servers.measure(place, spec, cell, stop, on_progress)?;
         report.repeats.push(measured.repeat);
         // The first failure is the cause.
         if report.exit == Exit::Ok {

@@ -88,6 +88,7 @@ pub(crate) fn places_of(arranged: &Arrangement) -> Vec<CellPlace> {
         role: device.role.name().to_owned(),
         device: device.device.clone(),
         emulated: device.emulated,
+        profile_fingerprint: device.profile_fingerprint.clone(),
         backing: device.backing.clone(),
     };
     arranged.devices.iter().map(place).collect()
@@ -368,6 +369,7 @@ mod tests {
                 device: "hdd-15k".to_owned(),
                 emulated: true,
                 backing: "memory".to_owned(),
+                ..CellPlace::default()
             }],
             page: Some(page.clone()),
             notes: Vec::new(),

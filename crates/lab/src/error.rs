@@ -36,6 +36,9 @@ pub enum LabError {
     /// The target is not fit for the request.
     #[error("{0}")]
     Unfit(String),
+    /// Where files are to be.
+    #[error("{0}")]
+    NoRoom(String),
     #[error("the server is gone: {reason}{}", tail(log_tail))]
     ServerDied {
         reason: String,
@@ -74,7 +77,10 @@ impl LabError {
             | LabError::ServerDied { .. } => Exit::ServerFailed,
             LabError::Session { .. } => Exit::Failed,
             LabError::Interrupted => Exit::Interrupted,
-            LabError::Inspect(_) | LabError::Unfit(_) | LabError::Reactor(_) => Exit::Environment,
+            LabError::Inspect(_)
+            | LabError::Unfit(_)
+            | LabError::NoRoom(_)
+            | LabError::Reactor(_) => Exit::Environment,
         }
     }
 }

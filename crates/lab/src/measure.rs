@@ -16,7 +16,10 @@ use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use store::{CheckedOn, LabId, Moment, NewCell, NewRepeat, RepeatFailure, RepeatId, Results};
+use store::{
+    CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RepeatFailure, RepeatId,
+    Results,
+};
 use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
@@ -32,13 +35,15 @@ pub struct Place<'a> {
     pub ordinal: u32,
     /// Which measurement of the cell, from 1.
     pub repeat: u32,
+    /// Told before, to be stored with it.
+    pub notes: &'a [String],
 }
 
 /// How a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     pub repeat: RepeatId,
-    /// Ok, Interrupted, ServerFailed, CheckFailed or Failed.
+    /// Ok, Interrupted, ServerFailed, CheckFailed, Environment (no room) or Failed.
     pub exit: Exit,
 }
 
@@ -66,6 +71,18 @@ pub fn measure(
         my_cnf: subject.my_cnf(),
     };
     let repeat = place.results.begin_repeat(&new)?;
+    for note in place.notes {
+        place.results.record_note(NoteOn::Repeat(repeat), note)?;
+    }
+    // Each is stored as it is told: what kills this process leaves it.
+    let mut not_stored = None;
+    let on_progress: &mut OnProgress<'_> = &mut |progress: Progress<'_>| {
+        if let Progress::Note(note) = &progress {
+            let stored = place.results.record_note(NoteOn::Repeat(repeat), note);
+            not_stored = not_stored.take().or(stored.err());
+        }
+        on_progress(progress);
+    };
     let notes = begun.notes(spec.workload);
     let of_pace = pacing::notes(spec, begun.seats);
     let of_preset = subject
@@ -94,7 +111,10 @@ pub fn measure(
             return Err(error);
         }
     };
-    Ok(Measured { repeat, exit })
+    match not_stored {
+        Some(error) => Err(error.into()),
+        None => Ok(Measured { repeat, exit }),
+    }
 }
 
 fn tell_all<'a>(notes: impl IntoIterator<Item = &'a String>, on_progress: &mut OnProgress<'_>) {
@@ -314,9 +334,10 @@ impl Measurement<'_> {
         if let Some(reason) = mismatch(&report, sums) {
             return self.fail(Exit::CheckFailed, "check_failed", &reason);
         }
-        if report.inputs.new_orders == 0 && report.errors > 0 {
+        let new_orders = report.inputs.new_orders;
+        if report.errors > 0 && (new_orders == 0 || self.subject.no_room().is_some()) {
             let reason = format!(
-                "no new order ended well, and {} transactions failed",
+                "{new_orders} new orders ended well, and {} transactions failed",
                 report.errors
             );
             return self.fail(Exit::Failed, "transactions_fail", &reason);
@@ -330,11 +351,17 @@ impl Measurement<'_> {
         self.check(databases, begun, on_progress)
     }
 
-    /// Stores the repeat as failed.
+    /// Stores the repeat as failed: by a full disk, where there is one, for whatever else that brings.
     fn fail(&self, exit: Exit, reason_code: &str, reason: &str) -> Result<Exit, LabError> {
+        let (exit, reason_code, reason) = match self.subject.no_room() {
+            Some(no_room) if !matches!(exit, Exit::Interrupted | Exit::CheckFailed) => {
+                (Exit::Environment, DISK_FULL, format!("{no_room}; {reason}"))
+            }
+            _ => (exit, reason_code, reason.to_owned()),
+        };
         let failure = RepeatFailure {
             reason_code: reason_code.to_owned(),
-            reason: reason.to_owned(),
+            reason,
             log_tail: self.subject.log_tail(),
         };
         self.results.fail_repeat(self.repeat, &failure)?;

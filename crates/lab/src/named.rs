@@ -373,6 +373,8 @@ impl Kept {
             role: place.role.clone(),
             device: place.device.clone(),
             emulated: place.emulated,
+            // Nothing goes on with a cell of such a server.
+            profile_fingerprint: None,
             backing: place.backing.clone(),
         };
         Placed {

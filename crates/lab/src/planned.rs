@@ -10,7 +10,7 @@ use plan::{
     Turn, execution_order,
 };
 use server::preset::{self, Translated};
-use server::{Home, Image, ServerBuild, ServerError, redo_bytes};
+use server::{Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, redo_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use storage::{Arrangement, Place, StorageError, is_in_memory};
@@ -31,12 +31,23 @@ pub struct Planned {
     pub turns: Vec<Turn>,
     /// What becomes of presets; each engine, preset and scale once, with each set of variables beside it.
     pub presets: Vec<PresetOn>,
-    /// That have to be made first.
-    pub images: Vec<MissingImage>,
-    pub needs: Needs,
+    images: Vec<PlannedImage>,
     pub host: Host,
     /// For people.
     pub notes: Vec<String>,
+}
+
+/// A populated database that cells are measured on clones of.
+#[derive(Clone, Debug)]
+struct PlannedImage {
+    /// What it is, and what it takes to make it.
+    made: MissingImage,
+    /// `None` where its engine is not installed.
+    key: Option<ImageKey>,
+    /// Of its data directory, where it is there.
+    there_bytes: Option<u64>,
+    /// Indexes of its cells.
+    cells: BTreeSet<usize>,
 }
 
 /// A preset on an engine.
@@ -62,32 +73,87 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
         home,
         builds: BTreeMap::new(),
         servers: BTreeMap::new(),
-        images: BTreeSet::new(),
+        images: Vec::new(),
         presets: Vec::new(),
         notes: Vec::new(),
     };
     let mut cells = Vec::new();
-    for cell in plan.cells(&known)? {
+    for (index, cell) in plan.cells(&known)?.into_iter().enumerate() {
         machine.note_auto(&cell);
-        let (sizes, files) = machine.server(plan, &cell)?;
-        let needs = CellNeeds::of(&cell, sizes, files);
+        let server = machine.server(plan, &cell)?;
+        machine.images[server.image].cells.insert(index);
+        let needs = CellNeeds::of(&cell, server.sizes, server.files);
         cells.push((cell, needs));
     }
     let host = Host {
         disk_free_bytes: storage::room_bytes(home.root()).ok(),
         memory_available_bytes: storage::available_memory_bytes(),
     };
-    let images: Vec<MissingImage> = machine.images.into_iter().collect();
-    let needs = plan.needs(&cells, &images, &host)?;
     Ok(Planned {
         turns: execution_order(cells.len(), plan.schedule()),
         cells,
         presets: machine.presets,
-        images,
-        needs,
+        images: machine.images,
         host,
         notes: machine.notes,
     })
+}
+
+impl Planned {
+    /// What these turns need.
+    ///
+    /// # Errors
+    /// [`LabError::Plan`] where a cell needs more than the machine has, or all of them more time than the plan allows.
+    pub fn needs(&self, plan: &Plan, turns: &[Turn]) -> Result<Needs, LabError> {
+        let repeats: Vec<_> = turns.iter().map(|turn| &self.cells[turn.index]).collect();
+        Ok(plan.needs(&repeats, &self.missing_images(turns), &self.host)?)
+    }
+
+    /// Databases that have to be populated for these turns.
+    #[must_use]
+    pub fn missing_images(&self, turns: &[Turn]) -> Vec<MissingImage> {
+        let of_turns = self.images_of(turns).into_iter();
+        of_turns
+            .filter(|image| image.there_bytes.is_none())
+            .map(|image| image.made.clone())
+            .collect()
+    }
+
+    /// What to know where not all images of these turns may be kept at a time.
+    #[must_use]
+    pub fn note_on_images(&self, turns: &[Turn], max_bytes: u64) -> Option<String> {
+        let of_turns = self.images_of(turns);
+        let bytes = |image: &&PlannedImage| {
+            let estimated = image.made.disk_bytes();
+            image.there_bytes.unwrap_or(estimated)
+        };
+        let all_bytes: u64 = of_turns.iter().map(bytes).sum();
+        // A single one stays, however large it is.
+        (of_turns.len() > 1 && all_bytes > max_bytes).then(|| {
+            format!(
+                "the {} images of these cells take about {:.1} GB, and {:.1} GB of images are kept, so that the same databases are \
+                 populated again and again; set {IMAGES_VARIABLE}={}G, or measure fewer databases at a time (--only)",
+                of_turns.len(),
+                all_bytes as f64 / 1e9,
+                max_bytes as f64 / 1e9,
+                all_bytes.div_ceil(1 << 30)
+            )
+        })
+    }
+
+    /// The image of a turn; `None` where its engine is not installed.
+    pub(crate) fn image_key(&self, turn: Turn) -> Option<&ImageKey> {
+        let mut images = self.images.iter();
+        let image = images.find(|image| image.cells.contains(&turn.index))?;
+        image.key.as_ref()
+    }
+
+    fn images_of(&self, turns: &[Turn]) -> Vec<&PlannedImage> {
+        let indexes: BTreeSet<usize> = turns.iter().map(|turn| turn.index).collect();
+        let all = self.images.iter();
+        all.filter(|image| !image.cells.is_disjoint(&indexes))
+            .collect()
+    }
 }
 
 fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
@@ -133,27 +199,39 @@ struct Machine<'a> {
     /// `None` where an engine is not installed.
     builds: BTreeMap<String, Option<ServerBuild>>,
     /// By the canonical text of a cell's server.
-    servers: BTreeMap<String, (Sizes, Files)>,
-    images: BTreeSet<MissingImage>,
+    servers: BTreeMap<String, OfServer>,
+    images: Vec<PlannedImage>,
     presets: Vec<PresetOn>,
     notes: Vec<String>,
 }
 
+/// What cells with one server have in common.
+#[derive(Clone, Copy)]
+struct OfServer {
+    sizes: Sizes,
+    files: Files,
+    /// Index of its image.
+    image: usize,
+}
+
 impl Machine<'_> {
-    fn server(&mut self, plan: &Plan, cell: &Cell) -> Result<(Sizes, Files), LabError> {
+    fn server(&mut self, plan: &Plan, cell: &Cell) -> Result<OfServer, LabError> {
         let identity = cell.server_identity();
         if let Some(known) = self.servers.get(&identity) {
             return Ok(*known);
         }
         let spec = private_of(cell)?;
-        let page_size_bytes = page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?;
-        let mut image = Some(MissingImage {
+        let made = MissingImage {
             engine: cell.engine.clone(),
             warehouses: cell.warehouses,
-            page_size_bytes,
-        });
-        let (sizes, files) = match self.build(&spec)? {
-            None => (DEFAULT_SIZES, cell.files()),
+            page_size_bytes: page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?,
+        };
+        let server = match self.build(&spec)? {
+            None => OfServer {
+                sizes: DEFAULT_SIZES,
+                files: cell.files(),
+                image: self.image(made, None),
+            },
             Some(build) => {
                 let set = self.translate(&build, preset_of(cell)?, cell);
                 let arranged =
@@ -161,15 +239,31 @@ impl Machine<'_> {
                 for note in &arranged.notes {
                     self.note(note);
                 }
-                if Image::find(self.home, &image_key(&build, &spec)?).is_some() {
-                    image = None;
+                OfServer {
+                    sizes: sizes(&build, &set),
+                    files: files(cell, &arranged),
+                    image: self.image(made, Some(image_key(&build, &spec)?)),
                 }
-                (sizes(&build, &set), files(cell, &arranged))
             }
         };
-        self.images.extend(image);
-        self.servers.insert(identity, (sizes, files));
-        Ok((sizes, files))
+        self.servers.insert(identity, server);
+        Ok(server)
+    }
+
+    /// The index of the image.
+    fn image(&mut self, made: MissingImage, key: Option<ImageKey>) -> usize {
+        let mut known = self.images.iter();
+        if let Some(index) = known.position(|image| image.made == made) {
+            return index;
+        }
+        let there = key.as_ref().and_then(|key| Image::find(self.home, key));
+        self.images.push(PlannedImage {
+            made,
+            key,
+            there_bytes: there.map(|image| image.data_bytes()),
+            cells: BTreeSet::new(),
+        });
+        self.images.len() - 1
     }
 
     /// What estimates of time are worth.

@@ -54,7 +54,7 @@ pub(crate) fn check_disk(
     let whole = database_bytes_estimate(warehouses, foreign_keys) + DISK_EXTRA_BYTES;
     let needed = whole.saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
-        Ok(free) if free < needed => Err(LabError::Unfit(format!(
+        Ok(free) if free < needed => Err(LabError::NoRoom(format!(
             "{warehouses} warehouses take about {:.1} GB more, but {} has room for {:.1} GB; load fewer warehouses or free \
              space",
             needed as f64 / 1e9,

@@ -65,7 +65,8 @@ pub fn build_of(home: &Home, spec: &PrivateSpec) -> Result<ServerBuild, LabError
     })
 }
 
-/// The image that the spec needs and, where it had to be made, the record of its load.
+/// The image that the spec needs and, where it had to be made, the record of its load. Where room for images is short, those of
+/// `coming`, which are needed next, stay as long as they can.
 ///
 /// # Errors
 /// Where server or load fail, or the disk is too small.
@@ -73,6 +74,7 @@ pub fn image_for(
     home: &Home,
     build: &ServerBuild,
     spec: &PrivateSpec,
+    coming: &[ImageKey],
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
@@ -116,7 +118,8 @@ pub fn image_for(
         other => other,
     })?;
     let image = publish(home, &key, subject, &load)?;
-    if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, true)?) {
+    let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
+    if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, &needed)?) {
         on_progress(Progress::Note(&note));
     }
     Ok((image, Some(load)))
@@ -126,7 +129,7 @@ fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
     let names: Vec<&str> = removed.iter().map(|kept| kept.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "images take too much room ({IMAGES_VARIABLE}), so those that were not used for longest were removed: {}",
+            "images take too much room ({IMAGES_VARIABLE}), so some were removed: {}",
             names.join(", ")
         )
     })

@@ -11,14 +11,14 @@ use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
 use base::Exit;
 use plan::{Cell, Plan, Setting, Turn};
-use server::{Home, Image, ServerError, images_max_bytes};
+use server::{Home, Image, ImageKey, ServerError};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use storage::StorageError;
 use store::{
-    CheckedOn, LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
-    redact,
+    CheckedOn, DISK_FULL, LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId,
+    RepeatStatus, Results, redact,
 };
 use tpcc::Style;
 
@@ -40,7 +40,7 @@ pub struct Studied {
     pub failed: usize,
     /// Turns that are still missing.
     pub left: usize,
-    /// Interrupted, CheckFailed where a database lost something, else Ok: a cell that failed is a result.
+    /// Interrupted, CheckFailed where a database of the lab lost something, now or earlier, else Ok: a cell that failed is a result.
     pub exit: Exit,
 }
 
@@ -84,6 +84,27 @@ pub fn missing(
     Ok(turns.filter(is_missing).collect())
 }
 
+/// Turns that are to be taken now, in their order: those that are missing of the cells that are asked for. All of these where no lab has
+/// begun yet.
+///
+/// # Errors
+/// The results file cannot be read.
+pub fn to_do(
+    results: &Results,
+    lab: Option<LabId>,
+    planned: &Planned,
+    spec: &StudySpec,
+) -> Result<Vec<Turn>, LabError> {
+    let mut turns = match lab {
+        Some(lab) => missing(results, lab, planned, spec.redo)?,
+        None => planned.turns.clone(),
+    };
+    turns.retain(|turn| {
+        spec.only.is_empty() || spec.only.contains(&planned.cells[turn.index].0.ordinal)
+    });
+    Ok(turns)
+}
+
 fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, LabError> {
     Ok(match repeat.status {
         RepeatStatus::Running => false,
@@ -109,15 +130,14 @@ pub fn study(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Studied, LabError> {
     let (home, results, lab) = place;
-    let mut turns = missing(results, lab, planned, spec.redo)?;
-    let is_wanted = |turn: &Turn| {
-        spec.only.is_empty() || spec.only.contains(&planned.cells[turn.index].0.ordinal)
-    };
-    turns.retain(is_wanted);
-    images_max_bytes()?;
+    let turns = to_do(results, Some(lab), planned, spec)?;
+    let mut images = Vec::with_capacity(turns.len());
     for turn in &turns {
         // What is not installed is told before hours have gone into the others.
-        build_of(home, &private_of(&planned.cells[turn.index].0)?)?;
+        let image = planned.image_key(*turn).cloned();
+        images.push(image.ok_or_else(|| ServerError::NotInstalled {
+            engine: planned.cells[turn.index].0.engine.clone(),
+        })?);
     }
     let study = Study {
         home,
@@ -151,22 +171,34 @@ pub fn study(
             pace.of(expected),
         )));
         let turn_begun = Instant::now();
-        let exit = study.take(*turn, on_progress)?;
+        let exit = study.take(*turn, &images[done + 1..], on_progress)?;
         pace.learn(study.expected(*turn), turn_begun.elapsed());
         if exit == Exit::Interrupted {
             break;
         }
         studied.measured += 1;
         studied.failed += usize::from(exit != Exit::Ok);
-        if exit == Exit::CheckFailed {
-            studied.exit = exit;
-        }
     }
     studied.left = missing(results, lab, planned, false)?.len();
+    if has_failed_checks(results, lab)? {
+        studied.exit = Exit::CheckFailed;
+    }
     if stop.load(Ordering::Relaxed) {
         studied.exit = Exit::Interrupted;
     }
     Ok(studied)
+}
+
+/// Has any repeat that counts lost something?
+fn has_failed_checks(results: &Results, lab: LabId) -> Result<bool, LabError> {
+    for cell in results.cells(lab)? {
+        let repeats = results.repeats(cell.id)?;
+        let failed = |repeat: &Repeat| repeat.reason_code.as_deref() == Some("check_failed");
+        if repeats.iter().any(failed) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// How this machine's turns compare with what was expected of them.
@@ -221,21 +253,27 @@ impl Study<'_> {
         )
     }
 
-    /// One turn, stored however it ends.
-    fn take(&self, turn: Turn, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
+    /// One turn, stored however it ends; `coming` are the images of those after it.
+    fn take(
+        &self,
+        turn: Turn,
+        coming: &[ImageKey],
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        // Told before there is a repeat that they belong to.
         let mut notes = Vec::new();
         let attempted = self.last_attempt(turn)?;
         let limit = self.cell(turn).repeat_time_limit;
-        let mut noting = |progress: Progress<'_>| {
+        let image = self.image(turn, coming, &mut |progress: Progress<'_>| {
             if let Progress::Note(note) = &progress {
                 notes.push((*note).to_owned());
             }
             on_progress(progress);
-        };
+        });
         // A database that has to be populated first is no repeat's time.
-        let (measured, timed_out) = match self.image(turn, &mut noting) {
+        let (measured, timed_out) = match image {
             Ok(image) => within(limit, self.stop, |stop| {
-                self.measure(turn, image, stop, &mut noting)
+                self.measure((turn, image), &notes, stop, on_progress)
             }),
             Err(error) => (Err(error), false),
         };
@@ -258,11 +296,15 @@ impl Study<'_> {
             {
                 repeat.id
             }
-            _ => self.results.begin_repeat(&self.planned_repeat(turn)?)?,
+            _ => {
+                let repeat = self.results.begin_repeat(&self.planned_repeat(turn)?)?;
+                for note in &notes {
+                    self.results.record_note(NoteOn::Repeat(repeat), note)?;
+                }
+                repeat
+            }
         };
-        for note in &notes {
-            self.results.record_note(NoteOn::Repeat(repeat), note)?;
-        }
+        self.require_room(repeat)?;
         let Some(failure) = failure else {
             return Ok(exit);
         };
@@ -288,20 +330,37 @@ impl Study<'_> {
         Ok(repeats.pop())
     }
 
-    fn image(&self, turn: Turn, on_progress: &mut OnProgress<'_>) -> Result<Image, LabError> {
+    /// A full disk is no cell's fault: the lab ends, and goes on with this repeat when there is room.
+    fn require_room(&self, repeat: RepeatId) -> Result<(), LabError> {
+        let repeat = self.results.repeat(repeat)?;
+        match repeat.reason {
+            Some(reason) if repeat.reason_code.as_deref() == Some(DISK_FULL) => {
+                Err(LabError::NoRoom(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn image(
+        &self,
+        turn: Turn,
+        coming: &[ImageKey],
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Image, LabError> {
         let private = private_of(self.cell(turn))?;
         let build = build_of(self.home, &private)?;
-        let (image, load) = image_for(self.home, &build, &private, self.stop, on_progress)?;
+        let (image, load) = image_for(self.home, &build, &private, coming, self.stop, on_progress)?;
         if let Some(load) = load {
             record_load(self.results, Some(self.lab), &load)?;
         }
         Ok(image)
     }
 
+    /// Measures on a clone of the image; `notes` were told before.
     fn measure(
         &self,
-        turn: Turn,
-        image: Image,
+        (turn, image): (Turn, Image),
+        notes: &[String],
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Measured, LabError> {
@@ -314,6 +373,7 @@ impl Study<'_> {
             lab: self.lab,
             ordinal: cell.ordinal,
             repeat: turn.repeat,
+            notes,
         };
         measure(place, &subject, &self.run_of(cell)?, stop, on_progress)
     }
@@ -393,6 +453,7 @@ fn is_of_machine(error: &LabError) -> bool {
     matches!(
         error,
         LabError::Store(_)
+            | LabError::NoRoom(_)
             | LabError::Server(
                 ServerError::Disk { .. }
                     | ServerError::Io { .. }

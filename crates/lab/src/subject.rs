@@ -231,6 +231,19 @@ impl Subject {
         }
     }
 
+    /// Why its files cannot grow, where that is so and can be seen.
+    pub(crate) fn no_room(&self) -> Option<String> {
+        let directory = self.data_directory()?;
+        let free_bytes = storage::room_bytes(directory).ok()?;
+        (free_bytes < ROOM_MIN_BYTES).then(|| {
+            format!(
+                "the file system of {} is full ({:.1} MB are free); free some space, or put the data elsewhere",
+                directory.display(),
+                free_bytes as f64 / 1e6
+            )
+        })
+    }
+
     /// The private instance, to end it in good order.
     #[must_use]
     pub fn into_instance(self) -> Option<Instance> {
@@ -308,6 +321,9 @@ pub(crate) fn with_session_until<T>(
     drop(tasks);
     result
 }
+
+/// A tablespace grows by so much in a step.
+const ROOM_MIN_BYTES: u64 = 64 << 20;
 
 /// How long a server that closed its connections may take to be gone.
 const LEAVING_PATIENCE: Duration = Duration::from_secs(1);

@@ -122,7 +122,7 @@ pub struct Host {
     pub memory_available_bytes: Option<u64>,
 }
 
-/// What a lab needs, all cells together.
+/// What a lab needs for all repeats that it has to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Images that are to be made, and the largest clone.
@@ -133,44 +133,43 @@ pub struct Needs {
 }
 
 impl Plan {
-    /// What the whole lab needs.
+    /// What these repeats need, each with its cell, and the images that have to be made for them.
     ///
     /// # Errors
-    /// Where a cell needs more than the machine has, or the lab more time than the plan allows.
+    /// Where a cell needs more than the machine has, or the repeats more time than the plan allows.
     pub fn needs(
         &self,
-        cells: &[(Cell, CellNeeds)],
+        repeats: &[&(Cell, CellNeeds)],
         images: &[MissingImage],
         host: &Host,
     ) -> Result<Needs, PlanError> {
         let images_bytes = images
             .iter()
             .fold(0_u64, |sum, image| sum.saturating_add(image.disk_bytes()));
-        for (cell, needs) in cells {
+        for (cell, needs) in repeats {
             self.require_memory(cell, needs, host)?;
             self.require_disk(cell, images_bytes.saturating_add(needs.disk_bytes()), host)?;
         }
-        let of_cells = cells.iter().map(|(_, needs)| needs);
-        let block: Duration = of_cells.clone().map(|needs| needs.duration).sum();
+        let each = repeats.iter().map(|(_, needs)| needs);
+        let measuring: Duration = each.clone().map(|needs| needs.duration).sum();
         let loads: Duration = images.iter().map(MissingImage::duration).sum();
         let needs = Needs {
-            disk_bytes: of_cells
+            disk_bytes: each
                 .clone()
                 .map(CellNeeds::disk_bytes)
                 .max()
                 .unwrap_or(0)
                 .saturating_add(images_bytes),
-            memory_bytes: of_cells.map(CellNeeds::memory_bytes).max().unwrap_or(0),
-            duration: block * self.repeats + loads,
+            memory_bytes: each.map(CellNeeds::memory_bytes).max().unwrap_or(0),
+            duration: measuring + loads,
         };
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {
                 let why = format!(
-                    "the lab takes about {} ({} cells, {} repeats), which is more than its time limit; take fewer cells or repeats, a \
-                     shorter window, or a longer limit",
+                    "the lab takes about {} ({} repeats), which is more than its time limit; take fewer cells or repeats, a shorter \
+                     window, or a longer limit",
                     humantime::format_duration(Duration::from_secs(needs.duration.as_secs())),
-                    cells.len(),
-                    self.repeats
+                    repeats.len()
                 );
                 Err(self.source.error(Wrong::new(limit.span(), why)))
             }

@@ -178,8 +178,15 @@ impl Cell {
             .collect();
         set.sort();
         lines.append(&mut set);
-        let places = self.placement.places.iter();
-        lines.extend(places.map(|(role, place)| format!("{}={place}", role.name())));
+        for (role, place) in &self.placement.places {
+            lines.push(format!("{}={place}", role.name()));
+            // Another file of that name may be another device.
+            if let (Place::Emulated { file: Some(_), .. }, Some(figures)) =
+                (place, place.fingerprint())
+            {
+                lines.push(format!("{}.figures={figures}", role.name()));
+            }
+        }
         if let Some(bytes) = self.placement.page_cache_bytes {
             lines.push(format!("page_cache_bytes={bytes}"));
         }
@@ -190,7 +197,7 @@ impl Cell {
     }
 
     /// The canonical text of everything that its results depend on: equal for equal measurements, whatever plan names them, in whatever
-    /// order and with however many repeats. A results file keeps it, so that a lab can go on. (Of a profile's file it has the path.)
+    /// order and with however many repeats.
     #[must_use]
     pub fn identity(&self) -> String {
         let mut lines = vec![

@@ -414,7 +414,13 @@ fn what_there_is_not_is_refused() {
         disk_free_bytes: Some(disk << 30),
         memory_available_bytes: Some(memory << 30),
     };
-    let of = |files, host| plan.needs(&needed(files), &images, &host);
+    let needs_of = |plan: &Plan, files, host| {
+        let cells = needed(files);
+        // Three repeats.
+        let repeats: Vec<_> = cells.iter().chain(&cells).chain(&cells).collect();
+        plan.needs(&repeats, &images, &host)
+    };
+    let of = |files, host| needs_of(&plan, files, host);
     let needs = of(Files::Memory, host(3, 7)).unwrap();
     // 24 cells, 3 repeats of some 95 s.
     assert!(
@@ -433,15 +439,16 @@ fn what_there_is_not_is_refused() {
     let error = of(Files::Home, host(5, 4)).unwrap_err();
     assert!(error.why.contains("of disk"), "{error}");
     assert!(of(Files::Elsewhere, host(3, 4)).is_ok());
+    // What is done already needs nothing any more.
+    let none = plan.needs(&[], &[], &host(0, 0)).unwrap();
+    assert_eq!((none.disk_bytes, none.duration), (0, Duration::ZERO));
 
     let text = text.replace("'4h'", "'30m'");
     let plan = Plan::parse(&text, "p.toml").unwrap();
     assert_eq!(plan.time_limit(), Some(Duration::from_secs(1_800)));
-    let error = plan
-        .needs(&needed(Files::Memory), &images, &host(9, 9))
-        .unwrap_err();
+    let error = needs_of(&plan, Files::Memory, host(9, 9)).unwrap_err();
     assert_eq!((error.line, error.column), (3, 14));
-    assert!(error.why.contains("24 cells, 3 repeats"), "{error}");
+    assert!(error.why.contains("72 repeats"), "{error}");
 }
 
 #[test]

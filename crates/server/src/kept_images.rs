@@ -3,7 +3,7 @@
 use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::image::{DESCRIPTION, Description};
-use crate::{Home, Image, ServerError};
+use crate::{Home, Image, ImageKey, ServerError};
 use base::{now_utc_ns, parse_size};
 use std::fs::{self, File};
 use std::path::Path;
@@ -87,20 +87,32 @@ pub fn images_max_bytes() -> Result<u64, ServerError> {
     })
 }
 
-/// Removes the least recently used images until the others take `max_bytes` at most. Images in use stay, and the most recently used
-/// one does where `keep_newest`. Returns what was removed.
+/// Removes images until the others take `max_bytes` at most: first those that are not in `coming`, the least recently used one before
+/// the others, then those of `coming`, the one that is needed last before the others. Images in use stay, and so does the first of
+/// `coming`. Returns what was removed.
 ///
 /// # Errors
 /// [`ServerError::Io`] where one cannot be read or removed.
 pub fn shrink_images(
     home: &Home,
     max_bytes: u64,
-    keep_newest: bool,
+    coming: &[ImageKey],
 ) -> Result<Vec<KeptImage>, ServerError> {
     let kept = kept_images(home)?;
     let mut total_bytes: u64 = kept.iter().map(|kept| kept.image.data_bytes()).sum();
+    let needed_at = |kept: &KeptImage| {
+        let mut coming = coming.iter();
+        coming.position(|key| key == kept.image.key())
+    };
+    let mut candidates: Vec<(usize, KeptImage)> = kept
+        .into_iter()
+        .rev()
+        .map(|kept| (needed_at(&kept).unwrap_or(usize::MAX), kept))
+        .filter(|(needed_at, _)| *needed_at > 0)
+        .collect();
+    candidates.sort_by_key(|(needed_at, _)| std::cmp::Reverse(*needed_at));
     let mut removed = Vec::new();
-    for kept in kept.into_iter().skip(usize::from(keep_newest)).rev() {
+    for (_, kept) in candidates {
         if total_bytes <= max_bytes {
             break;
         }
@@ -196,12 +208,16 @@ mod tests {
             .and_then(|file| file.set_modified(std::time::UNIX_EPOCH))
             .unwrap();
         // The oldest one is in use, so the next one goes.
-        assert_eq!(shrink_images(&home, 3000, true).unwrap().len(), 1);
+        assert_eq!(shrink_images(&home, 3000, &[]).unwrap().len(), 1);
         assert_eq!(seeds(), [1, 4, 2]);
         drop(in_use);
-        assert_eq!(shrink_images(&home, 0, true).unwrap().len(), 2);
+        // The one that is needed now stays, and the one that is needed last goes before the next one.
+        let coming = [0, 1, 3].map(|index: usize| images[index].key().clone());
+        assert_eq!(shrink_images(&home, 2000, &coming).unwrap().len(), 1);
+        assert_eq!(seeds(), [1, 2]);
+        assert_eq!(shrink_images(&home, 0, &coming).unwrap().len(), 1);
         assert_eq!(seeds(), [1]);
-        assert_eq!(shrink_images(&home, 1000, false).unwrap(), []);
+        assert_eq!(shrink_images(&home, 1000, &[]).unwrap(), []);
 
         let name = kept_images(&home).unwrap()[0].name.clone();
         let in_use = use_image(images[0].directory()).unwrap();

@@ -73,6 +73,8 @@ pub struct RoleDevice {
     pub role: Role,
     pub device: String,
     pub emulated: bool,
+    /// [`Place::fingerprint`]
+    pub profile_fingerprint: Option<String>,
     /// Where the bytes really are.
     pub backing: String,
 }
@@ -222,6 +224,7 @@ impl<'a> Arranger<'a> {
             role: Role::Data,
             device: name,
             emulated: self.data_is_emulated(),
+            profile_fingerprint: place.and_then(Place::fingerprint),
             backing: backing_name(&self.data),
         });
         Ok(())
@@ -331,6 +334,7 @@ impl<'a> Arranger<'a> {
             role,
             device: place.device_name(),
             emulated: matches!(place, Place::Emulated { .. }),
+            profile_fingerprint: place.fingerprint(),
             backing: backing_name(&location),
         });
         Ok(())

@@ -1,13 +1,14 @@
 //! Where the files of a role go, as people write it.
 
 use crate::error::{StorageError, io_at};
-use device::{Profile, Role};
+use device::{Array, Member, Profile, Role, Sheet};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use strsim::levenshtein;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Longest text of a profile file: a hundred times what one needs.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
@@ -94,6 +95,40 @@ impl Place {
             Place::Directory(path) => path.display().to_string(),
             Place::Emulated { profile, .. } => profile.name.clone(),
         }
+    }
+
+    /// Of an emulated device: what tells its figures from others, as sixteen hexadecimal digits. Titles, prices, promises and sources
+    /// change nothing of how it behaves, and are not in it.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<String> {
+        match self {
+            Place::Directory(_) => None,
+            Place::Emulated { profile, .. } => {
+                let figures = serde_json::to_vec(&figures_of(profile)).expect(
+                    "a profile is made of texts, numbers and tables, which have a JSON form",
+                );
+                Some(format!("{:016x}", xxh3_64(&figures)))
+            }
+        }
+    }
+}
+
+/// What a device works by; of an array also what its members do, where they are named only.
+fn figures_of(profile: &Profile) -> Profile {
+    let array = profile.array.as_ref().map(|array| Array {
+        member: match array.profile() {
+            Some(member) => Member::Inline(Box::new(figures_of(&member))),
+            None => array.member.clone(),
+        },
+        ..array.clone()
+    });
+    Profile {
+        title: String::new(),
+        price_usd: None,
+        sheet: Sheet::default(),
+        sources: BTreeMap::new(),
+        array,
+        ..profile.clone()
     }
 }
 
@@ -198,6 +233,7 @@ mod tests {
     use super::{Place, nearest, split};
     use crate::StorageError;
     use base::Exit;
+    use device::Member;
     use std::path::PathBuf;
 
     #[test]
@@ -231,6 +267,40 @@ mod tests {
             assert_eq!(place.to_string(), text);
             assert_eq!(place.device_name(), profile.name);
         }
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_the_figures() {
+        let named = |name: &str| device::builtin(name).unwrap();
+        let fingerprint = |profile| {
+            let place = Place::Emulated {
+                profile: Box::new(profile),
+                file: None,
+                at: None,
+            };
+            place.fingerprint().unwrap()
+        };
+        let disk = fingerprint(named("hdd-15k"));
+        assert_eq!(disk.len(), 16);
+        assert_ne!(disk, fingerprint(named("hdd-7k2")));
+        let mut told_otherwise = named("hdd-15k");
+        told_otherwise.title = "another title".to_owned();
+        told_otherwise.sources.clear();
+        assert_eq!(fingerprint(told_otherwise), disk);
+        let mut faster = named("hdd-15k");
+        faster.disk.as_mut().unwrap().average_seek_ms -= 0.1;
+        assert_ne!(fingerprint(faster), disk);
+        // The members of an array count, whether they are named or written out.
+        let mut array = named("raid10-hdd-8");
+        let by_name = fingerprint(array.clone());
+        let inside = array.array.as_mut().unwrap();
+        let mut member = inside.profile().unwrap();
+        inside.member = Member::Inline(Box::new(member.clone()));
+        assert_eq!(fingerprint(array.clone()), by_name);
+        member.disk.as_mut().unwrap().rpm += 1.0;
+        array.array.as_mut().unwrap().member = Member::Inline(Box::new(member));
+        assert_ne!(fingerprint(array), by_name);
+        assert_eq!(Place::parse("/mnt/x").unwrap().fingerprint(), None);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct CellPlace {
     /// `nvme-pm1725`, or what a real one is called.
     pub device: String,
     pub emulated: bool,
+    /// Of an emulated one: tells its figures from those of another with the same name. `None` in files of format 7 and of named servers.
+    pub profile_fingerprint: Option<String>,
     /// Where the bytes really are: `tmpfs /dev/shm`.
     pub backing: String,
 }
@@ -175,6 +177,7 @@ impl Results {
                 role: row.get("role")?,
                 device: row.get("device")?,
                 emulated: row.get("emulated")?,
+                profile_fingerprint: row.get("profile_fingerprint")?,
                 backing: row.get("backing")?,
             })
         })?;
@@ -197,8 +200,16 @@ pub(crate) fn insert_places(
 ) -> rusqlite::Result<()> {
     for place in places {
         transaction.execute(
-            "INSERT OR REPLACE INTO cell_place (cell_id, role, device, emulated, backing) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![cell.0, place.role, place.device, place.emulated, place.backing],
+            "INSERT OR REPLACE INTO cell_place (cell_id, role, device, emulated, backing, profile_fingerprint) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                cell.0,
+                place.role,
+                place.device,
+                place.emulated,
+                place.backing,
+                place.profile_fingerprint
+            ],
         )?;
     }
     Ok(())

@@ -70,7 +70,7 @@ pub enum StoreError {
     },
 
     #[error(
-        "cell {ordinal} of this lab is stored with another {field} ({stored}, now {given}); the plan or the server has changed, so start a new lab"
+        "cell {ordinal} of this lab was measured with another {field} (before: {stored}; now: {given}), and its repeats would be of both; go back to what it was, or begin a new lab: name another file with --results, or give the plan another `name`"
     )]
     CellDiffers {
         ordinal: u32,

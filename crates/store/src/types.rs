@@ -270,11 +270,12 @@ impl Repeat {
         self.status == RepeatStatus::Done && !was_cut
     }
 
-    /// The reason of a repeat that failed by itself; `None` where it was only interrupted, which says nothing of its cell.
+    /// The reason of a repeat that failed by itself; `None` where it was only interrupted or there was no room, which says nothing of
+    /// its cell.
     #[must_use]
     pub fn own_failure(&self) -> Option<&str> {
         let code = self.reason_code.as_deref();
-        code.filter(|code| !["interrupted", "interrupted_process"].contains(code))
+        code.filter(|code| !["interrupted", "interrupted_process", DISK_FULL].contains(code))
     }
 }
 
@@ -317,6 +318,9 @@ pub struct RepeatResult {
     /// NOPM / (12.86 x warehouses with terminals).
     pub efficiency: Option<f64>,
 }
+
+/// [`RepeatFailure::reason_code`] where the server's files had no room.
+pub const DISK_FULL: &str = "disk_full";
 
 /// Why a repeat has no result.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -301,7 +301,7 @@ impl Results {
         Ok(())
     }
 
-    /// Ends a repeat without a result to show. A repeat that was finished may fail afterwards (`check_failed`); one that has
+    /// Ends a repeat without a result to show. A repeat that was finished may fail afterwards (`check_failed`), and so may one that was interrupted (`timed_out`); one that has
     /// failed keeps its first reason and gets the further one as a note.
     ///
     /// # Errors
@@ -319,7 +319,7 @@ impl Results {
         let changed = self.step(Durable::Flushed, |transaction| {
             transaction.execute(
                 "UPDATE repeat SET status = ?2, reason_code = ?3, reason = ?4, log_tail = ?5, finished_utc_ns = ?6 \
-                 WHERE id = ?1 AND (status IN ('running', 'done') OR reason_code = 'interrupted_process')",
+                 WHERE id = ?1 AND (status IN ('running', 'done') OR reason_code IN ('interrupted', 'interrupted_process'))",
                 params![
                     repeat.0,
                     status.as_str(),

@@ -227,7 +227,7 @@ fn a_resumed_lab_must_be_the_same() {
     assert!(
         refused
             .to_string()
-            .contains("another number of connections (8, now 9)"),
+            .contains("another number of connections (before: 8; now: 9)"),
         "{refused}"
     );
     let skipped = NewRepeat {

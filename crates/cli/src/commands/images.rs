@@ -57,7 +57,7 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
         removed.push(remove_image(home, name)?);
     }
     if let Some(max_bytes) = arguments.keep {
-        removed.extend(shrink_images(home, max_bytes, false)?);
+        removed.extend(shrink_images(home, max_bytes, &[])?);
     }
     let kept = kept_images(home)?;
     let max_bytes = images_max_bytes()?;

@@ -6,11 +6,11 @@ use super::lab_run;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::{LabArguments, LabCommand};
-use ::server::Home;
 use ::server::preset::Scale;
+use ::server::{Home, images_max_bytes};
 use base::Exit;
 use lab::{Planned, PresetOn, planned};
-use plan::{Cell, CellNeeds, Length, PLAN_BYTES_MAX, Plan, Setting};
+use plan::{Cell, CellNeeds, Length, Needs, PLAN_BYTES_MAX, Plan, Setting};
 use serde::Serialize;
 use std::fmt::Write;
 use std::io::Read;
@@ -29,11 +29,14 @@ pub fn run(arguments: &LabArguments) -> Outcome {
 
 fn show(path: &Path, json: bool) -> Outcome {
     let plan = read(path)?;
-    let planned = planned(&Home::from_env()?, &plan)?;
+    let mut planned = planned(&Home::from_env()?, &plan)?;
+    let needs = planned.needs(&plan, &planned.turns)?;
+    let note = planned.note_on_images(&planned.turns, images_max_bytes()?);
+    planned.notes.extend(note);
     if json {
-        print_json(&Document::of(path, &plan, &planned))?;
+        print_json(&Document::of(path, &plan, &planned, &needs))?;
     } else {
-        print(words(&plan, &planned))?;
+        print(words(&plan, &planned, &needs))?;
     }
     Ok(Exit::Ok)
 }
@@ -68,7 +71,7 @@ struct Document<'a> {
     cells: Vec<CellDocument<'a>>,
     turns: Vec<TurnDocument>,
     presets: Vec<PresetDocument<'a>>,
-    images: Vec<ImageDocument<'a>>,
+    images: Vec<ImageDocument>,
     disk_bytes: u64,
     disk_free_bytes: Option<u64>,
     memory_bytes: u64,
@@ -142,25 +145,26 @@ struct FateDocument<'a> {
 }
 
 #[derive(Serialize)]
-struct ImageDocument<'a> {
-    engine: &'a str,
+struct ImageDocument {
+    engine: String,
     warehouses: u32,
     page_size_bytes: u32,
     disk_bytes: u64,
 }
 
 impl<'a> Document<'a> {
-    fn of(path: &'a Path, plan: &'a Plan, planned: &'a Planned) -> Document<'a> {
+    fn of(path: &'a Path, plan: &'a Plan, planned: &'a Planned, needs: &Needs) -> Document<'a> {
         let schedule = plan.schedule();
         let turns = planned.turns.iter().map(|turn| TurnDocument {
             ordinal: planned.cells[turn.index].0.ordinal,
             repeat: turn.repeat,
         });
-        let images = planned.images.iter().map(|image| ImageDocument {
-            engine: &image.engine,
+        let images = planned.missing_images(&planned.turns).into_iter();
+        let images = images.map(|image| ImageDocument {
+            disk_bytes: image.disk_bytes(),
+            engine: image.engine,
             warehouses: image.warehouses.0,
             page_size_bytes: image.page_size_bytes,
-            disk_bytes: image.disk_bytes(),
         });
         let cells = planned.cells.iter();
         Document {
@@ -177,11 +181,11 @@ impl<'a> Document<'a> {
             turns: turns.collect(),
             presets: planned.presets.iter().map(PresetDocument::of).collect(),
             images: images.collect(),
-            disk_bytes: planned.needs.disk_bytes,
+            disk_bytes: needs.disk_bytes,
             disk_free_bytes: planned.host.disk_free_bytes,
-            memory_bytes: planned.needs.memory_bytes,
+            memory_bytes: needs.memory_bytes,
             memory_available_bytes: planned.host.memory_available_bytes,
-            duration_s: planned.needs.duration.as_secs_f64(),
+            duration_s: needs.duration.as_secs_f64(),
             notes: &planned.notes,
         }
     }
@@ -257,7 +261,7 @@ impl<'a> CellDocument<'a> {
 }
 
 /// The plan for people: what is the same for all cells once, then a line for each measurement.
-fn words(plan: &Plan, planned: &Planned) -> String {
+fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     let mut out = String::new();
     let schedule = plan.schedule();
     let order = match schedule.order {
@@ -279,7 +283,7 @@ fn words(plan: &Plan, planned: &Planned) -> String {
         let _ = writeln!(out, "{line}");
     }
     let _ = writeln!(out);
-    for image in &planned.images {
+    for image in planned.missing_images(&planned.turns) {
         let _ = writeln!(
             out,
             "to be populated first: {} warehouses on {}, {} on disk",
@@ -292,11 +296,11 @@ fn words(plan: &Plan, planned: &Planned) -> String {
     let _ = writeln!(
         out,
         "needs {} of disk ({} are free), {} of memory ({} are available) and about {}",
-        gigabytes(planned.needs.disk_bytes),
+        gigabytes(needs.disk_bytes),
         of(planned.host.disk_free_bytes),
-        gigabytes(planned.needs.memory_bytes),
+        gigabytes(needs.memory_bytes),
         of(planned.host.memory_available_bytes),
-        rough(planned.needs.duration)
+        rough(needs.duration)
     );
     for note in &planned.notes {
         let _ = writeln!(out, "note: {note}");

@@ -8,11 +8,12 @@ use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::LabRunArguments;
 use crate::words;
-use ::server::Home;
+use ::server::{Home, images_max_bytes};
 use analyse::{LabOutcome, lab_outcome};
 use base::Exit;
 use lab::{
-    Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing, planned, study,
+    Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing, planned,
+    require_same, study, to_do,
 };
 use plan::Plan;
 use serde::Serialize;
@@ -92,6 +93,43 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
     Some(Failure::new(Exit::Usage, words))
 }
 
+/// Begins the lab of the plan, or goes on with it, and says what to know of it.
+fn begin(
+    (home, results): (&Home, &Results),
+    plan: &Plan,
+    planned: &Planned,
+    spec: &StudySpec,
+) -> Result<(LabId, Vec<String>), Failure> {
+    let begun = lab_of(results, plan)?;
+    if let Some(lab) = begun
+        && results.lab(lab)?.status == LabStatus::Running
+    {
+        let words = format!(
+            "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
+        );
+        return Err(Failure::new(Exit::Environment, words));
+    }
+    let turns = to_do(results, begun, planned, spec)?;
+    planned.needs(plan, &turns)?;
+    let note = planned.note_on_images(&turns, images_max_bytes()?);
+    let notes = planned.notes.iter().cloned().chain(note).collect();
+    let Some(lab) = begun else {
+        let lab = begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?;
+        return Ok((lab, notes));
+    };
+    if !turns.is_empty() {
+        require_same(results, lab, plan, planned)?;
+    }
+    let left = missing(results, lab, planned, spec.redo)?.len();
+    let all = planned.turns.len();
+    tell(format!(
+        "lab {lab} goes on: {} of {all} repeats are there",
+        all - left
+    ));
+    results.resume_lab(lab)?;
+    Ok((lab, notes))
+}
+
 fn execute(
     (home, results): (&Home, &Results),
     plan: &Plan,
@@ -99,31 +137,12 @@ fn execute(
     spec: &StudySpec,
     stop: &AtomicBool,
 ) -> Result<(LabId, Studied), Failure> {
-    let lab = match lab_of(results, plan)? {
-        Some(lab) if results.lab(lab)?.status == LabStatus::Running => {
-            let words = format!(
-                "lab {lab} of this plan is being executed by another process; wait for its end, or end it"
-            );
-            return Err(Failure::new(Exit::Environment, words));
-        }
-        Some(lab) => {
-            let left = missing(results, lab, planned, spec.redo)?.len();
-            let all = planned.turns.len();
-            tell(format!(
-                "lab {lab} goes on: {} of {all} repeats are there",
-                all - left
-            ));
-            results.resume_lab(lab)?;
-            lab
-        }
-        None => begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?,
-    };
+    let (lab, mut told) = begin((home, results), plan, planned, spec)?;
     let mut console = Console::new()?;
-    for note in &planned.notes {
+    for note in &told {
         console.show(Progress::Note(note));
     }
     let place = (home, results, lab);
-    let mut told = planned.notes.clone();
     let studied = study(place, plan, planned, spec, stop, &mut |progress| {
         // Most cells have the same to tell; the results file keeps it for each.
         if let Progress::Note(note) = &progress {

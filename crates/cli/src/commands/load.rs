@@ -83,7 +83,8 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
     match private {
         Some(spec) => {
             let build = build_of(&home, &spec)?;
-            let (image, load) = image_for(&home, &build, &spec, &stop, &mut |p| console.show(p))?;
+            let (image, load) =
+                image_for(&home, &build, &spec, &[], &stop, &mut |p| console.show(p))?;
             let place = image.directory().display().to_string();
             console.show(Progress::Step(&format!("image: {place}")));
             let Some(load) = load else {

@@ -95,7 +95,7 @@ fn start_private(
     console: &mut Console,
 ) -> Result<(Subject, Option<store::Load>), Failure> {
     let build = ::lab::build_of(home, spec)?;
-    let (image, load) = ::lab::image_for(home, &build, spec, stop, &mut |p| console.show(p))?;
+    let (image, load) = ::lab::image_for(home, &build, spec, &[], stop, &mut |p| console.show(p))?;
     console.show(::lab::Progress::Step(&format!(
         "starting {} {} on a clone",
         build.engine, build.version

@@ -16,7 +16,7 @@ use lab::{
 };
 use plan::PRECISION_DEFAULT;
 use std::sync::atomic::AtomicBool;
-use store::{LabStatus, Load, NoteOn, Results};
+use store::{LabStatus, Load, Results};
 
 /// Warehouses of a private server where none are named.
 const PRIVATE_WAREHOUSES: u32 = 10;
@@ -48,11 +48,13 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     }
     live.runs_on(arguments, &subject);
     let spec = spec(arguments, meters);
+    let notes = std::mem::take(&mut console.notes);
     let place = Place {
         results: &results,
         lab,
         ordinal: 1,
         repeat: 1,
+        notes: &notes,
     };
     let measured = measure(place, &subject, &spec, &stop, &mut |p| {
         live.take(&p);
@@ -62,11 +64,6 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     live.end_of_load();
     let (status, reason) = ending(&measured);
     results.finish_lab(lab, status, reason.as_deref())?;
-    if let Ok(measured) = &measured {
-        for note in &console.notes {
-            results.record_note(NoteOn::Repeat(measured.repeat), note)?;
-        }
-    }
     // All is stored: from here on a reader who stalls may be waited for.
     live.finish(&mut console);
     console.done();

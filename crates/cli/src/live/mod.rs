@@ -155,7 +155,6 @@ impl Dashboard {
                 self.watch.show(state);
             }
             Progress::Note(note) if self.watch.is_shown() => {
-                console.notes.push(note.to_owned());
                 self.notes.push(note.to_owned());
             }
             // The next picture shows these, at most a tenth of a second later.

@@ -183,6 +183,7 @@ fn places(device: &str) -> Vec<CellPlace> {
         role: role.to_owned(),
         device: device.to_owned(),
         emulated: true,
+        profile_fingerprint: None,
         backing: "memory (/dev/shm)".to_owned(),
     };
     vec![place("data", device), place("redo", "nvme-pm1725")]

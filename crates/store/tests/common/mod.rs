@@ -65,6 +65,7 @@ pub fn placed_cell() -> NewCell {
         role: role.to_owned(),
         device: device.to_owned(),
         emulated: true,
+        profile_fingerprint: None,
         backing: "tmpfs /dev/shm".to_owned(),
     };
     NewCell {
