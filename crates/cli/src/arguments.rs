@@ -440,7 +440,7 @@ fn exporter(text: &str) -> Result<String, String> {
 }
 
 /// With a port that Prometheus can be told.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<SocketAddr>() {
         Ok(address) if address.port() > 0 => Ok(address),
         _ => Err("an address and a port like 127.0.0.1:9187 or [::1]:9187".to_owned()),

@@ -139,7 +139,9 @@ impl Console {
     /// Shows what a command tells.
     pub fn show(&mut self, progress: Progress<'_>) {
         match progress {
-            Progress::Step(step) => self.outlet.push(Told::Step(step.to_owned())),
+            Progress::Step(step) | Progress::TurnStarts { title: step, .. } => {
+                self.outlet.push(Told::Step(step.to_owned()));
+            }
             Progress::Note(note) => {
                 self.notes.push(note.to_owned());
                 self.say_note(note);
@@ -153,7 +155,10 @@ impl Console {
             }),
             Progress::Run(run) => self.position(run_position(&run)),
             // Formats that print live and the views of `live` show these.
-            Progress::RunStarts(_) | Progress::Interval(_) | Progress::Samples(_) => {}
+            Progress::RunStarts(_)
+            | Progress::Interval(_)
+            | Progress::Samples(_)
+            | Progress::TurnEnds(_) => {}
             Progress::Checks { done, total } => self.position(Position {
                 kind: Kind::Checks,
                 what: "checking",

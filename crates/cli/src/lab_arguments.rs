@@ -1,7 +1,8 @@
 //! The command line of `mydyno lab`.
 
-use crate::arguments::{ResultsArguments, shell_command};
+use crate::arguments::{ResultsArguments, listen_address, shell_command};
 use clap::{Args, Subcommand};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -58,6 +59,12 @@ pub struct LabRunArguments {
     /// Read watts from a meter by a command for the shell; see `mydyno run --help`
     #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
     pub power_command: Option<String>,
+    /// Watch the repeats: a dashboard on a terminal, else a line for each interval; the results follow
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
+    /// Answer Prometheus with mydyno's own metrics of the repeat that goes on; see `mydyno run --help`
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub metrics_listen: Option<SocketAddr>,
     /// The report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,

@@ -10,7 +10,7 @@ mod resources;
 
 use analyse::Measurement;
 pub use comparison::comparison;
-pub use lab::lab;
+pub use lab::{lab, repeat};
 pub use lengths::awaited;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};

@@ -1,4 +1,4 @@
-//! `mydyno lab run`: a plan executed, taken up again, and its failures.
+//! `mydyno lab run`: a plan executed, watched, taken up again, and its failures.
 
 #[expect(dead_code, unused_imports, reason = "each test file uses a part of it")]
 mod support;
@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use support::{
-    Mydyno, PATIENCE, Ran, Running, directory, install, list, mydyno, number, results,
-    servers_under, shim, text,
+    ENTER, LEAVE, Mydyno, OnTerminal, PATIENCE, Ran, Running, directory, install, list, mydyno,
+    number, results, screen, servers_under, shim, text, until,
 };
 
 const DATABASE: &str = "tiny.db";
@@ -40,6 +40,13 @@ fn done(directory: &Path) -> Vec<Vec<String>> {
         "SELECT c.ordinal, r.ordinal, r.id FROM repeat r JOIN cell c ON c.id = r.cell_id WHERE r.status = 'done' AND NOT r.interrupted \
          ORDER BY c.ordinal, r.ordinal",
     )
+}
+
+/// Makes the image of one warehouse, where another test has not.
+fn populate(directory: &Path) {
+    let image = ["load", "--engine", "mysql-5.7", "-w", "1"];
+    let loading = mydyno(image).in_directory(directory).spawn();
+    loading.wait(PATIENCE * 4).exits(0);
 }
 
 /// Waits until the results file has such a row.
@@ -261,9 +268,7 @@ fn where_there_is_no_room_a_lab_ends_and_goes_on_later() {
     let tables = tables.replace("[load]", "[storage]\ndata = \"nvme-pm1725\"\n[load]");
     let tables = format!("{tables}window = \"2s\"\n");
     plan(here, &tables);
-    let image = ["load", "--engine", "mysql-5.7", "-w", "1"];
-    let loading = mydyno(image).in_directory(here).spawn();
-    loading.wait(PATIENCE * 4).exits(0);
+    populate(here);
     lab_run(here, &[])
         .files_of_at_most_kib(20_000)
         .run()
@@ -301,5 +306,60 @@ impl Drop for Mounted<'_> {
     fn drop(&mut self) {
         // What is still mounted fails the removal of the directory.
         let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_lab_can_be_watched() {
+    shim();
+    install("mysql-5.7");
+    let temp = directory();
+    let here = temp.path();
+    plan(here, &format!("{TWO_CELLS}window = \"5s\"\n"));
+    // What is waited for below is one repeat after the other.
+    populate(here);
+    let database = here.join(DATABASE);
+    let arguments = format!(
+        "lab run '{}' --results '{}' --watch",
+        here.join("plan.toml").display(),
+        database.display()
+    );
+    let mut terminal = OnTerminal::start(&arguments);
+    let shows = |terminal: &OnTerminal, start: &str| {
+        let rows = screen(&terminal.seen());
+        rows.iter().any(|row| row.starts_with(start))
+    };
+    until("the first repeat is watched", || {
+        shows(&terminal, "1 of 2: cell 1 ")
+    });
+    terminal.until_numbers(&[(" NOPM ", 1), ("new_order ", 2)]);
+    until("the second one is, with the result of the first", || {
+        shows(&terminal, "2 of 2: cell 2 ") && shows(&terminal, "cell 1, repeat 1: ")
+    });
+    assert!(shows(&terminal, "Ctrl-C ends the lab"));
+    terminal.until_numbers(&[(" NOPM ", 1), ("cell 1, repeat 1: ", 1)]);
+    terminal.signal(Signal::INT);
+    assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());
+    let seen = terminal.seen();
+    // One screen for all repeats; the results are on the terminal as it was before.
+    assert_eq!(seen.matches(ENTER).count(), 1, "{seen}");
+    let (_, after) = seen.rsplit_once(LEAVE).unwrap();
+    assert!(
+        after.contains("NOPM") && after.contains("report:"),
+        "{after}"
+    );
+
+    let words = mydyno(["lab", "run", "plan.toml", "--results", DATABASE, "--watch"])
+        .in_directory(here)
+        .run()
+        .exits(0)
+        .stdout;
+    for expected in [
+        "# 1 of 1: cell 2 ",
+        " window ",
+        "# cell 2, repeat 1: ",
+        "report:",
+    ] {
+        assert!(words.contains(expected), "no {expected:?} in {words}");
     }
 }

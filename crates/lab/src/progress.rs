@@ -2,8 +2,9 @@
 
 use base::Warehouses;
 use drive::{Interval, LoadProgress};
+use plan::Cell;
 use std::time::Duration;
-use store::SampleBatch;
+use store::{RepeatId, SampleBatch};
 
 /// Something that happened, or how far something has come.
 pub enum Progress<'a> {
@@ -11,6 +12,13 @@ pub enum Progress<'a> {
     Step(&'a str),
     /// Something that the person should know and the store keeps.
     Note(&'a str),
+    /// A repeat of a plan's cell begins; `title` says which, and what is left.
+    TurnStarts {
+        title: &'a str,
+        cell: &'a Cell,
+    },
+    /// A repeat of a plan's cell is stored, whatever came of it.
+    TurnEnds(RepeatId),
     Load(LoadProgress),
     /// All connections are open and the warm-up begins, over so many warehouses of each schema.
     RunStarts(Warehouses),

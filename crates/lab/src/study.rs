@@ -164,17 +164,20 @@ pub fn study(
         }
         let left = &turns[done..];
         let expected: Duration = left.iter().map(|turn| study.expected(*turn)).sum();
-        on_progress(Progress::Step(&study.title(
-            *turn,
-            done,
-            turns.len(),
-            pace.of(expected),
-        )));
+        let title = study.title(*turn, done, turns.len(), pace.of(expected));
+        let cell = study.cell(*turn);
+        on_progress(Progress::TurnStarts {
+            title: &title,
+            cell,
+        });
         let turn_begun = Instant::now();
         let exit = study.take(*turn, &images[done + 1..], on_progress)?;
         pace.learn(study.expected(*turn), turn_begun.elapsed());
         if exit == Exit::Interrupted {
             break;
+        }
+        if let Some(repeat) = study.last_attempt(*turn)? {
+            on_progress(Progress::TurnEnds(repeat.id));
         }
         studied.measured += 1;
         studied.failed += usize::from(exit != Exit::Ok);

@@ -7,6 +7,7 @@ use crate::arguments::ResultsArguments;
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::LabRunArguments;
+use crate::live::Live;
 use crate::words;
 use ::server::{Home, images_max_bytes};
 use analyse::{LabOutcome, lab_outcome};
@@ -19,7 +20,7 @@ use plan::Plan;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{LabId, LabStatus, Results};
+use store::{LabId, LabStatus, RepeatId, Results, StoreError};
 
 /// The JSON document of `lab run` and `lab check`.
 #[derive(Serialize)]
@@ -44,6 +45,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         host_metrics: None,
     };
     let stop = stop_flag();
+    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
     check_meters(&meters, &stop)?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let spec = StudySpec {
@@ -51,7 +53,8 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         redo: arguments.redo,
         meters,
     };
-    let (lab, studied) = execute((&home, &results), &plan, &planned, &spec, &stop)?;
+    let place = (&home, &results);
+    let (lab, studied) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
     if studied.measured == 0 && studied.left == 0 {
         tell(format!(
             "nothing is left to do: lab {lab} has every repeat of this plan"
@@ -136,6 +139,7 @@ fn execute(
     planned: &Planned,
     spec: &StudySpec,
     stop: &AtomicBool,
+    live: &mut Live,
 ) -> Result<(LabId, Studied), Failure> {
     let (lab, mut told) = begin((home, results), plan, planned, spec)?;
     let mut console = Console::new()?;
@@ -151,8 +155,16 @@ fn execute(
             }
             told.push((*note).to_owned());
         }
-        console.show(progress);
+        live.take(&progress);
+        match progress {
+            Progress::TurnEnds(repeat) => {
+                live.show_result(&result_of(results, repeat), &mut console);
+            }
+            other => live.show(other, &mut console),
+        }
     });
+    live.end_of_load();
+    live.finish(&mut console);
     console.done();
     let (status, reason) = match &studied {
         Ok(studied) if studied.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
@@ -165,6 +177,16 @@ fn execute(
     };
     results.finish_lab(lab, status, reason.as_deref())?;
     Ok((lab, studied?))
+}
+
+/// What came of a repeat; or why that cannot be read, which ends the lab soon.
+fn result_of(results: &Results, repeat: RepeatId) -> String {
+    let read = || {
+        let of = results.repeat(repeat)?;
+        let cell = results.cell(of.cell)?.what.ordinal;
+        Ok(words::repeat(cell, of.ordinal, &results.summary(repeat)?))
+    };
+    read().unwrap_or_else(|error: StoreError| error.to_string())
 }
 
 /// Runs each cell for seconds, in a results file that goes away: does every server start with what the plan asks of it?
@@ -181,7 +203,9 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
     let spec = StudySpec::default();
-    let (lab, studied) = execute((&home, &results), &plan, &planned, &spec, &stop)?;
+    let mut live = Live::begin(false, None, &stop)?;
+    let place = (&home, &results);
+    let (lab, studied) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
     let outcome = lab_outcome(&results, lab)?;
     let failed = studied.failed;
     if json {

@@ -26,7 +26,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     validate(arguments)?;
     let stop = stop_flag();
     // An address that cannot be had is told before anything is started, and so is a meter that says nothing.
-    let mut live = Live::begin(arguments, &stop)?;
+    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
     let meters = Meters {
         power_command: arguments.power_command.clone(),
         host_metrics: arguments.host_metrics.clone(),

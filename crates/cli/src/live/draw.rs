@@ -31,18 +31,46 @@ pub fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let io_height = 2 + u16::try_from(io.len().clamp(1, 6)).unwrap_or(6);
     let notes_max: u16 = if area.height < HIGH { 1 } else { 5 };
     let notes_height = u16::try_from(state.notes.len()).map_or(notes_max, |n| n.min(notes_max));
+    let heads: Vec<Line<'_>> = head_lines(state);
+    let results: Vec<Line<'_>> = result_lines(state);
+    let [heads_height, results_height] = [heads.len(), results.len()].map(|lines| lines as u16);
     let mut free = area.height;
     // From the most important to the least.
-    let [head, foot, throughput, middle, storage, notes] =
-        [2, 1, 3, TYPES_HEIGHT, io_height, notes_height].map(|wanted| {
-            let height = free.min(wanted);
-            free -= height;
-            height
-        });
-    let from_the_top = [head, throughput + free, middle, storage, notes, foot];
-    let [head, throughput, middle, storage, notes, foot] =
+    let [
+        head,
+        foot,
+        throughput,
+        middle,
+        results_height,
+        storage,
+        notes,
+    ] = [
+        heads_height,
+        1,
+        3,
+        TYPES_HEIGHT,
+        results_height,
+        io_height,
+        notes_height,
+    ]
+    .map(|wanted| {
+        let height = free.min(wanted);
+        free -= height;
+        height
+    });
+    let from_the_top = [
+        head,
+        throughput + free,
+        middle,
+        storage,
+        results_height,
+        notes,
+        foot,
+    ];
+    let [head, throughput, middle, storage, of_results, notes, foot] =
         Layout::vertical(from_the_top.map(Constraint::Length)).areas(area);
-    Paragraph::new(vec![Line::from(about(state)), Line::from(how_far(state))]).render(head, buffer);
+    Paragraph::new(heads).render(head, buffer);
+    Paragraph::new(results).render(of_results, buffer);
     draw_throughput(state, throughput, buffer);
     if area.width >= TYPES_WIDTH + CPU_WIDTH {
         let sides = [Constraint::Length(TYPES_WIDTH), Constraint::Min(CPU_WIDTH)];
@@ -60,15 +88,43 @@ pub fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
         .map(|note| Line::from(format!("note: {note}")))
         .collect();
     Paragraph::new(lines).render(notes, buffer);
+    foot_line(state).render(foot, buffer);
+}
+
+/// What Ctrl-C does.
+fn foot_line(state: &State) -> Line<'static> {
     let (words, style) = if state.is_ending {
         ("ending in good order; Ctrl-C once more ends at once", BAD)
+    } else if state.study.is_some() {
+        (
+            "Ctrl-C ends the lab in good order; the same command goes on with it",
+            TITLE,
+        )
     } else {
         (
             "Ctrl-C ends the run in good order and keeps what was measured",
             TITLE,
         )
     };
-    Line::styled(words, style).render(foot, buffer);
+    Line::styled(words, style)
+}
+
+/// Of a lab which repeat it is; what runs, and how far it is.
+fn head_lines(state: &State) -> Vec<Line<'_>> {
+    let of_lab = state.study.as_ref().map(|study| study.title.as_str());
+    let title = of_lab.map(|title| Line::styled(title, TITLE));
+    let far = match state.doing() {
+        Some(doing) => doing.to_owned(),
+        None => how_far(state),
+    };
+    let run = [Line::from(about(state)), Line::from(far)];
+    title.into_iter().chain(run).collect()
+}
+
+/// What came of the last repeats of a lab.
+fn result_lines(state: &State) -> Vec<Line<'_>> {
+    let results = state.study.iter().flat_map(|study| &study.results);
+    results.map(|result| Line::from(result.as_str())).collect()
 }
 
 /// What runs: `mysql-5.7, 10 warehouses, 8 connections, workload tpcc, style statements`.
@@ -222,6 +278,7 @@ mod tests {
     use super::{draw, time};
     use crate::live::state::State;
     use crate::live::state::tests::in_window;
+    use crate::live::study::tests::cell;
     use lab::Progress;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -304,6 +361,23 @@ mod tests {
         // The half of two minutes that has passed, all of it at the highest.
         let full = rows.iter().filter(|row| row.contains('█')).count();
         assert!(full > 15, "{}", rows.join("\n"));
+    }
+
+    #[test]
+    fn of_a_lab_it_shows_which_repeat_and_the_last_results() {
+        let mut state = State::default();
+        let (title, cell) = ("3 of 8: cell 2; about 12 min left", &cell());
+        state.take(&Progress::TurnStarts { title, cell });
+        state.take(&Progress::Step("cloning"));
+        let study = state.study.as_mut().unwrap();
+        study.ended("cell 1, repeat 1: 12345 NOPM");
+        let rows = drawn(&state, 80, 24);
+        assert!(rows[0].starts_with(title), "{}", rows[0]);
+        assert!(rows[2].starts_with("cloning"), "{}", rows[2]);
+        let all = ["cell 1, repeat 1: 12345 NOPM", "Ctrl-C ends the lab"];
+        has_all(&rows, &all);
+        // Before notes and I/O, where there is little room.
+        has_all(&drawn(&state, 60, 15), &all);
     }
 
     #[test]

@@ -94,8 +94,8 @@ impl Text {
         let warehouses = state.warehouses.unwrap_or_default().to_string();
         let labels = [
             ("target", about.target.as_str()),
-            ("workload", about.workload),
-            ("style", about.style),
+            ("workload", &about.workload),
+            ("style", &about.style),
             ("warehouses", warehouses.as_str()),
         ];
         self.optional(name, &labels, value);

@@ -37,6 +37,11 @@ impl Lines {
         self.outlet.push(Piece(text));
     }
 
+    /// Prints what the lines after it, or before it, are of.
+    pub fn remark(&self, words: &str) {
+        self.outlet.push(Piece(format!("# {words}\n")));
+    }
+
     /// Waits until all lines are read: what is printed next comes after them.
     pub fn finish(&self) {
         self.outlet.settle(Duration::MAX);

@@ -6,6 +6,7 @@ mod exporter;
 mod exposition;
 mod lines;
 mod state;
+mod study;
 mod usage;
 pub mod watch;
 
@@ -16,6 +17,7 @@ use exporter::Exporter;
 use lab::{Progress, Subject, Workload};
 use lines::Lines;
 use state::{About, State};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -53,8 +55,12 @@ impl Live {
     ///
     /// # Errors
     /// Where the address to listen on cannot be had, or a thread.
-    pub fn begin(arguments: &RunArguments, stop: &Arc<AtomicBool>) -> Result<Live, Failure> {
-        let view = match arguments.watch.then(Watch::prepare).transpose()? {
+    pub fn begin(
+        watch: bool,
+        listen: Option<SocketAddr>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Live, Failure> {
+        let view = match watch.then(Watch::prepare).transpose()? {
             None => View::Console,
             Some(None) => View::Lines(Lines::begin()?),
             Some(Some(watch)) => View::Dashboard(Dashboard {
@@ -62,7 +68,6 @@ impl Live {
                 notes: Vec::new(),
             }),
         };
-        let listen = arguments.metrics_listen;
         let live = Live {
             state: State::default(),
             view,
@@ -81,8 +86,8 @@ impl Live {
             target: subject
                 .engine()
                 .map_or_else(|| subject.dsn(), str::to_owned),
-            workload: arguments.workload.name(),
-            style: arguments.style.name(),
+            workload: arguments.workload.name().to_owned(),
+            style: arguments.style.name().to_owned(),
             connections: arguments.connections.or(default),
             inactive_warehouses: arguments.inactive_warehouses,
         };
@@ -96,7 +101,10 @@ impl Live {
         let stage = self.state.stage;
         self.state.take(progress);
         self.state.is_ending = self.stop.load(Ordering::Relaxed);
-        let is_news = matches!(progress, Progress::RunStarts(_) | Progress::Interval(_));
+        let is_news = matches!(
+            progress,
+            Progress::RunStarts(_) | Progress::Interval(_) | Progress::TurnStarts { .. }
+        );
         if is_news || self.state.stage != stage {
             self.publish();
         }
@@ -116,9 +124,22 @@ impl Live {
             View::Lines(lines) => match progress {
                 Progress::Interval(interval) => lines.show(interval, &self.state),
                 Progress::Run(_) => {}
+                Progress::TurnStarts { title, .. } => lines.remark(title),
                 other => console.show(other),
             },
             View::Dashboard(dashboard) => dashboard.show(progress, &self.state, console),
+        }
+    }
+
+    /// Shows what came of a repeat of a lab.
+    pub fn show_result(&mut self, result: &str, console: &mut Console) {
+        if let Some(study) = &mut self.state.study {
+            study.ended(result);
+        }
+        match &mut self.view {
+            View::Console => console.show(Progress::Step(result)),
+            View::Lines(lines) => lines.remark(result),
+            View::Dashboard(dashboard) => dashboard.watch.show(&self.state),
         }
     }
 
@@ -159,6 +180,14 @@ impl Dashboard {
             }
             // The next picture shows these, at most a tenth of a second later.
             Progress::Interval(_) | Progress::Samples(_) => {}
+            // Of a lab all is on it, from its first repeat to its last.
+            Progress::TurnStarts { .. } => {
+                if !self.watch.is_shown() {
+                    console.done();
+                }
+                self.watch.show(state);
+            }
+            _ if state.study.is_some() => self.watch.show(state),
             other => {
                 self.close(console, PATIENCE);
                 console.show(other);

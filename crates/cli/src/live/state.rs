@@ -1,5 +1,6 @@
 //! What a run looks like now: a model that is fed with the run's progress. All views show this; it knows no terminal and no clock.
 
+use super::study::StudyState;
 use super::usage::{Cpu, IoBy, IoRow, Recent};
 use analyse::Window;
 use lab::{Awaited, Interval, Phase, Progress, RunProgress};
@@ -70,8 +71,8 @@ impl Stage {
 pub struct About {
     /// The engine, where mydyno started the server, else the DSN without its password.
     pub target: String,
-    pub workload: &'static str,
-    pub style: &'static str,
+    pub workload: String,
+    pub style: String,
     /// None where each terminal has one.
     pub connections: Option<u32>,
     /// Warehouses that have terminals but no rows.
@@ -117,6 +118,8 @@ struct Point {
 #[derive(Debug, Default)]
 pub struct State {
     pub about: About,
+    /// The lab that the run belongs to, of a plan.
+    pub study: Option<StudyState>,
     pub stage: Stage,
     /// The user has asked for the end.
     pub is_ending: bool,
@@ -140,7 +143,11 @@ pub struct State {
 impl State {
     /// Takes what the run tells.
     pub fn take(&mut self, progress: &Progress<'_>) {
+        if let Some(study) = &mut self.study {
+            study.take(progress);
+        }
         match progress {
+            Progress::TurnStarts { title, cell } => self.next_turn(title, cell),
             Progress::RunStarts(warehouses) => {
                 let warehouses = warehouses.0;
                 let terminals = || {
@@ -167,7 +174,7 @@ impl State {
                 }
             }
             Progress::Checks { .. } => self.finish(),
-            Progress::Step(_) | Progress::Load(_) => {}
+            Progress::Step(_) | Progress::Load(_) | Progress::TurnEnds(_) => {}
         }
     }
 
@@ -399,8 +406,8 @@ pub(crate) mod tests {
         let mut state = State {
             about: About {
                 target: "mysql-5.7".to_owned(),
-                workload: "tpcc",
-                style: "statements",
+                workload: "tpcc".to_owned(),
+                style: "statements".to_owned(),
                 connections: Some(8),
                 inactive_warehouses: 0,
             },

@@ -1,8 +1,10 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
 
+use super::ms;
 use analyse::{Basis, CONNECTIONS, CellOutcome, LabOutcome, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use store::Summary;
 
 /// Two tables, and why cells have no number.
 pub fn lab(lab: &LabOutcome) -> String {
@@ -36,6 +38,19 @@ pub fn lab(lab: &LabOutcome) -> String {
         }
     }
     out
+}
+
+/// One repeat in a line: `cell 3, repeat 1: 12345 NOPM, new order p95 12.30 ms`.
+pub fn repeat(cell: u32, repeat: u32, summary: &Summary) -> String {
+    let result = match (summary.nopm, &summary.reason_code) {
+        (Some(nopm), _) => format!(
+            "{nopm:.0} NOPM, new order p95 {} ms",
+            ms(summary.transactions.new_order.p95_us)
+        ),
+        (None, Some(code)) => format!("NA ({code})"),
+        (None, None) => "NA".to_owned(),
+    };
+    format!("cell {cell}, repeat {repeat}: {result}")
 }
 
 fn first_line(text: &str) -> &str {
