@@ -35,6 +35,8 @@ pub struct CellOutcome {
     pub places: BTreeMap<String, String>,
     pub settings: BTreeMap<String, String>,
     pub warehouses: u32,
+    pub foreign_keys: bool,
+    pub partitions: u32,
     pub workload: String,
     pub style: String,
     pub connections: u32,
@@ -70,6 +72,7 @@ impl CellOutcome {
             names.push((DATA.to_owned(), device.clone()));
         }
         names.push(("warehouses".to_owned(), self.warehouses.to_string()));
+        names.push(("partitions".to_owned(), self.partitions.to_string()));
         names.push(("workload".to_owned(), self.workload.clone()));
         names.push(("style".to_owned(), self.style.clone()));
         names.push((CONNECTIONS.to_owned(), self.connections.to_string()));
@@ -141,6 +144,8 @@ fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreErro
             .collect(),
         settings: what.settings.iter().cloned().collect(),
         warehouses: what.warehouses,
+        foreign_keys: what.foreign_keys,
+        partitions: what.partitions,
         workload: what.workload.clone(),
         style: what.style.clone(),
         connections: what.connections,
@@ -189,6 +194,8 @@ pub(crate) mod tests {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
             warehouses: 10,
+            foreign_keys: true,
+            partitions: 0,
             workload: "tpcc".to_owned(),
             style: "statements".to_owned(),
             connections,

@@ -4,6 +4,7 @@ use crate::commands::compare::RunNames;
 use crate::lab_arguments::LabArguments;
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
+use crate::schema_arguments::SchemaArguments;
 use crate::server_arguments::ServerArguments;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -110,9 +111,8 @@ pub struct LoadArguments {
     /// Load so many schemas, <schema>_0, <schema>_1 and so on, each with all warehouses
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
-    /// Leave out the foreign keys and the indexes that only they need
-    #[arg(long)]
-    pub no_foreign_keys: bool,
+    #[command(flatten)]
+    pub schema: SchemaArguments,
     /// Load anew over what mydyno loaded here before, or beside other tables
     #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub force: bool,
@@ -162,6 +162,8 @@ pub struct RunArguments {
         hide_default_value = true
     )]
     pub inactive_warehouses: u32,
+    #[command(flatten)]
+    pub schema: SchemaArguments,
     /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30
     /// intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
@@ -542,6 +544,14 @@ mod tests {
             &["mydyno", "run", "--rate", "0"],
             &["mydyno", "run", "--arrivals", "uniform"],
             &["mydyno", "run", "--inactive-warehouses", "3"],
+            &["mydyno", "load", "--partitions", "8"],
+            &[
+                "mydyno",
+                "load",
+                "--no-foreign-keys",
+                "--partitions",
+                "1025",
+            ],
             &["mydyno", "run", "--watch", "--json"],
             &["mydyno", "run", "--metrics-listen", "9187"],
             &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],

@@ -8,6 +8,7 @@ mod live;
 mod outlet;
 mod place_arguments;
 mod preset_arguments;
+mod schema_arguments;
 mod server_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;

@@ -4,7 +4,9 @@
 mod support;
 
 use serde_json::Value;
-use support::{ENGINES, Held, Server, alive, directory, float, home, mydyno, number, text, until};
+use support::{
+    ENGINES, Held, Server, alive, directory, execute, float, home, mydyno, number, text, until,
+};
 
 const CONNECTIONS: u64 = 8;
 const TRANSACTIONS: [&str; 5] = [
@@ -57,7 +59,23 @@ fn main_job(engine: &str) {
     assert_eq!(checked["passed"], true);
     assert_eq!(number(&checked, "/warehouses"), 2);
     all_checks_passed(&checked["checks"]);
+    tables_can_be_partitioned(&server);
     stops_and_leaves_nothing(server);
+}
+
+fn tables_can_be_partitioned(server: &Server) {
+    let schema = server.schema("partitioned");
+    execute(&server.dsn, ["CREATE DATABASE partitioned"]);
+    let mut session = Held::open(&schema);
+    for table in tpcc::Table::ALL {
+        session.query(&tpcc::schema::create_sql(table, 4));
+        if let Some(indexes) = tpcc::schema::indexes_sql(table, false) {
+            session.query(&indexes);
+        }
+    }
+    let partitions = "SELECT COUNT(*) FROM information_schema.partitions \
+        WHERE table_schema = DATABASE() AND partition_name IS NOT NULL";
+    assert_eq!(session.query(partitions), [(7 * 4).to_string()]);
 }
 
 fn loaded_as_asked(loaded: &Value, engine: &str) {

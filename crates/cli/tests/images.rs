@@ -20,6 +20,7 @@ fn publish(home: &Home, root: &Path, warehouses: u32) {
         page_size_bytes: 16384,
         seed: 1,
         foreign_keys: true,
+        partitions: 0,
     };
     Image::publish(home, &key, &data, "").unwrap();
 }

@@ -148,6 +148,12 @@ fn what_a_server_or_this_machine_cannot_have_is_refused_with_its_place() {
         ("\"64M\"", "\"900000G\"", "my.toml:7:71: ", "memory"),
         ("= 1\n", "= 1000000\n", "my.toml:14:14: ", "of disk"),
         (
+            "warehouses = 1\n",
+            "warehouses = 1\npartitions = [0, 8]\n",
+            "my.toml:15:18: ",
+            "have no foreign keys",
+        ),
+        (
             "innodb_io_capacity = [2000, 15000]",
             "innodb_page_size = \"1G\"",
             "my.toml:7:28: ",

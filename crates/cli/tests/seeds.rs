@@ -70,7 +70,19 @@ fn equal_seeds_give_equal_databases() {
         mydyno(["check", "--dsn", dsn]).run().exits(0);
     }
 
-    let third_load = load(&third, &["-w", "2", "--seed", "8", "--no-foreign-keys"]).json();
+    let third_load = load(
+        &third,
+        &[
+            "-w",
+            "2",
+            "--seed",
+            "8",
+            "--no-foreign-keys",
+            "--partitions",
+            "2",
+        ],
+    );
+    let third_load = third_load.json();
     let first_sums = checksums(&first);
     let third_sums = checksums(&third_load);
     let equal: Vec<&str> = (first_sums.iter().zip(&third_sums))
@@ -83,13 +95,46 @@ fn equal_seeds_give_equal_databases() {
     foreign_keys_are_as_asked(&one, 10);
     foreign_keys_are_as_asked(&third, 0);
     assert_eq!(third_load["foreign_keys"], false);
+    assert_eq!(number(&third_load, "/partitions"), 2);
+    partitions_are_as_asked(&third);
     let work = directory();
-    mydyno([
+    let ran = mydyno([
         "run", "--dsn", &third, "-c", "2", "--warmup", "0", "--window", "2s", "--check",
     ])
+    .and_args(["--json"])
     .in_directory(work.path())
     .run()
-    .exits(0);
+    .exits(0)
+    .json();
+    assert_eq!(number(&ran, "/partitions"), 2);
+    assert_eq!(ran["checks"].as_array().unwrap().len(), 18);
+}
+
+/// Every table whose primary key has the warehouse, with a warehouse in each partition.
+fn partitions_are_as_asked(dsn: &str) {
+    let mut split = query(
+        dsn,
+        "SELECT table_name, COUNT(*) FROM information_schema.partitions \
+         WHERE table_schema = DATABASE() AND partition_name IS NOT NULL GROUP BY 1",
+    );
+    split.sort();
+    let expected = [
+        "customer",
+        "district",
+        "new_orders",
+        "order_line",
+        "orders",
+        "stock",
+        "warehouse",
+    ];
+    assert_eq!(split, expected.map(|table| format!("{table}|2")));
+    for partition in ["p0", "p1"] {
+        let count = value(
+            dsn,
+            &format!("SELECT COUNT(*) FROM district PARTITION ({partition})"),
+        );
+        assert_eq!(count, "10", "{partition}");
+    }
 }
 
 /// Clause 4.3.3.1 and the cardinalities of clause 1.2.1.

@@ -24,6 +24,8 @@ pub struct LoadOptions {
     /// Connections that load at the same time.
     pub threads: u32,
     pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none. A server has either these or foreign keys.
+    pub partitions: u32,
     /// Drop what mydyno loaded here before; load beside other tables.
     pub force: bool,
 }
@@ -82,9 +84,9 @@ pub enum LoadError {
     )]
     NotOurs { schema: String },
     #[error(
-        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}); continue it with \
-         these, or use --force to start anew",
-        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }
+        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}, {} partitions); continue \
+         it with these, or use --force to start anew",
+        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions
     )]
     OtherLoad { schema: String, meta: Box<Meta> },
     #[error(

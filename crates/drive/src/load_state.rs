@@ -122,7 +122,10 @@ async fn decide<S: Session>(
             ..
         }) => Err(LoadError::HalfDropped { schema }),
         Contents::Ours(meta) => {
-            if meta.population != *population || meta.foreign_keys != options.foreign_keys {
+            let is_same = meta.population == *population
+                && meta.foreign_keys == options.foreign_keys
+                && meta.partitions == options.partitions;
+            if !is_same {
                 return Err(LoadError::OtherLoad {
                     schema,
                     meta: Box::new(meta),
@@ -168,10 +171,15 @@ async fn prepare_tables<S: Session>(
         for sql in CREATE_META_SQL {
             session.query(sql).await?;
         }
-        database::write_meta(session, population, options.foreign_keys).await?;
+        let LoadOptions {
+            foreign_keys,
+            partitions,
+            ..
+        } = *options;
+        database::write_meta(session, population, foreign_keys, partitions).await?;
     }
     for table in Table::ALL {
-        let sql = schema::create_sql(table);
+        let sql = schema::create_sql(table, options.partitions);
         let sql = sql.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1);
         session.query(&sql).await?;
     }

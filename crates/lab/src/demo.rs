@@ -165,6 +165,7 @@ fn private_of(spec: &DemoSpec) -> PrivateSpec {
         warehouses: spec.warehouses,
         seed: spec.seed,
         foreign_keys: true,
+        partitions: 0,
     }
 }
 

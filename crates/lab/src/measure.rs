@@ -235,6 +235,7 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         connections: begun.seats.connections,
         home: spec.home,
         foreign_keys: begun.database.foreign_keys,
+        partitions: begun.database.partitions,
         warmup_ns: ns(spec.warmup.most),
         window_ns: ns(spec.window.most),
         interval_ns: ns(spec.interval),

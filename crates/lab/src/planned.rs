@@ -189,7 +189,8 @@ pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
         placement: cell.placement.clone(),
         warehouses: cell.warehouses,
         seed: cell.seed,
-        foreign_keys: true,
+        foreign_keys: cell.foreign_keys,
+        partitions: cell.partitions,
     })
 }
 
@@ -225,6 +226,8 @@ impl Machine<'_> {
             engine: cell.engine.clone(),
             warehouses: cell.warehouses,
             page_size_bytes: page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?,
+            foreign_keys: cell.foreign_keys,
+            partitions: cell.partitions,
         };
         let server = match self.build(&spec)? {
             None => OfServer {

@@ -21,6 +21,8 @@ pub struct LoadSpec {
     /// Connections; by default as many as the machine has cores, 2 to 8.
     pub threads: Option<u32>,
     pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none.
+    pub partitions: u32,
     pub force: bool,
 }
 
@@ -31,6 +33,7 @@ impl LoadSpec {
             seed: self.seed,
             threads: self.threads.unwrap_or_else(default_threads),
             foreign_keys: self.foreign_keys,
+            partitions: self.partitions,
             force: self.force,
         }
     }
@@ -233,6 +236,7 @@ fn record_of(
             Method::Inserts => LoadMethod::Inserts,
         },
         foreign_keys: options.foreign_keys,
+        partitions: options.partitions,
         started_utc_ns,
         finished_utc_ns: now_utc_ns(),
         duration_ns: report.duration.as_nanos() as u64,

@@ -36,6 +36,8 @@ pub struct PrivateSpec {
     /// Of the population.
     pub seed: u64,
     pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none.
+    pub partitions: u32,
 }
 
 /// How long a server may take to shut down before it is killed: a full pool of dirty pages takes its time.
@@ -110,6 +112,7 @@ pub fn image_for(
         seed: spec.seed,
         threads: None,
         foreign_keys: spec.foreign_keys,
+        partitions: spec.partitions,
         force: false,
     };
     // What a private server has loaded goes with it: there is nothing to continue.
@@ -148,6 +151,7 @@ pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, La
         page_size_bytes: page_size(&spec.set)?,
         seed: spec.seed,
         foreign_keys: spec.foreign_keys,
+        partitions: spec.partitions,
     })
 }
 

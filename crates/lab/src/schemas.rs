@@ -97,6 +97,10 @@ fn join(
         let (first, second) = (first.warehouses.to_string(), second.warehouses.to_string());
         return Err(differ("warehouses", first, second));
     }
+    if first.partitions != second.partitions {
+        let (first, second) = (first.partitions.to_string(), second.partitions.to_string());
+        return Err(differ("partitions", first, second));
+    }
     first.foreign_keys &= second.foreign_keys;
     first.driven_by_tpcc_mysql |= second.driven_by_tpcc_mysql;
     for index in other.missing_indexes {

@@ -20,6 +20,10 @@ const TWIN: &str = "twin";
 /// Each of its statements is a round trip of its own.
 const TPCC_MYSQL: &str = "tpcc-mysql";
 
+/// Why a database with foreign keys is not split.
+const NO_PARTITIONS: &str = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not yet supported in conjunction with \
+                             partitioning\"); add `foreign_keys = false` to [load], or leave `partitions` out";
+
 /// What a repeat may take beside warm-up and window: a start that recovers, a drain; a copy and checks of its database.
 const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
 const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
@@ -150,6 +154,8 @@ impl Plan {
             set: Vec::new(),
             placement: Placement::default(),
             warehouses: Warehouses(0),
+            foreign_keys: self.foreign_keys,
+            partitions: 0,
             workload: String::new(),
             style: String::new(),
             connections: 0,
@@ -174,6 +180,12 @@ impl Plan {
                     }
                 }
                 Setting::Warehouses(warehouses) => cell.warehouses = *warehouses,
+                Setting::Partitions(partitions) => {
+                    cell.partitions = *partitions;
+                    if self.foreign_keys && *partitions > 0 {
+                        return Err(Wrong::new(setting.span(), NO_PARTITIONS));
+                    }
+                }
                 Setting::Workload(name) => cell.workload.clone_from(name),
                 Setting::Style(name) => {
                     cell.style.clone_from(name);
@@ -270,5 +282,34 @@ fn resolve(
             )),
         },
         named => Ok(places.get(named).cloned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{CELLS, PLAN, cells};
+
+    #[test]
+    fn partitions_are_a_dimension_without_foreign_keys() {
+        let whole = cells(PLAN).unwrap().remove(0);
+        assert!(whole.foreign_keys && whole.partitions == 0);
+        let text = PLAN.replace(
+            "warehouses = 10",
+            "warehouses = 10\nforeign_keys = false\npartitions = [0, 8]",
+        );
+        let all = cells(&text).unwrap();
+        assert_eq!(all.len(), 2 * CELLS);
+        assert!(!all[0].foreign_keys);
+        assert_eq!((all[0].partitions, all[3].partitions), (0, 8));
+        assert!(
+            all[3].label().contains("partitions=8"),
+            "{}",
+            all[3].label()
+        );
+        assert_ne!(all[0].server_identity(), all[3].server_identity());
+        // The cell that has neither differs from the one of a database with foreign keys.
+        assert_ne!(all[0].key(), whole.key());
+        let text = format!("{text}\n[[exclude]]\npartitions = 8\nconnections = [16, 32]");
+        assert_eq!(cells(&text).unwrap().len(), 2 * CELLS - CELLS / 3 * 2);
     }
 }

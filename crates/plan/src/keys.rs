@@ -4,6 +4,7 @@ use crate::length::{PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use base::limits::{AUTO_INTERVALS_MIN, CONNECTIONS_MAX, INTERVAL_MIN, WAREHOUSES_MAX};
 use device::Role;
 use std::time::Duration;
+use tpcc::schema::PARTITIONS_MAX;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
 const REPEATS_MAX: u32 = 1_000;
@@ -244,6 +245,26 @@ pub(crate) static WAREHOUSES: Key = by_default(
         "size of the database; each is about 100 MB",
     ),
 );
+pub(crate) static FOREIGN_KEYS: Key = by_default(
+    "true",
+    key(
+        "foreign_keys",
+        Shape::Flag,
+        "the foreign keys of clause 1.3.1, with the indexes that only they need",
+    ),
+);
+pub(crate) static PARTITIONS: Key = by_default(
+    "0",
+    dimension(
+        "partitions",
+        Shape::Count {
+            least: 0,
+            most: PARTITIONS_MAX,
+        },
+        "splits each table whose primary key has the warehouse into so many partitions by hash of it; 0 splits none. For databases \
+         with `foreign_keys = false`: no MySQL has both",
+    ),
+);
 pub(crate) static WORKLOAD: Key = by_default(
     "tpcc",
     dimension(
@@ -351,6 +372,8 @@ pub(crate) static LOAD: Section = Section {
     about: "What is asked of it.",
     keys: &[
         &WAREHOUSES,
+        &FOREIGN_KEYS,
+        &PARTITIONS,
         &WORKLOAD,
         &STYLE,
         &CONNECTIONS,
@@ -377,6 +400,7 @@ pub(crate) static EXCLUDE: Section = Section {
         &BINLOG,
         &TEMP,
         &WAREHOUSES,
+        &PARTITIONS,
         &WORKLOAD,
         &STYLE,
         &CONNECTIONS,

@@ -51,7 +51,7 @@ impl CellNeeds {
     /// Of `cell`.
     #[must_use]
     pub fn of(cell: &Cell, sizes: Sizes, files: Files) -> CellNeeds {
-        let tables_bytes = database_bytes_estimate(cell.warehouses, true);
+        let tables_bytes = database_bytes_estimate(cell.warehouses, cell.foreign_keys);
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
         let checks = CHECK_TIME_PER_WAREHOUSE * cell.warehouses.0;
@@ -99,13 +99,15 @@ pub struct MissingImage {
     pub engine: String,
     pub warehouses: Warehouses,
     pub page_size_bytes: u32,
+    pub foreign_keys: bool,
+    pub partitions: u32,
 }
 
 impl MissingImage {
     /// Bytes of it on disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
-        database_bytes_estimate(self.warehouses, true).saturating_add(IMAGE_REDO_BYTES)
+        database_bytes_estimate(self.warehouses, self.foreign_keys).saturating_add(IMAGE_REDO_BYTES)
     }
 
     fn duration(&self) -> Duration {

@@ -68,6 +68,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         repeat_time_limit: None,
         page_cache_bytes: None,
         count_io: false,
+        foreign_keys: true,
         warmup: WARMUP_DEFAULT,
         window: WINDOW_DEFAULT,
         precision_share: PRECISION_DEFAULT,
@@ -132,6 +133,9 @@ impl Plan {
     }
 
     fn read_load(&mut self, load: &Reader<'_>) -> Result<(), Wrong> {
+        if let Some(foreign_keys) = load.one(&keys::FOREIGN_KEYS, read::flag)? {
+            self.foreign_keys = foreign_keys.into_inner();
+        }
         let warmup = load.one(&keys::WARMUP, read::length)?;
         let window = load.one(&keys::WINDOW, read::length)?;
         self.warmup = warmup.as_ref().map_or(self.warmup, |one| *one.get_ref());
@@ -254,6 +258,11 @@ fn warehouses(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
     Ok(values.map(|values| axis(values, setting)))
 }
 
+fn partitions(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::PARTITIONS, read::count)?;
+    Ok(values.map(|values| axis(values, Setting::Partitions)))
+}
+
 fn workloads(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
     let values = reader.each(&keys::WORKLOAD, read::text)?;
     Ok(values.map(|values| axis(values, Setting::Workload)))
@@ -272,6 +281,7 @@ fn connections(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
 fn add_load(axes: &mut Vec<Axis>, load: &Reader<'_>, at: &Span) -> Result<(), Wrong> {
     let size = Setting::Warehouses(Warehouses(WAREHOUSES_DEFAULT));
     add_or(axes, warehouses(load)?, at, size);
+    add(axes, partitions(load)?);
     let workload = Setting::Workload(WORKLOAD_DEFAULT.to_owned());
     add_or(axes, workloads(load)?, at, workload);
     let style = Setting::Style(STYLE_DEFAULT.to_owned());
@@ -306,6 +316,7 @@ fn exclusions(root: &DeTable<'_>, axes: &[Axis]) -> Result<Vec<Exclusion>, Wrong
         conditions.extend(variables(&reader)?);
         conditions.extend(places(&reader)?);
         add(&mut conditions, warehouses(&reader)?);
+        add(&mut conditions, partitions(&reader)?);
         add(&mut conditions, workloads(&reader)?);
         add(&mut conditions, styles(&reader)?);
         add(&mut conditions, connections(&reader)?);

@@ -55,6 +55,7 @@ pub struct Plan {
     pub(crate) repeat_time_limit: Option<Duration>,
     pub(crate) page_cache_bytes: Option<Spanned<u64>>,
     pub(crate) count_io: bool,
+    pub(crate) foreign_keys: bool,
     pub(crate) warmup: Length,
     pub(crate) window: Length,
     pub(crate) precision_share: f64,
@@ -135,6 +136,9 @@ pub struct Cell {
     pub set: Vec<(String, String)>,
     pub placement: Placement,
     pub warehouses: Warehouses,
+    pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none.
+    pub partitions: u32,
     pub workload: String,
     pub style: String,
     pub connections: u32,
@@ -192,6 +196,8 @@ impl Cell {
         }
         lines.push(format!("count_io={}", self.placement.count));
         lines.push(format!("warehouses={}", self.warehouses));
+        lines.push(format!("foreign_keys={}", self.foreign_keys));
+        lines.push(format!("partitions={}", self.partitions));
         lines.push(format!("seed={}", self.seed));
         lines.join("\n")
     }

@@ -18,6 +18,8 @@ pub enum Setting {
         place: String,
     },
     Warehouses(Warehouses),
+    /// Of each table that can be split; 0 for none.
+    Partitions(u32),
     Workload(String),
     Style(String),
     Connections(u32),
@@ -33,6 +35,7 @@ impl Setting {
             Setting::Variable { name, .. } => return format!("set.{name}"),
             Setting::Place { role, .. } => role.name(),
             Setting::Warehouses(_) => "warehouses",
+            Setting::Partitions(_) => "partitions",
             Setting::Workload(_) => "workload",
             Setting::Style(_) => "style",
             Setting::Connections(_) => "connections",
@@ -51,7 +54,7 @@ impl Setting {
             | Setting::Variable { value: text, .. }
             | Setting::Place { place: text, .. } => text.clone(),
             Setting::Warehouses(warehouses) => warehouses.to_string(),
-            Setting::Connections(connections) => connections.to_string(),
+            Setting::Partitions(count) | Setting::Connections(count) => count.to_string(),
         }
     }
 }

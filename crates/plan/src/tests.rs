@@ -28,7 +28,7 @@ redo = 'twin'
 warehouses = 10
 connections = [8, 16, 32]
 ";
-const CELLS: usize = 24;
+pub(crate) const CELLS: usize = 24;
 
 fn names(all: &[&str]) -> Vec<String> {
     all.iter().map(|name| (*name).to_owned()).collect()
@@ -274,6 +274,18 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "warehouses = 10",
+        "partitions = [0, 8]",
+        "8]",
+        &["error 1506", "foreign_keys = false"],
+    ),
+    (
+        "warehouses = 10",
+        "foreign_keys = false\npartitions = 9999",
+        "9999",
+        &["from 0 to 1024"],
+    ),
+    (
+        "warehouses = 10",
         "workload = 'tpc'",
         "'tpc'",
         &["unknown workload"],
@@ -408,6 +420,8 @@ fn what_there_is_not_is_refused() {
         engine: "mysql-5.7".to_owned(),
         warehouses: Warehouses(10),
         page_size_bytes: 16384,
+        foreign_keys: true,
+        partitions: 0,
     };
     let images = [image];
     let host = |disk: u64, memory: u64| Host {

@@ -84,7 +84,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 38] = [
+const CELLS_HEADER: [&str; 39] = [
     "cell",
     "repeat",
     "label",
@@ -123,6 +123,7 @@ const CELLS_HEADER: [&str; 38] = [
     "warmup_measured_s",
     "warmup_steady",
     "window_precision_share",
+    "partitions",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -189,6 +190,7 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(result.map(|_| repeat.repeat.warmup_ns(what) as f64 / 1e9)),
         number(result.and_then(|r| r.warmup_steady)),
         number(result.and_then(|r| r.window_precision_share)),
+        what.partitions.to_string(),
     ]
 }
 

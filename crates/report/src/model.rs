@@ -374,6 +374,10 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
             }
             .to_owned(),
         ),
+        (
+            "partitions".to_owned(),
+            crate::format::counted(what.partitions as usize, "partition", "partitions"),
+        ),
     ];
     if !what.transport.is_empty() {
         fields.insert(1, ("transport".to_owned(), what.transport.clone()));

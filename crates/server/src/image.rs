@@ -35,6 +35,8 @@ pub struct ImageKey {
     pub page_size_bytes: u32,
     pub seed: u64,
     pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none.
+    pub partitions: u32,
 }
 
 /// A populated data directory.
@@ -58,6 +60,9 @@ pub(crate) struct Description {
     page_size_bytes: u32,
     seed: u64,
     foreign_keys: bool,
+    /// Of images of earlier versions, which do not say it, none is split.
+    #[serde(default)]
+    partitions: u32,
     data_bytes: u64,
     created_utc_ns: i64,
     note: String,
@@ -92,7 +97,11 @@ impl ImageKey {
             self.warehouses,
             self.page_size_bytes,
             self.seed,
-            if self.foreign_keys { "fk" } else { "nofk" }
+            match (self.foreign_keys, self.partitions) {
+                (true, _) => "fk".to_owned(),
+                (false, 0) => "nofk".to_owned(),
+                (false, partitions) => format!("nofk_p{partitions}"),
+            }
         )
     }
 
@@ -106,6 +115,7 @@ impl ImageKey {
             page_size_bytes: self.page_size_bytes,
             seed: self.seed,
             foreign_keys: self.foreign_keys,
+            partitions: self.partitions,
             data_bytes,
             created_utc_ns: base::now_utc_ns(),
             note: note.to_owned(),
@@ -123,6 +133,7 @@ impl Description {
             page_size_bytes: self.page_size_bytes,
             seed: self.seed,
             foreign_keys: self.foreign_keys,
+            partitions: self.partitions,
         }
     }
 }
@@ -360,6 +371,7 @@ mod tests {
             page_size_bytes: 16384,
             seed: 7,
             foreign_keys: true,
+            partitions: 0,
         }
     }
 
@@ -391,6 +403,13 @@ mod tests {
         assert_eq!(Image::find(&home, &key()), Some(image.clone()));
         let other = ImageKey { seed: 8, ..key() };
         assert_eq!(Image::find(&home, &other), None);
+        let split = ImageKey {
+            foreign_keys: false,
+            partitions: 8,
+            ..key()
+        };
+        assert_eq!(Image::find(&home, &split), None);
+        assert!(split.directory_name().ends_with("_nofk_p8"));
 
         let to = CloneTo {
             data: temp.path().join("clone"),

@@ -185,6 +185,7 @@ mod tests {
             page_size_bytes: 16384,
             seed,
             foreign_keys: true,
+            partitions: 0,
         };
         // File systems keep times in steps.
         sleep(Duration::from_millis(20));

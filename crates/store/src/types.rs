@@ -183,6 +183,8 @@ pub struct NewCell {
     /// Connections are bound to warehouses.
     pub home: bool,
     pub foreign_keys: bool,
+    /// Of each table that is split by warehouses; 0 where none is.
+    pub partitions: u32,
     /// The most, where it is automatic.
     pub warmup_ns: u64,
     pub window_ns: u64,
@@ -463,6 +465,8 @@ pub struct Load {
     pub threads: u32,
     pub method: LoadMethod,
     pub foreign_keys: bool,
+    /// Of each table that is split by warehouses; 0 where none is.
+    pub partitions: u32,
     pub started_utc_ns: i64,
     pub finished_utc_ns: i64,
     pub duration_ns: u64,

@@ -68,10 +68,10 @@ fn insert_cell(
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
          warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas, result_metadata, \
-         terminals, inactive_warehouses, rate_asked, arrivals, warmup_auto, window_auto, precision_share) VALUES (:lab, :ordinal, \
+         terminals, inactive_warehouses, rate_asked, arrivals, partitions, warmup_auto, window_auto, precision_share) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
          :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas, :result_metadata, :terminals, \
-         :inactive_warehouses, :rate_asked, :arrivals, :warmup_auto, :window_auto, :precision_share)",
+         :inactive_warehouses, :rate_asked, :arrivals, :partitions, :warmup_auto, :window_auto, :precision_share)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -96,6 +96,7 @@ fn insert_cell(
             ":inactive_warehouses": cell.inactive_warehouses,
             ":rate_asked": cell.rate_asked,
             ":arrivals": cell.arrivals,
+            ":partitions": cell.partitions,
             ":warmup_auto": cell.warmup_auto,
             ":window_auto": cell.window_auto,
             ":precision_share": cell.precision_share,
@@ -132,7 +133,7 @@ fn meet_server(
 ) -> rusqlite::Result<CellId> {
     transaction.execute(
         "UPDATE cell SET engine = ?2, server_version = ?3, flavour = ?4, transport = ?5, target = ?6, result_metadata = ?7, \
-         connections = ?8, foreign_keys = ?9, terminals = ?10, inactive_warehouses = ?11 WHERE id = ?1",
+         connections = ?8, foreign_keys = ?9, terminals = ?10, inactive_warehouses = ?11, partitions = ?12 WHERE id = ?1",
         params![
             id.0,
             cell.engine,
@@ -145,6 +146,7 @@ fn meet_server(
             cell.foreign_keys,
             cell.terminals,
             cell.inactive_warehouses,
+            cell.partitions,
         ],
     )?;
     insert_details(transaction, id, cell)?;
@@ -168,7 +170,7 @@ fn times(cell: &NewCell) -> String {
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 14] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 15] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -180,6 +182,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("number of connections", cell.connections.to_string()),
             ("home binding", cell.home.to_string()),
             ("foreign keys", cell.foreign_keys.to_string()),
+            ("number of partitions", cell.partitions.to_string()),
             ("times", times(cell)),
             ("seed", cell.seed.to_string()),
             ("number of schemas", cell.schemas.to_string()),

@@ -35,6 +35,8 @@ pub const CREATE_META_SQL: [&str; 2] = [
 pub struct Meta {
     pub population: Population,
     pub foreign_keys: bool,
+    /// Of each table that is split; 0 where none is.
+    pub partitions: u32,
     pub state: LoadState,
     /// Workload `tpcc-mysql` has run on it.
     pub driven_by_tpcc_mysql: bool,
@@ -73,6 +75,8 @@ pub struct Database {
     /// The load's constant for last names; unknown where another tool loaded it.
     pub c_load: Option<u32>,
     pub foreign_keys: bool,
+    /// Of each table that is split; 0 where none is.
+    pub partitions: u32,
     /// Workload `tpcc-mysql` has run on it, so that the checks of [`crate::tpcc_mysql::FAILING_CHECKS`] cannot hold.
     /// Known only where mydyno loaded it.
     pub driven_by_tpcc_mysql: bool,
@@ -218,6 +222,7 @@ pub async fn inspect<S: Session>(
             warehouses: meta.population.warehouses,
             c_load: Some(meta.population.constants.c_last),
             foreign_keys: meta.foreign_keys,
+            partitions: meta.partitions,
             driven_by_tpcc_mysql: meta.driven_by_tpcc_mysql,
         },
         Contents::Foreign {
@@ -255,6 +260,7 @@ async fn foreign<S: Session>(
         warehouses,
         c_load: None,
         foreign_keys: has_foreign_keys(session).await?,
+        partitions: partitions(session).await?,
         driven_by_tpcc_mysql: false,
     })
 }
@@ -264,6 +270,15 @@ async fn has_foreign_keys<S: Session>(session: &mut S) -> Result<bool, SessionEr
                WHERE constraint_schema = DATABASE() AND table_name = 'order_line'";
     let answer = session.query(sql).await?;
     Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
+}
+
+/// Of the largest table, which other tools split if any.
+async fn partitions<S: Session>(session: &mut S) -> Result<u32, SessionError> {
+    let sql = "SELECT COUNT(*) FROM information_schema.partitions \
+               WHERE table_schema = DATABASE() AND table_name = 'order_line' AND partition_name IS NOT NULL";
+    let answer = session.query(sql).await?;
+    let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
+    Ok(u32::try_from(count).unwrap_or(0))
 }
 
 /// Is there no table besides our own two?
@@ -309,6 +324,11 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
             warehouses: Warehouses(small("warehouses")?),
         },
         foreign_keys: number("foreign_keys")? != 0,
+        // An earlier mydyno did not split tables, and says nothing of it.
+        partitions: match facts.contains_key("partitions") {
+            true => small("partitions")?,
+            false => 0,
+        },
         state: match number("state")? {
             0 => LoadState::Loading,
             1 => LoadState::Complete,
@@ -326,6 +346,7 @@ pub async fn write_meta<S: Session>(
     session: &mut S,
     population: &Population,
     foreign_keys: bool,
+    partitions: u32,
 ) -> Result<(), SessionError> {
     let Population {
         seed,
@@ -334,7 +355,8 @@ pub async fn write_meta<S: Session>(
     } = population;
     let sql = format!(
         "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
-         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('state', '0'), ('mydyno_version', '{}')",
+         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('partitions', '{partitions}'), \
+         ('state', '0'), ('mydyno_version', '{}')",
         constants.c_last,
         u8::from(foreign_keys),
         env!("CARGO_PKG_VERSION"),

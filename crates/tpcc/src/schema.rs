@@ -295,9 +295,13 @@ impl fmt::Display for Table {
 /// What ends each CREATE TABLE; see the head of this file for the character set.
 const TABLE_OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin";
 
-/// CREATE TABLE of one table with its primary key and nothing else, for the load.
+/// Most partitions of a table: each is a file that the server holds open.
+pub const PARTITIONS_MAX: u32 = 1_024;
+
+/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table whose primary key
+/// has the warehouse is split into so many by it: a server wants the column of the partitions in every unique key.
 #[must_use]
-pub fn create_sql(table: Table) -> String {
+pub fn create_sql(table: Table, partitions: u32) -> String {
     let mut parts: Vec<String> = table
         .columns()
         .iter()
@@ -306,8 +310,14 @@ pub fn create_sql(table: Table) -> String {
     if !table.primary_key().is_empty() {
         parts.push(format!("PRIMARY KEY ({})", table.primary_key().join(",")));
     }
+    let by = match table.warehouse_column() {
+        Some(column) if partitions > 0 && table.primary_key().contains(&column) => {
+            format!(" PARTITION BY HASH ({column}) PARTITIONS {partitions}")
+        }
+        _ => String::new(),
+    };
     format!(
-        "CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}",
+        "CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}{by}",
         parts.join(",\n  ")
     )
 }
@@ -531,11 +541,24 @@ mod tests {
     #[test]
     fn statements_read_well() {
         assert_eq!(
-            create_sql(Table::NewOrders),
+            create_sql(Table::NewOrders, 0),
             "CREATE TABLE new_orders (\n  no_o_id INT NOT NULL,\n  no_d_id TINYINT NOT NULL,\n  no_w_id INT NOT NULL,\n  \
              PRIMARY KEY (no_w_id,no_d_id,no_o_id)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
         );
-        assert!(!create_sql(Table::History).contains("PRIMARY"));
+        assert!(!create_sql(Table::History, 0).contains("PRIMARY"));
+        let partitioned = Table::ALL.map(|table| create_sql(table, 8));
+        let ends = |(table, sql): (Table, &String)| {
+            let by = sql.split_once(" PARTITION BY ")?.1.to_owned();
+            Some(format!("{table}: {by}"))
+        };
+        let split: Vec<String> = Table::ALL
+            .into_iter()
+            .zip(&partitioned)
+            .filter_map(ends)
+            .collect();
+        // All but item, which belongs to no warehouse, and history, which has no key.
+        assert_eq!(split.len(), 7);
+        assert_eq!(split[1], "district: HASH (d_w_id) PARTITIONS 8");
         assert_eq!(
             load_sql(Table::NewOrders),
             "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE new_orders CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \

@@ -4,6 +4,7 @@ use super::{print_json, start_private};
 use crate::arguments::CheckArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
+use crate::schema_arguments::SchemaArguments;
 use ::server::Home;
 use base::Exit;
 use lab::{Checked, Subject};
@@ -39,12 +40,16 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     let stop = stop_flag();
     let home = Home::from_env()?;
     let mut console = Console::new()?;
-    let subject = match arguments.target.private(arguments.warehouses, 1, true) {
-        Some(spec) => start_private(&home, &spec, &stop, &mut console)?.0,
-        None => arguments
+    let subject =
+        match arguments
             .target
-            .external(&home, arguments.schemas, &mut console)?,
-    };
+            .private(arguments.warehouses, 1, SchemaArguments::default())
+        {
+            Some(spec) => start_private(&home, &spec, &stop, &mut console)?.0,
+            None => arguments
+                .target
+                .external(&home, arguments.schemas, &mut console)?,
+        };
     let checked = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
     console.done();
     let checks = &checked.checks;

@@ -29,6 +29,7 @@ struct ImageDocument {
     page_size_bytes: u32,
     seed: u64,
     foreign_keys: bool,
+    partitions: u32,
     data_bytes: u64,
     last_used_utc_ns: i64,
 }
@@ -44,6 +45,7 @@ impl ImageDocument {
             page_size_bytes: key.page_size_bytes,
             seed: key.seed,
             foreign_keys: key.foreign_keys,
+            partitions: key.partitions,
             data_bytes: kept.image.data_bytes(),
             last_used_utc_ns: kept.last_used_utc_ns,
         }

@@ -93,6 +93,8 @@ struct CellDocument<'a> {
     page_cache_bytes: Option<u64>,
     count_io: bool,
     warehouses: u32,
+    foreign_keys: bool,
+    partitions: u32,
     workload: &'a str,
     style: &'a str,
     connections: u32,
@@ -149,6 +151,8 @@ struct ImageDocument {
     engine: String,
     warehouses: u32,
     page_size_bytes: u32,
+    foreign_keys: bool,
+    partitions: u32,
     disk_bytes: u64,
 }
 
@@ -165,6 +169,8 @@ impl<'a> Document<'a> {
             engine: image.engine,
             warehouses: image.warehouses.0,
             page_size_bytes: image.page_size_bytes,
+            foreign_keys: image.foreign_keys,
+            partitions: image.partitions,
         });
         let cells = planned.cells.iter();
         Document {
@@ -243,6 +249,8 @@ impl<'a> CellDocument<'a> {
             page_cache_bytes: cell.placement.page_cache_bytes,
             count_io: cell.placement.count,
             warehouses: cell.warehouses.0,
+            foreign_keys: cell.foreign_keys,
+            partitions: cell.partitions,
             workload: &cell.workload,
             style: &cell.style,
             connections: cell.connections,
@@ -286,8 +294,12 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     for image in planned.missing_images(&planned.turns) {
         let _ = writeln!(
             out,
-            "to be populated first: {} warehouses on {}, {} on disk",
+            "to be populated first: {} warehouses{} on {}, {} on disk",
             image.warehouses,
+            match image.partitions {
+                0 => String::new(),
+                partitions => format!(" in {partitions} partitions"),
+            },
             image.engine,
             gigabytes(image.disk_bytes())
         );
@@ -313,6 +325,7 @@ fn same_for_all(out: &mut String, cell: &Cell) {
     let same = cell.settings.iter().filter(is_same);
     let mut named: Vec<(String, String)> = same.map(|s| (s.name(), s.value())).collect();
     named.push(("scale".to_owned(), cell.scale.name().to_owned()));
+    named.push(("foreign_keys".to_owned(), cell.foreign_keys.to_string()));
     if let Some(bytes) = cell.placement.page_cache_bytes {
         named.push(("page_cache".to_owned(), gigabytes(bytes)));
     }

@@ -23,6 +23,7 @@ struct Document {
     threads: u32,
     method: &'static str,
     foreign_keys: bool,
+    partitions: u32,
     duration_s: f64,
     rows: u64,
     row_bytes: u64,
@@ -50,6 +51,7 @@ impl Document {
             threads: load.threads,
             method: load.method.as_str(),
             foreign_keys: load.foreign_keys,
+            partitions: load.partitions,
             duration_s: load.duration_ns as f64 / 1e9,
             rows: load.total_rows(),
             row_bytes: load.total_bytes,
@@ -75,10 +77,9 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
     let mut console = Console::new()?;
-    let foreign_keys = !arguments.no_foreign_keys;
     let private = arguments
         .target
-        .private(arguments.warehouses, arguments.seed, foreign_keys);
+        .private(arguments.warehouses, arguments.seed, arguments.schema);
     let mut loads = Vec::new();
     match private {
         Some(spec) => {
@@ -102,7 +103,8 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
                 warehouses: Warehouses(arguments.warehouses),
                 seed: arguments.seed,
                 threads: arguments.threads,
-                foreign_keys,
+                foreign_keys: !arguments.schema.no_foreign_keys,
+                partitions: arguments.schema.partitions,
                 force: arguments.force,
             };
             populate_schemas(

@@ -17,6 +17,7 @@ pub mod server;
 use crate::arguments::TargetArguments;
 use crate::console::{Console, print};
 use crate::failure::Failure;
+use crate::schema_arguments::SchemaArguments;
 use ::lab::{PrivateSpec, Subject};
 use ::server::{Home, Target, TargetRequest};
 use base::{Exit, Warehouses};
@@ -47,7 +48,7 @@ impl TargetArguments {
     }
 
     /// The private server that is asked for, if one is.
-    fn private(&self, warehouses: u32, seed: u64, foreign_keys: bool) -> Option<PrivateSpec> {
+    fn private(&self, warehouses: u32, seed: u64, schema: SchemaArguments) -> Option<PrivateSpec> {
         let engine = match (&self.engine, &self.server_binary) {
             (Some(engine), _) => engine.clone(),
             (None, Some(_)) => BINARY.to_owned(),
@@ -61,7 +62,8 @@ impl TargetArguments {
             placement: Placement::default(),
             warehouses: Warehouses(warehouses),
             seed,
-            foreign_keys,
+            foreign_keys: !schema.no_foreign_keys,
+            partitions: schema.partitions,
         })
     }
 

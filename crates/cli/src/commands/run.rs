@@ -104,7 +104,7 @@ fn subject(
 ) -> Result<(Subject, Option<Load>), Failure> {
     let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
     let target = &arguments.target;
-    match target.private(warehouses, arguments.seed, true) {
+    match target.private(warehouses, arguments.seed, arguments.schema) {
         Some(spec) => {
             let spec = PrivateSpec {
                 preset: arguments.preset.for_warehouses(spec.warehouses),

@@ -16,6 +16,7 @@ pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     arguments.places.validate(&arguments.target)?;
     arguments.preset.validate(&arguments.target)?;
+    arguments.schema.validate(&arguments.target)?;
     match contradiction(arguments) {
         Some(words) => Err(Failure::new(Exit::Usage, words)),
         None => Ok(()),

@@ -15,6 +15,7 @@ fn key(build: &ServerBuild) -> ImageKey {
         page_size_bytes: 16384,
         seed: 1,
         foreign_keys: true,
+        partitions: 0,
     }
 }
 

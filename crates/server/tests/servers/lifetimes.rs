@@ -188,6 +188,7 @@ fn a_named_start_that_fails_leaves_nothing() {
         page_size_bytes: 16384,
         seed: 1,
         foreign_keys: true,
+        partitions: 0,
     };
     assert!(server::Image::find(&home, &image_key).is_none());
 }

@@ -34,6 +34,7 @@ pub fn cell() -> NewCell {
         warehouses: 10,
         connections: 8,
         foreign_keys: true,
+        partitions: 0,
         warmup_ns: SECOND_NS,
         window_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
@@ -55,6 +56,8 @@ pub fn paced_cell() -> NewCell {
         inactive_warehouses: Some(2),
         rate_asked: Some("80%".to_owned()),
         arrivals: Some("poisson".to_owned()),
+        foreign_keys: false,
+        partitions: 4,
         ..cell()
     }
 }
@@ -65,7 +68,7 @@ pub fn placed_cell() -> NewCell {
         role: role.to_owned(),
         device: device.to_owned(),
         emulated: true,
-        profile_fingerprint: None,
+        profile_fingerprint: Some(format!("figures of {device}")),
         backing: "tmpfs /dev/shm".to_owned(),
     };
     NewCell {

@@ -1,0 +1,41 @@
+//! What of the schema may be chosen.
+
+use crate::arguments::TargetArguments;
+use crate::failure::Failure;
+use base::Exit;
+use clap::Args;
+use tpcc::schema::PARTITIONS_MAX;
+
+#[derive(Args, Clone, Copy, Default)]
+pub struct SchemaArguments {
+    /// Leave out the foreign keys and the indexes that only they need
+    #[arg(long)]
+    pub no_foreign_keys: bool,
+    /// Split each table whose primary key has the warehouse into so many partitions, by hash of it; with --no-foreign-keys, as no MySQL
+    /// has both [default: none]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "no_foreign_keys",
+        default_value_t = 0,
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(0..=i64::from(PARTITIONS_MAX))
+    )]
+    pub partitions: u32,
+}
+
+impl SchemaArguments {
+    /// Refuses to choose what is there already.
+    ///
+    /// # Errors
+    /// For a server that is not private.
+    pub fn validate(self, target: &TargetArguments) -> Result<(), Failure> {
+        let is_private = target.engine.is_some() || target.server_binary.is_some();
+        if is_private || !self.no_foreign_keys {
+            return Ok(());
+        }
+        let words = "--no-foreign-keys and --partitions are for databases that this command makes: use --engine, or give them to \
+                     `mydyno load`";
+        Err(Failure::new(Exit::Usage, words))
+    }
+}
