@@ -14,7 +14,7 @@ mod per_transaction;
 mod precision;
 mod price;
 mod profiles;
-mod ramp_limits;
+mod ramps;
 mod ratios;
 mod resources;
 mod runs;
@@ -37,7 +37,7 @@ pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;
 pub use profiles::profiles;
-pub use ramp_limits::{RampLimits, RampLimitsError};
+pub use ramps::{RampConditions, RampOutcome, RampPoint, ramp_point, ramps};
 pub use ratios::{Ratio, ratios};
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
@@ -45,7 +45,7 @@ pub use resources::{
 };
 pub use runs::{Basis, RunComparison, Runs, RunsAsked, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
-pub use saturation::{Point, Ramp, RampStep, Saturation, StopReason};
+pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
 pub use steady::{Steadiness, Trend, Watched, steadiness};
 pub use sweep::{Sweep, SweepPoint, Turning, turning};

@@ -2,6 +2,7 @@
 
 use crate::comparisons::{CellComparison, comparisons};
 use crate::matrix::Matrix;
+use crate::ramps::{RampOutcome, ramps};
 use crate::runs::{Basis, RunsAsked, Value, runs};
 use crate::sweep::{Sweep, sweeps};
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub struct LabOutcome {
     pub comparisons: Vec<CellComparison>,
     /// Throughput over the numbers of one variable.
     pub sweeps: Vec<Sweep>,
+    /// Whose points are among the cells.
+    pub ramps: Vec<RampOutcome>,
 }
 
 /// One cell.
@@ -111,6 +114,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         comparisons: comparisons(&cells, &matrix),
         sweeps: sweeps(&cells, &matrix),
         cells,
+        ramps: ramps(results, id)?,
     })
 }
 

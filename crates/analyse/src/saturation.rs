@@ -6,10 +6,11 @@
 //! (plateau, kink) by points around the corner that fits best, until the scatter leaves it open by no more than a step.
 
 use crate::bend::{At, Bend, Turn, bend};
-use crate::ramp_limits::{RampLimits, RampLimitsError};
 use crate::statistics::mean;
+use base::{RampLimits, RampLimitsError};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Standard deviations from a mean to the end of its 95 % interval.
 const NORMAL_REACH: f64 = 1.96;
@@ -25,6 +26,14 @@ pub struct Point {
     pub cpu_busy_share: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
+}
+
+/// A number of connections that gave no result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedPoint {
+    pub connections: u32,
+    pub reason_code: String,
+    pub reason: String,
 }
 
 /// What to do next.
@@ -46,6 +55,7 @@ pub struct Saturation {
     /// `None`: no condition showed up to the largest count, or before the points were used up.
     pub reason: Option<StopReason>,
     /// In the order measured.
+    #[serde(skip)]
     pub curve: Vec<Point>,
 }
 
@@ -72,13 +82,103 @@ pub enum StopReason {
         /// Beyond the corner: 0 says that more connections give nothing.
         elasticity: f64,
     },
+    /// A count gave no result.
+    Failed {
+        connections: u32,
+        reason_code: String,
+        reason: String,
+    },
 }
+
+/// What a count beyond the saturation point showed.
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::Cpu { cpu_busy_share } => write!(
+                f,
+                "the processors of the server's machine were {:.0} % busy",
+                cpu_busy_share * 100.0
+            ),
+            StopReason::ResponseTime {
+                transaction,
+                p90_us,
+                limit_us,
+            } => write!(
+                f,
+                "the 90th percentile of {transaction} was {:.3} s, and {:.3} s are allowed",
+                p90_us / 1e6,
+                limit_us / 1e6
+            ),
+            StopReason::Kink {
+                transaction,
+                elasticity,
+            } => write!(
+                f,
+                "response times of {transaction} turn sharply up: twice the connections take {:.1} times as long",
+                elasticity.exp2()
+            ),
+            StopReason::Plateau { elasticity } => write!(
+                f,
+                "throughput no longer rises: twice the connections give {:+.0} %",
+                (elasticity.exp2() - 1.0) * 100.0
+            ),
+            StopReason::Failed {
+                connections,
+                reason_code,
+                reason,
+            } => write!(
+                f,
+                "{connections} connections gave no result ({reason_code}): {}",
+                reason.lines().next().unwrap_or_default()
+            ),
+        }
+    }
+}
+
+/// In one sentence.
+impl fmt::Display for Saturation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(reason) = &self.reason else {
+            return match self.connections {
+                Some(most) => write!(
+                    f,
+                    "no saturation point: no stop condition showed up to {most} connections, the most that were measured"
+                ),
+                None => write!(f, "no saturation point: nothing was measured"),
+            };
+        };
+        let Some(connections) = self.connections else {
+            let lead = match reason {
+                StopReason::Failed { .. } => "",
+                _ => "at the start already, ",
+            };
+            return write!(f, "no saturation point: {lead}{reason}");
+        };
+        write!(f, "saturation point: {connections} connections")?;
+        match (self.connections_low, self.connections_high) {
+            (Some(low), Some(high)) if low < high => {
+                write!(f, " (it may be anywhere from {low} to {high})")?;
+            }
+            _ => {}
+        }
+        let lead = match reason {
+            StopReason::Cpu { .. } | StopReason::ResponseTime { .. } => "with more, ",
+            StopReason::Kink { .. } | StopReason::Plateau { .. } => "beyond it ",
+            StopReason::Failed { .. } => "",
+        };
+        write!(f, "; {lead}{reason}")
+    }
+}
+
+/// The reason of a failure after which nothing that was measured before counts either.
+const CHECK_FAILED: &str = "check_failed";
 
 /// A ramp under way.
 #[derive(Clone, Debug)]
 pub struct Ramp {
     limits: RampLimits,
     curve: Vec<Point>,
+    failed: Option<FailedPoint>,
 }
 
 /// Where a condition begins, and what would tell it more exactly.
@@ -100,6 +200,7 @@ impl Ramp {
         Ok(Ramp {
             limits,
             curve: Vec::new(),
+            failed: None,
         })
     }
 
@@ -108,25 +209,69 @@ impl Ramp {
         self.curve.push(point);
     }
 
+    /// Takes a count that gave no result. The first one ends the ramp.
+    pub fn observe_failure(&mut self, failed: FailedPoint) {
+        self.failed.get_or_insert(failed);
+    }
+
+    /// How many points it may still measure.
+    #[must_use]
+    pub fn points_left_max(&self) -> usize {
+        self.limits.points_max.saturating_sub(self.curve.len())
+    }
+
     /// What to do now; the same until the next point.
     #[must_use]
     pub fn next(&self) -> RampStep {
+        let (measure, saturation) = self.judged();
+        match measure {
+            Some(connections) if self.points_left_max() > 0 => RampStep::Measure(connections),
+            _ => RampStep::Done(saturation),
+        }
+    }
+
+    /// What the points say so far, whether or not more are to come.
+    #[must_use]
+    pub fn saturation(&self) -> Saturation {
+        self.judged().1
+    }
+
+    /// What would tell more, and what is known.
+    fn judged(&self) -> (Option<u32>, Saturation) {
         let points = self.merged();
+        if let Some(failed) = &self.failed {
+            return self.ends_at(self.failed_place(failed, &points));
+        }
         let limit = self.limit_place(&points);
         let bent = self.bend_place(&points, limit.as_ref());
-        let (measure, saturation) = match (limit, bent) {
+        match (limit, bent) {
             // A limit is found before a bend below it is looked for.
             (Some(limit), _) if limit.measure.is_some() => self.ends_at(limit),
             (Some(limit), Some(bent)) if bent.last_good > limit.last_good => self.ends_at(limit),
             (_, Some(bent)) => self.ends_at(bent),
             (Some(limit), None) => self.ends_at(limit),
             (None, None) => self.goes_on(&points),
-        };
-        match measure {
-            Some(connections) if self.curve.len() < self.limits.points_max => {
-                RampStep::Measure(connections)
-            }
-            _ => RampStep::Done(saturation),
+        }
+    }
+
+    /// Below a count that gave no result.
+    fn failed_place(&self, failed: &FailedPoint, points: &[Point]) -> Place {
+        let is_proven = failed.reason_code != CHECK_FAILED;
+        let mut good = points.iter().filter(|point| {
+            is_proven && point.connections < failed.connections && self.over(point).is_none()
+        });
+        let last_good = good.next_back().map(|point| point.connections);
+        Place {
+            last_good,
+            low: last_good,
+            high: last_good
+                .map(|good| good.max(failed.connections.saturating_sub(self.limits.step))),
+            reason: StopReason::Failed {
+                connections: failed.connections,
+                reason_code: failed.reason_code.clone(),
+                reason: failed.reason.clone(),
+            },
+            measure: None,
         }
     }
 

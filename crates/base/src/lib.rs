@@ -6,14 +6,16 @@
 mod clock;
 mod exit;
 pub mod limits;
+mod ramp_limits;
 mod random;
 mod session;
 mod units;
 
 pub use clock::{DateTime, now_utc_ns};
 pub use exit::Exit;
+pub use ramp_limits::{RampLimits, RampLimitsError};
 pub use random::Random;
 pub use session::{
     Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,
 };
-pub use units::{Cents, Warehouses, parse_decimal, parse_size};
+pub use units::{Cents, Warehouses, parse_decimal, parse_share, parse_size};

@@ -24,6 +24,17 @@ impl fmt::Display for Cents {
     }
 }
 
+/// A share as people write it, `80%` or `0.8`: above 0 and at most 1.
+#[must_use]
+pub fn parse_share(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    (share > 0.0 && share <= 1.0).then_some(share)
+}
+
 /// A size as MySQL servers take it: bytes, or with a suffix of K, M, G or T, which are binary: `512M`. `None` where it is none or
 /// does not fit.
 #[must_use]
@@ -78,7 +89,16 @@ pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cents, parse_decimal, parse_size};
+    use super::{Cents, parse_decimal, parse_share, parse_size};
+
+    #[test]
+    fn shares_as_people_write_them() {
+        assert_eq!(parse_share("80%"), Some(0.8));
+        assert_eq!(parse_share(" 0.25 "), Some(0.25));
+        for bad in ["", "%", "0", "0%", "-1", "80", "101%", "nan", "inf", "much"] {
+            assert_eq!(parse_share(bad), None, "{bad:?}");
+        }
+    }
 
     #[test]
     fn decimals_are_exact() {

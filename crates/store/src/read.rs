@@ -400,7 +400,7 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
     })
 }
 
-fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
+pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
     let measured: Option<u64> = row.get("measured_window_ns")?;
     let result = match measured {
         None => None,

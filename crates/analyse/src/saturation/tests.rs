@@ -1,6 +1,6 @@
-use super::{Point, Ramp, RampStep, Saturation, StopReason};
+use super::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
-use crate::ramp_limits::RampLimits;
+use base::RampLimits;
 use std::collections::BTreeMap;
 
 /// What a synthetic target does with so many connections.
@@ -312,6 +312,50 @@ fn a_ramp_goes_on_from_stored_points() {
         again.observe(point.clone());
     }
     assert_eq!(again.next(), RampStep::Done(whole));
+}
+
+#[test]
+fn a_count_without_a_result_ends_the_ramp() {
+    let failed = |reason_code: &str, connections| FailedPoint {
+        connections,
+        reason_code: reason_code.to_owned(),
+        reason: "it went\nwrong".to_owned(),
+    };
+    let ended = |points: &[u32], failed: FailedPoint| {
+        let mut ramp = Ramp::new(limits(8)).unwrap();
+        for connections in points {
+            ramp.observe(Point {
+                connections: *connections,
+                nopm: 300.0 * f64::from(*connections),
+                nopm_half_width: 0.0,
+                cpu_busy_share: None,
+                p90_us: BTreeMap::new(),
+            });
+        }
+        assert!(matches!(ramp.next(), RampStep::Measure(_)));
+        ramp.observe_failure(failed);
+        match ramp.next() {
+            RampStep::Done(saturation) => saturation,
+            RampStep::Measure(more) => panic!("it goes on to {more}"),
+        }
+    };
+    let found = ended(&[8, 16, 32], failed("lock_wait_timeout", 64));
+    let range = (found.connections_low, found.connections_high);
+    assert_eq!((found.connections, range), (Some(32), (Some(32), Some(56))));
+    assert_eq!(
+        found.to_string(),
+        "saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave no result \
+         (lock_wait_timeout): it went"
+    );
+    // A database that lost something proves none of its points; nor is there one below the start.
+    let found = ended(&[8, 16, 32], failed("check_failed", 32));
+    assert_eq!(found.connections, None);
+    let found = ended(&[], failed("server_died", 8));
+    assert_eq!(found.connections, None);
+    assert!(
+        found.to_string().starts_with("no saturation point: 8 "),
+        "{found}"
+    );
 }
 
 #[test]

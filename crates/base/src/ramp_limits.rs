@@ -1,7 +1,7 @@
 //! What ends a ramp, and the counts of connections that it may measure.
 
 use std::collections::BTreeMap;
-use thiserror::Error;
+use std::fmt;
 
 /// Conditions and bounds of a ramp. [`RampLimits::default`] has those of the white papers; `None`, or a type that is not named, is no condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,15 +50,13 @@ impl Default for RampLimits {
 }
 
 /// A limit that makes no sense.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum RampLimitsError {
-    #[error("start, step and points of a ramp are 0; each is at least 1")]
     Zero,
-    #[error(
-        "a ramp starts at {start} connections, above its maximum of {connections_max}; lower one or raise the other"
-    )]
-    StartAboveMax { start: u32, connections_max: u32 },
-    #[error("{name} of a ramp is {value}; it must be {expected}")]
+    StartAboveMax {
+        start: u32,
+        connections_max: u32,
+    },
     OutOfRange {
         name: &'static str,
         value: f64,
@@ -66,10 +64,59 @@ pub enum RampLimitsError {
     },
 }
 
+impl fmt::Display for RampLimitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RampLimitsError::Zero => write!(
+                f,
+                "one of start, step and points of a ramp is 0; each is at least 1"
+            ),
+            RampLimitsError::StartAboveMax {
+                start,
+                connections_max,
+            } => write!(
+                f,
+                "a ramp starts at {start} connections, above its maximum of {connections_max}; lower one or raise the other"
+            ),
+            RampLimitsError::OutOfRange {
+                name,
+                value,
+                expected,
+            } => write!(f, "{name} of a ramp is {value}; it must be {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for RampLimitsError {}
+
+/// `start=8 step=8 connections_max=1024 points=24 stop_cpu=0.8 stop_p90.new_order=5s stop_kink=2 stop_plateau=0.2`: equal for equal limits.
+impl fmt::Display for RampLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "start={} step={} connections_max={} points={}",
+            self.start, self.step, self.connections_max, self.points_max
+        )?;
+        if let Some(share) = self.cpu_busy_share {
+            write!(f, " stop_cpu={share}")?;
+        }
+        for (transaction, us) in &self.p90_us {
+            write!(f, " stop_p90.{transaction}={}s", us / 1e6)?;
+        }
+        if let Some(power) = self.kink_elasticity {
+            write!(f, " stop_kink={power}")?;
+        }
+        if let Some(power) = self.plateau_elasticity {
+            write!(f, " stop_plateau={power}")?;
+        }
+        Ok(())
+    }
+}
+
 impl RampLimits {
     /// # Errors
     /// The first limit that makes no sense.
-    pub(crate) fn check(&self) -> Result<(), RampLimitsError> {
+    pub fn check(&self) -> Result<(), RampLimitsError> {
         if self.start == 0 || self.step == 0 || self.points_max == 0 {
             return Err(RampLimitsError::Zero);
         }
@@ -119,13 +166,13 @@ impl RampLimits {
     }
 
     /// Every count that may be measured, ascending.
-    pub(crate) fn grid(&self) -> impl Iterator<Item = u32> + use<> {
+    pub fn grid(&self) -> impl Iterator<Item = u32> + use<> {
         let step = self.step as usize;
         (self.start..=self.connections_max).step_by(step)
     }
 
     /// Counts of which each is twice the one before, to the grid; the last is the grid's.
-    pub(crate) fn doubling(&self) -> impl Iterator<Item = u32> + use<> {
+    pub fn doubling(&self) -> impl Iterator<Item = u32> + use<> {
         let (start, step) = (self.start, self.step);
         let last = start + (self.connections_max - start) / step * step;
         std::iter::successors(Some(start), move |count| {
@@ -136,7 +183,8 @@ impl RampLimits {
     }
 
     /// The count of the grid in the middle between two of it; `None` where they are neighbours.
-    pub(crate) fn between(&self, low: u32, high: u32) -> Option<u32> {
+    #[must_use]
+    pub fn between(&self, low: u32, high: u32) -> Option<u32> {
         let steps = (high - low) / self.step;
         (steps > 1).then(|| low + steps / 2 * self.step)
     }
@@ -166,6 +214,22 @@ mod tests {
         assert_eq!(limits(8, 8, 100).between(32, 64), Some(48));
         assert_eq!(limits(8, 8, 100).between(32, 56), Some(40));
         assert_eq!(limits(8, 8, 100).between(32, 40), None);
+    }
+
+    #[test]
+    fn equal_limits_have_equal_texts() {
+        let text = RampLimits::default().to_string();
+        assert!(
+            text.starts_with(
+                "start=8 step=8 connections_max=1024 points=24 stop_cpu=0.8 stop_p90.delivery=5s"
+            ),
+            "{text}"
+        );
+        let other = RampLimits {
+            plateau_elasticity: None,
+            ..RampLimits::default()
+        };
+        assert_eq!(text, format!("{other} stop_plateau=0.2"));
     }
 
     #[test]
