@@ -114,6 +114,7 @@ pub fn demo(
             ordinal: index as u32 + 1,
             repeat: 1,
             notes: &[],
+            ramp: None,
         };
         let measured = servers.measure(place, spec, cell, stop, on_progress)?;
         report.repeats.push(measured.repeat);

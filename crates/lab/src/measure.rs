@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{
-    CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RepeatFailure, RepeatId,
-    Results,
+    CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
+    RepeatId, Results,
 };
 use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
@@ -37,6 +37,8 @@ pub struct Place<'a> {
     pub repeat: u32,
     /// Told before, to be stored with it.
     pub notes: &'a [String],
+    /// That the measurement is a point of.
+    pub ramp: Option<RampId>,
 }
 
 /// How a measurement ended.
@@ -71,6 +73,9 @@ pub fn measure(
         my_cnf: subject.my_cnf(),
     };
     let repeat = place.results.begin_repeat(&new)?;
+    if let Some(ramp) = place.ramp {
+        place.results.record_ramp_point(ramp, repeat)?;
+    }
     for note in place.notes {
         place.results.record_note(NoteOn::Repeat(repeat), note)?;
     }

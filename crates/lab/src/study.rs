@@ -1,6 +1,8 @@
 //! A plan's execution: its turns one after another, each on a fresh clone, each stored when it ends. What failed is a result too, and the
 //! next turn begins. Called again with the same plan and results file, it does what is missing.
 
+mod ramps;
+
 use crate::error::LabError;
 use crate::measure::{self, Measured, measure};
 use crate::planned::{Planned, private_of};
@@ -10,7 +12,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
 use base::Exit;
-use plan::{Cell, Plan, Setting, Turn};
+use plan::{Cell, Connections, Plan, Setting, Turn};
 use server::{Home, Image, ImageKey, ServerError};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,6 +71,7 @@ pub fn missing(
     planned: &Planned,
     redo: bool,
 ) -> Result<Vec<Turn>, LabError> {
+    let ended_ramps = ramps::ended(results, lab, redo)?;
     let mut ended = BTreeMap::new();
     for cell in results.cells(lab)? {
         for repeat in results.repeats(cell.id)? {
@@ -78,8 +81,12 @@ pub fn missing(
     }
     let turns = planned.turns.iter().copied();
     let is_missing = |turn: &Turn| {
-        let ordinal = planned.cells[turn.index].0.ordinal;
-        ended.get(&(ordinal, turn.repeat)) != Some(&true)
+        let cell = &planned.cells[turn.index].0;
+        let place = (cell.ordinal, turn.repeat);
+        match cell.connections {
+            Connections::Fixed(_) => ended.get(&place) != Some(&true),
+            Connections::Ramp(_) => !ended_ramps.contains(&place),
+        }
     };
     Ok(turns.filter(is_missing).collect())
 }
@@ -162,9 +169,14 @@ pub fn study(
         if is_late || stop.load(Ordering::Relaxed) {
             break;
         }
-        let left = &turns[done..];
-        let expected: Duration = left.iter().map(|turn| study.expected(*turn)).sum();
-        let title = study.title(*turn, done, turns.len(), pace.of(expected));
+        let to_come = &turns[done..];
+        let expected: Duration = to_come.iter().map(|turn| study.expected(*turn)).sum();
+        let left = match study.cell(*turn).connections {
+            Connections::Fixed(_) => pace.of(expected),
+            // What other ramps took says nothing of how many points this one needs.
+            Connections::Ramp(_) => expected,
+        };
+        let title = study.title(*turn, done, turns.len(), left);
         let cell = study.cell(*turn);
         on_progress(Progress::TurnStarts {
             title: &title,
@@ -246,12 +258,13 @@ impl Study<'_> {
     fn title(&self, turn: Turn, done: usize, all: usize, left: Duration) -> String {
         let cell = self.cell(turn);
         format!(
-            "{} of {all}: cell {} ({}), repeat {} of {}; about {} min left",
+            "{} of {all}: cell {} ({}), repeat {} of {}; {} {} min left",
             done + 1,
             cell.ordinal,
             cell.label(),
             turn.repeat,
             cell.repeats,
+            cell.connections.of_times(),
             left.as_secs().div_ceil(60)
         )
     }
@@ -263,6 +276,9 @@ impl Study<'_> {
         coming: &[ImageKey],
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
+        if let Connections::Ramp(limits) = &self.cell(turn).connections {
+            return self.take_ramp(turn, limits, coming, on_progress);
+        }
         // Told before there is a repeat that they belong to.
         let mut notes = Vec::new();
         let attempted = self.last_attempt(turn)?;
@@ -377,6 +393,7 @@ impl Study<'_> {
             ordinal: cell.ordinal,
             repeat: turn.repeat,
             notes,
+            ramp: None,
         };
         measure(place, &subject, &self.run_of(cell)?, stop, on_progress)
     }
@@ -391,7 +408,7 @@ impl Study<'_> {
         Ok(RunSpec {
             workload: workload.ok_or_else(|| unknown("workload"))?,
             style: style.ok_or_else(|| unknown("style"))?,
-            connections: Some(cell.connections),
+            connections: Some(cell.connections.first()),
             rate: None,
             warmup: cell.warmup,
             window: cell.window,
@@ -410,35 +427,39 @@ impl Study<'_> {
 
     /// A repeat of a cell that had no server.
     fn planned_repeat(&self, turn: Turn) -> Result<NewRepeat, LabError> {
-        let cell = self.cell(turn);
-        let ns = |duration: Duration| duration.as_nanos() as u64;
-        let mut settings = settings_of(cell);
-        settings.push(("preset".to_owned(), cell.preset.clone()));
-        let new = NewCell {
-            ordinal: cell.ordinal,
-            engine: cell.engine.clone(),
-            workload: cell.workload.clone(),
-            style: cell.style.clone(),
-            warehouses: cell.warehouses.0,
-            connections: cell.connections,
-            foreign_keys: cell.foreign_keys,
-            partitions: cell.partitions,
-            warmup_ns: ns(cell.warmup.most),
-            window_ns: ns(cell.window.most),
-            interval_ns: ns(cell.interval),
-            warmup_auto: cell.warmup.is_auto,
-            window_auto: cell.window.is_auto,
-            precision_share: cell.window.is_auto.then_some(cell.precision_share),
-            seed: cell.seed,
-            schemas: 1,
-            settings,
-            ..NewCell::default()
-        };
+        let new = planned_cell(self.cell(turn));
         Ok(NewRepeat {
             cell: self.results.begin_planned_cell(self.lab, &new)?,
             ordinal: turn.repeat,
             my_cnf: None,
         })
+    }
+}
+
+/// A cell as far as its plan tells of it.
+fn planned_cell(cell: &Cell) -> NewCell {
+    let ns = |duration: Duration| duration.as_nanos() as u64;
+    let mut settings = settings_of(cell);
+    settings.push(("preset".to_owned(), cell.preset.clone()));
+    NewCell {
+        ordinal: cell.ordinal,
+        engine: cell.engine.clone(),
+        workload: cell.workload.clone(),
+        style: cell.style.clone(),
+        warehouses: cell.warehouses.0,
+        connections: cell.connections.first(),
+        foreign_keys: cell.foreign_keys,
+        partitions: cell.partitions,
+        warmup_ns: ns(cell.warmup.most),
+        window_ns: ns(cell.window.most),
+        interval_ns: ns(cell.interval),
+        warmup_auto: cell.warmup.is_auto,
+        window_auto: cell.window.is_auto,
+        precision_share: cell.window.is_auto.then_some(cell.precision_share),
+        seed: cell.seed,
+        schemas: 1,
+        settings,
+        ..NewCell::default()
     }
 }
 
@@ -481,10 +502,11 @@ fn timed_out_after(limit: Duration) -> RepeatFailure {
     }
 }
 
-fn failure_of(error: &LabError) -> RepeatFailure {
+pub(crate) fn failure_of(error: &LabError) -> RepeatFailure {
     let reason_code = match error {
         LabError::Load(_) => "load_failed",
         LabError::ServerDied { .. } => "server_died",
+        LabError::Unfit(_) => "refused",
         _ if error.exit() == Exit::ServerFailed => "server_failed",
         _ => "failed",
     };

@@ -2,7 +2,7 @@
 
 use crate::CELLS_MAX;
 use crate::error::{PlanError, Wrong};
-use crate::plan::{Cell, Plan};
+use crate::plan::{Cell, Connections, Plan};
 use crate::read::with_known;
 use crate::setting::Setting;
 use base::Warehouses;
@@ -20,6 +20,8 @@ const TWIN: &str = "twin";
 /// Each of its statements is a round trip of its own.
 const TPCC_MYSQL: &str = "tpcc-mysql";
 
+/// Its terminals are the load.
+const TPCC_SPEC: &str = "tpcc-spec";
 /// Why a database with foreign keys is not split.
 const NO_PARTITIONS: &str = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not yet supported in conjunction with \
                              partitioning\"); add `foreign_keys = false` to [load], or leave `partitions` out";
@@ -158,7 +160,10 @@ impl Plan {
             partitions: 0,
             workload: String::new(),
             style: String::new(),
-            connections: 0,
+            connections: match &self.ramp {
+                Some(limits) => Connections::Ramp(limits.clone()),
+                None => Connections::Fixed(0),
+            },
             warmup: self.warmup,
             window: self.window,
             precision_share: self.precision_share,
@@ -186,7 +191,14 @@ impl Plan {
                         return Err(Wrong::new(setting.span(), NO_PARTITIONS));
                     }
                 }
-                Setting::Workload(name) => cell.workload.clone_from(name),
+                Setting::Workload(name) => {
+                    cell.workload.clone_from(name);
+                    if self.ramp.is_some() && name == TPCC_SPEC {
+                        let why = "workload tpcc-spec asks as much as its terminals do, however many connections serve them; leave out \
+                                   [ramp] and name `connections`, or raise the warehouses";
+                        return Err(Wrong::new(setting.span(), why));
+                    }
+                }
                 Setting::Style(name) => {
                     cell.style.clone_from(name);
                     if cell.workload == TPCC_MYSQL && name != Style::Statements.name() {
@@ -197,11 +209,12 @@ impl Plan {
                         return Err(Wrong::new(setting.span(), why));
                     }
                 }
-                Setting::Connections(connections) => cell.connections = *connections,
+                Setting::Connections(count) => cell.connections = Connections::Fixed(*count),
             }
         }
         let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
-        let by_default = self.warmup.most + self.window.most + beside;
+        let of_points = (self.warmup.most + self.window.most) * cell.connections.points_max();
+        let by_default = of_points + beside;
         cell.repeat_time_limit = self.repeat_time_limit.unwrap_or(by_default);
         cell.placement.count = self.count_io;
         if cell.placement.is_emulated() {

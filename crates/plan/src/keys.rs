@@ -8,6 +8,8 @@ use tpcc::schema::PARTITIONS_MAX;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
 const REPEATS_MAX: u32 = 1_000;
+/// Most points of a ramp: far above what finds a place.
+const POINTS_MAX: u32 = 1_000;
 /// Longest time that a plan may name.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
@@ -44,6 +46,14 @@ pub(crate) enum Shape {
     },
     /// A table of server variables.
     Variables,
+    /// A share, or `false`.
+    ShareOrOff,
+    /// A number, or `false`.
+    NumberOrOff {
+        bounds: &'static str,
+    },
+    /// A table of times by transaction type, or `false`.
+    TimesOrOff,
 }
 
 /// One key.
@@ -281,10 +291,13 @@ pub(crate) static STYLE: Key = by_default(
         "how statements travel: `statements`, `pipelined`, `batched` or `procedures`",
     ),
 );
-pub(crate) static CONNECTIONS: Key = dimension(
-    "connections",
-    counted(CONNECTIONS_MAX),
-    "client sessions in a closed loop or, with `tpcc-spec`, at the service of the terminals",
+pub(crate) static CONNECTIONS: Key = by_default(
+    "required without `[ramp]`",
+    dimension(
+        "connections",
+        counted(CONNECTIONS_MAX),
+        "client sessions in a closed loop or, with `tpcc-spec`, at the service of the terminals",
+    ),
 );
 pub(crate) static WARMUP: Key = by_default(
     "10s",
@@ -326,6 +339,70 @@ pub(crate) static INTERVAL: Key = by_default(
             least: INTERVAL_MIN,
         },
         "one point of the time series",
+    ),
+);
+
+pub(crate) static RAMP_START: Key = by_default(
+    "8",
+    key(
+        "start",
+        counted(CONNECTIONS_MAX),
+        "connections of the first point",
+    ),
+);
+pub(crate) static RAMP_STEP: Key = by_default(
+    "8",
+    key(
+        "step",
+        counted(CONNECTIONS_MAX),
+        "the finest difference: all counts are the start and a multiple of it",
+    ),
+);
+pub(crate) static RAMP_CONNECTIONS_MAX: Key = by_default(
+    "1024",
+    key(
+        "connections_max",
+        counted(CONNECTIONS_MAX),
+        "no count is larger",
+    ),
+);
+pub(crate) static RAMP_POINTS: Key = by_default(
+    "24",
+    key("points", counted(POINTS_MAX), "most measurements"),
+);
+pub(crate) static STOP_CPU: Key = by_default(
+    "80%",
+    key(
+        "stop_cpu",
+        Shape::ShareOrOff,
+        "the server's machine is so busy",
+    ),
+);
+pub(crate) static STOP_P90: Key = by_default(
+    "5s, `stock_level` 20s",
+    key(
+        "stop_p90",
+        Shape::TimesOrOff,
+        "the 90th percentile of a transaction type is longer: `new_order`, `payment`, `order_status`, `delivery`, `stock_level`; types that are \
+         not named have no limit",
+    ),
+);
+pub(crate) static STOP_KINK: Key = by_default(
+    "2",
+    key(
+        "stop_kink",
+        Shape::NumberOrOff { bounds: "above 1" },
+        "a 90th percentile turns up: it rises as fast as this power of the connections",
+    ),
+);
+pub(crate) static STOP_PLATEAU: Key = by_default(
+    "0.2",
+    key(
+        "stop_plateau",
+        Shape::NumberOrOff {
+            bounds: "from 0 to 1",
+        },
+        "throughput no longer rises: no faster than this power of the connections",
     ),
 );
 
@@ -382,7 +459,25 @@ pub(crate) static LOAD: Section = Section {
         &PRECISION,
         &INTERVAL,
     ],
-    required: &[&CONNECTIONS],
+    required: &[],
+};
+pub(crate) static RAMP: Section = Section {
+    name: "ramp",
+    is_repeated: false,
+    about: "Instead of `connections`: each cell finds by itself how many it supports. Connections rise on one server, each count with its own \
+            warm-up and window, until a condition shows: first they double, then the place is refined. A condition that is `false` is left out; \
+            METHODOLOGY.md has the rules.",
+    keys: &[
+        &RAMP_START,
+        &RAMP_STEP,
+        &RAMP_CONNECTIONS_MAX,
+        &RAMP_POINTS,
+        &STOP_CPU,
+        &STOP_P90,
+        &STOP_KINK,
+        &STOP_PLATEAU,
+    ],
+    required: &[],
 };
 pub(crate) static EXCLUDE: Section = Section {
     name: "exclude",
@@ -409,7 +504,7 @@ pub(crate) static EXCLUDE: Section = Section {
 };
 
 /// The tables of a plan, in the order of the documentation.
-pub(crate) static SECTIONS: [&Section; 5] = [&LAB, &SERVER, &STORAGE, &LOAD, &EXCLUDE];
+pub(crate) static SECTIONS: [&Section; 6] = [&LAB, &SERVER, &STORAGE, &LOAD, &RAMP, &EXCLUDE];
 
 /// The key that places a role.
 pub(crate) fn of_role(role: Role) -> &'static Key {
@@ -467,6 +562,11 @@ impl Shape {
                 )
             }
             Shape::Variables => "a table like { innodb_io_capacity = [2000, 15000] }".to_owned(),
+            Shape::ShareOrOff => "a share like \"80%\" or 0.8, or false".to_owned(),
+            Shape::NumberOrOff { bounds } => format!("a number {bounds}, or false"),
+            Shape::TimesOrOff => {
+                "a table like { new_order = \"5s\", stock_level = \"20s\" }, or false".to_owned()
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod order;
 mod parse;
 mod plan;
 mod read;
+mod read_ramp;
 mod schema;
 mod setting;
 #[cfg(test)]
@@ -26,7 +27,7 @@ pub use length::{
 pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
 pub use order::{Order, Schedule, Turn, execution_order};
 pub use parse::PLAN_BYTES_MAX;
-pub use plan::{Cell, Plan, Scale};
+pub use plan::{Cell, Connections, Plan, Scale};
 pub use schema::json_schema;
 pub use setting::Setting;
 

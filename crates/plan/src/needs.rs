@@ -59,7 +59,10 @@ impl CellNeeds {
             tables_bytes,
             sizes,
             files,
-            duration: SERVER_TIME + copy + cell.warmup.expected() + cell.window.expected() + checks,
+            duration: SERVER_TIME
+                + copy
+                + (cell.warmup.expected() + cell.window.expected()) * cell.connections.points_max()
+                + checks,
         }
     }
 
@@ -165,10 +168,12 @@ impl Plan {
             memory_bytes: each.map(CellNeeds::memory_bytes).max().unwrap_or(0),
             duration: measuring + loads,
         };
+        let first = cells.first();
+        let of_times = first.map_or("about", |(cell, _)| cell.connections.of_times());
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {
                 let why = format!(
-                    "the lab takes about {} ({} repeats), which is more than its time limit; take fewer cells or repeats, a shorter \
+                    "the lab takes {of_times} {} ({} repeats), which is more than its time limit; take fewer cells or repeats, a shorter \
                      window, or a longer limit",
                     humantime::format_duration(Duration::from_secs(needs.duration.as_secs())),
                     repeats.len()

@@ -6,9 +6,10 @@ use crate::length::{Length, PRECISION_DEFAULT};
 use crate::order::Order;
 use crate::plan::{Axis, Exclusion, Plan, Scale};
 use crate::read::{self, Reader, refuse_unknown};
+use crate::read_ramp;
 use crate::setting::Setting;
-use base::Warehouses;
 use base::limits::AUTO_INTERVALS_MIN;
+use base::{RampLimits, Warehouses};
 use device::Role;
 use std::time::Duration;
 use toml::Spanned;
@@ -55,7 +56,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
     refuse_unknown(
         root,
         &names,
-        "the plan, whose tables are [lab], [server], [storage], [load] and [[exclude]]",
+        "the plan, whose tables are [lab], [server], [storage], [load], [ramp] and [[exclude]]",
     )?;
     let mut plan = Plan {
         source: source.clone(),
@@ -73,6 +74,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         window: WINDOW_DEFAULT,
         precision_share: PRECISION_DEFAULT,
         interval: INTERVAL_DEFAULT,
+        ramp: None,
         axes: Vec::new(),
         exclusions: Vec::new(),
     };
@@ -98,6 +100,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         plan.count_io = count_io.is_some_and(Spanned::into_inner);
     }
     add_load(&mut plan.axes, &load, &at_load)?;
+    plan.ramp = ramp(root, &load, at_load)?;
     plan.exclusions = exclusions(root, &plan.axes)?;
     Ok(plan)
 }
@@ -193,11 +196,15 @@ fn section<'a>(root: &'a DeTable<'a>, section: &Section) -> Result<Option<Opened
 
 fn required<'a>(root: &'a DeTable<'a>, wanted: &Section) -> Result<Opened<'a>, Wrong> {
     section(root, wanted)?.ok_or_else(|| {
-        let needed: Vec<&str> = wanted.required.iter().map(|key| key.name).collect();
+        let needed: Vec<String> = wanted
+            .required
+            .iter()
+            .map(|key| format!(" with at least `{}`", key.name))
+            .collect();
         let why = format!(
-            "the plan has no {}; add it with at least `{}` (docs/plans.md has all keys)",
+            "the plan has no {}; add it{} (docs/plans.md has all keys)",
             wanted.header(),
-            needed.join("`, `")
+            needed.concat()
         );
         Wrong::new(0..0, why)
     })
@@ -288,6 +295,29 @@ fn add_load(axes: &mut Vec<Axis>, load: &Reader<'_>, at: &Span) -> Result<(), Wr
     add_or(axes, styles(load)?, at, style);
     add(axes, connections(load)?);
     Ok(())
+}
+
+/// The ramp of a plan; it has that, or numbers of connections.
+fn ramp(root: &DeTable<'_>, load: &Reader<'_>, at_load: Span) -> Result<Option<RampLimits>, Wrong> {
+    let counts = connections(load)?;
+    match (section(root, &keys::RAMP)?, counts) {
+        (None, Some(_)) => Ok(None),
+        (Some((reader, at)), None) => read_ramp::ramp(&reader, at).map(Some),
+        (Some((_, at)), Some(_)) => {
+            let why = "[ramp] finds the number of connections, and [load] names `connections`; leave one of them out";
+            Err(Wrong::new(at, why))
+        }
+        (None, None) => {
+            let key = &keys::CONNECTIONS;
+            let why = format!(
+                "[load] lacks `{}`, {}; it takes {}; or add a table [ramp], which finds how many each cell supports",
+                key.name,
+                key.meaning,
+                key.shape.words()
+            );
+            Err(Wrong::new(at_load, why))
+        }
+    }
 }
 
 fn scale(server: &Reader<'_>) -> Result<Scale, Wrong> {

@@ -5,7 +5,7 @@ use crate::length::Length;
 use crate::needs::Files;
 use crate::order::{Order, Schedule};
 use crate::setting::Setting;
-use base::Warehouses;
+use base::{RampLimits, Warehouses};
 use device::Role;
 use std::time::Duration;
 use storage::{Place, Placement};
@@ -60,6 +60,8 @@ pub struct Plan {
     pub(crate) window: Length,
     pub(crate) precision_share: f64,
     pub(crate) interval: Duration,
+    /// In place of connections.
+    pub(crate) ramp: Option<RampLimits>,
     /// In the order of the matrix: the values of the last one change fastest.
     pub(crate) axes: Vec<Axis>,
     pub(crate) exclusions: Vec<Exclusion>,
@@ -102,6 +104,10 @@ impl Plan {
             warmup: Length::fixed(Duration::from_secs(1)),
             window: Length::fixed(Duration::from_secs(2)),
             interval: Duration::from_secs(1),
+            ramp: self.ramp.map(|limits| RampLimits {
+                points_max: 1,
+                ..limits
+            }),
             time_limit: None,
             ..self
         }
@@ -117,6 +123,43 @@ impl Plan {
         let span = found.map_or(0..0, Spanned::span);
         let why = format!("cell {} ({}): {why}", cell.ordinal, cell.label());
         self.source.error(Wrong::new(span, why))
+    }
+}
+
+/// How many connections a cell has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Connections {
+    Fixed(u32),
+    /// As many as it supports, which is what its measurement finds.
+    Ramp(RampLimits),
+}
+
+impl Connections {
+    /// Of the first measurement.
+    #[must_use]
+    pub fn first(&self) -> u32 {
+        match self {
+            Connections::Fixed(count) => *count,
+            Connections::Ramp(limits) => limits.start,
+        }
+    }
+
+    /// Windows that one repeat has at most.
+    #[must_use]
+    pub fn points_max(&self) -> u32 {
+        match self {
+            Connections::Fixed(_) => 1,
+            Connections::Ramp(limits) => u32::try_from(limits.points_max).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// How good an estimate of its time is: a ramp seldom needs all of its points.
+    #[must_use]
+    pub fn of_times(&self) -> &'static str {
+        match self {
+            Connections::Fixed(_) => "about",
+            Connections::Ramp(_) => "at most",
+        }
     }
 }
 
@@ -141,7 +184,7 @@ pub struct Cell {
     pub partitions: u32,
     pub workload: String,
     pub style: String,
-    pub connections: u32,
+    pub connections: Connections,
     pub warmup: Length,
     pub window: Length,
     /// Of an automatic window: see [`crate::parse_precision`].
@@ -210,7 +253,10 @@ impl Cell {
             self.server_identity(),
             format!("workload={}", self.workload),
             format!("style={}", self.style),
-            format!("connections={}", self.connections),
+            match &self.connections {
+                Connections::Fixed(count) => format!("connections={count}"),
+                Connections::Ramp(limits) => format!("ramp {limits}"),
+            },
             format!("warmup_ns={}", self.warmup.most.as_nanos()),
             format!("window_ns={}", self.window.most.as_nanos()),
             format!("interval_ns={}", self.interval.as_nanos()),

@@ -183,7 +183,7 @@ fn list_or_one<T: PartialEq>(
 }
 
 /// A value that is not of the key's shape.
-fn mismatch(key: &Key, value: &Spanned<DeValue<'_>>) -> Wrong {
+pub(crate) fn mismatch(key: &Key, value: &Spanned<DeValue<'_>>) -> Wrong {
     let kind = value.get_ref().type_str();
     let takes = key.shape.words();
     let why = match value.get_ref() {
@@ -211,7 +211,7 @@ fn with_article(kind: &str) -> String {
     format!("{article} {kind}")
 }
 
-fn integer(value: &DeValue<'_>) -> Option<u64> {
+pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }

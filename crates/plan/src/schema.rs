@@ -24,7 +24,14 @@ pub fn json_schema() -> Value {
         "title": "A plan of mydyno",
         "type": "object",
         "additionalProperties": false,
-        "required": required.map(|section| section.name).collect::<Vec<_>>(),
+        "required": required
+            .map(|section| section.name)
+            .chain(["load"])
+            .collect::<Vec<_>>(),
+        "anyOf": [
+            { "required": ["ramp"] },
+            { "properties": { "load": { "required": ["connections"] } } },
+        ],
         "properties": properties,
     })
 }
@@ -64,6 +71,10 @@ fn one_or_list(one: &Value) -> Value {
     json!({ "anyOf": [one, list] })
 }
 
+fn or_off(condition: Value) -> Value {
+    json!({ "anyOf": [condition, { "enum": [false] }] })
+}
+
 fn shape(shape: Shape) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string", "minLength": 1 }),
@@ -84,6 +95,12 @@ fn shape(shape: Shape) -> Value {
         Shape::Variables => {
             let scalar = json!({ "type": ["string", "number", "boolean"] });
             json!({ "type": "object", "additionalProperties": one_or_list(&scalar) })
+        }
+        Shape::ShareOrOff => or_off(json!({ "type": ["string", "number"] })),
+        Shape::NumberOrOff { .. } => or_off(json!({ "type": "number" })),
+        Shape::TimesOrOff => {
+            let time = json!({ "type": ["string", "integer"] });
+            or_off(json!({ "type": "object", "additionalProperties": time }))
         }
     }
 }
@@ -277,6 +294,9 @@ pub(crate) mod tests {
             "server.preset = ''",
             "server.set.a = [[1]]",
             "storage.count_io = 1",
+            "ramp.stop_cpu = true",
+            "ramp.stop_p90 = { new_order = [1] }",
+            "ramp.points = 0",
             "exclude = 7",
             "labs.x = 1",
         ] {
@@ -287,5 +307,11 @@ pub(crate) mod tests {
             );
         }
         assert_ne!(plan("lab.name = 'x'"), Vec::<String>::new());
+        let ramp = right.replace("connections = [1, 2]", "warehouses = 1");
+        assert_ne!(plan(&ramp), Vec::<String>::new());
+        let ramp = format!(
+            "{ramp}\nramp = {{ stop_cpu = false, stop_kink = 3, stop_p90.payment = '1s' }}"
+        );
+        assert_eq!(plan(&ramp), Vec::<String>::new());
     }
 }

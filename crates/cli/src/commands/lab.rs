@@ -8,9 +8,10 @@ use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::{LabArguments, LabCommand};
 use ::server::preset::Scale;
 use ::server::{Home, images_max_bytes};
+use analyse::RampConditions;
 use base::Exit;
 use lab::{Planned, PresetOn, planned};
-use plan::{Cell, CellNeeds, Length, Needs, PLAN_BYTES_MAX, Plan, Setting};
+use plan::{Cell, CellNeeds, Connections, Length, Needs, PLAN_BYTES_MAX, Plan, Setting};
 use serde::Serialize;
 use std::fmt::Write;
 use std::io::Read;
@@ -97,7 +98,8 @@ struct CellDocument<'a> {
     partitions: u32,
     workload: &'a str,
     style: &'a str,
-    connections: u32,
+    connections: Option<u32>,
+    ramp: Option<RampConditions>,
     warmup_s: f64,
     warmup_auto: bool,
     window_s: f64,
@@ -237,6 +239,10 @@ impl<'a> CellDocument<'a> {
                 role: role.name(),
                 place: place.to_string(),
             });
+        let (connections, ramp) = match &cell.connections {
+            Connections::Fixed(count) => (Some(*count), None),
+            Connections::Ramp(limits) => (None, Some(RampConditions::of(limits))),
+        };
         CellDocument {
             ordinal: cell.ordinal,
             key: cell.key(),
@@ -253,7 +259,8 @@ impl<'a> CellDocument<'a> {
             partitions: cell.partitions,
             workload: &cell.workload,
             style: &cell.style,
-            connections: cell.connections,
+            connections,
+            ramp,
             warmup_s: cell.warmup.most.as_secs_f64(),
             warmup_auto: cell.warmup.is_auto,
             window_s: cell.window.most.as_secs_f64(),
@@ -284,7 +291,9 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
         planned.cells.len(),
         schedule.repeats
     );
+    let mut of_times = "about";
     if let Some((first, _)) = planned.cells.first() {
+        of_times = first.connections.of_times();
         same_for_all(&mut out, first);
     }
     for line in aligned(&table(planned)) {
@@ -307,7 +316,7 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     let of = |has: Option<u64>| has.map_or_else(|| "unknown".to_owned(), gigabytes);
     let _ = writeln!(
         out,
-        "needs {} of disk ({} are free), {} of memory ({} are available) and about {}",
+        "needs {} of disk ({} are free), {} of memory ({} are available) and {of_times} {}",
         gigabytes(needs.disk_bytes),
         of(planned.host.disk_free_bytes),
         gigabytes(needs.memory_bytes),
@@ -328,6 +337,9 @@ fn same_for_all(out: &mut String, cell: &Cell) {
     named.push(("foreign_keys".to_owned(), cell.foreign_keys.to_string()));
     if let Some(bytes) = cell.placement.page_cache_bytes {
         named.push(("page_cache".to_owned(), gigabytes(bytes)));
+    }
+    if let Connections::Ramp(limits) = &cell.connections {
+        named.push(("ramp".to_owned(), limits.to_string()));
     }
     for (name, length) in [
         ("warmup", cell.warmup),

@@ -47,7 +47,6 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         record_load(&results, Some(lab), load)?;
     }
     live.runs_on(arguments, &subject);
-    let spec = spec(arguments, meters);
     let notes = std::mem::take(&mut console.notes);
     let place = Place {
         results: &results,
@@ -55,8 +54,9 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         ordinal: 1,
         repeat: 1,
         notes: &notes,
+        ramp: None,
     };
-    let measured = measure(place, &subject, &spec, &stop, &mut |p| {
+    let measured = measure(place, &subject, &spec(arguments, meters), &stop, &mut |p| {
         live.take(&p);
         show(p, tpcc_mysql.as_mut(), &mut live, &mut console);
     });

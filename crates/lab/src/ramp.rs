@@ -1,0 +1,486 @@
+//! A ramp: one number of connections after another on one server, until `analyse` says where the target saturates. Every point is stored
+//! when it ends, so that a ramp which was interrupted goes on from its points.
+
+use crate::check::{FailedChecks, check_subject};
+use crate::error::LabError;
+use crate::measure::{Measured, Place, measure};
+use crate::progress::{OnProgress, Progress};
+use crate::spec::{RunSpec, Workload};
+use crate::study::failure_of;
+use crate::subject::Subject;
+use analyse::{FailedPoint, Ramp, RampStep, ramp_point};
+use base::{Exit, RampLimits};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use store::{
+    CheckedOn, LabId, NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId,
+    Results,
+};
+
+/// What to raise, and until when.
+#[derive(Clone, Debug)]
+pub struct RampSpec {
+    pub limits: RampLimits,
+    /// Each point, but for its connections; checks are made once, after the last one.
+    pub run: RunSpec,
+}
+
+/// Where a ramp belongs.
+#[derive(Clone, Copy)]
+pub struct RampPlace<'a> {
+    pub results: &'a Results,
+    pub lab: LabId,
+    /// Of the plan's cell, from 1; 1 where there is no plan.
+    pub ordinal: u32,
+    /// Which ramp of that cell, from 1.
+    pub repeat: u32,
+    /// Cells of the plan: those of points come after them.
+    pub planned_cells: u32,
+}
+
+/// What a point takes beside its warm-up and window, until one has shown it.
+const POINT_TIME: Duration = Duration::from_secs(3);
+
+/// Raises connections until a condition shows, from the points that are stored. What a point dies of ends the ramp, and is stored.
+///
+/// Returns Ok, Interrupted or CheckFailed; where no number of connections gave a result, ServerFailed or Failed.
+///
+/// # Errors
+/// Where the first point could not begin, or the results file cannot be written.
+pub fn ramp(
+    place: RampPlace<'_>,
+    subject: &Subject,
+    spec: &RampSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Exit, LabError> {
+    let mut rise = Rise::begin(place, subject, spec, stop)?;
+    let exit = rise.rise(on_progress)?;
+    if exit != Exit::Interrupted {
+        place.results.finish_ramp(rise.id)?;
+    }
+    Ok(exit)
+}
+
+/// Stores that a ramp ended at the count that it would have measured next: in the words of its other points or, where it has none, of
+/// `planned`.
+///
+/// # Errors
+/// The results file cannot be written.
+pub(crate) fn store_failed_ramp(
+    place: RampPlace<'_>,
+    planned: NewCell,
+    limits: &RampLimits,
+    failure: &RepeatFailure,
+) -> Result<(), LabError> {
+    let points = Points {
+        place,
+        id: begin(place, limits)?,
+    };
+    let mut stored = points.stored()?;
+    stored.retain(Repeat::is_whole);
+    let (ramp, counted) = replayed(place.results, limits, &stored)?;
+    let connections = match ramp.next() {
+        RampStep::Measure(connections) => connections,
+        RampStep::Done(saturation) => saturation.connections.unwrap_or(limits.start),
+    };
+    points.store_failed((connections, planned), &counted, failure)?;
+    Ok(place.results.finish_ramp(points.id)?)
+}
+
+fn begin(place: RampPlace<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
+    let ramp = NewRamp {
+        ordinal: place.ordinal,
+        repeat: place.repeat,
+        limits: limits.clone(),
+    };
+    Ok(place.results.begin_ramp(place.lab, &ramp)?)
+}
+
+/// The stored points of a ramp.
+#[derive(Clone, Copy)]
+struct Points<'a> {
+    place: RampPlace<'a>,
+    id: RampId,
+}
+
+impl Points<'_> {
+    /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that do not count are measured again as
+    /// further attempts.
+    fn next_of(&self, connections: u32, counted: &[RepeatId]) -> Result<(u32, u32), LabError> {
+        let RampPlace { results, lab, .. } = self.place;
+        let cells = results.ramp_cells(lab, self.place.ordinal)?;
+        let Some(cell) = cells
+            .iter()
+            .find(|cell| cell.what.connections == connections)
+        else {
+            let all = results.cells(lab)?;
+            let last = all.iter().map(|cell| cell.what.ordinal).max().unwrap_or(0);
+            return Ok((last.max(self.place.planned_cells) + 1, 1));
+        };
+        let mine: Vec<RepeatId> = self.stored()?.iter().map(|repeat| repeat.id).collect();
+        let repeats = results.repeats(cell.id)?;
+        let again = repeats
+            .iter()
+            .find(|repeat| mine.contains(&repeat.id) && !counted.contains(&repeat.id));
+        let last = repeats.iter().map(|repeat| repeat.ordinal).max();
+        let repeat = again.map_or(last.unwrap_or(0) + 1, |repeat| repeat.ordinal);
+        Ok((cell.what.ordinal, repeat))
+    }
+
+    fn stored(&self) -> Result<Vec<Repeat>, LabError> {
+        Ok(self.place.results.ramp_points(self.id)?)
+    }
+
+    /// A count that gave no result, as another attempt or a repeat of its own.
+    fn store_failed(
+        &self,
+        (connections, planned): (u32, NewCell),
+        counted: &[RepeatId],
+        failure: &RepeatFailure,
+    ) -> Result<RepeatId, LabError> {
+        let RampPlace { results, lab, .. } = self.place;
+        let (ordinal, repeat) = self.next_of(connections, counted)?;
+        let seed = seed_of_point(planned.seed, connections);
+        let siblings = results.ramp_cells(lab, self.place.ordinal)?;
+        let same = siblings
+            .iter()
+            .find(|cell| cell.what.connections == connections);
+        let cell = match (same, siblings.first()) {
+            (Some(same), _) => same.id,
+            (None, Some(sibling)) => {
+                let what = NewCell {
+                    ordinal,
+                    connections,
+                    seed,
+                    ..sibling.what.clone()
+                };
+                results.begin_cell(lab, &what)?
+            }
+            (None, None) => {
+                let what = NewCell {
+                    ordinal,
+                    connections,
+                    seed,
+                    ..planned
+                };
+                results.begin_planned_cell(lab, &what)?
+            }
+        };
+        let repeat = results.begin_repeat(&NewRepeat {
+            cell,
+            ordinal: repeat,
+            my_cnf: None,
+        })?;
+        results.record_ramp_point(self.id, repeat)?;
+        results.fail_repeat(repeat, failure)?;
+        Ok(repeat)
+    }
+}
+
+/// A ramp under way.
+struct Rise<'a> {
+    place: RampPlace<'a>,
+    id: RampId,
+    subject: &'a Subject,
+    spec: &'a RampSpec,
+    stop: &'a AtomicBool,
+    ramp: Ramp,
+    /// Repeats that `ramp` knows.
+    counted: Vec<RepeatId>,
+    /// The last one that this server took.
+    measured: Option<RepeatId>,
+    /// How long the last one took.
+    point_time: Option<Duration>,
+    /// Notes that the person has seen.
+    told: Vec<String>,
+}
+
+/// How a point ended.
+enum PointEnd {
+    Counted,
+    Interrupted,
+    Failed(Exit),
+}
+
+impl<'a> Rise<'a> {
+    fn begin(
+        place: RampPlace<'a>,
+        subject: &'a Subject,
+        spec: &'a RampSpec,
+        stop: &'a AtomicBool,
+    ) -> Result<Rise<'a>, LabError> {
+        let points = Points {
+            place,
+            id: begin(place, &spec.limits)?,
+        };
+        let mut stored = points.stored()?;
+        stored.retain(Repeat::is_whole);
+        let (mut ramp, mut counted) = replayed(place.results, &spec.limits, &stored)?;
+        // All were measured, but the server that would prove them is gone: the last one is measured again.
+        if matches!(ramp.next(), RampStep::Done(_)) {
+            stored.pop();
+            (ramp, counted) = replayed(place.results, &spec.limits, &stored)?;
+        }
+        Ok(Rise {
+            place,
+            id: points.id,
+            subject,
+            spec,
+            stop,
+            ramp,
+            counted,
+            measured: None,
+            point_time: None,
+            told: Vec::new(),
+        })
+    }
+
+    fn points(&self) -> Points<'a> {
+        Points {
+            place: self.place,
+            id: self.id,
+        }
+    }
+
+    fn rise(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
+        while let RampStep::Measure(connections) = self.ramp.next() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Exit::Interrupted);
+            }
+            on_progress(Progress::Step(&self.title(connections)));
+            let begun = Instant::now();
+            match self.point(connections, on_progress)? {
+                PointEnd::Counted => self.point_time = Some(begun.elapsed()),
+                PointEnd::Interrupted => return Ok(Exit::Interrupted),
+                PointEnd::Failed(exit) => return self.end_of_failed(exit, on_progress),
+            }
+        }
+        self.check(on_progress)
+    }
+
+    /// That a count fails is a result, where a smaller one did not.
+    fn end_of_failed(
+        &mut self,
+        exit: Exit,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        if exit == Exit::CheckFailed || self.counted.is_empty() {
+            return Ok(exit);
+        }
+        if exit == Exit::ServerFailed || self.subject.ended().is_some() {
+            return Ok(Exit::Ok);
+        }
+        self.check(on_progress)
+    }
+
+    fn title(&self, connections: u32) -> String {
+        let run = &self.spec.run;
+        let point_time = self
+            .point_time
+            .unwrap_or(run.warmup + run.window + POINT_TIME);
+        let left = self.ramp.points_left_max();
+        let left_s = point_time.as_secs_f64() * left as f64;
+        format!(
+            "point {}: {connections} connections; at most {left} points and {:.0} min are left",
+            self.counted.len() + 1,
+            (left_s / 60.0).ceil()
+        )
+    }
+
+    /// Measures one count.
+    fn point(
+        &mut self,
+        connections: u32,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<PointEnd, LabError> {
+        let (ordinal, repeat) = self.points().next_of(connections, &self.counted)?;
+        let results = self.place.results;
+        let place = Place {
+            results,
+            lab: self.place.lab,
+            ordinal,
+            repeat,
+            ramp: Some(self.id),
+        };
+        let run = RunSpec {
+            connections: Some(connections),
+            checks: false,
+            seed: seed_of_point(self.spec.run.seed, connections),
+            ..self.spec.run.clone()
+        };
+        let newest = self.points().stored()?.last().map(|repeat| repeat.id);
+        let mut notes = Vec::new();
+        let told = &mut self.told;
+        let measured = measure(place, self.subject, &run, self.stop, &mut |progress| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+                if told.iter().any(|other| other == note) {
+                    return;
+                }
+                told.push((*note).to_owned());
+            }
+            on_progress(progress);
+        });
+        let (repeat, exit) = match measured {
+            Ok(Measured { repeat, exit }) => {
+                self.measured = Some(repeat);
+                (repeat, exit)
+            }
+            Err(error @ LabError::Store(_)) => return Err(error),
+            Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
+            Err(error) => match self.stored_failure(newest, connections, &error)? {
+                Some(repeat) => (repeat, error.exit()),
+                None => return Err(error),
+            },
+        };
+        for note in &notes {
+            results.record_note(NoteOn::Repeat(repeat), note)?;
+        }
+        if exit == Exit::Interrupted {
+            return Ok(PointEnd::Interrupted);
+        }
+        self.observe(repeat, exit, on_progress)
+    }
+
+    fn observe(
+        &mut self,
+        repeat: RepeatId,
+        exit: Exit,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<PointEnd, LabError> {
+        let results = self.place.results;
+        let Some(point) = ramp_point(results, &results.repeat(repeat)?)? else {
+            return Ok(PointEnd::Interrupted);
+        };
+        if let Some(FailedPoint { reason, .. }) = point.failed() {
+            on_progress(Progress::Note(&format!(
+                "{} connections gave no result: {}",
+                point.connections,
+                reason.lines().next().unwrap_or_default()
+            )));
+            return Ok(PointEnd::Failed(match exit {
+                // It was measured, and did nothing.
+                Exit::Ok => Exit::Failed,
+                other => other,
+            }));
+        }
+        if let Some(observed) = point.observed() {
+            if observed.cpu_busy_share.is_none() {
+                self.note_unjudged(repeat, on_progress)?;
+            }
+            self.ramp.observe(observed);
+            self.counted.push(repeat);
+        }
+        Ok(PointEnd::Counted)
+    }
+
+    /// Says once that nothing tells of the processors.
+    fn note_unjudged(
+        &mut self,
+        repeat: RepeatId,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(), LabError> {
+        let Some(share) = self.spec.limits.cpu_busy_share else {
+            return Ok(());
+        };
+        let note = format!(
+            "the CPU condition ({:.0} %) is not judged, as nothing tells how busy the server's machine is: give its node_exporter \
+             (--host-metrics), or leave the condition out",
+            share * 100.0
+        );
+        if !self.told.contains(&note) {
+            on_progress(Progress::Note(&note));
+            self.place
+                .results
+                .record_note(NoteOn::Repeat(repeat), &note)?;
+            self.told.push(note);
+        }
+        Ok(())
+    }
+
+    /// The repeat that says why a count could not be measured: the one that had begun or, where another count was measured before, one
+    /// that is made for it.
+    fn stored_failure(
+        &self,
+        newest: Option<RepeatId>,
+        connections: u32,
+        error: &LabError,
+    ) -> Result<Option<RepeatId>, LabError> {
+        if let Some(last) = self.points().stored()?.last()
+            && newest.is_none_or(|newest| last.id > newest)
+        {
+            return Ok(Some(last.id));
+        }
+        if self.counted.is_empty() {
+            return Ok(None);
+        }
+        // All but the seed is as in its other points.
+        let planned = NewCell {
+            seed: self.spec.run.seed,
+            ..NewCell::default()
+        };
+        let stored = self.points().store_failed(
+            (connections, planned),
+            &self.counted,
+            &failure_of(error),
+        )?;
+        Ok(Some(stored))
+    }
+
+    /// The eighteen checks after the last point, where they are asked for.
+    fn check(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
+        let Some(repeat) = self.measured.filter(|_| self.spec.run.checks) else {
+            return Ok(Exit::Ok);
+        };
+        let results = self.place.results;
+        on_progress(Progress::Step("checking the database after the last point"));
+        let checked = match check_subject(self.subject, self.stop, on_progress) {
+            Ok(checked) => checked,
+            Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
+            Err(error) => {
+                results.fail_repeat(repeat, &failure_of(&error))?;
+                return Ok(error.exit());
+            }
+        };
+        results.record_checks(CheckedOn::Repeat(repeat), &checked.checks)?;
+        let by_tpcc_mysql = self.spec.run.workload == Workload::TpccMysql;
+        let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
+        let mut unexpected = checked.unexpected;
+        unexpected.retain(|name| failed.unexpected.contains(name));
+        if unexpected.is_empty() {
+            return Ok(Exit::Ok);
+        }
+        let failure = RepeatFailure {
+            reason_code: "check_failed".to_owned(),
+            reason: format!("checks failed: {}", unexpected.join(", ")),
+            log_tail: self.subject.log_tail(),
+        };
+        results.fail_repeat(repeat, &failure)?;
+        Ok(Exit::CheckFailed)
+    }
+}
+
+/// The ramp as these points leave it, and which repeats they are.
+fn replayed(
+    results: &Results,
+    limits: &RampLimits,
+    stored: &[Repeat],
+) -> Result<(Ramp, Vec<RepeatId>), LabError> {
+    let ramp = Ramp::new(limits.clone());
+    let mut ramp = ramp.map_err(|error| LabError::Unfit(error.to_string()))?;
+    let mut counted = Vec::new();
+    for repeat in stored {
+        let point = ramp_point(results, repeat)?;
+        if let Some(observed) = point.and_then(|point| point.observed()) {
+            ramp.observe(observed);
+            counted.push(repeat.id);
+        }
+    }
+    Ok((ramp, counted))
+}
+
+/// No point has the inputs of another, whose rows are in the pool.
+fn seed_of_point(seed: u64, connections: u32) -> u64 {
+    seed.wrapping_add(u64::from(connections))
+}

@@ -1,0 +1,97 @@
+//! Turns that are ramps: one on a server of its own, taken up from its stored points.
+
+use super::{Study, failure_of, is_of_machine, planned_cell, timed_out_after};
+use crate::error::LabError;
+use crate::planned::private_of;
+use crate::private::{build_of, start_on};
+use crate::progress::{OnProgress, Progress};
+use crate::ramp::{RampPlace, RampSpec, ramp, store_failed_ramp};
+use crate::watchdog::within;
+use base::{Exit, RampLimits};
+use plan::Turn;
+use server::{Image, ImageKey};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use store::{LabId, Repeat, Results};
+
+/// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
+///
+/// # Errors
+/// The results file cannot be read.
+pub(super) fn ended(
+    results: &Results,
+    lab: LabId,
+    redo: bool,
+) -> Result<BTreeSet<(u32, u32)>, LabError> {
+    let mut ended = BTreeSet::new();
+    for ramp in results.ramps(lab)? {
+        let has_failed = |point: &Repeat| point.own_failure().is_some();
+        let is_again = redo && results.ramp_points(ramp.id)?.iter().any(has_failed);
+        if ramp.finished_utc_ns.is_some() && !is_again {
+            ended.insert((ramp.what.ordinal, ramp.what.repeat));
+        }
+    }
+    Ok(ended)
+}
+
+impl Study<'_> {
+    /// One ramp, stored however it ends.
+    pub(super) fn take_ramp(
+        &self,
+        turn: Turn,
+        limits: &RampLimits,
+        coming: &[ImageKey],
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let cell = self.cell(turn);
+        let limit = cell.repeat_time_limit;
+        let (ended, timed_out) = match self.image(turn, coming, on_progress) {
+            Ok(image) => within(limit, self.stop, |stop| {
+                self.ramp(turn, limits, image, stop, on_progress)
+            }),
+            Err(error) => (Err(error), false),
+        };
+        let failure = match ended {
+            Ok(Exit::Interrupted) | Err(LabError::Interrupted) if timed_out => {
+                timed_out_after(limit)
+            }
+            Ok(exit) => return Ok(exit),
+            Err(error) if is_of_machine(&error) => return Err(error),
+            Err(_) if timed_out => timed_out_after(limit),
+            Err(error) if error.exit() == Exit::Interrupted => return Ok(Exit::Interrupted),
+            Err(error) => failure_of(&error),
+        };
+        on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
+        store_failed_ramp(self.ramp_place(turn), planned_cell(cell), limits, &failure)?;
+        Ok(Exit::Failed)
+    }
+
+    fn ramp(
+        &self,
+        turn: Turn,
+        limits: &RampLimits,
+        image: Image,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let cell = self.cell(turn);
+        let private = private_of(cell)?;
+        let build = build_of(self.home, &private)?;
+        let subject = start_on(self.home, &build, image, &private)?;
+        let spec = RampSpec {
+            limits: limits.clone(),
+            run: self.run_of(cell)?,
+        };
+        ramp(self.ramp_place(turn), &subject, &spec, stop, on_progress)
+    }
+
+    fn ramp_place(&self, turn: Turn) -> RampPlace<'_> {
+        RampPlace {
+            results: self.results,
+            lab: self.lab,
+            ordinal: self.cell(turn).ordinal,
+            repeat: turn.repeat,
+            planned_cells: self.planned.cells.len() as u32,
+        }
+    }
+}
