@@ -199,6 +199,19 @@
   // The look of the nth of many lines. More than ten hide each other: the rest waits for a click on its name.
   const hue = (n) => ({ color: "--c" + (n % 6 + 1), dash: [undefined, [6, 4], [2, 3]][Math.floor(n / 6) % 3], show: n < 10 });
 
+  // Where ramps saturate, in the colours of their lines.
+  function rampMarks(lines) {
+    return { hooks: { draw: (u) => {
+      const ctx = u.ctx, { top, height } = u.bbox;
+      ctx.save(); ctx.lineWidth = 1.5 * devicePixelRatio; ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+      data.ramps.forEach((mark) => {
+        const x = u.valToPos(mark.connections, "x", true), n = lines.findIndex((line) => line.name === mark.group);
+        ctx.strokeStyle = css(hue(Math.max(0, n)).color); ctx.beginPath(); ctx.moveTo(x, top); ctx.lineTo(x, top + height); ctx.stroke();
+      });
+      ctx.restore();
+    } } };
+  }
+
   // ---- the charts --------------------------------------------------------------------------------------------------
   const choice = (figure, name, otherwise) => { const e = figure.querySelector("[data-choice=" + name + "]"); return e ? (e.type === "checkbox" ? e.checked : e.value) : otherwise; };
   // Charts over time that stand below each other have axes of one width, so that one time is at one place in all of them.
@@ -252,7 +265,7 @@
       });
       const nopm = what === "nopm", keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * tick(v).length) return null; last = p; return v; }); };
       draw(figure, { x, lines, points: true, gaps: true, xName: of.x_name, height: 290, unit: nopm ? "NOPM" : "ms", yLabel: nopm ? "new orders per minute (NOPM)" : "new-order response time (ms)",
-        yLog: !nopm, yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => tick(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)],
+        yLog: !nopm, yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => tick(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
         xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
     },

@@ -18,6 +18,7 @@ mod overview;
 mod pacing;
 mod page;
 mod panels;
+mod ramp;
 mod series;
 mod stats;
 mod status;

@@ -12,6 +12,7 @@ use crate::lab::sweeps::{Variable, sweeps, variables};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::overview::{results_table, tiles};
 use crate::panels::Panels;
+use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
 use analyse::{LabOutcome, lab_outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -40,6 +41,7 @@ struct ChartData<'a> {
     /// By name: `connections`, and one for each variable that was swept.
     curves: BTreeMap<&'a str, &'a Curves>,
     over_time: &'a [OverTime],
+    ramps: Vec<RampMark<'a>>,
 }
 
 /// What the lab's cells give together.
@@ -83,6 +85,7 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
             .chain(by_connections)
             .collect(),
         over_time: &together.over_time,
+        ramps: ramp_marks(&outcome.ramps, &view),
     };
     let json = script_safe(&serde_json::to_string(&data).map_err(ReportError::Json)?);
     Ok(page(&view, &json, &together).into_string())
@@ -144,6 +147,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                 main {
                     (header(view, together))
                     (tiles(view))
+                    (ramp_section(&together.outcome.ramps, view))
                     (results_table(view))
                     @if let Some(curves) = &together.connections { (connection_charts(curves, &delivered(view))) }
                     (comparisons(view, &together.outcome.comparisons))

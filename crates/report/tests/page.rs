@@ -2,10 +2,11 @@
 
 mod common;
 
+use base::RampLimits;
 use common::browser::{check, console, open, page_of};
 use common::{ONE_CELL, Shape, build, checks, new_cell, new_lab};
 use std::path::Path;
-use store::Results;
+use store::{NewRamp, Results};
 
 #[test]
 fn one_cell() {
@@ -58,6 +59,49 @@ fn two_engines() {
     // Three over connections, two over time, three of each cell.
     let (html, _) = check(&shape, "two-engines", 3 + 2 + 6 * 3);
     assert!(html.contains("mysql-8.0, 250 connections"));
+}
+
+#[test]
+fn a_ramp_has_its_points_and_its_end() {
+    let shape = Shape {
+        name: "ramp",
+        connections: &[8, 16, 32, 64],
+        window_s: 20,
+        failing_cell: Some(4),
+        ..ONE_CELL
+    };
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (results, lab) = build(&scratch.path().join("mydyno.db"), &shape);
+    let new = |repeat| NewRamp {
+        ordinal: 1,
+        repeat,
+        limits: RampLimits::default(),
+    };
+    let ramp = results.begin_ramp(lab, &new(1)).unwrap();
+    let cells = results.cells(lab).unwrap();
+    for cell in &cells {
+        for repeat in results.repeats(cell.id).unwrap() {
+            results.record_ramp_point(ramp, repeat.id).unwrap();
+        }
+    }
+    results.finish_ramp(ramp).unwrap();
+    results.begin_ramp(lab, &new(2)).unwrap();
+    let html = report::render(&results, lab).unwrap();
+    let page = scratch.path().join("ramp.html");
+    std::fs::write(&page, &html).unwrap();
+    let shown = open(&page, scratch.path());
+    assert_eq!(console(&shown), Vec::<&str>::new());
+    // Two over connections, and three for each point that has a result.
+    assert!(shown.dom.contains("data-ready=\"11\""), "{:?}", shown.log);
+    let link = format!("href=\"#cell-{}\"", cells[3].id);
+    for words in [
+        "Saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave no result",
+        "not at its end: 0 points",
+        "\"ramps\":[{\"group\":\"mysql-5.7\",\"connections\":32}]",
+        &link,
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
 }
 
 #[test]
