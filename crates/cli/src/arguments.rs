@@ -4,6 +4,7 @@ use crate::commands::compare::RunNames;
 use crate::lab_arguments::LabArguments;
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
+use crate::ramp_arguments::RampArguments;
 use crate::schema_arguments::SchemaArguments;
 use crate::server_arguments::ServerArguments;
 use base::limits;
@@ -32,6 +33,8 @@ pub enum Command {
     Load(LoadArguments),
     /// Warm up, drive, measure, print a summary
     Run(Box<RunArguments>),
+    /// Raise connections until the target saturates, and say where and why
+    Ramp(Box<RampArguments>),
     /// Prove a database consistent: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
     /// Server engines: what there is, install, start, stop
@@ -349,7 +352,7 @@ pub struct ExportArguments {
 }
 
 /// One of a few names.
-fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
@@ -359,11 +362,11 @@ fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     })
 }
 
-fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {
+pub fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::WAREHOUSES_MAX))
 }
 
-fn schemas() -> clap::builder::RangedI64ValueParser<u32> {
+pub fn schemas() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::SCHEMAS_MAX))
 }
 
@@ -376,7 +379,7 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 /// `90s`, `2m`, `500ms`, or a bare number of seconds as sysbench and tpcc-mysql take it.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
     let parsed = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
@@ -389,11 +392,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(parsed)
 }
 
-fn warmup(text: &str) -> Result<Length, String> {
+pub fn warmup(text: &str) -> Result<Length, String> {
     Length::parse(text, WARMUP_AUTO_MOST, duration)
 }
 
-fn window(text: &str) -> Result<Length, String> {
+pub fn window(text: &str) -> Result<Length, String> {
     match Length::parse(text, WINDOW_AUTO_MOST, duration)? {
         empty if empty.most.is_zero() => Err("must be longer than 0".to_owned()),
         long => Ok(long),
@@ -412,7 +415,7 @@ pub fn shell_command(text: &str) -> Result<String, String> {
 }
 
 /// Of an exporter: Prometheus reads plain HTTP too.
-fn exporter(text: &str) -> Result<String, String> {
+pub fn exporter(text: &str) -> Result<String, String> {
     const FORM: &str = "an address like http://db:9100/metrics";
     if text.starts_with("https://") {
         return Err(format!(
@@ -459,7 +462,7 @@ fn job_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+pub fn interval(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         short if short < limits::INTERVAL_MIN => {
             Err(format!("at least {} ms", limits::INTERVAL_MIN.as_millis()))

@@ -8,6 +8,7 @@ mod live;
 mod outlet;
 mod place_arguments;
 mod preset_arguments;
+mod ramp_arguments;
 mod schema_arguments;
 mod server_arguments;
 mod tpcc_mysql_format;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Load(arguments) => commands::load::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Ramp(arguments) => commands::ramp::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Device(arguments) => commands::device::run(&arguments),

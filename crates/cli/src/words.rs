@@ -6,12 +6,14 @@ mod io_by_role;
 mod lab;
 mod lengths;
 mod pacing;
+mod ramp;
 mod resources;
 
 use analyse::Measurement;
 pub use comparison::comparison;
 pub use lab::{lab, repeat};
 pub use lengths::awaited;
+pub use ramp::ramp;
 use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 

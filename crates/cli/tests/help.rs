@@ -23,6 +23,7 @@ help_is_as_agreed! {
     demo: ["demo"];
     load: ["load"];
     run: ["run"];
+    ramp: ["ramp"];
     check: ["check"];
     server: ["server"];
     server_list: ["server", "list"];

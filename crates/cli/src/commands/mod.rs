@@ -9,6 +9,7 @@ mod images;
 pub mod lab;
 mod lab_run;
 pub mod load;
+pub mod ramp;
 pub mod report;
 pub mod run;
 mod run_request;

@@ -8,6 +8,9 @@ use store::Summary;
 
 /// Two tables, and why cells have no number.
 pub fn lab(lab: &LabOutcome) -> String {
+    if !lab.ramps.is_empty() {
+        return ramps(lab);
+    }
     let mut out = String::new();
     let varying = varying(&lab.cells);
     let nopm = |cell: &CellOutcome| number(&cell.nopm, 1.0);
@@ -53,6 +56,42 @@ pub fn repeat(cell: u32, repeat: u32, summary: &Summary) -> String {
     format!("cell {cell}, repeat {repeat}: {result}")
 }
 
+/// Each ramp with its curve, and what each configuration supports.
+fn ramps(lab: &LabOutcome) -> String {
+    let mut out = String::new();
+    let varying = varying(&lab.cells);
+    let mut supported = Vec::new();
+    for ramp in &lab.ramps {
+        let first = ramp.points.first();
+        let cell = first.and_then(|point| lab.cells.iter().find(|cell| cell.ordinal == point.cell));
+        let mut name = vec![format!("cell {}, repeat {}", ramp.ordinal, ramp.repeat)];
+        let words = cell.map(|cell| words_of(cell, &varying));
+        name.extend(words.filter(|words| !words.is_empty()));
+        let name = name.join(": ");
+        let _ = writeln!(out, "{name}\n{}", super::ramp(ramp));
+        supported.push((name, ramp.supported_connections()));
+    }
+    if supported.len() > 1 {
+        let width = supported.iter().map(|(name, _)| name.len()).max();
+        let width = width.unwrap_or(0);
+        let _ = writeln!(out, "{:<width$}{:>24}", "", "supported connections");
+        for (name, connections) in supported {
+            let connections = connections.map_or_else(|| "NA".to_owned(), |n| n.to_string());
+            let _ = writeln!(out, "{name:<width$}{connections:>24}");
+        }
+    }
+    out
+}
+
+/// The values of these names.
+fn words_of(cell: &CellOutcome, varying: &[String]) -> String {
+    let names: BTreeMap<String, String> = cell.names().into_iter().collect();
+    let values = varying
+        .iter()
+        .map(|name| names.get(name).map_or("-", String::as_str));
+    values.collect::<Vec<_>>().join(", ")
+}
+
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
@@ -86,11 +125,7 @@ fn table(
     connections.dedup();
     let mut lines: Vec<(String, BTreeMap<u32, String>)> = Vec::new();
     for cell in cells {
-        let names: BTreeMap<String, String> = cell.names().into_iter().collect();
-        let values = varying
-            .iter()
-            .map(|name| names.get(name).map_or("-", String::as_str));
-        let line = values.collect::<Vec<_>>().join(", ");
+        let line = words_of(cell, varying);
         let absent = if cell.has_failed() { "NA" } else { "-" };
         let text = shown(cell).unwrap_or_else(|| absent.to_owned());
         // Cells that these names do not tell apart have lines of their own.

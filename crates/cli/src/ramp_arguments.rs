@@ -1,0 +1,264 @@
+//! The command line of `mydyno ramp`.
+
+use crate::arguments::{
+    ResultsArguments, TargetArguments, duration, exporter, interval, named, positive_duration,
+    schemas, shell_command, warehouses,
+};
+use crate::place_arguments::PlaceArguments;
+use crate::preset_arguments::PresetArguments;
+use base::{RampLimits, limits, parse_share};
+use clap::Args;
+use lab::Workload;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use tpcc::{Style, Transaction};
+
+const CONDITIONS: &str = "Ramp";
+
+#[derive(Args)]
+pub struct RampArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    #[command(flatten)]
+    pub preset: PresetArguments,
+    #[command(flatten)]
+    pub places: PlaceArguments,
+    /// Connections of the first point
+    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().start, value_parser = connections())]
+    pub start: u32,
+    /// The finest difference: all counts are the start and a multiple of it
+    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().step, value_parser = connections())]
+    pub step: u32,
+    /// No count is larger
+    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().connections_max, value_parser = connections())]
+    pub max_connections: u32,
+    /// Most measurements
+    #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().points_max as u32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub points: u32,
+    /// Stop where the server's machine is so busy, or off
+    #[arg(help_heading = CONDITIONS, long, value_name = "SHARE", default_value = "80%", value_parser = share)]
+    pub stop_cpu: Condition<f64>,
+    /// Stop where a 90th percentile of response times is longer: a time for each transaction type that has a limit, or off
+    #[arg(
+        help_heading = CONDITIONS,
+        long,
+        value_name = "TYPE=TIME,...",
+        default_value = "new_order=5s,payment=5s,order_status=5s,delivery=5s,stock_level=20s",
+        value_parser = times
+    )]
+    pub stop_p90: Condition<BTreeMap<String, f64>>,
+    /// Stop where a 90th percentile turns up: where it rises as fast as this power of the connections, or off
+    #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "2", value_parser = power)]
+    pub stop_kink: Condition<f64>,
+    /// Stop where throughput no longer rises: no faster than this power of the connections, or off
+    #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "0.2", value_parser = power)]
+    pub stop_plateau: Condition<f64>,
+    /// What is driven: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that tool, with its
+    /// deviations)
+    #[arg(long, default_value = "tpcc", value_parser = named([Workload::Tpcc, Workload::TpccMysql], Workload::name))]
+    pub workload: Workload,
+    /// How statements travel: statements, pipelined, batched or procedures; see `mydyno run --help`
+    #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
+    pub style: Style,
+    /// Warehouses to use [default: all of the database; 10 with --engine]
+    #[arg(short, long, value_parser = warehouses())]
+    pub warehouses: Option<u32>,
+    /// Time before the window of each point, not measured
+    #[arg(long, default_value = "10s", value_parser = duration)]
+    pub warmup: Duration,
+    /// Measured time of each point
+    #[arg(long, default_value = "30s", value_parser = positive_duration)]
+    pub window: Duration,
+    /// One point of the time series
+    #[arg(long, default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    /// Seed of inputs and, with --engine, of the population
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Bind each connection to a warehouse
+    #[arg(long)]
+    pub home: bool,
+    /// Run the checks of `mydyno check` after the last point
+    #[arg(long)]
+    pub check: bool,
+    /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
+    /// Read watts from a meter by a command for the shell; see `mydyno run --help`
+    #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
+    pub power_command: Option<String>,
+    /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics: elsewhere nothing tells how busy
+    /// another machine is [default: this machine, where the server is on it]
+    #[arg(long, value_name = "URL", value_parser = exporter)]
+    pub host_metrics: Option<String>,
+    /// The report
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a stop condition is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition<T> {
+    Off,
+    At(T),
+}
+
+impl<T: Clone> Condition<T> {
+    fn at(&self) -> Option<T> {
+        match self {
+            Condition::Off => None,
+            Condition::At(value) => Some(value.clone()),
+        }
+    }
+}
+
+impl RampArguments {
+    /// What is asked for.
+    pub fn limits(&self) -> RampLimits {
+        RampLimits {
+            start: self.start,
+            step: self.step,
+            connections_max: self.max_connections,
+            points_max: self.points as usize,
+            cpu_busy_share: self.stop_cpu.at(),
+            p90_us: self.stop_p90.at().unwrap_or_default(),
+            kink_elasticity: self.stop_kink.at(),
+            plateau_elasticity: self.stop_plateau.at(),
+        }
+    }
+}
+
+fn connections() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX))
+}
+
+fn or_off<T>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Condition<T>, String> {
+    match text {
+        "off" => Ok(Condition::Off),
+        _ => read(text).map(Condition::At),
+    }
+}
+
+fn share(text: &str) -> Result<Condition<f64>, String> {
+    or_off(text, |text| {
+        parse_share(text)
+            .ok_or_else(|| "write a share as 80%, above 0 and up to 100%, or off".to_owned())
+    })
+}
+
+/// Its bounds are those of [`RampLimits`], which tells them.
+fn power(text: &str) -> Result<Condition<f64>, String> {
+    or_off(text, |text| {
+        let power: Result<f64, _> = text.trim().parse();
+        power.map_err(|_| "write a number such as 0.2 or 2, or off".to_owned())
+    })
+}
+
+/// Times in us by transaction type.
+fn times(text: &str) -> Result<Condition<BTreeMap<String, f64>>, String> {
+    or_off(text, |text| {
+        let mut times = BTreeMap::new();
+        for one in text.split(',') {
+            let (name, time) = one
+                .split_once('=')
+                .ok_or("the form is new_order=5s,stock_level=20s, or off")?;
+            let known = Transaction::ALL.map(Transaction::name);
+            if !known.contains(&name) {
+                return Err(format!(
+                    "unknown transaction type {name:?}; known are {}",
+                    known.join(", ")
+                ));
+            }
+            let limit = positive_duration(time).map_err(|error| format!("{name}: {error}"))?;
+            if times
+                .insert(name.to_owned(), limit.as_secs_f64() * 1e6)
+                .is_some()
+            {
+                return Err(format!("{name} has two limits; leave one out"));
+            }
+        }
+        Ok(times)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RampArguments;
+    use crate::arguments::{Arguments, Command};
+    use base::RampLimits;
+    use clap::Parser;
+
+    fn parsed(arguments: &[&str]) -> Result<RampArguments, clap::Error> {
+        let all = ["mydyno", "ramp"].iter().chain(arguments);
+        match Arguments::try_parse_from(all)?.command {
+            Command::Ramp(ramp) => Ok(*ramp),
+            _ => panic!("it is `ramp`"),
+        }
+    }
+
+    #[test]
+    fn the_papers_conditions_are_the_default() {
+        assert_eq!(parsed(&[]).unwrap().limits(), RampLimits::default());
+    }
+
+    #[test]
+    fn conditions_as_people_write_them() {
+        let limits = parsed(&[
+            "--start",
+            "2",
+            "--step",
+            "1",
+            "--max-connections",
+            "9",
+            "--points",
+            "5",
+            "--stop-cpu",
+            "off",
+            "--stop-p90",
+            "payment=250ms",
+            "--stop-kink",
+            "off",
+            "--stop-plateau",
+            "0",
+        ]);
+        let expected = RampLimits {
+            start: 2,
+            step: 1,
+            connections_max: 9,
+            points_max: 5,
+            cpu_busy_share: None,
+            p90_us: [("payment".to_owned(), 250_000.0)].into(),
+            kink_elasticity: None,
+            plateau_elasticity: Some(0.0),
+        };
+        assert_eq!(limits.unwrap().limits(), expected);
+        for bad in [
+            ["--start", "0"],
+            ["--step", "-1"],
+            ["--max-connections", "1000000"],
+            ["--points", "0"],
+            ["--stop-cpu", "0%"],
+            ["--stop-cpu", "101%"],
+            ["--stop-cpu", "much"],
+            ["--stop-p90", "5s"],
+            ["--stop-p90", "new_order=0"],
+            ["--stop-p90", "new_odrer=5s"],
+            ["--stop-p90", "payment=1s,payment=2s"],
+            ["--stop-kink", "steep"],
+            ["--stop-plateau", ""],
+            ["--workload", "tpcc-spec"],
+        ] {
+            let error = parsed(&bad).err().unwrap();
+            assert_eq!(error.exit_code(), 2, "{bad:?}");
+        }
+    }
+}
