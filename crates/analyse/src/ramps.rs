@@ -92,6 +92,16 @@ impl RampOutcome {
     pub fn supported_connections(&self) -> Option<u32> {
         self.saturation.as_ref()?.connections
     }
+
+    /// The same for people.
+    #[must_use]
+    pub fn supported_words(&self) -> String {
+        match (&self.saturation, self.supported_connections()) {
+            (Some(Saturation { reason: None, .. }), Some(most)) => format!("{most} or more"),
+            (_, Some(connections)) => connections.to_string(),
+            (_, None) => "NA".to_owned(),
+        }
+    }
 }
 
 /// All ramps of a lab, in the order of its plan.
@@ -325,6 +335,7 @@ mod tests {
         let found = ramps(&results, lab).unwrap();
         let saturation = found[0].saturation.clone().unwrap();
         assert_eq!(found[0].supported_connections(), Some(16));
+        assert_eq!(found[0].supported_words(), "16");
         assert!(
             matches!(
                 &saturation.reason,

@@ -218,7 +218,10 @@ fn ctrl_c_keeps_the_points() {
     let temp = directory();
     let here = temp.path();
     let mut running = ramp(here, None, &["--start", "1", "--step", "1"]).spawn();
-    until_says(&mut running, "point 2: 2 connections; at most 23 points");
+    until_says(
+        &mut running,
+        "point 2 of at most 24: 2 connections; at most",
+    );
     running.signal(Signal::INT);
     let document = running.wait(PATIENCE).exits(130).json();
     assert_eq!(list(&document, "/ramp/points").len(), 1);
@@ -282,7 +285,7 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
     );
 
     let mut first = lab_run(&[]).spawn();
-    until_says(&mut first, "point 3: 4 connections");
+    until_says(&mut first, "point 3 of at most 24: 4 connections");
     first.signal(Signal::KILL);
     drop(first);
     let database = here.join("mydyno.db");
@@ -292,7 +295,7 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
     let ran = lab_run(&[]).spawn().wait(PATIENCE * 4);
     let document = ran
         .exits(0)
-        .says(&["goes on", "point 3: 4 connections"])
+        .says(&["goes on", "point 3 of at most 24: 4 connections"])
         .json();
     assert_eq!(number(&document, "/left"), 0);
     let after = points(&database);

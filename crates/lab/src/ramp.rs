@@ -281,9 +281,10 @@ impl<'a> Rise<'a> {
             .unwrap_or(run.warmup + run.window + POINT_TIME);
         let left = self.ramp.points_left_max();
         let left_s = point_time.as_secs_f64() * left as f64;
+        let number = self.counted.len() + 1;
         format!(
-            "point {}: {connections} connections; at most {left} points and {:.0} min are left",
-            self.counted.len() + 1,
+            "point {number} of at most {}: {connections} connections; at most {:.0} min left",
+            self.counted.len() + left,
             (left_s / 60.0).ceil()
         )
     }

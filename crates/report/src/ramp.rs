@@ -50,7 +50,7 @@ pub fn ramp_section(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 @for ramp in ramps {
                     @if ramps.len() > 1 { h3 { (name(ramp, view)) } }
                     p { b { (capitalised(&ramp.words)) } "." }
-                    (points_table(ramp))
+                    @if !ramp.points.is_empty() { (points_table(ramp)) }
                 }
             }
         }
@@ -72,7 +72,7 @@ fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 @let connections = ramp.supported_connections();
                 tr {
                     th scope="row" { (name(ramp, view)) }
-                    td.num { b { (connections.map_or_else(|| NOT_AVAILABLE.to_owned(), |n| n.to_string())) } }
+                    td.num { b { (ramp.supported_words()) } }
                     td.num { (nopm_at(ramp, connections).map_or_else(|| NOT_AVAILABLE.to_owned(), truncated)) }
                     td { (ramp.words) }
                 }

@@ -69,14 +69,13 @@ fn ramps(lab: &LabOutcome) -> String {
         name.extend(words.filter(|words| !words.is_empty()));
         let name = name.join(": ");
         let _ = writeln!(out, "{name}\n{}", super::ramp(ramp));
-        supported.push((name, ramp.supported_connections()));
+        supported.push((name, ramp.supported_words()));
     }
     if supported.len() > 1 {
         let width = supported.iter().map(|(name, _)| name.len()).max();
         let width = width.unwrap_or(0);
         let _ = writeln!(out, "{:<width$}{:>24}", "", "supported connections");
         for (name, connections) in supported {
-            let connections = connections.map_or_else(|| "NA".to_owned(), |n| n.to_string());
             let _ = writeln!(out, "{name:<width$}{connections:>24}");
         }
     }
