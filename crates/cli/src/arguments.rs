@@ -397,9 +397,13 @@ pub fn warmup(text: &str) -> Result<Length, String> {
 }
 
 pub fn window(text: &str) -> Result<Length, String> {
-    match Length::parse(text, WINDOW_AUTO_MOST, duration)? {
-        empty if empty.most.is_zero() => Err("must be longer than 0".to_owned()),
-        long => Ok(long),
+    Length::parse(text, WINDOW_AUTO_MOST, positive_duration)
+}
+
+pub fn positive_duration(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("must be longer than 0".to_owned()),
+        positive => Ok(positive),
     }
 }
 

@@ -1,14 +1,16 @@
 //! The command line of `mydyno ramp`.
 
 use crate::arguments::{
-    ResultsArguments, TargetArguments, duration, exporter, interval, named, positive_duration,
-    schemas, shell_command, warehouses,
+    ResultsArguments, TargetArguments, exporter, interval, named, positive_duration, schemas,
+    shell_command, warehouses, warmup, window,
 };
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
+use crate::schema_arguments::SchemaArguments;
 use base::{RampLimits, limits, parse_share};
 use clap::Args;
 use lab::Workload;
+use plan::Length;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -64,12 +66,14 @@ pub struct RampArguments {
     /// Warehouses to use [default: all of the database; 10 with --engine]
     #[arg(short, long, value_parser = warehouses())]
     pub warehouses: Option<u32>,
-    /// Time before the window of each point, not measured
-    #[arg(long, default_value = "10s", value_parser = duration)]
-    pub warmup: Duration,
-    /// Measured time of each point
-    #[arg(long, default_value = "30s", value_parser = positive_duration)]
-    pub window: Duration,
+    #[command(flatten)]
+    pub schema: SchemaArguments,
+    /// Time before the window of each point, not measured; auto as in `mydyno run --help`
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
+    pub warmup: Length,
+    /// Measured time of each point; auto ends when the mean throughput is known to 2%
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = window)]
+    pub window: Length,
     /// One point of the time series
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub interval: Duration,

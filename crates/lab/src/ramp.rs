@@ -278,7 +278,7 @@ impl<'a> Rise<'a> {
         let run = &self.spec.run;
         let point_time = self
             .point_time
-            .unwrap_or(run.warmup + run.window + POINT_TIME);
+            .unwrap_or(run.warmup.expected() + run.window.expected() + POINT_TIME);
         let left = self.ramp.points_left_max();
         let left_s = point_time.as_secs_f64() * left as f64;
         let number = self.counted.len() + 1;
@@ -302,6 +302,7 @@ impl<'a> Rise<'a> {
             lab: self.place.lab,
             ordinal,
             repeat,
+            notes: &[],
             ramp: Some(self.id),
         };
         let run = RunSpec {
@@ -311,11 +312,10 @@ impl<'a> Rise<'a> {
             ..self.spec.run.clone()
         };
         let newest = self.points().stored()?.last().map(|repeat| repeat.id);
-        let mut notes = Vec::new();
+        // The results file has each note of each point.
         let told = &mut self.told;
         let measured = measure(place, self.subject, &run, self.stop, &mut |progress| {
             if let Progress::Note(note) = &progress {
-                notes.push((*note).to_owned());
                 if told.iter().any(|other| other == note) {
                     return;
                 }
@@ -335,9 +335,6 @@ impl<'a> Rise<'a> {
                 None => return Err(error),
             },
         };
-        for note in &notes {
-            results.record_note(NoteOn::Repeat(repeat), note)?;
-        }
         if exit == Exit::Interrupted {
             return Ok(PointEnd::Interrupted);
         }

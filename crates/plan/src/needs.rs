@@ -168,7 +168,7 @@ impl Plan {
             memory_bytes: each.map(CellNeeds::memory_bytes).max().unwrap_or(0),
             duration: measuring + loads,
         };
-        let first = cells.first();
+        let first = repeats.first();
         let of_times = first.map_or("about", |(cell, _)| cell.connections.of_times());
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {

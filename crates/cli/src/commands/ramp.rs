@@ -1,6 +1,7 @@
 //! `mydyno ramp`.
 
 use super::report::write_report;
+use super::run_request::too_short;
 use super::{begin_lab, print_json, start_private};
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
@@ -100,10 +101,14 @@ fn validate(arguments: &RampArguments) -> Result<(), Failure> {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     arguments.places.validate(&arguments.target)?;
     arguments.preset.validate(&arguments.target)?;
+    arguments.schema.validate(&arguments.target)?;
     arguments
         .limits()
         .check()
         .map_err(|error| Failure::new(Exit::Usage, error))?;
+    if let Some(words) = too_short([arguments.warmup, arguments.window], arguments.interval) {
+        return Err(Failure::new(Exit::Usage, words));
+    }
     let is_tpcc_mysql = arguments.workload == Workload::TpccMysql;
     if is_tpcc_mysql && (arguments.style != Style::Statements || arguments.home) {
         let words = "--workload tpcc-mysql is a sequence of statements over any warehouse; leave out --style and --home, or use \
@@ -122,7 +127,7 @@ fn subject(
 ) -> Result<(Subject, Option<Load>), Failure> {
     let warehouses = arguments.warehouses.unwrap_or(PRIVATE_WAREHOUSES);
     let target = &arguments.target;
-    match target.private(warehouses, arguments.seed, true) {
+    match target.private(warehouses, arguments.seed, arguments.schema) {
         Some(spec) => {
             let spec = PrivateSpec {
                 preset: arguments.preset.for_warehouses(spec.warehouses),
@@ -145,6 +150,7 @@ fn run_spec(arguments: &RampArguments, meters: Meters) -> RunSpec {
         rate: None,
         warmup: arguments.warmup,
         window: arguments.window,
+        precision_share: plan::PRECISION_DEFAULT,
         interval: arguments.interval,
         seed: arguments.seed,
         warehouses: arguments.warehouses.map(Warehouses),

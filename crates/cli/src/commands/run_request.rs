@@ -72,17 +72,21 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
 }
 
 fn contradiction_of_lengths(arguments: &RunArguments) -> Option<&'static str> {
-    let needed = arguments.interval * limits::AUTO_INTERVALS_MIN;
-    let is_short = |length: Length| length.is_auto && length.most < needed;
     if arguments.precision.is_some() && !arguments.window.is_auto {
-        Some("--precision ends a window of automatic length: add --window auto, or leave it out")
-    } else if is_short(arguments.warmup) || is_short(arguments.window) {
-        Some(
-            "an automatic --warmup or --window is judged by 30 intervals at least: allow it more, or give a shorter --interval",
-        )
-    } else {
-        None
+        return Some(
+            "--precision ends a window of automatic length: add --window auto, or leave it out",
+        );
     }
+    too_short([arguments.warmup, arguments.window], arguments.interval)
+}
+
+/// Why lengths cannot be judged by intervals as long as that.
+pub fn too_short(lengths: [Length; 2], interval: Duration) -> Option<&'static str> {
+    let needed = interval * limits::AUTO_INTERVALS_MIN;
+    let is_short = |length: &Length| length.is_auto && length.most < needed;
+    lengths.iter().any(is_short).then_some(
+        "an automatic --warmup or --window is judged by 30 intervals at least: allow it more, or give a shorter --interval",
+    )
 }
 
 fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Option<&'static str> {

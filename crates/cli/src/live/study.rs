@@ -3,7 +3,7 @@
 
 use super::state::{About, Stage, State};
 use lab::Progress;
-use plan::Cell;
+use plan::{Cell, Connections};
 use std::collections::VecDeque;
 
 /// How many of the last results are kept.
@@ -57,7 +57,10 @@ impl State {
             target: cell.engine.clone(),
             workload: cell.workload.clone(),
             style: cell.style.clone(),
-            connections: Some(cell.connections),
+            connections: match cell.connections {
+                Connections::Fixed(count) => Some(count),
+                Connections::Ramp(_) => None,
+            },
             inactive_warehouses: 0,
         };
         self.study = Some(StudyState {
