@@ -14,6 +14,11 @@ pub trait Workload: Sync {
     /// What decides the transactions of one connection or, where there are terminals, of one terminal; from 0.
     fn source(&self, of: u32) -> Self::Source;
 
+    /// Which of several databases a connection works on, from 0.
+    fn database(&self, _connection: u32) -> usize {
+        0
+    }
+
     /// Opens what a connection runs on, ready to start. Called again after a loss.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::arrivals::Backlog;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
-use crate::recorder::{OperationTimes, Recorder};
+use crate::recorder::{Operated, Recorder};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::Hall;
@@ -156,17 +156,18 @@ impl<W: Workload> Connection<'_, W> {
         tries: u32,
     ) -> Next {
         let transaction = job.transaction;
-        let times = OperationTimes {
+        let operated = Operated {
+            database: self.workload.database(self.which.connection),
             begin_ns: job.begin_ns,
             scheduled_try_ns: job.scheduled_try_ns,
             end_ns: self.schedule.now_ns(),
         };
         let mut recorder = self.recorder.borrow_mut();
-        recorder.advance(times.end_ns, self.schedule);
+        recorder.advance(operated.end_ns, self.schedule);
         let failed = match attempt {
             Attempt::Failed(failed) => failed,
             well => {
-                let inputs = recorder.ended_well(transaction, &well, times, self.schedule);
+                let inputs = recorder.ended_well(transaction, &well, operated, self.schedule);
                 if let Some(inputs) = inputs {
                     client.count_inputs(&job.operation, inputs);
                 }

@@ -108,6 +108,8 @@ pub struct Interval {
     pub end_offset_ns: u64,
     /// By [`Transaction::index`].
     pub transactions: [TransactionStats; 5],
+    /// New orders that ended well, by database ([`crate::Workload::database`]); as long as the last one that had any.
+    pub new_orders: Vec<u64>,
     pub statements: u64,
     pub inputs: InputCounters,
     pub schedule: ScheduleStats,
@@ -121,6 +123,7 @@ impl Interval {
             start_offset_ns,
             end_offset_ns,
             transactions: std::array::from_fn(|_| TransactionStats::default()),
+            new_orders: Vec::new(),
             statements: 0,
             inputs: InputCounters::default(),
             schedule: ScheduleStats::default(),
@@ -134,11 +137,21 @@ impl Interval {
         Interval::new(phase, start_ns, end_ns)
     }
 
+    fn add_new_orders(&mut self, database: usize, new_orders: u64) {
+        if self.new_orders.len() <= database {
+            self.new_orders.resize(database + 1, 0);
+        }
+        self.new_orders[database] += new_orders;
+    }
+
     /// Adds another worker's share of the same interval.
     pub(crate) fn merge(&mut self, other: &Interval) {
         self.end_offset_ns = self.end_offset_ns.max(other.end_offset_ns);
         for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
             mine.merge(theirs);
+        }
+        for (database, new_orders) in other.new_orders.iter().enumerate() {
+            self.add_new_orders(database, *new_orders);
         }
         self.statements += other.statements;
         self.inputs.merge(&other.inputs);
@@ -287,23 +300,29 @@ impl Recorder {
         &mut self,
         transaction: Transaction,
         how: &Attempt,
-        times: OperationTimes,
+        operated: Operated,
         schedule: &Schedule,
     ) -> Option<&mut InputCounters> {
         let committed = u64::from(*how == Attempt::Committed);
         self.totals.committed[transaction.index()] += committed;
         let in_window = self.current.phase == Phase::Window;
         // Of a schedule, what was due in the warm-up and begun in the window is part of what the window did.
-        let begun_ns = times.scheduled_try_ns.unwrap_or(times.begin_ns);
+        let begun_ns = operated.scheduled_try_ns.unwrap_or(operated.begin_ns);
         if in_window && begun_ns < schedule.warmup_ns() {
             return None;
         }
         let stats = &mut self.current.transactions[transaction.index()];
         stats.committed += committed;
         stats.rolled_back += 1 - committed;
-        stats.latency.record(times.end_ns - times.begin_ns);
-        if let Some(try_ns) = times.scheduled_try_ns {
-            self.current.schedule.service.record(times.end_ns - try_ns);
+        stats.latency.record(operated.end_ns - operated.begin_ns);
+        if let Some(try_ns) = operated.scheduled_try_ns {
+            self.current
+                .schedule
+                .service
+                .record(operated.end_ns - try_ns);
+        }
+        if transaction == Transaction::NewOrder {
+            self.current.add_new_orders(operated.database, 1);
         }
         in_window.then_some(&mut self.current.inputs)
     }
@@ -349,9 +368,11 @@ impl Recorder {
     }
 }
 
-/// The moments of a transaction, from the start of the run.
+/// Where a transaction ran, and its moments from the start of the run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OperationTimes {
+pub(crate) struct Operated {
+    /// [`crate::Workload::database`].
+    pub(crate) database: usize,
     /// Begin of the first try or, before it, submission or intended start.
     pub(crate) begin_ns: u64,
     /// Begin of the first try, where the transaction had an intended start.
@@ -371,13 +392,19 @@ mod tests {
 
     fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) -> bool {
         recorder.advance(end_ns, schedule);
-        let times = OperationTimes {
+        let operated = Operated {
+            database: 0,
             begin_ns,
             scheduled_try_ns: None,
             end_ns,
         };
         recorder
-            .ended_well(Transaction::Payment, &Attempt::Committed, times, schedule)
+            .ended_well(
+                Transaction::Payment,
+                &Attempt::Committed,
+                operated,
+                schedule,
+            )
             .is_some()
     }
 

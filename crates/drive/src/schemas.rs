@@ -1,4 +1,4 @@
-//! The schemas of one server that the connections of a run are spread over: connection i uses schema i mod K.
+//! The schemas, of one server or of a server each, that the connections of a run are spread over: connection i uses schema i mod K.
 
 use crate::client::{Failed, FailureKind};
 use base::Connect;
@@ -38,11 +38,16 @@ impl<C> Schemas<C> {
         self.others.len() as u32 + 1
     }
 
+    /// Which of them a connection uses, from 0.
+    pub(crate) fn number(&self, connection: u32) -> usize {
+        (connection % self.count()) as usize
+    }
+
     /// What a connection uses.
     fn of(&self, connection: u32) -> &C {
-        match connection % self.count() {
+        match self.number(connection) {
             0 => &self.first,
-            other => &self.others[other as usize - 1],
+            other => &self.others[other - 1],
         }
     }
 

@@ -73,6 +73,10 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
         self.options.source(of, self.schemas.place(of))
     }
 
+    fn database(&self, connection: u32) -> usize {
+        self.schemas.number(connection)
+    }
+
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
         let terminal = Terminal::open(session, self.options.style)

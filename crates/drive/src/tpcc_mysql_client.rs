@@ -44,6 +44,10 @@ impl<C: Connect + Sync> Workload for TpccMysqlWorkload<C> {
         Inputs::new(inputs, amounts, options.constants, options.warehouses)
     }
 
+    fn database(&self, connection: u32) -> usize {
+        self.schemas.number(connection)
+    }
+
     async fn open(&self, which: Opening) -> Result<TpccMysqlClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
         let terminal = Terminal::open(session)

@@ -381,6 +381,7 @@ pub(crate) mod tests {
             start_offset_ns: (start_s * S as f64) as u64,
             end_offset_ns: (end_s * S as f64) as u64,
             transactions,
+            new_orders: Vec::new(),
             statements: 0,
             inputs: tpcc::InputCounters::default(),
             schedule: ScheduleStats::default(),
