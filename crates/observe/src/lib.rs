@@ -15,6 +15,7 @@ mod sampler;
 mod server_source;
 mod shim_source;
 mod threads;
+mod together;
 
 pub use error::ObserveError;
 pub use exporter_source::ExporterSource;
@@ -27,3 +28,4 @@ pub use process_source::{ProcessSource, ThreadSource};
 pub use sampler::{Readings, Sampled, Sampler, Source};
 pub use server_source::{ServerSource, global_status};
 pub use shim_source::ShimSource;
+pub use together::Together;

@@ -27,9 +27,9 @@ pub trait Source: Send {
 /// Values as a source gives them.
 #[derive(Debug, Default)]
 pub struct Readings {
-    values: Vec<(Metric, i64)>,
-    lost: Vec<(&'static str, ObserveError)>,
-    at: Option<Instant>,
+    pub(crate) values: Vec<(Metric, i64)>,
+    pub(crate) lost: Vec<(&'static str, ObserveError)>,
+    pub(crate) at: Option<Instant>,
 }
 
 impl Readings {
