@@ -63,6 +63,7 @@ mod tests {
                 bytes: 1 << 20,
                 read_ahead_bytes: 128 << 10,
             },
+            sharing: None,
             devices: profiles.iter().map(device).collect(),
             roles: roles.iter().enumerate().map(role).collect(),
         };

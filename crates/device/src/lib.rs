@@ -17,4 +17,6 @@ pub use profile::{
     builtin, builtins,
 };
 pub use role::Role;
-pub use setup::{CacheSetup, DeviceSetup, RoleSetup, SETUP_VARIABLE, Setup, SetupError};
+pub use setup::{
+    CacheSetup, DeviceSetup, RoleSetup, SETUP_VARIABLE, SHARED_BYTES, Setup, SetupError, Sharing,
+};

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Names the setup file to the shim. Without it, the shim does nothing.
 pub const SETUP_VARIABLE: &str = "MYDYNO_SHIM_SETUP";
 
+/// Length of the memory that devices of several processes share ([`Sharing`]); pages of it that nobody uses are never there.
+pub const SHARED_BYTES: usize = 256 << 20;
+
 /// What the shim does in one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +27,9 @@ pub struct Setup {
     /// Where the emulation may spin for the last microseconds before a request is due.
     pub spin: bool,
     pub cache: CacheSetup,
+    /// Where other processes use the same devices at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     pub devices: Vec<DeviceSetup>,
     /// Roles that are on an emulated device. What is not named here is on real storage, and only counted.
     pub roles: Vec<RoleSetup>,
@@ -36,6 +42,16 @@ pub struct CacheSetup {
     pub bytes: u64,
     /// Longest read-ahead of a sequential reader; Linux has 128 KiB.
     pub read_ahead_bytes: u32,
+}
+
+/// How processes use the same devices: each of them has a setup with the same [`Setup::devices`], and this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sharing {
+    /// A file of [`SHARED_BYTES`], all zero at first, which every one of them maps.
+    pub memory: String,
+    /// Which of them this one is, from 0: their files lie at different places of a device, whatever their names.
+    pub process: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

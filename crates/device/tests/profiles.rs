@@ -1,6 +1,6 @@
 //! Profiles as people write them, well and badly.
 
-use device::{CacheSetup, DeviceSetup, Member, Profile, Setup, builtin, builtins};
+use device::{CacheSetup, DeviceSetup, Member, Profile, Setup, Sharing, builtin, builtins};
 
 const SSD: &str = r#"
 name = "mine"
@@ -64,6 +64,10 @@ fn profiles_travel_in_setups() {
             bytes: 1 << 20,
             read_ahead_bytes: 131_072,
         },
+        sharing: Some(Sharing {
+            memory: "/proc/1/fd/2".to_owned(),
+            process: 3,
+        }),
         devices: builtins().into_iter().map(device).collect(),
         roles: Vec::new(),
     };

@@ -71,12 +71,16 @@ impl Flight {
         };
         let access = Access {
             kind,
-            address: device_address(target.file, extent.offset, emulated.capacity_bytes),
+            address: device_address(
+                target.file ^ state.file_salt,
+                extent.offset,
+                emulated.capacity_bytes,
+            ),
             bytes: u32::try_from(extent.bytes).unwrap_or(u32::MAX),
         };
         // It may have begun some time ago, while the host did its part.
         let from_ns = clock::now_ns();
-        let answer = emulated.lock().submit(now_ns, access);
+        let answer = emulated.with(|device| device.submit(now_ns, access));
         count_model_call(state, from_ns);
         match answer {
             Ok(progress) => flight.advance(state, progress.into()),
@@ -150,7 +154,7 @@ impl Flight {
         };
         match self.stage.take() {
             Some(Stage::Queued(ticket, _)) => {
-                let progress = emulated.lock().poll(now_ns, ticket);
+                let progress = emulated.with(|device| device.poll(now_ns, ticket));
                 count_model_call(state, now_ns);
                 self.advance(state, progress.into());
             }

@@ -5,9 +5,9 @@ use crate::cache::Cache;
 use crate::meter::Meter;
 use crate::state::{Emulated, State, take_over};
 use crate::write_back::WriteBack;
-use crate::{clock, crash, real};
+use crate::{clock, crash, real, shared};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
-use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup};
+use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup, Sharing};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -42,10 +42,10 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let setup = Setup::parse(&text).map_err(|error| error.to_string())?;
     let words = map_page(&setup.page)?;
     let meter = Meter::new(words, clock::now_ns());
-    let devices = setup.devices.iter();
     let cache = Cache::new(setup.cache.bytes);
     let state = State {
-        devices: devices.map(emulated).collect(),
+        devices: devices(&setup)?,
+        file_salt: setup.sharing.as_ref().map_or(0, file_salt),
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
         directories: directories(&setup.directories)?,
         every_file: setup.every_file,
@@ -111,10 +111,24 @@ fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
     names.iter().map(resolve).collect()
 }
 
-fn emulated(setup: &DeviceSetup) -> Emulated {
+/// The devices of the setup: this process' own, or those that it shares.
+fn devices(setup: &Setup) -> Result<Vec<Emulated>, String> {
+    let Some(sharing) = &setup.sharing else {
+        let own = setup.devices.iter().map(device);
+        return Ok(own.map(Emulated::alone).collect());
+    };
+    let shared = shared::devices(sharing, &setup.devices, device)?;
+    Ok(shared.iter().map(Emulated::together).collect())
+}
+
+fn device(setup: &DeviceSetup) -> Device {
     let mut device = Device::new(&setup.profile, setup.seed);
     if setup.preconditioned {
         device.precondition();
     }
-    Emulated::new(device)
+    device
+}
+
+fn file_salt(sharing: &Sharing) -> u64 {
+    u64::from(sharing.process).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::files::{File, Open};
 use crate::meter::Meter;
+use crate::shared::SharedDevice;
 use crate::write_back::WriteBack;
 use device::page::Global;
 use device::{Device, Role};
@@ -15,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct State {
     pub(crate) meter: Meter,
     pub(crate) devices: Vec<Emulated>,
+    /// Tells this process' files from those of others on the same devices; 0 alone.
+    pub(crate) file_salt: u64,
     /// By [`Role::index`]; `None` is real storage.
     pub(crate) device_of_role: [Option<usize>; Role::ALL.len()],
     /// Resolved, absolute, without a slash at the end.
@@ -32,19 +35,41 @@ pub(crate) struct State {
 
 pub(crate) struct Emulated {
     pub(crate) capacity_bytes: u64,
-    device: Mutex<Device>,
+    device: Used,
+}
+
+/// Who uses a device.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are a few per process, and a box would cost each request an access to memory"
+)]
+enum Used {
+    /// This process alone.
+    Alone(Mutex<Device>),
+    Together(&'static SharedDevice),
 }
 
 impl Emulated {
-    pub(crate) fn new(device: Device) -> Emulated {
+    pub(crate) fn alone(device: Device) -> Emulated {
         Emulated {
             capacity_bytes: device.capacity_bytes(),
-            device: Mutex::new(device),
+            device: Used::Alone(Mutex::new(device)),
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Device> {
-        self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn together(device: &'static SharedDevice) -> Emulated {
+        Emulated {
+            capacity_bytes: device.with(|device| device.capacity_bytes()),
+            device: Used::Together(device),
+        }
+    }
+
+    /// Asks the model, one thread at a time.
+    pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
+        match &self.device {
+            Used::Alone(device) => ask(&mut device.lock().unwrap_or_else(PoisonError::into_inner)),
+            Used::Together(device) => device.with(ask),
+        }
     }
 }
 

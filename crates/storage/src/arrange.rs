@@ -451,6 +451,7 @@ impl<'a> Arranger<'a> {
                 bytes: page_cache_bytes.unwrap_or(tables_bytes / 100 * PAGE_CACHE_PERCENT),
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
+            sharing: None,
             devices: std::mem::take(&mut self.devices),
             roles: std::mem::take(&mut self.roles),
         };

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use tempfile::TempDir;
@@ -72,6 +72,7 @@ impl Bench {
                 bytes: 64 << 20,
                 read_ahead_bytes: 128 << 10,
             },
+            sharing: None,
             devices: vec![DeviceSetup {
                 profile: profile("nvme-pm1725"),
                 seed: 1,
@@ -113,7 +114,12 @@ impl Bench {
 
     /// A program under the shim.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let setup = self.directory.path().join("setup.toml");
+        self.command_with(program, "setup.toml")
+    }
+
+    /// The same, with this setup in a file of that name.
+    fn command_with(&self, program: impl AsRef<std::ffi::OsStr>, setup: &str) -> Command {
+        let setup = self.directory.path().join(setup);
         fs::write(&setup, self.setup.to_toml().unwrap()).unwrap();
         let mut command = Command::new(program);
         command
@@ -125,16 +131,37 @@ impl Bench {
 
     /// A job of this test's own program; see [`job`].
     pub fn job(&self, name: &str) -> Command {
-        let mut command = self.command(std::env::current_exe().unwrap());
+        self.job_with(name, "setup.toml")
+    }
+
+    fn job_with(&self, name: &str, setup: &str) -> Command {
+        let mut command = self.command_with(std::env::current_exe().unwrap(), setup);
         command
             .args(["--exact", "child", "--nocapture"])
             .env(JOB, name);
         command
     }
 
+    /// Begins a job with the present setup, in a file of that name.
+    pub fn spawn(&self, name: &str, setup: &str) -> Running {
+        let mut command = self.job_with(name, setup);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(command.spawn().unwrap())
+    }
+
     /// Runs a job to its end and returns what it tells.
     pub fn run(&self, name: &str) -> Told {
         told(&mut self.job(name))
+    }
+}
+
+/// A job under way.
+pub struct Running(Child);
+
+impl Running {
+    /// Waits for its end; what it told.
+    pub fn told(self) -> Told {
+        Told::of(&self.0.wait_with_output().unwrap())
     }
 }
 

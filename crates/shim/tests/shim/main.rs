@@ -11,6 +11,7 @@ mod common;
 mod crash;
 mod fio;
 mod libaio;
+mod shared;
 mod sync;
 
 #[test]
@@ -18,7 +19,7 @@ fn child() {
     let Some((name, files)) = common::job() else {
         return;
     };
-    let jobs = [sync::job, aio::job, cache::job, crash::job];
+    let jobs = [sync::job, aio::job, cache::job, crash::job, shared::job];
     assert!(
         jobs.iter().any(|job| job(&name, &files)),
         "no such job: {name}"

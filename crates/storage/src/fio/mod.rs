@@ -288,6 +288,7 @@ fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> Result<Stri
             bytes: 0,
             read_ahead_bytes: 0,
         },
+        sharing: None,
         devices: vec![DeviceSetup {
             profile: emulation.profile.clone(),
             seed: 1,

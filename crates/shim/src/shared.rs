@@ -1,0 +1,316 @@
+//! Devices that several processes use together: one model for all of them, in memory that they share.
+//!
+//! The memory is mapped at one address in every process, so that what points into it is right in each of them: the model is the same
+//! code on the same bytes as in a process alone, and costs as much. That works because a device takes all its memory when it is made
+//! ([`Device`]): the first process makes the devices there, while it holds the file's lock, and the others find them. Afterwards a
+//! mutex lets one of them in at a time, which the kernel gives on where its holder is killed. A device that was left in the middle of a
+//! request goes on as it is: its numbers may be off by that request, of a process that is dead.
+
+use crate::real;
+use device::{Device, DeviceSetup, SHARED_BYTES, Sharing};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::{Cell, UnsafeCell};
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::mem::size_of;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// Far from where Linux puts programs, heaps, libraries and stacks, and below 2^39, where the smallest address spaces end.
+const ADDRESS: usize = 0x20_0000_0000;
+/// First word of memory whose devices are made.
+const MADE: u64 = u64::from_le_bytes(*b"mydynoD1");
+
+/// What the memory begins with.
+#[repr(C)]
+struct Header {
+    made: AtomicU64,
+    /// Processes with another build of this library have another layout.
+    device_bytes: AtomicUsize,
+    count: AtomicUsize,
+    devices: AtomicPtr<SharedDevice>,
+}
+
+/// A device in shared memory.
+pub(crate) struct SharedDevice {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    device: UnsafeCell<Device>,
+}
+
+// SAFETY: the device is used by who holds the mutex only, which is made for several threads and processes.
+unsafe impl Sync for SharedDevice {}
+
+impl SharedDevice {
+    /// Asks the device, alone among all threads of all processes.
+    pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
+        let _held = Held::of(self);
+        // SAFETY: the mutex is held until the end of this function.
+        ask(unsafe { &mut *self.device.get() })
+    }
+}
+
+/// The mutex of a device, held.
+struct Held<'a>(&'a SharedDevice);
+
+impl Held<'_> {
+    fn of(shared: &SharedDevice) -> Held<'_> {
+        // SAFETY: initialised when it was made, and never destroyed.
+        match unsafe { libc::pthread_mutex_lock(shared.mutex.get()) } {
+            0 => {}
+            libc::EOWNERDEAD => {
+                // SAFETY: held by this thread.
+                unsafe { libc::pthread_mutex_consistent(shared.mutex.get()) };
+            }
+            // Nothing else can happen to such a mutex; to go on without it would destroy what others use.
+            _ => std::process::abort(),
+        }
+        Held(shared)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // SAFETY: held by this thread.
+        unsafe { libc::pthread_mutex_unlock(self.0.mutex.get()) };
+    }
+}
+
+/// The devices of `setups`, made in shared memory or found there.
+///
+/// # Errors
+/// Where the memory cannot be had, at its address, or was made by another build.
+pub(crate) fn devices(
+    sharing: &Sharing,
+    setups: &[DeviceSetup],
+    make: fn(&DeviceSetup) -> Device,
+) -> Result<&'static [SharedDevice], String> {
+    let unfit = |why: &dyn Display| {
+        format!(
+            "the memory {} for devices that processes share cannot be used: {why}",
+            sharing.memory
+        )
+    };
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&sharing.memory)
+        .map_err(|error| unfit(&error))?;
+    let bytes = file.metadata().map_err(|error| unfit(&error))?.len();
+    if bytes != SHARED_BYTES as u64 {
+        return Err(unfit(&format!("it has {bytes} bytes, not {SHARED_BYTES}")));
+    }
+    let mapped = real::mmap(
+        ADDRESS as *mut libc::c_void,
+        SHARED_BYTES,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE,
+        file.as_raw_fd(),
+        0,
+    );
+    if mapped == libc::MAP_FAILED {
+        return Err(unfit(&std::io::Error::last_os_error()));
+    }
+    // Kernels before 4.17 take the address as a wish.
+    if mapped as usize != ADDRESS {
+        return Err(unfit(&format!(
+            "the address {ADDRESS:#x} is taken in this process"
+        )));
+    }
+    file.lock().map_err(|error| unfit(&error))?;
+    // SAFETY: mapped just now, longer than a header, aligned to pages, zero at first, and never unmapped.
+    let header = unsafe { &*mapped.cast::<Header>() };
+    if header.made.load(Ordering::Acquire) != MADE {
+        let devices = make_all(setups, make);
+        header
+            .device_bytes
+            .store(size_of::<SharedDevice>(), Ordering::Relaxed);
+        header.count.store(devices.len(), Ordering::Relaxed);
+        header
+            .devices
+            .store(devices.as_mut_ptr(), Ordering::Relaxed);
+        header.made.store(MADE, Ordering::Release);
+    }
+    // The mapping keeps the file open, and with it the lock, after this descriptor is closed.
+    file.unlock().map_err(|error| unfit(&error))?;
+    let count = header.count.load(Ordering::Relaxed);
+    if header.device_bytes.load(Ordering::Relaxed) != size_of::<SharedDevice>()
+        || count != setups.len()
+    {
+        return Err(unfit(
+            &"another build of mydyno, or another setup, has made its devices",
+        ));
+    }
+    // SAFETY: so many were made there, by this build, and are never freed.
+    Ok(unsafe { std::slice::from_raw_parts(header.devices.load(Ordering::Relaxed), count) })
+}
+
+/// Makes devices whose memory, to the last queue, is in the shared one.
+fn make_all(
+    setups: &[DeviceSetup],
+    make: fn(&DeviceSetup) -> Device,
+) -> &'static mut [SharedDevice] {
+    let _building = Building::begin();
+    let mut devices = Vec::with_capacity(setups.len());
+    for setup in setups {
+        devices.push(SharedDevice {
+            // SAFETY: bytes that are going to be initialised below.
+            mutex: UnsafeCell::new(unsafe { std::mem::zeroed() }),
+            device: UnsafeCell::new(make(setup)),
+        });
+    }
+    let devices = devices.leak();
+    for device in &mut *devices {
+        initialise(device.mutex.get());
+    }
+    devices
+}
+
+/// For several processes, and given on where its holder dies.
+fn initialise(mutex: *mut libc::pthread_mutex_t) {
+    // SAFETY: plain memory, initialised by the next call, used by those after it, and nobody has the mutex yet. On Linux none of these
+    // fails with these arguments.
+    unsafe {
+        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
+        libc::pthread_mutexattr_init(&raw mut attributes);
+        libc::pthread_mutexattr_setpshared(&raw mut attributes, libc::PTHREAD_PROCESS_SHARED);
+        libc::pthread_mutexattr_setrobust(&raw mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+        libc::pthread_mutex_init(mutex, &raw const attributes);
+        libc::pthread_mutexattr_destroy(&raw mut attributes);
+    }
+}
+
+thread_local! {
+    /// The next free byte of the shared memory, while this thread makes devices there; else 0.
+    static NEXT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// While it lives, what this thread allocates is in the shared memory.
+struct Building;
+
+impl Building {
+    fn begin() -> Building {
+        NEXT.with(|next| next.set(ADDRESS + size_of::<Header>()));
+        Building
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        NEXT.with(|next| next.set(0));
+    }
+}
+
+/// The system's, except while devices are made for several processes: then it hands out the shared memory, byte after byte, of which
+/// nothing comes back. Only this library's own code uses it, not the program that it is loaded into.
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+impl Allocator {
+    /// Null where there is no room, as allocators say it.
+    fn take(next: usize, layout: Layout) -> *mut u8 {
+        let begin = next.next_multiple_of(layout.align());
+        match begin.checked_add(layout.size()) {
+            Some(end) if end <= ADDRESS + SHARED_BYTES => {
+                NEXT.with(|next| next.set(end));
+                begin as *mut u8
+            }
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    fn is_shared(at: *mut u8) -> bool {
+        (ADDRESS..ADDRESS + SHARED_BYTES).contains(&(at as usize))
+    }
+}
+
+// SAFETY: either the system's allocator for a block from its begin to its end, or memory that is handed out once and never freed.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match NEXT.with(Cell::get) {
+            // SAFETY: the caller's.
+            0 => unsafe { System.alloc(layout) },
+            next => Allocator::take(next, layout),
+        }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        if !Allocator::is_shared(at) {
+            // SAFETY: the caller's; it came from there.
+            unsafe { System.dealloc(at, layout) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Building, Held, make_all};
+    use device::page::Kind;
+    use device::{Access, Device, DeviceSetup, SHARED_BYTES, builtins};
+
+    fn make(setup: &DeviceSetup) -> Device {
+        Device::new(&setup.profile, setup.seed)
+    }
+
+    /// A mapping of this process stands in for a file's.
+    fn map() {
+        let mapped = crate::real::mmap(
+            super::ADDRESS as *mut libc::c_void,
+            SHARED_BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        );
+        assert_eq!(mapped as usize, super::ADDRESS);
+    }
+
+    #[test]
+    fn every_device_fits_and_works_there() {
+        crate::real::find_all();
+        map();
+        let outside = vec![1_u8; 100];
+        for profile in builtins() {
+            let setup = |seed| DeviceSetup {
+                profile: profile.clone(),
+                seed,
+                preconditioned: false,
+            };
+            // One for each role, all of them different.
+            let setups: Vec<DeviceSetup> = (0..6).map(setup).collect();
+            let devices = make_all(&setups, make);
+            assert_eq!(devices.len(), 6);
+            let at = devices.as_ptr() as usize;
+            assert!((super::ADDRESS..super::ADDRESS + SHARED_BYTES).contains(&at));
+            let mut alone = make(&setups[3]);
+            for n in 0..100 {
+                let access = Access {
+                    kind: Kind::ALL[n % 3],
+                    address: n as u64 * 40_960,
+                    bytes: 4096,
+                };
+                let now_ns = n as u64 * 1_000;
+                let together = devices[3].with(|device| device.submit(now_ns, access));
+                assert_eq!(together, alone.submit(now_ns, access), "{}", profile.name);
+            }
+            // The end of a thread that holds a device is for the mutex what the end of a process is.
+            std::thread::scope(|threads| {
+                threads.spawn(|| std::mem::forget(Held::of(&devices[0])));
+            });
+            for _ in 0..2 {
+                let capacity_bytes = devices[0].with(|device| device.capacity_bytes());
+                assert_eq!(capacity_bytes, profile.capacity_bytes);
+            }
+        }
+        // What is allocated otherwise is the system's.
+        let more = vec![2_u8; 100];
+        let is_shared = |bytes: &[u8]| super::Allocator::is_shared(bytes.as_ptr().cast_mut());
+        assert!(!is_shared(&outside) && !is_shared(&more));
+        let inside = {
+            let _building = Building::begin();
+            vec![3_u8; 100]
+        };
+        assert!(is_shared(&inside));
+    }
+}
