@@ -19,9 +19,9 @@ const SAME: &str = "same";
 const TWIN: &str = "twin";
 /// Each of its statements is a round trip of its own.
 const TPCC_MYSQL: &str = "tpcc-mysql";
-
-/// Its terminals are the load.
+/// Its terminals share their connections, and each has a warehouse of one database.
 const TPCC_SPEC: &str = "tpcc-spec";
+
 /// Why a database with foreign keys is not split.
 const NO_PARTITIONS: &str = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not yet supported in conjunction with \
                              partitioning\"); add `foreign_keys = false` to [load], or leave `partitions` out";
@@ -154,6 +154,7 @@ impl Plan {
             preset: String::new(),
             scale: self.scale,
             set: Vec::new(),
+            instances: 1,
             placement: Placement::default(),
             warehouses: Warehouses(0),
             foreign_keys: self.foreign_keys,
@@ -210,8 +211,10 @@ impl Plan {
                     }
                 }
                 Setting::Connections(count) => cell.connections = Connections::Fixed(*count),
+                Setting::Instances(instances) => cell.instances = *instances,
             }
         }
+        require_for_instances(&cell, settings)?;
         let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
         let of_points = (self.warmup.most + self.window.most) * cell.connections.points_max();
         let by_default = of_points + beside;
@@ -243,6 +246,30 @@ impl Plan {
             _ => Ok(()),
         }
     }
+}
+
+/// Refuses several servers that could not be driven together, at the value of `instances`.
+fn require_for_instances(cell: &Cell, settings: &[&Spanned<Setting>]) -> Result<(), Wrong> {
+    let instances = cell.instances;
+    let why = if instances > 1 && cell.workload == TPCC_SPEC {
+        "the terminals of workload tpcc-spec share connections to one server, so that it has no instances; use workload tpcc, or leave \
+         these cells out by [[exclude]]"
+            .to_owned()
+    } else if instances > cell.connections.first() {
+        format!(
+            "{instances} instances cannot share {} connections, as each needs one at least; name more connections or fewer instances, \
+             or leave these cells out by [[exclude]]",
+            cell.connections.first()
+        )
+    } else {
+        return Ok(());
+    };
+    let is_instances = |s: &&&Spanned<Setting>| matches!(s.get_ref(), Setting::Instances(_));
+    let at = settings
+        .iter()
+        .find(is_instances)
+        .map_or(0..0, |s| s.span());
+    Err(Wrong::new(at, why))
 }
 
 /// Where the last place of a cell is named; the roles other than data come after it.
@@ -300,7 +327,8 @@ fn resolve(
 
 #[cfg(test)]
 mod tests {
-    use crate::tests::{CELLS, PLAN, cells};
+    use crate::tests::{CELLS, PLAN, cells, wrong};
+    use crate::{CellNeeds, Files, Sizes};
 
     #[test]
     fn partitions_are_a_dimension_without_foreign_keys() {
@@ -324,5 +352,59 @@ mod tests {
         assert_ne!(all[0].key(), whole.key());
         let text = format!("{text}\n[[exclude]]\npartitions = 8\nconnections = [16, 32]");
         assert_eq!(cells(&text).unwrap().len(), 2 * CELLS - CELLS / 3 * 2);
+    }
+
+    fn with(instances: &str) -> String {
+        PLAN.replace("\nset =", &format!("\ninstances = {instances}\nset ="))
+    }
+
+    #[test]
+    fn instances_are_a_dimension() {
+        let all = cells(&with("[1, 2, 4]")).unwrap();
+        assert_eq!(all.len(), 72);
+        let one = &cells(PLAN).unwrap()[0];
+        assert_eq!((one.instances, all[0].instances), (1, 1));
+        assert!(all[0].label().contains("instances=1"), "{}", all[0].label());
+        // One server is one server, whether a plan says so or not.
+        assert_eq!(one.key(), all[0].key());
+        let two = all.iter().find(|cell| cell.instances == 2).unwrap();
+        assert_ne!(one.server_identity(), two.server_identity());
+        let fewer = with("[1, 2, 4]") + "\n[[exclude]]\ninstances = 4\nconnections = 8\n";
+        assert_eq!(cells(&fewer).unwrap().len(), 64);
+    }
+
+    #[test]
+    fn servers_that_cannot_be_driven_together_are_refused() {
+        for (instances, load, at, word) in [
+            ("[1, 9]", "", "9]", "9 instances cannot share 8 connections"),
+            ("65", "", "65", "from 1 to 64"),
+            ("2", "workload = 'tpcc-spec'", "2", "tpcc-spec"),
+        ] {
+            let text = with(instances).replace("warehouses = 10", load);
+            let (error, rest) = wrong(&text);
+            assert!(rest.starts_with(at), "{error} at {rest:?}");
+            assert!(error.why.contains(word), "{error}");
+        }
+        let one = with("1").replace("warehouses = 10", "workload = 'tpcc-spec'");
+        assert!(cells(&one).is_ok());
+    }
+
+    #[test]
+    fn needs_grow_with_the_servers_and_the_pool_does_not() {
+        let sizes = Sizes {
+            pool_bytes: 2 << 30,
+            redo_bytes: 1 << 30,
+        };
+        let needs = |instances: &str, files| {
+            let cell = &cells(&with(instances)).unwrap()[0];
+            CellNeeds::of(cell, sizes, files)
+        };
+        let (one, four) = (needs("1", Files::Home), needs("4", Files::Home));
+        assert_eq!(four.disk_bytes(), 4 * one.disk_bytes());
+        assert_eq!(four.memory_bytes(), one.memory_bytes() + 3 * (256 << 20));
+        assert!(four.duration > one.duration);
+        let (one, four) = (needs("1", Files::Memory), needs("4", Files::Memory));
+        assert!(four.memory_bytes() > 2 * one.memory_bytes());
+        assert_eq!(four.disk_bytes(), 0);
     }
 }

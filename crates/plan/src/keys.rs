@@ -1,7 +1,9 @@
 //! Every key of a plan, once: the reader, the JSON schema and the page of documentation are made from these tables.
 
 use crate::length::{PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
-use base::limits::{AUTO_INTERVALS_MIN, CONNECTIONS_MAX, INTERVAL_MIN, WAREHOUSES_MAX};
+use base::limits::{
+    AUTO_INTERVALS_MIN, CONNECTIONS_MAX, INSTANCES_MAX, INTERVAL_MIN, WAREHOUSES_MAX,
+};
 use device::Role;
 use std::time::Duration;
 use tpcc::schema::PARTITIONS_MAX;
@@ -184,6 +186,15 @@ pub(crate) static SET: Key = by_default(
         Shape::Variables,
         "server variables, which win over the preset; each that has a list is a dimension. Values are numbers, texts as a my.cnf has \
          them (`\"512M\"`), or `true` and `false` for ON and OFF",
+    ),
+);
+pub(crate) static INSTANCES: Key = by_default(
+    "1",
+    dimension(
+        "instances",
+        counted(INSTANCES_MAX),
+        "private servers of a cell, each with a database of `warehouses`: they share the machine and its devices, and divide the buffer \
+         pool, the page cache of emulated devices and the connections; not with workload `tpcc-spec`",
     ),
 );
 pub(crate) static DATA: Key = by_default(
@@ -423,8 +434,8 @@ pub(crate) static LAB: Section = Section {
 pub(crate) static SERVER: Section = Section {
     name: "server",
     is_repeated: false,
-    about: "What is measured. A cell has a private server of its own, on a clone of a populated image.",
-    keys: &[&ENGINE, &PRESET, &SCALE, &SET],
+    about: "What is measured. A cell has a private server of its own, or several, on clones of a populated image.",
+    keys: &[&ENGINE, &PRESET, &SCALE, &SET, &INSTANCES],
     required: &[&ENGINE],
 };
 pub(crate) static STORAGE: Section = Section {
@@ -488,6 +499,7 @@ pub(crate) static EXCLUDE: Section = Section {
         &ENGINE,
         &PRESET,
         &SET,
+        &INSTANCES,
         &DATA,
         &REDO,
         &UNDO,

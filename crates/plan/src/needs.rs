@@ -14,20 +14,24 @@ const GROWTH_PERCENT: u64 = 150;
 const IMAGE_REDO_BYTES: u64 = 2 << 30;
 /// Start and stop of a server, connecting, and what is asked of it before and after.
 const SERVER_TIME: Duration = Duration::from_secs(8);
+/// Beside its pool, of each server after the first.
+const MEMORY_PER_SERVER_BYTES: u64 = 256 << 20;
 /// Of copying a data directory, syncing it and dropping it from the page cache.
 const COPY_BYTES_PER_S: u64 = 400 << 20;
 /// The checks after a run, and loading, with two cores.
 const CHECK_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(1);
 const LOAD_TIME_PER_WAREHOUSE: Duration = Duration::from_secs(2);
 
-/// Of the server of a cell, its preset and variables considered.
+/// Of the servers of a cell, their preset and variables considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
+    /// Of all of them together, who divide it.
     pub pool_bytes: u64,
+    /// Of each.
     pub redo_bytes: u64,
 }
 
-/// Where the files of a cell's server are.
+/// Where the files of a cell's servers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
     /// In mydyno's own directory.
@@ -40,7 +44,9 @@ pub enum Files {
 /// What one cell needs while it is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellNeeds {
+    /// Of each of its servers.
     pub tables_bytes: u64,
+    pub instances: u32,
     pub sizes: Sizes,
     pub files: Files,
     /// Of one repeat.
@@ -55,28 +61,31 @@ impl CellNeeds {
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
         let checks = CHECK_TIME_PER_WAREHOUSE * cell.warehouses.0;
+        let of_each = SERVER_TIME + copy + checks;
         CellNeeds {
             tables_bytes,
+            instances: cell.instances,
             sizes,
             files,
-            duration: SERVER_TIME
-                + copy
-                + (cell.warmup.expected() + cell.window.expected()) * cell.connections.points_max()
-                + checks,
+            duration: of_each * cell.instances
+                + (cell.warmup.expected() + cell.window.expected()) * cell.connections.points_max(),
         }
     }
 
-    /// Bytes of its clone, as it grows.
+    /// Bytes of its clones, as they grow.
     fn clone_bytes(&self) -> u64 {
         let fresh = self.tables_bytes.saturating_add(self.sizes.redo_bytes);
-        fresh.saturating_mul(GROWTH_PERCENT) / 100
+        let all = fresh.saturating_mul(self.instances.into());
+        all.saturating_mul(GROWTH_PERCENT) / 100
     }
 
     /// Memory while it runs.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let files = self.bytes_in(Files::Memory);
+        let others = u64::from(self.instances.saturating_sub(1));
         MEMORY_BESIDE_BYTES
+            .saturating_add(MEMORY_PER_SERVER_BYTES * others)
             .saturating_add(self.sizes.pool_bytes)
             .saturating_add(files)
     }

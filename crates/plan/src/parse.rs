@@ -92,6 +92,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         Setting::Preset(by_default),
     );
     axes.extend(variables(&server)?);
+    add(axes, instances(&server)?);
     plan.scale = scale(&server)?;
     if let Some((storage, _)) = section(root, &keys::STORAGE)? {
         plan.axes.extend(places(&storage)?);
@@ -247,6 +248,11 @@ fn variables(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
     Ok(axes.collect())
 }
 
+fn instances(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::INSTANCES, read::count)?;
+    Ok(values.map(|values| axis(values, Setting::Instances)))
+}
+
 fn places(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
     let mut axes = Vec::new();
     for role in Role::ALL {
@@ -344,6 +350,7 @@ fn exclusions(root: &DeTable<'_>, axes: &[Axis]) -> Result<Vec<Exclusion>, Wrong
         add(&mut conditions, engines(&reader)?);
         add(&mut conditions, presets(&reader)?);
         conditions.extend(variables(&reader)?);
+        add(&mut conditions, instances(&reader)?);
         conditions.extend(places(&reader)?);
         add(&mut conditions, warehouses(&reader)?);
         add(&mut conditions, partitions(&reader)?);

@@ -177,6 +177,8 @@ pub struct Cell {
     pub scale: Scale,
     /// Server variables, which win over the preset.
     pub set: Vec<(String, String)>,
+    /// Servers that are driven together, each with a database of its own.
+    pub instances: u32,
     pub placement: Placement,
     pub warehouses: Warehouses,
     pub foreign_keys: bool,
@@ -225,6 +227,10 @@ impl Cell {
             .collect();
         set.sort();
         lines.append(&mut set);
+        // One server is what cells have had since before there could be more: their keys stay.
+        if self.instances > 1 {
+            lines.push(format!("instances={}", self.instances));
+        }
         for (role, place) in &self.placement.places {
             lines.push(format!("{}={place}", role.name()));
             // Another file of that name may be another device.

@@ -12,6 +12,8 @@ pub enum Setting {
         name: String,
         value: String,
     },
+    /// Servers of a cell.
+    Instances(u32),
     /// As the plan says it: `same` and `twin` too.
     Place {
         role: Role,
@@ -33,6 +35,7 @@ impl Setting {
             Setting::Engine(_) => "engine",
             Setting::Preset(_) => "preset",
             Setting::Variable { name, .. } => return format!("set.{name}"),
+            Setting::Instances(_) => "instances",
             Setting::Place { role, .. } => role.name(),
             Setting::Warehouses(_) => "warehouses",
             Setting::Partitions(_) => "partitions",
@@ -54,7 +57,9 @@ impl Setting {
             | Setting::Variable { value: text, .. }
             | Setting::Place { place: text, .. } => text.clone(),
             Setting::Warehouses(warehouses) => warehouses.to_string(),
-            Setting::Partitions(count) | Setting::Connections(count) => count.to_string(),
+            Setting::Instances(count) | Setting::Partitions(count) | Setting::Connections(count) => {
+                count.to_string()
+            }
         }
     }
 }
