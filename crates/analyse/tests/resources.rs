@@ -35,6 +35,7 @@ fn running_with(special: NewCell) -> (TempDir, Results, RepeatId) {
         warehouses: 1,
         connections: 16,
         schemas: 1,
+        instances: 1,
         // The most of an automatic one.
         warmup_ns: if special.warmup_auto { 60 * S } else { S },
         window_ns: 2 * S,

@@ -19,6 +19,7 @@ fn record(results: &Results, lab: LabId, ordinal: u32, per_s: u64) {
         warehouses: 1,
         connections: 8 * ordinal,
         schemas: 1,
+        instances: 1,
         window_ns: 30 * S,
         interval_ns: S,
         ..NewCell::default()
@@ -79,6 +80,7 @@ fn written(directory: &Path) {
     let cell = NewCell {
         ordinal: 1,
         schemas: 1,
+        instances: 1,
         ..NewCell::default()
     };
     let cell = results.begin_cell(lab, &cell).unwrap();

@@ -8,6 +8,7 @@
 mod device_io;
 mod error;
 mod histogram;
+mod instances;
 mod open;
 mod pacing;
 mod presets;

@@ -388,6 +388,7 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
             precision_share: row.get("precision_share")?,
             seed: row.get::<_, i64>("seed")?.cast_unsigned(),
             schemas: row.get("schemas")?,
+            instances: row.get("instances")?,
             result_metadata: row.get("result_metadata")?,
             terminals: row.get("terminals")?,
             inactive_warehouses: row.get("inactive_warehouses")?,

@@ -38,6 +38,8 @@ pub struct Summary {
     pub partitions: u32,
     pub seed: u64,
     pub schemas: u32,
+    /// Servers that were driven together; `nopm` and everything else is of all of them.
+    pub instances: u32,
     pub result_metadata: Option<String>,
     /// What became of the preset that the server was started with.
     pub preset: Option<CellPreset>,
@@ -56,6 +58,8 @@ pub struct Summary {
     pub window_precision_share: Option<f64>,
     /// New orders per minute in the window, deliberate rollbacks included (clause 5.4.2); exact.
     pub nopm: Option<f64>,
+    /// The part of each of several servers; empty where there was one.
+    pub nopm_by_instance: Vec<f64>,
     /// Transactions of all types per minute in the window.
     pub tpm_total: Option<f64>,
     pub client_cpu_s: Option<f64>,
@@ -198,6 +202,7 @@ impl Results {
             transactions: transaction_summaries(&totals, repeat.status == RepeatStatus::Done),
             errors: self.error_summaries(id)?,
             inputs: self.input_summaries(id)?,
+            nopm_by_instance: self.nopm_by_instance(&repeat)?,
             terminals: pacing.terminals,
             open_loop: pacing.open_loop,
             verdicts: self.verdict_summaries(&repeat)?,
@@ -238,6 +243,7 @@ impl Results {
             partitions: what.partitions,
             seed: what.seed,
             schemas: what.schemas,
+            instances: what.instances,
             result_metadata: what.result_metadata.clone(),
             preset: what.preset.clone(),
             warmup_s: seconds(what.warmup_ns),
@@ -251,6 +257,7 @@ impl Results {
                 .filter(|_| repeat.status == RepeatStatus::Done)
                 .and_then(|r| r.window_precision_share),
             nopm: rates.nopm,
+            nopm_by_instance: Vec::new(),
             tpm_total: rates.tpm_total,
             client_cpu_s: rates.client_cpu_s,
             client_peak_rss_bytes: result.and_then(|r| r.client_peak_rss_bytes),

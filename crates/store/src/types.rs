@@ -198,6 +198,8 @@ pub struct NewCell {
     pub seed: u64,
     /// That connections are spread over, each with so many warehouses; 1 without `--schemas`.
     pub schemas: u32,
+    /// Servers that are driven together, each with a database of its own; else 1.
+    pub instances: u32,
     /// How often the server describes the columns of results: `always`, `cached` or `omitted`.
     pub result_metadata: Option<String>,
     /// Of workload `tpcc-spec`.

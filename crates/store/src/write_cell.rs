@@ -68,10 +68,10 @@ fn insert_cell(
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
          warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas, result_metadata, \
-         terminals, inactive_warehouses, rate_asked, arrivals, partitions, warmup_auto, window_auto, precision_share) VALUES (:lab, :ordinal, \
+         terminals, inactive_warehouses, rate_asked, arrivals, partitions, warmup_auto, window_auto, precision_share, instances) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
          :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas, :result_metadata, :terminals, \
-         :inactive_warehouses, :rate_asked, :arrivals, :partitions, :warmup_auto, :window_auto, :precision_share)",
+         :inactive_warehouses, :rate_asked, :arrivals, :partitions, :warmup_auto, :window_auto, :precision_share, :instances)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -100,6 +100,7 @@ fn insert_cell(
             ":warmup_auto": cell.warmup_auto,
             ":window_auto": cell.window_auto,
             ":precision_share": cell.precision_share,
+            ":instances": cell.instances,
         },
     )?;
     let id = CellId(transaction.last_insert_rowid());
@@ -186,6 +187,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("times", times(cell)),
             ("seed", cell.seed.to_string()),
             ("number of schemas", cell.schemas.to_string()),
+            ("number of servers", cell.instances.to_string()),
             (
                 "pacing",
                 format!(

@@ -276,3 +276,23 @@ fn results_may_move_to_another_thread() {
     let written = std::thread::spawn(move || results.finish_repeat(repeat, &result()));
     written.join().unwrap().unwrap();
 }
+
+#[test]
+fn what_each_of_several_servers_did_comes_back() {
+    let (_directory, results, repeat) = measured();
+    assert!(results.instances(repeat).unwrap().is_empty());
+    results.record_instances(repeat, &[30, 10]).unwrap();
+    results.record_instances(repeat, &[30, 0]).unwrap();
+    assert_eq!(results.instances(repeat).unwrap(), [30, 0]);
+    let stored = |results: &Results| results.repeat(repeat).unwrap();
+    // What is not done has no rate.
+    let rates = results.nopm_by_instance(&stored(&results)).unwrap();
+    assert_eq!(rates, Vec::<f64>::new());
+    let minute = store::RepeatResult {
+        measured_window_ns: 60_000_000_000,
+        ..store::RepeatResult::default()
+    };
+    results.finish_repeat(repeat, &minute).unwrap();
+    let rates = results.nopm_by_instance(&stored(&results)).unwrap();
+    assert_eq!(rates, [30.0, 0.0]);
+}

@@ -172,6 +172,7 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
         interval_ns: shape.interval_s * SECOND_NS,
         seed: 1,
         schemas: 1,
+        instances: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
         ..NewCell::default()
     }

@@ -43,6 +43,7 @@ pub fn cell() -> NewCell {
         precision_share: Some(0.02),
         seed: u64::MAX,
         schemas: 2,
+        instances: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
         ..NewCell::default()
     }

@@ -1,0 +1,51 @@
+//! What each of several servers did that were driven together.
+
+use crate::results::Durable;
+use crate::types::{Repeat, RepeatId, RepeatStatus};
+use crate::{Results, StoreError};
+use rusqlite::params;
+
+impl Results {
+    /// Stores the new orders of the window, deliberate rollbacks included, of each of several servers in their order; called again, it
+    /// replaces them.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record_instances(&self, repeat: RepeatId, new_orders: &[u64]) -> Result<(), StoreError> {
+        self.step(Durable::Written, |transaction| {
+            for (index, new_orders) in new_orders.iter().enumerate() {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO instance_result (repeat_id, instance, new_orders) VALUES (?1, ?2, ?3)",
+                    params![repeat.0, index + 1, new_orders],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The new orders of the window of each of several servers; none where there was one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn instances(&self, repeat: RepeatId) -> Result<Vec<u64>, StoreError> {
+        self.all(
+            "SELECT new_orders FROM instance_result WHERE repeat_id = ?1 ORDER BY instance",
+            params![repeat.0],
+            |row| row.get(0),
+        )
+    }
+
+    /// New orders per minute of each of several servers; none where there was one, or where the repeat has no numbers to show.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn nopm_by_instance(&self, repeat: &Repeat) -> Result<Vec<f64>, StoreError> {
+        let (RepeatStatus::Done, Some(result)) = (repeat.status, &repeat.result) else {
+            return Ok(Vec::new());
+        };
+        let window_ns = result.measured_window_ns.max(1) as f64;
+        let per_minute = |new_orders: u64| new_orders as f64 * 60e9 / window_ns;
+        let each = self.instances(repeat.id)?.into_iter();
+        Ok(each.map(per_minute).collect())
+    }
+}
