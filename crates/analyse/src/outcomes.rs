@@ -1,9 +1,11 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
 use crate::comparisons::{CellComparison, comparisons};
+use crate::interference::{TogetherCell, instance_spread};
 use crate::matrix::Matrix;
 use crate::ramps::{RampOutcome, ramps};
 use crate::runs::{Basis, RunsAsked, Value, runs};
+use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,6 +45,10 @@ pub struct CellOutcome {
     pub workload: String,
     pub style: String,
     pub connections: u32,
+    /// Servers that were driven together; `nopm` is of all of them.
+    pub instances: u32,
+    /// How far they are apart ([`instance_spread`]), the mean of the repeats; `None` of one.
+    pub instance_spread: Option<f64>,
     pub repeats: Vec<RepeatOutcome>,
     pub basis: Basis,
     pub nopm: Value,
@@ -74,12 +80,27 @@ impl CellOutcome {
         if let (None, Some(device)) = (self.settings.get(DATA), self.places.get(DATA)) {
             names.push((DATA.to_owned(), device.clone()));
         }
+        names.push((INSTANCES.to_owned(), self.instances.to_string()));
         names.push(("warehouses".to_owned(), self.warehouses.to_string()));
         names.push(("partitions".to_owned(), self.partitions.to_string()));
         names.push(("workload".to_owned(), self.workload.clone()));
         names.push(("style".to_owned(), self.style.clone()));
         names.push((CONNECTIONS.to_owned(), self.connections.to_string()));
         names
+    }
+
+    /// The cell among those that differ from it in their number of servers only.
+    #[must_use]
+    pub fn together(&self) -> TogetherCell {
+        let mut names = self.names();
+        names.retain(|(name, _)| name != INSTANCES);
+        let group = names.iter().map(|(name, value)| format!("{name}={value}"));
+        TogetherCell {
+            group: group.collect::<Vec<_>>().join(" "),
+            instances: self.instances,
+            nopm: self.nopm.mean,
+            spread: self.instance_spread,
+        }
     }
 
     /// Has a repeat failed by itself, so that a missing number is NA?
@@ -90,6 +111,8 @@ impl CellOutcome {
 }
 
 const DATA: &str = "data";
+/// Of [`CellOutcome::names`]: how many servers are driven together.
+pub const INSTANCES: &str = "instances";
 /// The last name of [`CellOutcome::names`].
 pub const CONNECTIONS: &str = "connections";
 
@@ -153,11 +176,22 @@ fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreErro
         workload: what.workload.clone(),
         style: what.style.clone(),
         connections: what.connections,
+        instances: what.instances,
+        instance_spread: spread(results, &repeats)?,
         repeats: repeats.iter().map(RepeatOutcome::of).collect(),
         basis: values.basis,
         nopm: values.nopm,
         new_order_p95_us: values.new_order_p95_us,
     })
+}
+
+/// Between the servers of a cell, the mean of its repeats.
+fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreError> {
+    let mut spreads = Vec::new();
+    for repeat in repeats.iter().filter(|repeat| repeat.is_whole()) {
+        spreads.extend(instance_spread(&results.nopm_by_instance(repeat)?));
+    }
+    Ok(mean(&spreads))
 }
 
 impl RepeatOutcome {
@@ -203,6 +237,8 @@ pub(crate) mod tests {
             workload: "tpcc".to_owned(),
             style: "statements".to_owned(),
             connections,
+            instances: 1,
+            instance_spread: None,
             repeats: Vec::new(),
             basis: if nopm.len() == 1 {
                 Basis::Intervals

@@ -30,22 +30,7 @@ pub fn summary(measurement: &Measurement) -> String {
     let summary = &measurement.summary;
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        out,
-        "{} {} ({}), {} warehouses{}, {} connections, workload {}, style {}, seed {}",
-        summary.engine,
-        summary.server_version,
-        summary.transport,
-        summary.warehouses,
-        match summary.schemas {
-            1 => String::new(),
-            schemas => format!(" in each of {schemas} schemas"),
-        },
-        summary.connections,
-        summary.workload,
-        summary.style,
-        summary.seed
-    );
+    let _ = writeln!(out, "{}", what_ran(summary));
     if summary.status != "done" {
         let reason = summary.reason.as_deref().unwrap_or("no reason was stored");
         let code = summary.reason_code.as_deref().unwrap_or("failed");
@@ -64,6 +49,7 @@ pub fn summary(measurement: &Measurement) -> String {
             ""
         }
     );
+    each_server(&mut out, summary);
     lengths::lengths(&mut out, summary);
     let _ = writeln!(
         out,
@@ -98,6 +84,39 @@ pub fn summary(measurement: &Measurement) -> String {
     pacing::pacing(&mut out, summary);
     totals(&mut out, summary);
     out
+}
+
+/// Servers and workload, in one line.
+fn what_ran(summary: &Summary) -> String {
+    let servers = match summary.instances {
+        1 => String::new(),
+        instances => format!("{instances} x "),
+    };
+    let in_each = match summary.schemas {
+        1 if summary.instances > 1 => " in each".to_owned(),
+        1 => String::new(),
+        schemas => format!(" in each of {schemas} schemas"),
+    };
+    format!(
+        "{servers}{} {} ({}), {} warehouses{in_each}, {} connections, workload {}, style {}, seed {}",
+        summary.engine,
+        summary.server_version,
+        summary.transport,
+        summary.warehouses,
+        summary.connections,
+        summary.workload,
+        summary.style,
+        summary.seed
+    )
+}
+
+/// What each of several servers did.
+fn each_server(out: &mut String, summary: &Summary) {
+    if !summary.nopm_by_instance.is_empty() {
+        let each = summary.nopm_by_instance.iter();
+        let each: Vec<String> = each.map(|nopm| format!("{:.0}", nopm.trunc())).collect();
+        let _ = writeln!(out, "NOPM of each server: {}", each.join(", "));
+    }
 }
 
 fn totals(out: &mut String, summary: &Summary) {

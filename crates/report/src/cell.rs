@@ -3,6 +3,7 @@
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
 use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
+use crate::instances::each_server;
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::overview::spread;
@@ -105,6 +106,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
         @if drawn { (charts(repeat, true)) }
         @if repeat.is_done() {
+            (each_server(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (counts(repeat))

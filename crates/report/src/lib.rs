@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod format;
 mod hardware;
+mod instances;
 mod lab;
 mod lengths;
 mod model;

@@ -47,6 +47,8 @@ pub struct CellView {
 pub struct RepeatView {
     pub repeat: Repeat,
     pub rates: Rates,
+    /// Of each of several servers.
+    pub nopm_by_instance: Vec<f64>,
     pub totals: WindowTotals,
     pub series: Series,
     pub inputs: Vec<InputCounter>,
@@ -214,6 +216,7 @@ impl RepeatView {
         };
         Ok(RepeatView {
             rates: Rates::of(&repeat, &intervals.window),
+            nopm_by_instance: results.nopm_by_instance(&repeat)?,
             pacing: results.pacing_summary(&repeat, cell, &intervals.window)?,
             requirements: results.requirements(id)?,
             storage: results.storage_summary(&repeat, cell)?,
@@ -361,6 +364,10 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
             format!("{} warehouses", what.warehouses),
         ),
         ("schemas".to_owned(), format!("{} schemas", what.schemas)),
+        (
+            "instances".to_owned(),
+            crate::format::counted(what.instances as usize, "server", "servers"),
+        ),
         (
             "home".to_owned(),
             if what.home { "home" } else { "any warehouse" }.to_owned(),

@@ -4,6 +4,7 @@ use crate::cell::cell_section;
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
 use crate::format::{counted, instant};
+use crate::instances::interference_section;
 use crate::lab::comparisons::comparisons;
 use crate::lab::curves::{Curves, by_connections, connection_charts};
 use crate::lab::grids::{delivered, resources};
@@ -154,6 +155,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (sweeps(view, &together.variables))
                     (over_time_charts(&together.over_time))
                     (together.resources)
+                    (interference_section(view))
                     @for cell in &view.cells { (cell_section(view, cell)) }
                     (loads(&view.loads))
                     (configuration(view))

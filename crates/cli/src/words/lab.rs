@@ -1,7 +1,9 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
 
-use super::ms;
-use analyse::{Basis, CONNECTIONS, CellOutcome, LabOutcome, Value};
+use super::{ms, optional};
+use analyse::{
+    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, TogetherCell, Value, interference,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::Summary;
@@ -17,6 +19,7 @@ pub fn lab(lab: &LabOutcome) -> String {
     let p95 = |cell: &CellOutcome| number(&cell.new_order_p95_us, 1e-3);
     table(&mut out, "NOPM", &lab.cells, &varying, &nopm);
     table(&mut out, "new order p95, ms", &lab.cells, &varying, &p95);
+    servers(&mut out, &lab.cells, &varying);
     let is_single =
         |cell: &&CellOutcome| cell.nopm.mean.is_some() && cell.basis == Basis::Intervals;
     let single = lab.cells.iter().filter(is_single).count();
@@ -89,6 +92,42 @@ fn words_of(cell: &CellOutcome, varying: &[String]) -> String {
         .iter()
         .map(|name| names.get(name).map_or("-", String::as_str));
     values.collect::<Vec<_>>().join(", ")
+}
+
+/// What several servers on one machine give against one; nothing where all cells have the same number of them.
+fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
+    let together: Vec<TogetherCell> = cells.iter().map(CellOutcome::together).collect();
+    let rows = interference(&together);
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "{:>9}{:>12}{:>18}{:>18}  cell",
+        "instances", "NOPM", "against one, %", "between them, %"
+    );
+    let percent = |share: Option<f64>, none: &str| {
+        share.map_or_else(|| none.to_owned(), |share| format!("{:.1}", share * 100.0))
+    };
+    for row in rows {
+        let names = cells[row.place].names().into_iter();
+        let told = names.filter(|(name, _)| {
+            name == CONNECTIONS || (name != INSTANCES && varying.contains(name))
+        });
+        let told: Vec<String> = told
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let _ = writeln!(
+            out,
+            "{:>9}{:>12}{:>18}{:>18}  {}",
+            row.instances,
+            optional(row.nopm.map(f64::trunc), 0),
+            percent(row.efficiency, "NA"),
+            percent(row.spread, "-"),
+            told.join(" ")
+        );
+    }
+    out.push('\n');
 }
 
 fn first_line(text: &str) -> &str {

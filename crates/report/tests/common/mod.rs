@@ -207,6 +207,7 @@ fn setup(data: &str) -> String {
             bytes: 1 << 20,
             read_ahead_bytes: 128 << 10,
         },
+        sharing: None,
         devices: vec![device(data), device("nvme-pm1725")],
         roles: Vec::new(),
     };

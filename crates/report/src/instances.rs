@@ -1,0 +1,80 @@
+//! Servers that were driven together: all of them against one alone, and each of them in a repeat.
+
+use crate::format::{NOT_AVAILABLE, percent, truncated};
+use crate::model::{CellView, LabView, RepeatView};
+use analyse::{Together, TogetherCell, interference};
+use maud::{Markup, html};
+use store::{CellPlace, NewCell};
+
+/// What cells that differ in their number of servers only have in common.
+fn group(cell: &CellView) -> String {
+    let what = &cell.cell.what;
+    // The bytes of more servers may be elsewhere.
+    let places = what.places.iter().map(|place| CellPlace {
+        backing: String::new(),
+        ..place.clone()
+    });
+    let common = NewCell {
+        ordinal: 0,
+        instances: 0,
+        target: String::new(),
+        places: places.collect(),
+        ..what.clone()
+    };
+    format!("{common:?}")
+}
+
+/// Throughput by the number of servers; nothing where the lab has one number only.
+pub fn interference_section(view: &LabView) -> Markup {
+    let together = |cell: &CellView| TogetherCell {
+        group: group(cell),
+        instances: cell.cell.what.instances,
+        nopm: cell.nopm().map(|nopm| nopm.mean),
+        spread: cell
+            .repeated(|repeat| analyse::instance_spread(&repeat.nopm_by_instance))
+            .map(|spread| spread.mean),
+    };
+    let cells: Vec<TogetherCell> = view.cells.iter().map(together).collect();
+    let rows = interference(&cells);
+    let label = |row: &Together| view.cells[row.place].label.as_str();
+    html! {
+        @if !rows.is_empty() {
+            section id="instances" {
+                h2 { "By servers on one machine" }
+                div.scroll { table {
+                    caption { "Servers divide the buffer pool, the page cache and the connections, and share the machine and its devices. Against one: throughput of all of them by that of one server alone. Spread: the most less the least of them, by their mean." }
+                    thead { tr {
+                        th scope="col" { "Cell" }
+                        th.num scope="col" { "Servers" }
+                        th.num scope="col" { "All together" span.unit { "NOPM" } }
+                        th.num scope="col" { "Against one" span.unit { "%" } }
+                        th.num scope="col" { "Spread between them" span.unit { "%" } }
+                    } }
+                    tbody { @for row in &rows {
+                        tr {
+                            th scope="row" { (label(row)) }
+                            td.num { (row.instances) }
+                            td.num { b { (row.nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated)) } }
+                            td.num { (row.efficiency.map_or_else(|| NOT_AVAILABLE.to_owned(), percent)) }
+                            td.num { (row.spread.map_or_else(|| "-".to_owned(), percent)) }
+                        }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+/// What each server of a repeat did; nothing where there was one.
+pub fn each_server(repeat: &RepeatView) -> Markup {
+    let each: Vec<String> = repeat
+        .nopm_by_instance
+        .iter()
+        .map(|nopm| truncated(*nopm))
+        .collect();
+    html! {
+        @if !each.is_empty() {
+            p { "NOPM of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }
+        }
+    }
+}
