@@ -193,6 +193,11 @@ pub struct RunArguments {
     /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
+    /// Drive so many private servers at once, each with a database of its own: they share this machine and its devices, and divide
+    /// the buffer pool and the connections
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX)))]
+    pub instances: u32,
     /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; of what it prints, the
     /// number before W or Watts counts, else the only one. Other users see commands while they run: have a password read from a file (ipmitool -f) or from the environment
     /// (ipmitool -E) [default: the processors' own counters, where they can be read]

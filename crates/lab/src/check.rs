@@ -12,12 +12,14 @@ use store::CheckResult;
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use wire::Connector;
 
-/// Runs all checks, in one snapshot of each schema, and adds the schemas up; `stop` ends them early.
+/// Runs all checks, in one snapshot of each schema, and adds the schemas up; `each` is the word for one of them in examples, and `stop`
+/// ends them early.
 ///
 /// # Errors
 /// Where the server refuses or is gone, or the user interrupts.
 pub(crate) fn check(
     databases: &Schemas<Connector>,
+    each: &str,
     warehouses: Warehouses,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
@@ -40,7 +42,7 @@ pub(crate) fn check(
             })
         })?;
         if several {
-            name_schema(&mut found, number);
+            name_database(&mut found, each, number);
         }
         add(&mut all, found);
     }
@@ -58,10 +60,10 @@ pub(crate) fn check(
         .collect())
 }
 
-/// Puts the schema's number before each example.
-fn name_schema(found: &mut [tpcc::CheckResult], number: usize) {
+/// Puts the database's number before each example.
+fn name_database(found: &mut [tpcc::CheckResult], each: &str, number: usize) {
     for example in found.iter_mut().flat_map(|check| &mut check.examples) {
-        example.insert_str(0, &format!("schema {number}, "));
+        example.insert_str(0, &format!("{each} {number}, "));
     }
 }
 
@@ -133,7 +135,8 @@ pub fn check_subject(
     let databases = subject.databases()?;
     let result = inspect(&databases, None).and_then(|inspected| {
         let database = inspected.database;
-        let checks = check(&databases, database.warehouses, stop, on_progress)?;
+        let each = subject.word_for_database();
+        let checks = check(&databases, each, database.warehouses, stop, on_progress)?;
         let failed = FailedChecks::of(&checks, database.driven_by_tpcc_mysql);
         if let Some(note) = failed.note() {
             on_progress(Progress::Note(&note));
@@ -168,7 +171,7 @@ mod tests {
         let mut all = Vec::new();
         for number in 0..3 {
             let mut found = vec![result("C1", 0), result("X1", 4 * number)];
-            name_schema(&mut found, number as usize);
+            name_database(&mut found, "schema", number as usize);
             add(&mut all, found);
         }
         assert!(all[0].passed && !all[1].passed);

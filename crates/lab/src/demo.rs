@@ -167,6 +167,7 @@ fn private_of(spec: &DemoSpec) -> PrivateSpec {
         seed: spec.seed,
         foreign_keys: true,
         partitions: 0,
+        instances: 1,
     }
 }
 

@@ -107,10 +107,12 @@ impl Subject {
     /// From now on the devices of a private server are emulated, or from now on they are not. Nothing where it has no shim.
     /// A named server is the user's, for whom its devices are at work all the time.
     pub(crate) fn arm(&self, armed: bool) -> Result<(), LabError> {
-        match &self.placed.page {
-            Some(page) if self.is_private() => Ok(page.arm(armed)?),
-            _ => Ok(()),
+        if self.is_private() {
+            for page in self.pages() {
+                page.arm(armed)?;
+            }
         }
+        Ok(())
     }
 
     /// A private server's are armed later.
@@ -122,9 +124,9 @@ impl Subject {
     }
 }
 
-/// The shim's counters at the begin and the end of a window.
+/// The shim's counters at the begin and the end of a window, of all servers.
 pub(crate) struct WindowIo<'a> {
-    page: Option<&'a ShimPage>,
+    pages: Vec<&'a ShimPage>,
     begin: Option<Reading>,
     end: Option<Reading>,
     failed: Option<LabError>,
@@ -132,14 +134,15 @@ pub(crate) struct WindowIo<'a> {
 
 struct Reading {
     at: Instant,
-    counters: Snapshot,
+    /// Of each server.
+    counters: Vec<Snapshot>,
 }
 
 impl<'a> WindowIo<'a> {
     /// Of a server that may have no shim.
     pub(crate) fn of(subject: &'a Subject) -> WindowIo<'a> {
         WindowIo {
-            page: subject.placed.page.as_ref(),
+            pages: subject.pages().collect(),
             begin: None,
             end: None,
             failed: None,
@@ -155,17 +158,20 @@ impl<'a> WindowIo<'a> {
     }
 
     fn read(&mut self) -> Option<Reading> {
-        let counters = self.page?.snapshot();
-        match counters {
-            Ok(counters) => Some(Reading {
-                at: Instant::now(),
-                counters,
-            }),
-            Err(error) => {
-                self.failed.get_or_insert(error.into());
-                None
+        let mut counters = Vec::with_capacity(self.pages.len());
+        for page in &self.pages {
+            match page.snapshot() {
+                Ok(snapshot) => counters.push(snapshot),
+                Err(error) => {
+                    self.failed.get_or_insert(error.into());
+                    return None;
+                }
             }
         }
+        (!counters.is_empty()).then(|| Reading {
+            at: Instant::now(),
+            counters,
+        })
     }
 
     /// What was counted, and what makes it doubtful; `None` without a shim or a whole window.
@@ -176,17 +182,26 @@ impl<'a> WindowIo<'a> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let (Some(page), Some(begin), Some(end)) = (self.page, self.begin, self.end) else {
+        let (Some(page), Some(begin), Some(end)) = (self.pages.first(), self.begin, self.end)
+        else {
             return Ok(None);
         };
         let counted_ns = end.at.duration_since(begin.at).as_nanos() as u64;
-        let (before, after) = (&begin.counters, &end.counters);
-        let warnings = Delta::between(before, after).warnings();
+        let both = || begin.counters.iter().zip(&end.counters);
+        let mut warnings = Vec::new();
+        for warning in both().flat_map(|(before, after)| Delta::between(before, after).warnings()) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        let rises: Vec<Rise<'_>> = both()
+            .map(|(before, after)| Rise { before, after })
+            .collect();
         let io = DeviceIo {
-            shim: shim_facts(page.setup_text()?, before, after),
+            shim: shim_facts(page.setup_text()?, &rises),
             roles: Role::ALL
                 .into_iter()
-                .map(|role| role_io(role, before, after, counted_ns))
+                .map(|role| role_io(role, &rises, counted_ns))
                 .filter(|role| role.requests.iter().any(|kind| kind.requests > 0))
                 .collect(),
         };
@@ -194,34 +209,51 @@ impl<'a> WindowIo<'a> {
     }
 }
 
-fn shim_facts(setup: String, before: &Snapshot, after: &Snapshot) -> ShimFacts {
-    let rise = |word| after.global(word).saturating_sub(before.global(word));
+/// What a server's counters were and became.
+struct Rise<'a> {
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+}
+
+/// By how much a counter rose, on all servers.
+fn rise(rises: &[Rise<'_>], of: impl Fn(&Snapshot) -> u64) -> u64 {
+    let each = rises.iter();
+    each.map(|one| of(one.after).saturating_sub(of(one.before)))
+        .sum()
+}
+
+/// The greatest of what all servers say at the end.
+fn greatest(rises: &[Rise<'_>], of: impl Fn(&Snapshot) -> u64) -> u64 {
+    rises.iter().map(|one| of(one.after)).max().unwrap_or(0)
+}
+
+fn shim_facts(setup: String, rises: &[Rise<'_>]) -> ShimFacts {
+    let rise = |word| rise(rises, |page| page.global(word));
+    let last = |word| rises.iter().map(|one| one.after.global(word)).sum();
     ShimFacts {
         setup,
         cache_hits: rise(Global::CacheHits),
         cache_misses: rise(Global::CacheMisses),
-        cache_pages: after.global(Global::CachePages),
-        cache_dirty_pages: after.global(Global::CacheDirtyPages),
-        uring_refused: after.global(Global::UringRefused),
-        model_full: after.global(Global::ModelFull),
-        files_unseen: after.global(Global::FilesUnseen),
-        maps_refused: after.global(Global::MapsRefused),
+        cache_pages: last(Global::CachePages),
+        cache_dirty_pages: last(Global::CacheDirtyPages),
+        uring_refused: last(Global::UringRefused),
+        model_full: last(Global::ModelFull),
+        files_unseen: last(Global::FilesUnseen),
+        maps_refused: last(Global::MapsRefused),
         model_ns: rise(Global::ModelNs),
         model_calls: rise(Global::ModelCalls),
         spin_ns: rise(Global::SpinNs),
     }
 }
 
-fn role_io(role: Role, before: &Snapshot, after: &Snapshot, counted_ns: u64) -> RoleIo {
-    let rise = |word| {
-        let (before, after) = (before.of_role(role, word), after.of_role(role, word));
-        after.saturating_sub(before)
-    };
+fn role_io(role: Role, rises: &[Rise<'_>], counted_ns: u64) -> RoleIo {
+    let rise = |word| rise(rises, |page| page.of_role(role, word));
     RoleIo {
         role: role.name().to_owned(),
         counted_ns,
-        outstanding_max: after.of_role(role, OfRole::OutstandingMax),
-        busy_ns: rise(OfRole::BusyNs),
+        outstanding_max: greatest(rises, |page| page.of_role(role, OfRole::OutstandingMax)),
+        // The share of time that a server has something outstanding: of several, the mean.
+        busy_ns: rise(OfRole::BusyNs) / rises.len().max(1) as u64,
         outstanding_ns: rise(OfRole::OutstandingNs),
         judged: rise(OfRole::Judged),
         within_tolerance: rise(OfRole::WithinTolerance),
@@ -229,27 +261,19 @@ fn role_io(role: Role, before: &Snapshot, after: &Snapshot, counted_ns: u64) -> 
         overruns: rise(OfRole::Overruns),
         requests: Kind::ALL
             .into_iter()
-            .map(|kind| request_io(role, kind, before, after))
+            .map(|kind| request_io(role, kind, rises))
             .collect(),
     }
 }
 
-fn request_io(role: Role, kind: Kind, before: &Snapshot, after: &Snapshot) -> RequestIo {
-    let rise = |word| {
-        let (before, after) = (
-            before.of_kind(role, kind, word),
-            after.of_kind(role, kind, word),
-        );
-        after.saturating_sub(before)
-    };
+fn request_io(role: Role, kind: Kind, rises: &[Rise<'_>]) -> RequestIo {
+    let rise_of = |word| rise(rises, |page| page.of_kind(role, kind, word));
     let times = |histogram, sum, max| {
-        let before_buckets = before.buckets(role, kind, histogram);
-        let after_buckets = after.buckets(role, kind, histogram);
-        let buckets = before_buckets.iter().zip(after_buckets);
+        let bucket = |at: usize| rise(rises, |page| page.buckets(role, kind, histogram)[at]);
         times_of(
-            buckets.map(|(before, after)| after.saturating_sub(*before)),
-            rise(sum),
-            after.of_kind(role, kind, max),
+            (0..BUCKETS).map(bucket),
+            rise_of(sum),
+            greatest(rises, |page| page.of_kind(role, kind, max)),
         )
     };
     RequestIo {
@@ -258,8 +282,8 @@ fn request_io(role: Role, kind: Kind, before: &Snapshot, after: &Snapshot) -> Re
             Kind::Write => RequestKind::Write,
             Kind::Flush => RequestKind::Flush,
         },
-        requests: rise(OfKind::Requests),
-        bytes: rise(OfKind::Bytes),
+        requests: rise_of(OfKind::Requests),
+        bytes: rise_of(OfKind::Bytes),
         response: times(
             Histogram::Response,
             OfKind::ResponseSumNs,
@@ -297,7 +321,7 @@ fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> Tim
 
 #[cfg(test)]
 mod tests {
-    use super::{Placed, role_io, times_of};
+    use super::{Placed, Rise, role_io, times_of};
     use device::Role;
     use device::page::{
         Histogram, Kind, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word, role_word,
@@ -322,6 +346,7 @@ mod tests {
             (kind(OfKind::ResponseMaxNs), 9_000_000),
             (bucket(9_000_000), 5),
             (role_word(Role::Redo, OfRole::Judged), 5),
+            (role_word(Role::Redo, OfRole::BusyNs), 50),
         ]);
         let after = page(&[
             (kind(OfKind::Requests), 105),
@@ -331,9 +356,14 @@ mod tests {
             (bucket(9_000_000), 5),
             (bucket(20_000), 100),
             (role_word(Role::Redo, OfRole::Judged), 105),
+            (role_word(Role::Redo, OfRole::BusyNs), 750),
             (role_word(Role::Redo, OfRole::WithinTolerance), 99),
         ]);
-        let io = role_io(Role::Redo, &before, &after, 1_000);
+        let rise = || Rise {
+            before: &before,
+            after: &after,
+        };
+        let io = role_io(Role::Redo, &[rise()], 1_000);
         assert_eq!((io.judged, io.within_tolerance), (100, 99));
         let write = &io.requests[1];
         assert_eq!(write.kind, RequestKind::Write);
@@ -345,6 +375,12 @@ mod tests {
         let median_ns = write.response.quantile_ns(0.5).unwrap();
         assert!((19_000..21_500).contains(&median_ns), "{median_ns}");
         assert_eq!(io.requests[0].requests, 0);
+        // Servers that are driven together have done both.
+        let both = role_io(Role::Redo, &[rise(), rise()], 1_000);
+        assert_eq!((both.judged, both.requests[1].requests), (200, 200));
+        assert_eq!(both.requests[1].response.mean_ns(), Some(20_000.0));
+        assert_eq!(both.requests[1].response.max_ns(), Some(max_ns));
+        assert_eq!((io.busy_ns, both.busy_ns), (700, 700));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod named;
 mod observing;
 mod pacing;
 mod planned;
+mod pool;
 mod populate;
 mod preflight;
 mod preset;

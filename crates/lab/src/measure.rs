@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{
     CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
-    RepeatId, Results,
+    RepeatId, RepeatResult, Results,
 };
 use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
@@ -249,6 +249,7 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         precision_share: spec.window.is_auto.then_some(spec.precision_share),
         seed: spec.seed,
         schemas: subject.schemas(),
+        instances: subject.instances(),
         result_metadata: Some(begun.result_metadata.to_owned()),
         terminals: begun.seats.terminals,
         inactive_warehouses: begun.seats.terminals.map(|_| spec.inactive_warehouses),
@@ -335,7 +336,7 @@ impl Measurement<'_> {
         }
         let result = pacing::complete(result_of(&report, sums), paced, judged.as_ref());
         let result = lengths.complete(result);
-        self.results.finish_repeat(self.repeat, &result)?;
+        self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
         if let Some(reason) = mismatch(&report, sums) {
             return self.fail(Exit::CheckFailed, "check_failed", &reason);
@@ -355,6 +356,18 @@ impl Measurement<'_> {
             return self.fail(Exit::Failed, "lock_wait_timeout", &reason);
         }
         self.check(databases, begun, on_progress)
+    }
+
+    /// Stores the result, and before it what each of several servers did in the window.
+    fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
+        let servers = self.subject.instances() as usize;
+        if let (Some(window), true) = (&report.window, servers > 1) {
+            // One without any has no place at the end of the list.
+            let mut new_orders = window.new_orders.clone();
+            new_orders.resize(servers, 0);
+            self.results.record_instances(self.repeat, &new_orders)?;
+        }
+        Ok(self.results.finish_repeat(self.repeat, result)?)
     }
 
     /// Stores the repeat as failed: by a full disk, where there is one, for whatever else that brings.
@@ -408,7 +421,9 @@ impl Measurement<'_> {
         if !self.spec.checks {
             return Ok(Exit::Ok);
         }
-        let checked = check(databases, begun.database.warehouses, self.stop, on_progress);
+        let each = self.subject.word_for_database();
+        let warehouses = begun.database.warehouses;
+        let checked = check(databases, each, warehouses, self.stop, on_progress);
         let checks = match checked {
             Ok(checks) => checks,
             Err(LabError::Interrupted) => {

@@ -15,7 +15,7 @@ use server::{
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use storage::{Arrangement, Placement, ServerFiles, ShimPage, arrange, is_in_memory};
+use storage::{Among, Arrangement, Placement, ServerFiles, ShimPage, arrange, is_in_memory};
 use store::CellPlace;
 
 /// A server to start that outlives the command.
@@ -208,7 +208,7 @@ fn new(
     let set = with_users(preset, &spec.set);
     let files = ServerFiles {
         is_named: true,
-        ..files_of(build, &set, TABLES_BYTES_ASSUMED)?
+        ..files_of(build, &set, TABLES_BYTES_ASSUMED, Among::alone())?
     };
     let mut placement = spec.placement.clone();
     let mut notes = Vec::new();

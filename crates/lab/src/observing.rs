@@ -6,9 +6,10 @@ use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
     ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, Sampled,
-    Sampler, ServerSource, ShimSource, Source, ThreadSource,
+    Sampler, ServerSource, ShimSource, Source, ThreadSource, Together,
 };
 use std::time::{Duration, Instant};
+use storage::ShimPage;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
 use wire::{Address, ConnectOptions};
 
@@ -124,11 +125,14 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     let mut sources: Vec<Box<dyn Source>> = vec![
         Box::new(ProcessSource::new("mydyno", std::process::id())),
         Box::new(ThreadSource::new(WORKER_THREAD)),
+    ];
+    let status = |server: &Subject| -> Box<dyn Source> {
         Box::new(ServerSource::new(ConnectOptions {
             schema: None,
-            ..subject.connect.clone()
-        })),
-    ];
+            ..server.connect.clone()
+        }))
+    };
+    sources.extend(Together::of(subject.each().map(status).collect()));
     // This machine's cores and disks say nothing of a server on another.
     let local = is_local(&subject.connect.address);
     if let Some(url) = &meters.host_metrics {
@@ -144,12 +148,11 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     } else if let Some(rapl) = RaplSource::find().filter(|_| local) {
         sources.push(Box::new(rapl));
     }
-    if let Some(pid) = subject.pid() {
-        sources.push(Box::new(ProcessSource::new("server", pid)));
-    }
-    if let Some(page) = &subject.placed.page {
-        sources.push(Box::new(ShimSource::new(page.clone())));
-    }
+    let process = |pid| -> Box<dyn Source> { Box::new(ProcessSource::new("server", pid)) };
+    let pids = subject.each().filter_map(Subject::pid);
+    sources.extend(Together::of(pids.map(process).collect()));
+    let counters = |page: &ShimPage| -> Box<dyn Source> { Box::new(ShimSource::new(page.clone())) };
+    sources.extend(Together::of(subject.pages().map(counters).collect()));
     sources
 }
 

@@ -1,10 +1,10 @@
 //! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
 
 use crate::error::LabError;
+use crate::pool::{POOL_BYTES_DEFAULT, Pool};
 use crate::preset::{PresetSpec, with_users};
 use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size};
 use crate::spec::Workload;
-use base::parse_size;
 use plan::{
     AUTO_EXPECTED, Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes,
     Turn, execution_order,
@@ -18,7 +18,7 @@ use tpcc::Style;
 
 /// The buffer pool and the redo log of a server where nothing else is set.
 const DEFAULT_SIZES: Sizes = Sizes {
-    pool_bytes: 1 << 30,
+    pool_bytes: POOL_BYTES_DEFAULT,
     redo_bytes: 2 << 30,
 };
 
@@ -191,6 +191,7 @@ pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
         seed: cell.seed,
         foreign_keys: cell.foreign_keys,
         partitions: cell.partitions,
+        instances: cell.instances,
     })
 }
 
@@ -237,13 +238,17 @@ impl Machine<'_> {
             },
             Some(build) => {
                 let set = self.translate(&build, preset_of(cell)?, cell);
+                let pool = Pool::of(&set, cell.instances).map_err(|error| {
+                    let key = "set.innodb_buffer_pool_size";
+                    LabError::Plan(plan.refuse(cell, key, &error.to_string()))
+                })?;
                 let arranged =
                     arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
                 for note in &arranged.notes {
                     self.note(note);
                 }
                 OfServer {
-                    sizes: sizes(&build, &set),
+                    sizes: sizes(&build, &set, pool),
                     files: files(cell, &arranged),
                     image: self.image(made, Some(image_key(&build, &spec)?)),
                 }
@@ -339,14 +344,10 @@ fn preset_of(cell: &Cell) -> Result<PresetSpec, LabError> {
     })
 }
 
-/// Of a server with these variables.
-fn sizes(build: &ServerBuild, set: &[(String, String)]) -> Sizes {
-    let pool = set
-        .iter()
-        .find(|(name, _)| name == "innodb_buffer_pool_size");
-    let pool_bytes = pool.and_then(|(_, value)| parse_size(value));
+/// Of servers with these variables.
+fn sizes(build: &ServerBuild, set: &[(String, String)], pool: Pool) -> Sizes {
     Sizes {
-        pool_bytes: pool_bytes.unwrap_or(DEFAULT_SIZES.pool_bytes),
+        pool_bytes: pool.all_bytes(),
         redo_bytes: redo_bytes(build, set),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
+use crate::pool::Pool;
 use crate::populate::{LoadSpec, check_disk, populate};
 use crate::preset::{Configured, PresetSpec, lines, translated, with_users};
 use crate::progress::{OnProgress, Progress};
@@ -15,7 +16,9 @@ use server::{
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use storage::{Arrangement, Placement, ServerFamily, ServerFiles, ServerKind, arrange};
+use storage::{
+    Among, Arrangement, Placement, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
+};
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
@@ -38,6 +41,8 @@ pub struct PrivateSpec {
     pub foreign_keys: bool,
     /// Of each table that can be split; 0 for none.
     pub partitions: u32,
+    /// Servers, each with a database of its own; at least 1.
+    pub instances: u32,
 }
 
 /// How long a server may take to shut down before it is killed: a full pool of dirty pages takes its time.
@@ -155,7 +160,7 @@ pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, La
     })
 }
 
-/// Where the files of a private server would go, and whether they can.
+/// Where the files of the first private server would go, with room for those of the others, and whether they can.
 ///
 /// # Errors
 /// Where a place cannot be used, or the server would not run under the shim.
@@ -163,7 +168,14 @@ pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangem
     let tables_bytes = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
     let preset = translated(build, spec.preset, &spec.set);
     let set = with_users(preset.as_ref(), &spec.set);
-    let files = files_of(build, &set, tables_bytes)?;
+    let pool = Pool::of(&set, spec.instances)?;
+    let among = Among {
+        number: 0,
+        count: spec.instances,
+        memory: None,
+    };
+    let set = [set, pool.set()].concat();
+    let files = files_of(build, &set, tables_bytes, among)?;
     Ok(arrange(&spec.placement, &files)?)
 }
 
@@ -210,22 +222,47 @@ fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result
     Ok(image)
 }
 
-/// Starts a private server on a clone of `image`, with its files where the spec places them. Where devices are emulated,
-/// they are not yet: see [`crate::measure()`].
+/// Starts the private servers on clones of `image`, one after another, with their files where the spec places them. Where devices are
+/// emulated, they are not yet: see [`crate::measure()`].
 ///
 /// # Errors
-/// Where a place cannot be used, or the server does not start; [`server::ServerError`] carries its log.
+/// Where a place cannot be used, or a server does not start; [`server::ServerError`] carries its log.
 pub fn start_on(
     home: &Home,
     build: &ServerBuild,
     image: Image,
     spec: &PrivateSpec,
 ) -> Result<Subject, LabError> {
+    let shares = spec.instances > 1 && spec.placement.is_emulated();
+    let memory = shares.then(SharedMemory::new).transpose()?;
+    let start = |number| {
+        let among = Among {
+            number,
+            count: spec.instances,
+            memory: memory.as_ref().map(SharedMemory::path),
+        };
+        start_among(home, build, image.clone(), spec, among)
+    };
+    let first = start(0)?;
+    let others = (1..spec.instances).map(start).collect::<Result<_, _>>()?;
+    Ok(first.together(others, memory))
+}
+
+/// Starts one of them.
+fn start_among(
+    home: &Home,
+    build: &ServerBuild,
+    image: Image,
+    spec: &PrivateSpec,
+    among: Among,
+) -> Result<Subject, LabError> {
     let tables_bytes = image.clone_bytes(0);
     let preset = translated(build, spec.preset, &spec.set);
-    let all = with_users(preset.as_ref(), &spec.set);
-    let arranged = arrange(&spec.placement, &files_of(build, &all, tables_bytes)?)?;
-    let mut set = spec.set.clone();
+    let pool = Pool::of(&with_users(preset.as_ref(), &spec.set), spec.instances)?;
+    let mut set = [&spec.set[..], &pool.set()].concat();
+    let all = with_users(preset.as_ref(), &set);
+    let files = files_of(build, &all, tables_bytes, among)?;
+    let arranged = arrange(&spec.placement, &files)?;
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
@@ -239,8 +276,9 @@ pub fn start_on(
         ..InstanceOptions::default()
     };
     let instance = Instance::start(home, build, options)?;
-    let placed = Placed::of(&arranged, instance.directory());
+    let mut placed = Placed::of(&arranged, instance.directory());
     placed.require_shim(build)?;
+    placed.notes.extend(pool.note());
     let configured = preset.as_ref().map(Configured::of);
     Ok(Subject::private(instance)
         .placed(placed)
@@ -252,6 +290,7 @@ pub(crate) fn files_of(
     build: &ServerBuild,
     set: &[(String, String)],
     tables_bytes: u64,
+    among: Among,
 ) -> Result<ServerFiles, LabError> {
     let redo_bytes = redo_bytes(build, set);
     Ok(ServerFiles {
@@ -262,6 +301,7 @@ pub(crate) fn files_of(
         page_size_bytes: page_size(set)?,
         set: set.to_vec(),
         is_named: false,
+        among,
     })
 }
 

@@ -458,6 +458,7 @@ fn planned_cell(cell: &Cell) -> NewCell {
         precision_share: cell.window.is_auto.then_some(cell.precision_share),
         seed: cell.seed,
         schemas: 1,
+        instances: cell.instances,
         settings,
         ..NewCell::default()
     }

@@ -1,4 +1,4 @@
-//! The server under test: one that mydyno starts for the command, or one that is there.
+//! The server under test: one that mydyno starts for the command, several of them, or one that is there.
 
 use crate::devices::Placed;
 use crate::error::LabError;
@@ -13,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use storage::{SharedMemory, ShimPage};
 use wire::{Address, ConnectOptions, Connection, Connector};
 
 /// A server under test.
@@ -25,6 +26,11 @@ pub struct Subject {
     /// The preset that it was started with.
     pub(crate) configured: Option<Configured>,
     origin: Origin,
+    /// Further servers that are driven together with this one.
+    others: Vec<Subject>,
+    /// Of the emulated devices that they share. The last, so that it is there as long as they are.
+    #[expect(dead_code, reason = "it is what the servers have mapped")]
+    memory: Option<SharedMemory>,
 }
 
 enum Origin {
@@ -52,6 +58,8 @@ impl Subject {
             placed: Placed::default(),
             configured: None,
             origin: Origin::Private(Box::new(instance)),
+            others: Vec::new(),
+            memory: None,
         }
     }
 
@@ -68,6 +76,40 @@ impl Subject {
     /// The same server, with the preset that it was started with.
     pub(crate) fn configured(self, configured: Option<Configured>) -> Subject {
         Subject { configured, ..self }
+    }
+
+    /// The same server and others like it, which are driven together and share the devices that are in `memory`.
+    pub(crate) fn together(self, others: Vec<Subject>, memory: Option<SharedMemory>) -> Subject {
+        Subject {
+            others,
+            memory,
+            ..self
+        }
+    }
+
+    /// All servers, this one first.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Subject> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// How many servers there are.
+    #[must_use]
+    pub fn instances(&self) -> u32 {
+        self.others.len() as u32 + 1
+    }
+
+    /// What one of its databases is called, where there are several; they are numbered from 0.
+    pub(crate) fn word_for_database(&self) -> &'static str {
+        if self.others.is_empty() {
+            "schema"
+        } else {
+            "instance"
+        }
+    }
+
+    /// The shim's pages of those that run under it.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = &ShimPage> {
+        self.each().filter_map(|server| server.placed.page.as_ref())
     }
 
     /// The server that a DSN or option file names. Where it is one of `mydyno server start`, it is known as such.
@@ -99,6 +141,8 @@ impl Subject {
             placed,
             configured,
             origin,
+            others: Vec::new(),
+            memory: None,
         })
     }
 
@@ -134,13 +178,13 @@ impl Subject {
         Ok(self.databases()?.first().clone())
     }
 
-    /// Connectors to all schemas that are used.
+    /// Connectors to all schemas that are used, of all servers.
     ///
     /// # Errors
     /// As [`Subject::connector`].
     pub(crate) fn databases(&self) -> Result<Schemas<Connector>, LabError> {
         let mut connectors = Vec::new();
-        for target in self.targets() {
+        for target in self.each().flat_map(Subject::targets) {
             connectors.push(Connector::new(target)?);
         }
         let first = connectors.remove(0);
@@ -156,9 +200,20 @@ impl Subject {
         }
     }
 
-    /// How the server ended, where it did and can be looked at.
+    /// How the server ended, where it did and can be looked at; where there are several, the first of them that did.
     #[must_use]
     pub fn ended(&self) -> Option<String> {
+        let mut ended = self.each().zip(1..).filter_map(|(server, number)| {
+            let how = server.ended_itself()?;
+            Some(match self.instances() {
+                1 => how,
+                count => format!("server {number} of {count}: {how}"),
+            })
+        });
+        ended.next()
+    }
+
+    fn ended_itself(&self) -> Option<String> {
         match &self.origin {
             Origin::Private(instance) => Some(self.with_crash(instance.exited()?)),
             Origin::Named(named) => {
@@ -193,10 +248,11 @@ impl Subject {
         }
     }
 
-    /// The end of the server's error log, where it can be read.
+    /// The end of the server's error log, where it can be read; where there are several, of the first that has ended, or of the first.
     #[must_use]
     pub fn log_tail(&self) -> Option<String> {
-        match &self.origin {
+        let has_ended = |server: &&Subject| server.ended_itself().is_some();
+        match &self.each().find(has_ended).unwrap_or(self).origin {
             Origin::Private(instance) => Some(instance.log_tail()),
             Origin::Named(named) => Some(named.log_tail()),
             Origin::External => None,

@@ -3,6 +3,7 @@
 //! All files of emulated devices lie in one data directory, whatever their roles: the shim tells them apart by their names. So a
 //! server under the shim runs with the paths that it would have anyway, and only real directories need variables.
 
+use crate::among::Among;
 use crate::backing::{self, Backing, MemoryFiles, Need};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
@@ -47,6 +48,7 @@ pub struct ServerFiles {
     /// It outlives the command (`server start`): a data directory that is not there yet is made for it, and its files are
     /// in no memory that goes with a login.
     pub is_named: bool,
+    pub among: Among,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -244,11 +246,15 @@ impl<'a> Arranger<'a> {
         let path = usable(path)?;
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
-        if free_bytes < self.files.needed_bytes {
+        let needed_bytes = self
+            .files
+            .needed_bytes
+            .saturating_mul(self.files.among.left());
+        if free_bytes < needed_bytes {
             return Err(StorageError::Disk {
                 path,
                 what: "the server's files",
-                needed_bytes: self.files.needed_bytes,
+                needed_bytes,
                 free_bytes,
             });
         }
@@ -258,14 +264,17 @@ impl<'a> Arranger<'a> {
     /// Where so many bytes of emulated devices go that have no directory named.
     fn backing(&mut self, bytes: u64) -> Location {
         let pool = self.given("innodb_buffer_pool_size").and_then(parse_size);
+        let own_bytes = self.in_memory_bytes.saturating_add(bytes);
+        // Those that come after this one go where it goes.
+        let left = self.files.among.left();
         let need = Need {
-            bytes: self.in_memory_bytes.saturating_add(bytes),
-            buffer_pool_bytes: pool.unwrap_or(BUFFER_POOL_BYTES),
+            bytes: own_bytes.saturating_mul(left),
+            buffer_pool_bytes: pool.unwrap_or(BUFFER_POOL_BYTES).saturating_mul(left),
         };
         let host = self.host;
         match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
             Backing::Memory(directory) => {
-                self.in_memory_bytes = need.bytes;
+                self.in_memory_bytes = own_bytes;
                 self.note(format!(
                     "the bytes of emulated devices are in memory, in {}",
                     directory.display()
@@ -422,11 +431,12 @@ impl<'a> Arranger<'a> {
 
     /// The shim's setup and page.
     fn add_shim(&mut self) -> Result<(), StorageError> {
-        let page_cache_bytes = self.placement.page_cache_bytes;
         let tables_bytes = self
             .files
             .needed_bytes
             .saturating_sub(self.files.redo_bytes);
+        let of_tables = tables_bytes / 100 * PAGE_CACHE_PERCENT;
+        let page_cache_bytes = self.placement.page_cache_bytes.unwrap_or(of_tables);
         let data = self.arrangement.data_directory.clone();
         let mut directories = vec![data.unwrap_or_else(|| PathBuf::from(OWN_DATA))];
         let temp = std::iter::once(&self.temp);
@@ -448,10 +458,11 @@ impl<'a> Arranger<'a> {
                 .doublewrite_in_system_tablespace(self.files.page_size_bytes),
             spin: may_spin(self.host.cores),
             cache: CacheSetup {
-                bytes: page_cache_bytes.unwrap_or(tables_bytes / 100 * PAGE_CACHE_PERCENT),
+                // One machine has one page cache.
+                bytes: self.files.among.part(page_cache_bytes),
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
-            sharing: None,
+            sharing: self.files.among.sharing(),
             devices: std::mem::take(&mut self.devices),
             roles: std::mem::take(&mut self.roles),
         };

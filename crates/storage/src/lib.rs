@@ -1,5 +1,6 @@
 //! Places for files, probing with fio, preparing the shim, its counters.
 
+mod among;
 mod arrange;
 mod backing;
 mod binary;
@@ -14,6 +15,7 @@ mod tied;
 mod variables;
 pub mod verify;
 
+pub use among::{Among, SharedMemory};
 pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, require_inside};
 pub use backing::{available_memory_bytes, is_in_memory, room_bytes};
 pub use counters::ShimPage;

@@ -65,6 +65,7 @@ impl TargetArguments {
             seed,
             foreign_keys: !schema.no_foreign_keys,
             partitions: schema.partitions,
+            instances: 1,
         })
     }
 

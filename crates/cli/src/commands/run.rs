@@ -109,6 +109,7 @@ fn subject(
             let spec = PrivateSpec {
                 preset: arguments.preset.for_warehouses(spec.warehouses),
                 placement: arguments.places.placement(),
+                instances: arguments.instances,
                 ..spec
             };
             start_private(home, &spec, stop, console)

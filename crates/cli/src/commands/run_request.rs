@@ -3,7 +3,7 @@
 use crate::arguments::{Format, RunArguments};
 use crate::failure::Failure;
 use base::{Exit, limits};
-use lab::Workload;
+use lab::{CONNECTIONS_DEFAULT, Workload};
 use plan::Length;
 use std::time::Duration;
 use tpcc::transactions::Style;
@@ -17,7 +17,7 @@ pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
     arguments.places.validate(&arguments.target)?;
     arguments.preset.validate(&arguments.target)?;
     arguments.schema.validate(&arguments.target)?;
-    match contradiction(arguments) {
+    match contradiction(arguments).or_else(|| contradiction_of_instances(arguments)) {
         Some(words) => Err(Failure::new(Exit::Usage, words)),
         None => Ok(()),
     }
@@ -89,6 +89,28 @@ pub fn too_short(lengths: [Length; 2], interval: Duration) -> Option<&'static st
     )
 }
 
+fn contradiction_of_instances(arguments: &RunArguments) -> Option<&'static str> {
+    let target = &arguments.target;
+    let is_private = target.engine.is_some() || target.server_binary.is_some();
+    if arguments.instances == 1 {
+        None
+    } else if !is_private {
+        Some(
+            "--instances is for private servers: use --engine, or leave it out and spread the connections of one server by --schemas",
+        )
+    } else if arguments.workload == Workload::TpccSpec {
+        Some(
+            "--instances divides connections, and the terminals of --workload tpcc-spec share theirs: leave one out",
+        )
+    } else if arguments.instances > arguments.connections.unwrap_or(CONNECTIONS_DEFAULT) {
+        Some(
+            "--instances needs a connection for each server at least: ask for more with -c, or for fewer instances",
+        )
+    } else {
+        None
+    }
+}
+
 fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Option<&'static str> {
     let inactive = arguments.inactive_warehouses;
     if has_terminals && arguments.rate.is_some() {
@@ -115,7 +137,7 @@ fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::contradiction;
+    use super::{contradiction, contradiction_of_instances};
     use crate::arguments::{Arguments, Command};
     use clap::Parser;
 
@@ -159,6 +181,33 @@ mod tests {
         ] {
             let words = refused(arguments).unwrap_or_default();
             assert!(words.contains(word), "{arguments:?}: {words}");
+        }
+    }
+
+    #[test]
+    fn instances_are_private_servers_with_connections() {
+        let refused = |arguments: &[&str]| {
+            let all = ["mydyno", "run"].iter().chain(arguments);
+            let Command::Run(run) = Arguments::try_parse_from(all).unwrap().command else {
+                panic!("it is `run`")
+            };
+            contradiction_of_instances(&run)
+        };
+        let engine = ["--engine", "mysql-5.7", "--instances"];
+        let with = |more: &[&'static str]| refused(&[&engine[..], more].concat());
+        assert_eq!(with(&["8"]), None);
+        assert_eq!(with(&["1", "--workload", "tpcc-spec"]), None);
+        assert_eq!(refused(&["--dsn", "mysql://h/s"]), None);
+        for (words, word) in [
+            (with(&["9"]), "-c"),
+            (with(&["2", "-c", "1"]), "-c"),
+            (with(&["2", "--workload", "tpcc-spec"]), "tpcc-spec"),
+            (
+                refused(&["--dsn", "mysql://h/s", "--instances", "2"]),
+                "private",
+            ),
+        ] {
+            assert!(words.is_some_and(|words| words.contains(word)), "{words:?}");
         }
     }
 }

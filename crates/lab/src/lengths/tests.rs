@@ -44,6 +44,7 @@ fn interval(phase: Phase, second: u64, new_orders: u64) -> Interval {
         start_offset_ns: second * S,
         end_offset_ns: (second + 1) * S,
         transactions,
+        new_orders: Vec::new(),
         statements: 0,
         inputs: InputCounters::default(),
         schedule: ScheduleStats::default(),

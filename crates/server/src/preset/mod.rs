@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub use sizes::{REFERENCE_WAREHOUSES, Scale};
+pub use sizes::{POOL_BYTES_MIN, REFERENCE_WAREHOUSES, Scale};
 pub use translate::{Fate, Translated, VariableFate};
 
 /// A named set of server variables.

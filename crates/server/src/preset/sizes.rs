@@ -7,7 +7,7 @@ use std::fmt;
 /// presets' own proportions (#3 has four times the pool of #1); it is the larger database, in which storage decides.
 pub const REFERENCE_WAREHOUSES: u32 = 1_000;
 /// The smallest pool that all servers take: MariaDB 10.11.19 wants 6M, the others 5M.
-pub(crate) const POOL_BYTES_MIN: u64 = 6 << 20;
+pub const POOL_BYTES_MIN: u64 = 6 << 20;
 /// The smallest redo file that all servers take.
 pub(crate) const REDO_FILE_BYTES_MIN: u64 = 4 << 20;
 /// A smaller pool is one instance, whatever is asked.

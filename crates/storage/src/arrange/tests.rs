@@ -1,4 +1,5 @@
 use super::{Arrangement, Arranger, Host, ServerFiles};
+use crate::among::Among;
 use crate::backing::MemoryFiles;
 use crate::variables::{ServerFamily, ServerKind};
 use crate::{Place, Placement, StorageError};
@@ -14,6 +15,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         page_size_bytes: 16 << 10,
         set: Vec::new(),
         is_named: false,
+        among: Among::alone(),
     }
 }
 
@@ -299,4 +301,29 @@ fn files_outside_of_their_device_are_refused() {
     }
     // Data is where the server has it, and nothing is said of the rest.
     at(&[redo], "tmpdir", "/tmp").unwrap();
+}
+
+#[test]
+fn servers_together_share_devices_and_divide_the_page_cache() {
+    let memory = tempfile::tempdir().unwrap();
+    let of = |number, count| {
+        let mut server = mysql_57();
+        server.among = Among {
+            number,
+            count,
+            memory: (count > 1).then(|| "m".to_owned()),
+        };
+        let data = (Role::Data, emulated("d", None));
+        arranged(&[data], &server, &host(Some(memory.path()))).unwrap()
+    };
+    let (_, alone) = of(0, 1);
+    let (_, second) = of(1, 2);
+    assert_eq!(alone.sharing, None);
+    assert_eq!(second.sharing.unwrap().process, 1);
+    assert_eq!(second.cache.bytes, alone.cache.bytes / 2);
+    assert_eq!(second.devices, alone.devices);
+    // Six times 1 GiB and its growth fit into 8 GiB of memory files for nobody.
+    let (arrangement, _) = of(0, 6);
+    assert_eq!(arrangement.data_directory, None);
+    assert!(of(5, 6).0.data_directory.is_some());
 }

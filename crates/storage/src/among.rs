@@ -1,0 +1,112 @@
+//! Servers that are started together on one machine: what they are placed on is theirs together.
+
+use crate::error::{StorageError, io_at};
+use device::{SHARED_BYTES, Sharing};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// A server among those that are started together, one after another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Among {
+    /// From 0.
+    pub number: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Where they share their emulated devices; where it is not there yet, the arrangement is a trial that starts nothing.
+    pub memory: Option<String>,
+}
+
+impl Among {
+    /// The only one.
+    #[must_use]
+    pub fn alone() -> Among {
+        Among {
+            number: 0,
+            count: 1,
+            memory: None,
+        }
+    }
+
+    /// How many have no files yet, itself among them.
+    pub(crate) fn left(&self) -> u64 {
+        u64::from(self.count.saturating_sub(self.number).max(1))
+    }
+
+    /// Its part of what one machine has.
+    pub(crate) fn part(&self, bytes: u64) -> u64 {
+        bytes / u64::from(self.count.max(1))
+    }
+
+    pub(crate) fn sharing(&self) -> Option<Sharing> {
+        let memory = self.memory.clone()?;
+        Some(Sharing {
+            memory,
+            process: self.number,
+        })
+    }
+}
+
+/// Memory for the emulated devices that servers share. It has no name in any file system, so that nothing of it stays; the servers reach
+/// it through this process and keep it while they live.
+#[derive(Debug)]
+pub struct SharedMemory {
+    file: OwnedFd,
+}
+
+impl SharedMemory {
+    /// Memory in which no device has been made. Of its length only what is used is ever there.
+    ///
+    /// # Errors
+    /// Where the system has none.
+    pub fn new() -> Result<SharedMemory, StorageError> {
+        let failed = || io_at("make memory for shared devices", Path::new("memfd"));
+        let file = memfd_create("mydyno-devices", MemfdFlags::CLOEXEC).map_err(failed())?;
+        ftruncate(&file, SHARED_BYTES as u64).map_err(failed())?;
+        Ok(SharedMemory { file })
+    }
+
+    /// Where another process finds it, while this one lives and has it.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Among, SharedMemory};
+    use device::SHARED_BYTES;
+    use std::fs::OpenOptions;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn memory_is_found_by_its_path_until_it_is_dropped() {
+        let memory = SharedMemory::new().unwrap();
+        let path = memory.path();
+        let open = || OpenOptions::new().read(true).write(true).open(&path);
+        let mut first = open().unwrap();
+        assert_eq!(first.metadata().unwrap().len(), SHARED_BYTES as u64);
+        first.write_all(b"x").unwrap();
+        let mut byte = [0];
+        open().unwrap().read_exact(&mut byte).unwrap();
+        assert_eq!(byte, *b"x");
+        drop(memory);
+        assert!(open().is_err());
+    }
+
+    #[test]
+    fn each_has_its_part() {
+        let among = |number, memory: Option<&str>| Among {
+            number,
+            count: 4,
+            memory: memory.map(str::to_owned),
+        };
+        assert_eq!(among(1, None).left(), 3);
+        assert_eq!(among(1, None).part(100), 25);
+        assert_eq!(among(1, None).sharing(), None);
+        let sharing = among(3, Some("m")).sharing().unwrap();
+        assert_eq!((sharing.process, sharing.memory.as_str()), (3, "m"));
+        assert_eq!((Among::alone().left(), Among::alone().part(7)), (1, 7));
+    }
+}
