@@ -57,9 +57,9 @@ impl Setting {
             | Setting::Variable { value: text, .. }
             | Setting::Place { place: text, .. } => text.clone(),
             Setting::Warehouses(warehouses) => warehouses.to_string(),
-            Setting::Instances(count) | Setting::Partitions(count) | Setting::Connections(count) => {
-                count.to_string()
-            }
+            Setting::Instances(count)
+            | Setting::Partitions(count)
+            | Setting::Connections(count) => count.to_string(),
         }
     }
 }

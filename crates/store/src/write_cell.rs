@@ -171,7 +171,7 @@ fn times(cell: &NewCell) -> String {
 
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 15] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 16] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
