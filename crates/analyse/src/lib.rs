@@ -39,7 +39,9 @@ pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::PriceResources;
 pub use profiles::profiles;
-pub use ramps::{RampConditions, RampOutcome, RampPoint, ramp_point, ramps};
+pub use ramps::{
+    RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
+};
 pub use ratios::{Ratio, ratios};
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
@@ -47,7 +49,7 @@ pub use resources::{
 };
 pub use runs::{Basis, RunComparison, Runs, RunsAsked, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
-pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
+pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
 pub use steady::{Steadiness, Trend, Watched, steadiness};
 pub use sweep::{Sweep, SweepPoint, Turning, turning};

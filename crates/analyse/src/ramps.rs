@@ -8,11 +8,13 @@ use crate::saturation::{FailedPoint, Point, Ramp, Saturation};
 use base::RampLimits;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Cell, LabId, Repeat, Results, StoreError, StoredRamp};
+use store::{Cell, LabId, RampId, Repeat, Results, StoreError, StoredRamp};
 
 const NEW_ORDER: &str = "new_order";
 /// Of a count that was measured, and did nothing.
 const NO_NEW_ORDERS: &str = "no_new_orders";
+/// Of a ramp whose database lost something, or could not be looked at: nothing that was measured before counts either.
+const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
 
 /// One ramp. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,19 +89,22 @@ impl RampPoint {
 }
 
 impl RampOutcome {
-    /// Of those that give one, the count that the configuration supports.
+    /// The saturation point; `None` where there is none, and where no condition showed.
     #[must_use]
     pub fn supported_connections(&self) -> Option<u32> {
-        self.saturation.as_ref()?.connections
+        let saturation = self.saturation.as_ref()?;
+        saturation.reason.as_ref()?;
+        saturation.connections
     }
 
     /// The same for people.
     #[must_use]
     pub fn supported_words(&self) -> String {
-        match (&self.saturation, self.supported_connections()) {
-            (Some(Saturation { reason: None, .. }), Some(most)) => format!("{most} or more"),
-            (_, Some(connections)) => connections.to_string(),
-            (_, None) => "NA".to_owned(),
+        let saturation = self.saturation.as_ref();
+        match saturation.map(|found| (&found.reason, found.connections)) {
+            Some((None, Some(most))) => format!("{most} or more"),
+            Some((Some(_), Some(connections))) => connections.to_string(),
+            _ => "NA".to_owned(),
         }
     }
 }
@@ -114,14 +119,11 @@ pub fn ramps(results: &Results, lab: LabId) -> Result<Vec<RampOutcome>, StoreErr
 }
 
 fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreError> {
-    let mut points = Vec::new();
-    for repeat in results.ramp_points(stored.id)? {
-        points.extend(ramp_point(results, &repeat)?);
-    }
+    let StandingPoints { points, failed } = standing_points(results, stored.id, false)?;
     let limits = &stored.what.limits;
     let saturation = stored
         .finished_utc_ns
-        .and_then(|_| replayed(limits, &points))
+        .and_then(|_| replayed(limits, &points, failed))
         .map(|ramp| ramp.saturation());
     let words = match &saturation {
         Some(saturation) => saturation.to_string(),
@@ -138,16 +140,84 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
 }
 
 /// The ramp as these points leave it. `None` where its limits make no sense, which only a foreign hand can have stored.
-fn replayed(limits: &RampLimits, points: &[RampPoint]) -> Option<Ramp> {
+fn replayed(
+    limits: &RampLimits,
+    points: &[RampPoint],
+    failed: Option<FailedPoint>,
+) -> Option<Ramp> {
     let mut ramp = Ramp::new(limits.clone()).ok()?;
-    for point in points {
-        match (point.failed(), point.observed()) {
-            (Some(failed), _) => ramp.observe_failure(failed),
-            (None, Some(observed)) => ramp.observe(observed),
-            (None, None) => {}
-        }
+    for point in points.iter().filter_map(RampPoint::observed) {
+        ramp.observe(point);
+    }
+    if let Some(failed) = failed {
+        ramp.observe_failure(failed);
     }
     Some(ramp)
+}
+
+/// The points of a ramp that count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StandingPoints {
+    /// In the order of measurement; the failed ones are the last.
+    pub points: Vec<RampPoint>,
+    /// What ended the ramp, where it was a failure.
+    pub failed: Option<FailedPoint>,
+}
+
+/// Which stored points of a ramp count; with `is_taken_up`, as it is about to go on.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn standing_points(
+    results: &Results,
+    ramp: RampId,
+    is_taken_up: bool,
+) -> Result<StandingPoints, StoreError> {
+    let mut attempts = Vec::new();
+    for repeat in results.ramp_points(ramp)? {
+        attempts.push(((repeat.cell, repeat.ordinal), ramp_point(results, &repeat)?));
+    }
+    Ok(standing(&attempts, is_taken_up))
+}
+
+/// A failure ends a ramp: where good points follow it, or are about to, the ramp was taken up again, and the failure says nothing more. One
+/// that disproves leaves nothing of what was before it. Of several attempts the last counts.
+fn standing<K: PartialEq>(
+    attempts: &[(K, Option<RampPoint>)],
+    is_taken_up: bool,
+) -> StandingPoints {
+    let is_good = |point: &RampPoint| point.reason_code.is_none();
+    let disproves = |point: &RampPoint| {
+        let code = point.reason_code.as_deref();
+        code.is_some_and(|code| DISPROVING.contains(&code))
+    };
+    let last = |is: &dyn Fn(&RampPoint) -> bool, among: usize| {
+        let found = attempts[..among].iter();
+        let mut found = found.map(|(_, point)| point.as_ref().is_some_and(is));
+        found.rposition(|is| is).map_or(0, |index| index + 1)
+    };
+    let all = attempts.len();
+    let failures_from = if is_taken_up {
+        all
+    } else {
+        last(&is_good, all)
+    };
+    let points_from = last(&disproves, failures_from);
+    let mut points = Vec::new();
+    for (index, (place, point)) in attempts.iter().enumerate().skip(points_from) {
+        let is_last = attempts[index + 1..]
+            .iter()
+            .all(|(other, _)| other != place);
+        let counts = |point: &&RampPoint| is_last && (index >= failures_from || is_good(point));
+        points.extend(point.as_ref().filter(counts).cloned());
+    }
+    let mut failures = points.iter().filter(|point| !is_good(point));
+    let disproof = failures.clone().rfind(|point| disproves(point));
+    let failed = disproof.or_else(|| failures.next_back());
+    StandingPoints {
+        failed: failed.and_then(RampPoint::failed),
+        points,
+    }
 }
 
 /// A stored measurement as a point; `None` where it was interrupted, so that it says nothing.
@@ -195,13 +265,14 @@ impl RampPoint {
         };
         // That it is one run is no news here.
         let run = runs(results, &asked, &mut Vec::new())?;
+        if run.nopm.mean.is_none_or(|nopm| nopm <= 0.0) {
+            self.reason_code = Some(NO_NEW_ORDERS.to_owned());
+            self.reason = Some("no new order ended in the window; take a longer one".to_owned());
+            return Ok(());
+        }
         self.nopm = run.nopm.mean;
         self.nopm_half_width = run.nopm.estimate.map(|estimate| estimate.half_width());
         self.new_order_p95_us = run.new_order_p95_us.mean;
-        if self.nopm.is_none_or(|nopm| nopm <= 0.0) {
-            self.reason_code = Some(NO_NEW_ORDERS.to_owned());
-            self.reason = Some("no new order ended in the window; take a longer one".to_owned());
-        }
         let intervals = Intervals::read(results, repeat.id)?;
         for (transaction, totals) in &intervals.window {
             if let Some(ns) = totals.quantile_ns(0.9) {
@@ -240,7 +311,7 @@ impl RampConditions {
 
 #[cfg(test)]
 mod tests {
-    use super::{ramp_point, ramps};
+    use super::{RampPoint, ramp_point, ramps, standing};
     use crate::saturation::StopReason;
     use base::RampLimits;
     use store::{
@@ -270,8 +341,7 @@ mod tests {
             ordinal: 1,
             my_cnf: None,
         };
-        let repeat = results.begin_repeat(&repeat).unwrap();
-        results.record_ramp_point(ramp, repeat).unwrap();
+        let repeat = results.begin_ramp_point(ramp, &repeat).unwrap();
         let mut latency = empty_histogram();
         latency.record_n(40_000_000, new_orders).unwrap();
         let row = IntervalRow {
@@ -358,19 +428,86 @@ mod tests {
         let point = ramp_point(&results, &stalled).unwrap().unwrap();
         assert_eq!(point.observed(), None);
         assert_eq!(point.failed().unwrap().reason_code, "no_new_orders");
+        assert!(point.nopm.is_none() && point.p90_us.is_empty(), "{point:?}");
         // An interrupted point says nothing.
         let repeat = NewRepeat {
             cell: results.repeat(last).unwrap().cell,
             ordinal: 1,
             my_cnf: None,
         };
-        let again = results.begin_repeat(&repeat).unwrap();
-        results.record_ramp_point(ramp, again).unwrap();
+        let again = results.begin_ramp_point(ramp, &repeat).unwrap();
         results.fail_repeat(again, &failure("interrupted")).unwrap();
         let again = results.repeat(again).unwrap();
         assert_eq!(ramp_point(&results, &again).unwrap(), None);
-        assert_eq!(results.ramp_points(ramp).unwrap().len(), 4);
+        assert_eq!(results.ramp_points(ramp).unwrap().len(), 5);
         assert_eq!(ramps(&results, lab).unwrap()[0].points.len(), 3);
         assert_eq!(results.ramp_cells(lab, 1).unwrap().len(), 4);
+    }
+
+    /// A point of this count, failed where there is a reason.
+    fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<RampPoint>) {
+        let point = RampPoint {
+            cell_id: 1,
+            cell: 1,
+            repeat: 1,
+            repeat_id: 1,
+            connections,
+            nopm: reason_code.is_none().then_some(1.0),
+            nopm_half_width: None,
+            new_order_p95_us: None,
+            p90_us: Default::default(),
+            cpu_busy_share: None,
+            reason_code: reason_code.map(str::to_owned),
+            reason: None,
+        };
+        ((connections, 1), Some(point))
+    }
+
+    /// Counts of the points that count, and the failure.
+    fn stands(
+        attempts: &[((u32, u32), Option<RampPoint>)],
+        is_taken_up: bool,
+    ) -> (Vec<u32>, Option<String>) {
+        let found = standing(attempts, is_taken_up);
+        let counts = found.points.iter().map(|point| point.connections);
+        let failed = found.failed.map(|failed| failed.reason_code);
+        (counts.collect(), failed)
+    }
+
+    #[test]
+    fn failures_end_a_ramp_until_it_is_taken_up_again() {
+        let good = |connections| attempt(connections, None);
+        let code = |code: &str| Some(code.to_owned());
+        let mut ramp = vec![good(8), good(16), attempt(32, Some("refused"))];
+        assert_eq!(stands(&ramp, false), (vec![8, 16, 32], code("refused")));
+        assert_eq!(stands(&ramp, true), (vec![8, 16], None));
+        // An interrupted attempt is no point, and takes away the one before it.
+        ramp.push(((16, 1), None));
+        assert_eq!(stands(&ramp, true), (vec![8], None));
+        ramp.push(good(16));
+        assert_eq!(stands(&ramp, false), (vec![8, 16], None));
+        ramp.push(attempt(64, Some("timed_out")));
+        assert_eq!(stands(&ramp, false).1, code("timed_out"));
+    }
+
+    #[test]
+    fn what_was_disproved_never_counts_again() {
+        let good = |connections| attempt(connections, None);
+        let disproved = |reason_code| attempt(16, Some(reason_code));
+        for reason_code in ["check_failed", "not_checked"] {
+            // Checks hang on the last good point, with a count after it that failed.
+            let mut ramp = vec![
+                good(8),
+                good(12),
+                disproved(reason_code),
+                attempt(32, Some("refused")),
+            ];
+            let failed = stands(&ramp, false).1;
+            assert_eq!(failed.as_deref(), Some(reason_code));
+            assert_eq!(stands(&ramp, true), (vec![], None));
+            ramp.extend([good(8), good(16)]);
+            assert_eq!(stands(&ramp, false), (vec![8, 16], None));
+            assert_eq!(stands(&ramp, true), (vec![8, 16], None));
+        }
     }
 }

@@ -82,7 +82,7 @@ pub enum StopReason {
         /// Beyond the corner: 0 says that more connections give nothing.
         elasticity: f64,
     },
-    /// A count gave no result.
+    /// A count gave no result or, where it is no failure of a count alone, the ramp.
     Failed {
         connections: u32,
         reason_code: String,
@@ -126,11 +126,15 @@ impl fmt::Display for StopReason {
                 connections,
                 reason_code,
                 reason,
-            } => write!(
-                f,
-                "{connections} connections gave no result ({reason_code}): {}",
-                reason.lines().next().unwrap_or_default()
-            ),
+            } => {
+                if is_of_count(reason_code) {
+                    write!(f, "{connections} connections gave no result")?;
+                } else {
+                    write!(f, "the ramp failed at {connections} connections")?;
+                }
+                let reason = reason.lines().next().unwrap_or_default();
+                write!(f, " ({reason_code}): {reason}")
+            }
         }
     }
 }
@@ -170,8 +174,20 @@ impl fmt::Display for Saturation {
     }
 }
 
-/// The reason of a failure after which nothing that was measured before counts either.
-const CHECK_FAILED: &str = "check_failed";
+/// Failures that are a count's own: it was too much for the target. Any other is the ramp's, which then has no saturation point.
+const OF_COUNT: [&str; 5] = [
+    "lock_wait_timeout",
+    "transactions_fail",
+    "server_died",
+    "no_new_orders",
+    "refused",
+];
+
+/// Does this reason code tell of one number of connections, and not of the whole ramp?
+#[must_use]
+pub fn is_of_count(reason_code: &str) -> bool {
+    OF_COUNT.contains(&reason_code)
+}
 
 /// A ramp under way.
 #[derive(Clone, Debug)]
@@ -254,11 +270,11 @@ impl Ramp {
         }
     }
 
-    /// Below a count that gave no result.
+    /// Below a count that gave no result; nowhere where that says nothing of the count.
     fn failed_place(&self, failed: &FailedPoint, points: &[Point]) -> Place {
-        let is_proven = failed.reason_code != CHECK_FAILED;
+        let is_of_count = is_of_count(&failed.reason_code);
         let mut good = points.iter().filter(|point| {
-            is_proven && point.connections < failed.connections && self.over(point).is_none()
+            is_of_count && point.connections < failed.connections && self.over(point).is_none()
         });
         let last_good = good.next_back().map(|point| point.connections);
         Place {

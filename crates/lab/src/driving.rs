@@ -180,7 +180,7 @@ impl Measurement<'_> {
             window: self.spec.window.most,
             interval: self.spec.interval,
             pace,
-            seed: self.spec.seed,
+            seed: self.seed,
         }
     }
 
@@ -192,11 +192,11 @@ impl Measurement<'_> {
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
-        let constants = RunConstants::for_run(begun.database.c_load, self.spec.seed);
+        let constants = RunConstants::for_run(begun.database.c_load, self.seed);
         let warehouses = begun.warehouses;
         let seed = match run {
-            RunOf::Result(_) => self.spec.seed,
-            RunOf::Capacity => !self.spec.seed,
+            RunOf::Result(_) => self.seed,
+            RunOf::Capacity => !self.seed,
         };
         let databases = databases.clone();
         if self.spec.workload == Workload::TpccMysql {

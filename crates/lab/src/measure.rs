@@ -41,6 +41,15 @@ pub struct Place<'a> {
     pub ramp: Option<RampId>,
 }
 
+impl Place<'_> {
+    /// Where a ramp measures a count again on the same server, the rows of its first inputs are in the pool. No other point's seed is
+    /// that far away.
+    fn seed_of_inputs(&self, seed: u64) -> u64 {
+        let again = self.ramp.map_or(0, |_| u64::from(self.repeat - 1));
+        seed.wrapping_add(again << 32)
+    }
+}
+
 /// How a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
@@ -72,10 +81,10 @@ pub fn measure(
         ordinal: place.repeat,
         my_cnf: subject.my_cnf(),
     };
-    let repeat = place.results.begin_repeat(&new)?;
-    if let Some(ramp) = place.ramp {
-        place.results.record_ramp_point(ramp, repeat)?;
-    }
+    let repeat = match place.ramp {
+        Some(ramp) => place.results.begin_ramp_point(ramp, &new)?,
+        None => place.results.begin_repeat(&new)?,
+    };
     for note in place.notes {
         place.results.record_note(NoteOn::Repeat(repeat), note)?;
     }
@@ -104,6 +113,7 @@ pub fn measure(
         repeat,
         subject,
         spec,
+        seed: place.seed_of_inputs(spec.seed),
         stop,
     };
     let exit = match measurement.take(&databases, &begun, on_progress) {
@@ -274,6 +284,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) repeat: RepeatId,
     pub(crate) subject: &'a Subject,
     pub(crate) spec: &'a RunSpec,
+    /// Of the transactions' inputs.
+    pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
 }
 

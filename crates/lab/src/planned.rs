@@ -4,10 +4,11 @@ use crate::error::LabError;
 use crate::pool::{POOL_BYTES_DEFAULT, Pool};
 use crate::preset::{PresetSpec, with_users};
 use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size};
+use crate::ramp::with_room;
 use crate::spec::Workload;
 use plan::{
-    AUTO_EXPECTED, Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes,
-    Turn, execution_order,
+    AUTO_EXPECTED, Cell, CellNeeds, Connections, Files, Host, Known, MissingImage, Needs, Plan,
+    Scale, Sizes, Turn, execution_order,
 };
 use server::preset::{self, Translated};
 use server::{Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, redo_bytes};
@@ -181,7 +182,7 @@ fn read_place(text: &str) -> Result<Place, String> {
 /// # Errors
 /// Its preset is unknown.
 pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
-    Ok(PrivateSpec {
+    let spec = PrivateSpec {
         engine: cell.engine.clone(),
         binary: None,
         preset: Some(preset_of(cell)?),
@@ -192,6 +193,10 @@ pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
         foreign_keys: cell.foreign_keys,
         partitions: cell.partitions,
         instances: cell.instances,
+    };
+    Ok(match &cell.connections {
+        Connections::Fixed(_) => spec,
+        Connections::Ramp(limits) => with_room(spec, limits),
     })
 }
 

@@ -4,11 +4,12 @@
 use crate::check::{FailedChecks, check_subject};
 use crate::error::LabError;
 use crate::measure::{Measured, Place, measure};
+use crate::private::PrivateSpec;
 use crate::progress::{OnProgress, Progress};
 use crate::spec::{RunSpec, Workload};
 use crate::study::failure_of;
 use crate::subject::Subject;
-use analyse::{FailedPoint, Ramp, RampStep, ramp_point};
+use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, RampLimits};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,6 +37,25 @@ pub struct RampPlace<'a> {
     pub repeat: u32,
     /// Cells of the plan: those of points come after them.
     pub planned_cells: u32,
+    /// Told before, to be stored with the first point.
+    pub notes: &'a [String],
+}
+
+/// Connections of a ramp's private server beside those of its largest count.
+const CONNECTIONS_SPARE: u32 = 16;
+/// That every private server takes.
+const CONNECTIONS_BASE: u32 = 1000;
+
+/// A private server that takes the ramp's largest count; what the user sets stays.
+#[must_use]
+pub fn with_room(mut spec: PrivateSpec, limits: &RampLimits) -> PrivateSpec {
+    const NAME: &str = "max_connections";
+    let is_set = |(name, _): &(String, String)| name.replace('-', "_").eq_ignore_ascii_case(NAME);
+    let room = limits.connections_max.saturating_add(CONNECTIONS_SPARE);
+    if room > CONNECTIONS_BASE && !spec.set.iter().any(is_set) {
+        spec.set.push((NAME.to_owned(), room.to_string()));
+    }
+    spec
 }
 
 /// What a point takes beside its warm-up and window, until one has shown it.
@@ -62,8 +82,8 @@ pub fn ramp(
     Ok(exit)
 }
 
-/// Stores that a ramp ended at the count that it would have measured next: in the words of its other points or, where it has none, of
-/// `planned`.
+/// Stores that a ramp failed as a whole, before the count that it would have measured next: in the words of its other points or, where it
+/// has none, of `planned`.
 ///
 /// # Errors
 /// The results file cannot be written.
@@ -77,14 +97,20 @@ pub(crate) fn store_failed_ramp(
         place,
         id: begin(place, limits)?,
     };
-    let mut stored = points.stored()?;
-    stored.retain(Repeat::is_whole);
-    let (ramp, counted) = replayed(place.results, limits, &stored)?;
-    let connections = match ramp.next() {
+    let good = points.good()?;
+    let connections = match replayed(limits, &good)?.next() {
         RampStep::Measure(connections) => connections,
         RampStep::Done(saturation) => saturation.connections.unwrap_or(limits.start),
     };
-    points.store_failed((connections, planned), &counted, failure)?;
+    // With other words a turn that could not begin would tell of this count.
+    let mut failure = failure.clone();
+    if is_of_count(&failure.reason_code) {
+        failure.reason_code = "failed".to_owned();
+    }
+    let repeat = points.store_failed((connections, planned), &ids(&good), &failure)?;
+    for note in place.notes {
+        place.results.record_note(NoteOn::Repeat(repeat), note)?;
+    }
     Ok(place.results.finish_ramp(points.id)?)
 }
 
@@ -132,6 +158,11 @@ impl Points<'_> {
         Ok(self.place.results.ramp_points(self.id)?)
     }
 
+    /// Those that count when the ramp goes on.
+    fn good(&self) -> Result<Vec<RampPoint>, LabError> {
+        Ok(standing_points(self.place.results, self.id, true)?.points)
+    }
+
     /// A count that gave no result, as another attempt or a repeat of its own.
     fn store_failed(
         &self,
@@ -167,12 +198,12 @@ impl Points<'_> {
                 results.begin_planned_cell(lab, &what)?
             }
         };
-        let repeat = results.begin_repeat(&NewRepeat {
+        let new = NewRepeat {
             cell,
             ordinal: repeat,
             my_cnf: None,
-        })?;
-        results.record_ramp_point(self.id, repeat)?;
+        };
+        let repeat = results.begin_ramp_point(self.id, &new)?;
         results.fail_repeat(repeat, failure)?;
         Ok(repeat)
     }
@@ -186,9 +217,9 @@ struct Rise<'a> {
     spec: &'a RampSpec,
     stop: &'a AtomicBool,
     ramp: Ramp,
-    /// Repeats that `ramp` knows.
-    counted: Vec<RepeatId>,
-    /// The last one that this server took.
+    /// The points that `ramp` knows.
+    good: Vec<RampPoint>,
+    /// The last of them that this server took.
     measured: Option<RepeatId>,
     /// How long the last one took.
     point_time: Option<Duration>,
@@ -200,7 +231,14 @@ struct Rise<'a> {
 enum PointEnd {
     Counted,
     Interrupted,
-    Failed(Exit),
+    Failed(Failed),
+}
+
+#[derive(Clone, Copy)]
+struct Failed {
+    exit: Exit,
+    /// Does it tell of the count, and not of the whole ramp?
+    is_of_count: bool,
 }
 
 impl<'a> Rise<'a> {
@@ -214,26 +252,31 @@ impl<'a> Rise<'a> {
             place,
             id: begin(place, &spec.limits)?,
         };
-        let mut stored = points.stored()?;
-        stored.retain(Repeat::is_whole);
-        let (mut ramp, mut counted) = replayed(place.results, &spec.limits, &stored)?;
-        // All were measured, but the server that would prove them is gone: the last one is measured again.
-        if matches!(ramp.next(), RampStep::Done(_)) {
-            stored.pop();
-            (ramp, counted) = replayed(place.results, &spec.limits, &stored)?;
-        }
-        Ok(Rise {
+        let good = points.good()?;
+        let mut rise = Rise {
             place,
             id: points.id,
             subject,
             spec,
             stop,
-            ramp,
-            counted,
+            ramp: replayed(&spec.limits, &good)?,
+            good,
             measured: None,
             point_time: None,
             told: Vec::new(),
-        })
+        };
+        // All were measured, but the server that would prove them is gone.
+        if matches!(rise.ramp.next(), RampStep::Done(_)) {
+            rise.forget_last()?;
+        }
+        Ok(rise)
+    }
+
+    /// Has the last point measured again.
+    fn forget_last(&mut self) -> Result<(), LabError> {
+        self.good.pop();
+        self.ramp = replayed(&self.spec.limits, &self.good)?;
+        Ok(())
     }
 
     fn points(&self) -> Points<'a> {
@@ -253,7 +296,8 @@ impl<'a> Rise<'a> {
             match self.point(connections, on_progress)? {
                 PointEnd::Counted => self.point_time = Some(begun.elapsed()),
                 PointEnd::Interrupted => return Ok(Exit::Interrupted),
-                PointEnd::Failed(exit) => return self.end_of_failed(exit, on_progress),
+                PointEnd::Failed(failed) if self.lacks_proof(failed) => self.forget_last()?,
+                PointEnd::Failed(failed) => return self.end_of_failed(failed, on_progress),
             }
         }
         self.check(on_progress)
@@ -262,16 +306,26 @@ impl<'a> Rise<'a> {
     /// That a count fails is a result, where a smaller one did not.
     fn end_of_failed(
         &mut self,
-        exit: Exit,
+        Failed { exit, is_of_count }: Failed,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
-        if exit == Exit::CheckFailed || self.counted.is_empty() {
+        if !is_of_count || self.good.is_empty() {
             return Ok(exit);
         }
-        if exit == Exit::ServerFailed || self.subject.ended().is_some() {
+        if self.is_gone(exit) {
             return Ok(Exit::Ok);
         }
         self.check(on_progress)
+    }
+
+    fn is_gone(&self, exit: Exit) -> bool {
+        exit == Exit::ServerFailed || self.subject.ended().is_some()
+    }
+
+    /// The first count after a ramp was taken up failed: checks would prove none of its points, as another server took them.
+    fn lacks_proof(&self, failed: Failed) -> bool {
+        let is_first = self.measured.is_none() && !self.good.is_empty();
+        is_first && self.spec.run.checks && failed.is_of_count && !self.is_gone(failed.exit)
     }
 
     fn title(&self, connections: u32) -> String {
@@ -281,10 +335,10 @@ impl<'a> Rise<'a> {
             .unwrap_or(run.warmup.expected() + run.window.expected() + POINT_TIME);
         let left = self.ramp.points_left_max();
         let left_s = point_time.as_secs_f64() * left as f64;
-        let number = self.counted.len() + 1;
+        let number = self.good.len() + 1;
         format!(
             "point {number} of at most {}: {connections} connections; at most {:.0} min left",
-            self.counted.len() + left,
+            self.good.len() + left,
             (left_s / 60.0).ceil()
         )
     }
@@ -295,14 +349,17 @@ impl<'a> Rise<'a> {
         connections: u32,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<PointEnd, LabError> {
-        let (ordinal, repeat) = self.points().next_of(connections, &self.counted)?;
+        let (ordinal, repeat) = self.points().next_of(connections, &ids(&self.good))?;
         let results = self.place.results;
         let place = Place {
             results,
             lab: self.place.lab,
             ordinal,
             repeat,
-            notes: &[],
+            notes: match self.measured {
+                None => self.place.notes,
+                Some(_) => &[],
+            },
             ramp: Some(self.id),
         };
         let run = RunSpec {
@@ -324,10 +381,7 @@ impl<'a> Rise<'a> {
             on_progress(progress);
         });
         let (repeat, exit) = match measured {
-            Ok(Measured { repeat, exit }) => {
-                self.measured = Some(repeat);
-                (repeat, exit)
-            }
+            Ok(Measured { repeat, exit }) => (repeat, exit),
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
             Err(error) => match self.stored_failure(newest, connections, &error)? {
@@ -351,16 +405,32 @@ impl<'a> Rise<'a> {
         let Some(point) = ramp_point(results, &results.repeat(repeat)?)? else {
             return Ok(PointEnd::Interrupted);
         };
-        if let Some(FailedPoint { reason, .. }) = point.failed() {
+        if let Some(FailedPoint {
+            reason_code,
+            reason,
+            ..
+        }) = point.failed()
+        {
+            // It was measured, and did nothing.
+            if results.repeat(repeat)?.is_whole() {
+                let failure = RepeatFailure {
+                    reason_code: reason_code.clone(),
+                    reason: reason.clone(),
+                    log_tail: self.subject.log_tail(),
+                };
+                results.fail_repeat(repeat, &failure)?;
+            }
             on_progress(Progress::Note(&format!(
                 "{} connections gave no result: {}",
                 point.connections,
                 reason.lines().next().unwrap_or_default()
             )));
-            return Ok(PointEnd::Failed(match exit {
-                // It was measured, and did nothing.
-                Exit::Ok => Exit::Failed,
-                other => other,
+            return Ok(PointEnd::Failed(Failed {
+                exit: match exit {
+                    Exit::Ok => Exit::Failed,
+                    other => other,
+                },
+                is_of_count: is_of_count(&reason_code),
             }));
         }
         if let Some(observed) = point.observed() {
@@ -368,7 +438,8 @@ impl<'a> Rise<'a> {
                 self.note_unjudged(repeat, on_progress)?;
             }
             self.ramp.observe(observed);
-            self.counted.push(repeat);
+            self.good.push(point);
+            self.measured = Some(repeat);
         }
         Ok(PointEnd::Counted)
     }
@@ -410,7 +481,7 @@ impl<'a> Rise<'a> {
         {
             return Ok(Some(last.id));
         }
-        if self.counted.is_empty() {
+        if self.good.is_empty() {
             return Ok(None);
         }
         // All but the seed is as in its other points.
@@ -420,7 +491,7 @@ impl<'a> Rise<'a> {
         };
         let stored = self.points().store_failed(
             (connections, planned),
-            &self.counted,
+            &ids(&self.good),
             &failure_of(error),
         )?;
         Ok(Some(stored))
@@ -433,11 +504,27 @@ impl<'a> Rise<'a> {
         };
         let results = self.place.results;
         on_progress(Progress::Step("checking the database after the last point"));
-        let checked = match check_subject(self.subject, self.stop, on_progress) {
+        let mut notes = Vec::new();
+        let checked = check_subject(self.subject, self.stop, &mut |progress: Progress<'_>| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+            }
+            on_progress(progress);
+        });
+        for note in &notes {
+            results.record_note(NoteOn::Repeat(repeat), note)?;
+        }
+        let checked = match checked {
             Ok(checked) => checked,
             Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
+            Err(error @ LabError::Store(_)) => return Err(error),
             Err(error) => {
-                results.fail_repeat(repeat, &failure_of(&error))?;
+                let failure = RepeatFailure {
+                    reason_code: "not_checked".to_owned(),
+                    reason: format!("the database could not be checked: {error}"),
+                    log_tail: self.subject.log_tail(),
+                };
+                results.fail_repeat(repeat, &failure)?;
                 return Ok(error.exit());
             }
         };
@@ -459,23 +546,21 @@ impl<'a> Rise<'a> {
     }
 }
 
-/// The ramp as these points leave it, and which repeats they are.
-fn replayed(
-    results: &Results,
-    limits: &RampLimits,
-    stored: &[Repeat],
-) -> Result<(Ramp, Vec<RepeatId>), LabError> {
+/// The ramp as these points leave it.
+fn replayed(limits: &RampLimits, good: &[RampPoint]) -> Result<Ramp, LabError> {
     let ramp = Ramp::new(limits.clone());
     let mut ramp = ramp.map_err(|error| LabError::Unfit(error.to_string()))?;
-    let mut counted = Vec::new();
-    for repeat in stored {
-        let point = ramp_point(results, repeat)?;
-        if let Some(observed) = point.and_then(|point| point.observed()) {
-            ramp.observe(observed);
-            counted.push(repeat.id);
-        }
+    for point in good.iter().filter_map(RampPoint::observed) {
+        ramp.observe(point);
     }
-    Ok((ramp, counted))
+    Ok(ramp)
+}
+
+fn ids(points: &[RampPoint]) -> Vec<RepeatId> {
+    points
+        .iter()
+        .map(|point| RepeatId(point.repeat_id))
+        .collect()
 }
 
 /// No point has the inputs of another, whose rows are in the pool.

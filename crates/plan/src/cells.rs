@@ -28,6 +28,8 @@ const NO_PARTITIONS: &str = "partitioned tables have no foreign keys (error 1506
 
 /// What a repeat may take beside warm-up and window: a start that recovers, a drain; a copy and checks of its database.
 const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
+/// Of a ramp's point: connecting, sums and variables, and what runs on until a phase ends.
+const TIME_BESIDE_POINT: Duration = Duration::from_secs(60);
 const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
 
 /// What the caller knows, by the names that a plan may use.
@@ -216,7 +218,11 @@ impl Plan {
         }
         require_for_instances(&cell, settings)?;
         let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
-        let of_points = (self.warmup.most + self.window.most) * cell.connections.points_max();
+        let of_point = self.warmup.most + self.window.most;
+        let of_points = match &cell.connections {
+            Connections::Fixed(_) => of_point,
+            Connections::Ramp(_) => (of_point + TIME_BESIDE_POINT) * cell.connections.points_max(),
+        };
         let by_default = of_points + beside;
         cell.repeat_time_limit = self.repeat_time_limit.unwrap_or(by_default);
         cell.placement.count = self.count_io;

@@ -69,7 +69,7 @@ fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 th scope="col" { "Reason" }
             } }
             tbody { @for ramp in ramps {
-                @let connections = ramp.supported_connections();
+                @let connections = ramp.saturation.as_ref().and_then(|found| found.connections);
                 tr {
                     th scope="row" { (name(ramp, view)) }
                     td.num { b { (ramp.supported_words()) } }

@@ -2,11 +2,10 @@
 
 mod common;
 
-use base::RampLimits;
 use common::browser::{check, console, open, page_of};
-use common::{ONE_CELL, Shape, build, checks, new_cell, new_lab};
+use common::{ONE_CELL, Shape, build, checks, new_cell, new_lab, new_ramp};
 use std::path::Path;
-use store::{NewRamp, Results};
+use store::Results;
 
 #[test]
 fn one_cell() {
@@ -65,6 +64,7 @@ fn two_engines() {
 fn a_ramp_has_its_points_and_its_end() {
     let shape = Shape {
         name: "ramp",
+        is_ramp: true,
         connections: &[8, 16, 32, 64],
         window_s: 20,
         failing_cell: Some(4),
@@ -72,20 +72,10 @@ fn a_ramp_has_its_points_and_its_end() {
     };
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (results, lab) = build(&scratch.path().join("mydyno.db"), &shape);
-    let new = |repeat| NewRamp {
-        ordinal: 1,
-        repeat,
-        limits: RampLimits::default(),
-    };
-    let ramp = results.begin_ramp(lab, &new(1)).unwrap();
     let cells = results.cells(lab).unwrap();
-    for cell in &cells {
-        for repeat in results.repeats(cell.id).unwrap() {
-            results.record_ramp_point(ramp, repeat.id).unwrap();
-        }
-    }
+    let ramp = results.begin_ramp(lab, &new_ramp(1)).unwrap();
     results.finish_ramp(ramp).unwrap();
-    results.begin_ramp(lab, &new(2)).unwrap();
+    results.begin_ramp(lab, &new_ramp(2)).unwrap();
     let html = report::render(&results, lab).unwrap();
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ramp.html");
     std::fs::write(&page, &html).unwrap();

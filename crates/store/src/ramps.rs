@@ -2,7 +2,8 @@
 
 use crate::read::read_repeat;
 use crate::results::Durable;
-use crate::types::{Cell, LabId, Repeat, RepeatId};
+use crate::types::{Cell, LabId, NewRepeat, Repeat, RepeatId};
+use crate::write::insert_repeat;
 use crate::{Results, StoreError};
 use base::{RampLimits, now_utc_ns};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -63,17 +64,22 @@ impl Results {
         })
     }
 
-    /// Says that a repeat is a point of a ramp.
+    /// Begins a repeat that is a point of a ramp, as [`Results::begin_repeat`]; whatever kills this process, it is never without its ramp.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn record_ramp_point(&self, ramp: RampId, repeat: RepeatId) -> Result<(), StoreError> {
-        self.step(Durable::Written, |transaction| {
+    pub fn begin_ramp_point(
+        &self,
+        ramp: RampId,
+        repeat: &NewRepeat,
+    ) -> Result<RepeatId, StoreError> {
+        self.step(Durable::Flushed, |transaction| {
+            let id = insert_repeat(transaction, repeat)?;
             transaction.execute(
                 "INSERT INTO ramp_point (repeat_id, ramp_id) VALUES (?1, ?2)",
-                params![repeat.0, ramp.0],
+                params![id.0, ramp.0],
             )?;
-            Ok(())
+            Ok(id)
         })
     }
 
@@ -112,14 +118,13 @@ impl Results {
         Ok(ramps)
     }
 
-    /// Points of a ramp in the order of their measurement, by their last attempts.
+    /// Points of a ramp in the order of their measurement: all attempts.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn ramp_points(&self, ramp: RampId) -> Result<Vec<Repeat>, StoreError> {
         self.all(
-            "SELECT r.* FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id WHERE p.ramp_id = ?1 AND r.attempt = \
-             (SELECT max(attempt) FROM repeat WHERE cell_id = r.cell_id AND ordinal = r.ordinal) ORDER BY r.id",
+            "SELECT r.* FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id WHERE p.ramp_id = ?1 ORDER BY r.id",
             params![ramp.0],
             read_repeat,
         )

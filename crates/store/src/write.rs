@@ -79,20 +79,7 @@ impl Results {
     /// The file cannot be written.
     pub fn begin_repeat(&self, repeat: &NewRepeat) -> Result<RepeatId, StoreError> {
         self.step(Durable::Flushed, |transaction| {
-            transaction.execute(
-                "INSERT INTO repeat (cell_id, ordinal, attempt, status, started_utc_ns, my_cnf, process) \
-                 VALUES (?1, ?2, \
-                 (SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2), \
-                 'running', ?3, ?4, ?5)",
-                params![
-                    repeat.cell.0,
-                    repeat.ordinal,
-                    now_utc_ns(),
-                    repeat.my_cnf.as_deref().map(redact),
-                    process::identity(),
-                ],
-            )?;
-            Ok(RepeatId(transaction.last_insert_rowid()))
+            insert_repeat(transaction, repeat)
         })
     }
 
@@ -409,6 +396,25 @@ impl Results {
             id,
         })
     }
+}
+
+/// The next attempt of a repeat.
+pub(crate) fn insert_repeat(
+    transaction: &Transaction<'_>,
+    repeat: &NewRepeat,
+) -> rusqlite::Result<RepeatId> {
+    transaction.execute(
+        "INSERT INTO repeat (cell_id, ordinal, attempt, status, started_utc_ns, my_cnf, process) VALUES (?1, ?2, \
+         (SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2), 'running', ?3, ?4, ?5)",
+        params![
+            repeat.cell.0,
+            repeat.ordinal,
+            now_utc_ns(),
+            repeat.my_cnf.as_deref().map(redact),
+            process::identity(),
+        ],
+    )?;
+    Ok(RepeatId(transaction.last_insert_rowid()))
 }
 
 fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<LoadId> {

@@ -350,6 +350,15 @@ fn a_count_without_a_result_ends_the_ramp() {
     // A database that lost something proves none of its points; nor is there one below the start.
     let found = ended(&[8, 16, 32], failed("check_failed", 32));
     assert_eq!(found.connections, None);
+    // What is no count's own failure says nothing of the counts below it.
+    for code in ["timed_out", "server_failed", "failed", "not_checked"] {
+        let found = ended(&[8, 16, 32], failed(code, 64));
+        assert_eq!(found.connections, None, "{code}");
+        assert_eq!(
+            found.to_string(),
+            format!("no saturation point: the ramp failed at 64 connections ({code}): it went")
+        );
+    }
     let found = ended(&[], failed("server_died", 8));
     assert_eq!(found.connections, None);
     assert!(

@@ -12,7 +12,7 @@ use analyse::{RampOutcome, ramps};
 use base::{Exit, Warehouses};
 use lab::{
     LOCK_WAIT_TIMEOUTS_MAX_SHARE, Meters, PrivateSpec, RampPlace, RampSpec, RunSpec, Subject,
-    Workload, ramp, reach, record_load,
+    Workload, ramp, reach, record_load, with_room,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -58,6 +58,7 @@ pub fn run(arguments: &RampArguments) -> Outcome {
         ordinal: 1,
         repeat: 1,
         planned_cells: 0,
+        notes: &[],
     };
     let spec = RampSpec {
         limits: arguments.limits(),
@@ -129,6 +130,7 @@ fn subject(
     let target = &arguments.target;
     match target.private(warehouses, arguments.seed, arguments.schema) {
         Some(spec) => {
+            let spec = with_room(spec, &arguments.limits());
             let spec = PrivateSpec {
                 preset: arguments.preset.for_warehouses(spec.warehouses),
                 placement: arguments.places.placement(),

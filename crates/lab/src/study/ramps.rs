@@ -7,12 +7,13 @@ use crate::private::{build_of, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::ramp::{RampPlace, RampSpec, ramp, store_failed_ramp};
 use crate::watchdog::within;
+use analyse::standing_points;
 use base::{Exit, RampLimits};
 use plan::Turn;
 use server::{Image, ImageKey};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use store::{LabId, Repeat, Results};
+use store::{LabId, Results};
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
 ///
@@ -25,8 +26,7 @@ pub(super) fn ended(
 ) -> Result<BTreeSet<(u32, u32)>, LabError> {
     let mut ended = BTreeSet::new();
     for ramp in results.ramps(lab)? {
-        let has_failed = |point: &Repeat| point.own_failure().is_some();
-        let is_again = redo && results.ramp_points(ramp.id)?.iter().any(has_failed);
+        let is_again = redo && standing_points(results, ramp.id, false)?.failed.is_some();
         if ramp.finished_utc_ns.is_some() && !is_again {
             ended.insert((ramp.what.ordinal, ramp.what.repeat));
         }
@@ -45,9 +45,18 @@ impl Study<'_> {
     ) -> Result<Exit, LabError> {
         let cell = self.cell(turn);
         let limit = cell.repeat_time_limit;
-        let (ended, timed_out) = match self.image(turn, coming, on_progress) {
+        // Told before there is a point that they belong to.
+        let mut notes = Vec::new();
+        let image = self.image(turn, coming, &mut |progress: Progress<'_>| {
+            if let Progress::Note(note) = &progress {
+                notes.push((*note).to_owned());
+            }
+            on_progress(progress);
+        });
+        let place = self.ramp_place(turn, &notes);
+        let (ended, timed_out) = match image {
             Ok(image) => within(limit, self.stop, |stop| {
-                self.ramp(turn, limits, image, stop, on_progress)
+                self.ramp((turn, place), limits, image, stop, on_progress)
             }),
             Err(error) => (Err(error), false),
         };
@@ -62,13 +71,13 @@ impl Study<'_> {
             Err(error) => failure_of(&error),
         };
         on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
-        store_failed_ramp(self.ramp_place(turn), planned_cell(cell), limits, &failure)?;
+        store_failed_ramp(place, planned_cell(cell), limits, &failure)?;
         Ok(Exit::Failed)
     }
 
     fn ramp(
         &self,
-        turn: Turn,
+        (turn, place): (Turn, RampPlace<'_>),
         limits: &RampLimits,
         image: Image,
         stop: &AtomicBool,
@@ -82,16 +91,17 @@ impl Study<'_> {
             limits: limits.clone(),
             run: self.run_of(cell)?,
         };
-        ramp(self.ramp_place(turn), &subject, &spec, stop, on_progress)
+        ramp(place, &subject, &spec, stop, on_progress)
     }
 
-    fn ramp_place(&self, turn: Turn) -> RampPlace<'_> {
+    fn ramp_place<'a>(&'a self, turn: Turn, notes: &'a [String]) -> RampPlace<'a> {
         RampPlace {
             results: self.results,
             lab: self.lab,
             ordinal: self.cell(turn).ordinal,
             repeat: turn.repeat,
             planned_cells: self.planned.cells.len() as u32,
+            notes,
         }
     }
 }

@@ -3,16 +3,16 @@
 pub mod browser;
 mod observed;
 
-use base::Random;
+use base::{RampLimits, Random};
 use device::{CacheSetup, DeviceSetup, Setup};
 use hdrhistogram::Histogram;
 use observed::{Beside, observe};
 use std::path::Path;
 use store::{
     Band, CellId, CellPlace, CheckResult, CheckedOn, CounterUnit, DeviceIo, Failure, InputCounter,
-    IntervalRow, LabId, LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRepeat,
-    NoteOn, Phase, RepeatFailure, RepeatId, RepeatResult, RequestIo, RequestKind, Results, RoleIo,
-    ShimFacts, TimeTotals, Verdict,
+    IntervalRow, LabId, LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp,
+    NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, RepeatResult, RequestIo, RequestKind,
+    Results, RoleIo, ShimFacts, TimeTotals, Verdict,
 };
 
 /// What a fixture lab consists of.
@@ -32,6 +32,8 @@ pub struct Shape {
     pub failing_cell: Option<u32>,
     /// Samples were taken beside the load.
     pub observed: bool,
+    /// All cells are points of a ramp.
+    pub is_ramp: bool,
 }
 
 pub const ONE_CELL: Shape = Shape {
@@ -46,7 +48,17 @@ pub const ONE_CELL: Shape = Shape {
     interval_s: 1,
     failing_cell: None,
     observed: false,
+    is_ramp: false,
 };
+
+/// The ramp of a fixture, and those that are not its own.
+pub fn new_ramp(repeat: u32) -> NewRamp {
+    NewRamp {
+        ordinal: 1,
+        repeat,
+        limits: RampLimits::default(),
+    }
+}
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// 2026-01-01 00:00:00 UTC.
@@ -300,16 +312,20 @@ struct Point {
 }
 
 fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
-    let id = results
-        .begin_repeat(&NewRepeat {
-            cell,
-            ordinal: point.repeat,
-            my_cnf: Some(
-                "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n"
-                    .to_owned(),
-            ),
-        })
-        .unwrap();
+    let new = NewRepeat {
+        cell,
+        ordinal: point.repeat,
+        my_cnf: Some(
+            "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n".to_owned(),
+        ),
+    };
+    let id = if shape.is_ramp {
+        let lab = results.labs().unwrap()[0].id;
+        let ramp = results.begin_ramp(lab, &new_ramp(1)).unwrap();
+        results.begin_ramp_point(ramp, &new).unwrap()
+    } else {
+        results.begin_repeat(&new).unwrap()
+    };
     results
         .record_variables(id, Moment::Start, &variables("200"))
         .unwrap();
