@@ -332,6 +332,7 @@ mod tests {
             connections,
             warehouses: 1,
             schemas: 1,
+            instances: 1,
             window_ns: 2 * S,
             interval_ns: S,
             ..NewCell::default()
