@@ -12,7 +12,7 @@ pub struct CellComparison {
     pub dimension: String,
     /// What is equal in all of them and varies in the lab.
     pub others: Vec<NamedValue>,
-    /// The value that the ratios are to: the plan's first.
+    /// The value that the ratios are to: the first of those compared. A cell that was not begun yet is not among them.
     pub baseline: String,
     pub rows: Vec<ComparedCell>,
 }

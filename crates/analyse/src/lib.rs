@@ -37,7 +37,7 @@ pub use matrix::{Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome};
 pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
-pub use price::PriceResources;
+pub use price::{PriceResources, device_price_usd};
 pub use profiles::profiles;
 pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,

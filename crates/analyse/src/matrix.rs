@@ -16,7 +16,7 @@ const PLAIN: [&str; 5] = ["engine", "preset", "workload", "style", "data"];
 pub struct Dimension {
     /// As in a plan: `innodb_io_capacity`. Those that always change together are one: `engine, preset`.
     pub name: String,
-    /// In the order of the plan.
+    /// In the order of the cells.
     pub values: Vec<String>,
 }
 
@@ -68,6 +68,11 @@ impl Dimension {
         self.values.iter().map(|value| first(value)).collect()
     }
 
+    /// Its name; of dimensions that are one, the first of theirs.
+    pub(crate) fn first_name(&self) -> Option<&str> {
+        self.name.split(TOGETHER).next()
+    }
+
     /// One of its values, by index.
     #[must_use]
     pub fn named(&self, value: usize) -> NamedValue {
@@ -92,7 +97,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Matrix {
-    /// Of cells in the order of the plan, each with the names and values that tell it apart.
+    /// Of cells, each with the names and values that tell it apart.
     #[must_use]
     pub fn of(cells: &[Vec<(String, String)>]) -> Matrix {
         let mut columns: Vec<(Dimension, Vec<usize>)> = Vec::new();
@@ -131,13 +136,13 @@ impl Matrix {
         }
     }
 
-    /// Those that have more than one value, in the order of the plan.
+    /// Those that have more than one value, in the order of the cells' names.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order of the plan.
+    /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order of the cells.
     #[must_use]
     pub fn slices(&self, dimension: usize) -> Vec<Slice> {
         let mut order: Vec<Vec<usize>> = Vec::new();
@@ -248,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_are_what_varies_in_the_order_of_the_plan() {
+    fn dimensions_are_what_varies_in_the_order_of_the_names() {
         let found = matrix(&[
             "engine=a data=hdd preset=x connections=8",
             "engine=a data=hdd preset=x connections=16",

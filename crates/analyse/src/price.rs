@@ -23,14 +23,18 @@ fn total_usd(setup: &Setup) -> Option<f64> {
     let everywhere = Role::ALL
         .iter()
         .all(|role| setup.device_of(*role).is_some());
-    let prices = setup.devices.iter().map(|device| price_of(&device.profile));
+    let prices = setup
+        .devices
+        .iter()
+        .map(|device| device_price_usd(&device.profile));
     prices
         .sum::<Option<f64>>()
         .filter(|usd| everywhere && *usd > 0.0)
 }
 
-/// An array without a price of its own costs what its members do.
-fn price_of(profile: &Profile) -> Option<f64> {
+/// What a device costs, in USD. An array without a price of its own costs what its members do.
+#[must_use]
+pub fn device_price_usd(profile: &Profile) -> Option<f64> {
     let of_members = || {
         let array = profile.array.as_ref()?;
         Some(f64::from(array.members) * array.profile()?.price_usd?)
@@ -40,8 +44,8 @@ fn price_of(profile: &Profile) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::price;
-    use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
+    use super::{device_price_usd, price};
+    use device::{Array, CacheSetup, DeviceSetup, Member, Role, RoleSetup, Setup};
 
     fn setup(profiles: &[&str], roles: &[Role]) -> String {
         let device = |name: &&str| DeviceSetup {
@@ -78,6 +82,20 @@ mod tests {
             (priced.devices_usd, priced.nopm_per_usd),
             (Some(2_096.0), Some(2.0))
         );
+    }
+
+    #[test]
+    fn an_array_costs_its_members() {
+        let mut array = device::builtin("sata-850pro").unwrap();
+        let of_one = array.price_usd.take().unwrap();
+        assert_eq!(device_price_usd(&array), None);
+        array.array = Some(Array {
+            level: 10,
+            members: 4,
+            stripe_bytes: Some(64 << 10),
+            member: Member::Builtin("sata-850pro".to_owned()),
+        });
+        assert_eq!(device_price_usd(&array), Some(4.0 * of_one));
     }
 
     #[test]

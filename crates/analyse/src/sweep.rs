@@ -3,7 +3,7 @@
 //! A value differs from the best one where chance alone makes such a difference less than once in twenty (Welch's test over repeats).
 //! The best value is the one with the highest mean, so that it looks a little better than it is; METHODOLOGY.md says what that means.
 
-use crate::matrix::{Matrix, NamedValue};
+use crate::matrix::{Dimension, Matrix, NamedValue};
 use crate::outcomes::{CONNECTIONS, CellOutcome};
 use crate::runs::{SIGNIFICANT, Value};
 use serde::Serialize;
@@ -12,6 +12,17 @@ use serde::Serialize;
 const POINTS_MIN: usize = 3;
 /// Of the best mean: a smaller difference between single repeats is taken for none.
 const ONE_REPEAT_SHARE: f64 = 0.02;
+/// Variables whose numbers are names of modes: 2 is no more of them than 1.
+const ENUMERATED: [&str; 8] = [
+    "completion_type",
+    "concurrent_insert",
+    "innodb_autoinc_lock_mode",
+    "innodb_fast_shutdown",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_neighbors",
+    "innodb_force_recovery",
+    "query_cache_type",
+];
 
 /// Throughput over the values of one variable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,9 +71,8 @@ pub struct Turning {
 pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
     let mut all = Vec::new();
     for (index, dimension) in matrix.dimensions().iter().enumerate() {
-        let numbers = dimension
-            .numbers()
-            .filter(|_| dimension.name != CONNECTIONS);
+        let is_amount = dimension.name != CONNECTIONS && !is_enumerated(dimension);
+        let numbers = dimension.numbers().filter(|_| is_amount);
         let Some(numbers) = numbers else { continue };
         for slice in matrix.slices(index) {
             if slice.cells.len() < POINTS_MIN {
@@ -97,6 +107,13 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
         }
     }
     all
+}
+
+/// Of dimensions that are one, the first counts, as for its numbers.
+fn is_enumerated(dimension: &Dimension) -> bool {
+    dimension
+        .first_name()
+        .is_some_and(|name| ENUMERATED.contains(&name))
 }
 
 /// A value with its mean.
@@ -153,46 +170,69 @@ fn worse(point: &Known, best: &Known) -> bool {
 fn finding(known: &[Known], turning: &Turning, best: &Known) -> String {
     let Turning { enough, most, .. } = turning;
     let (first, last) = (known[0].name, known[known.len() - 1].name);
-    let mut words = format!("highest at {}", turning.best);
-    let mut parts = Vec::new();
-    if enough == first && !turning.hurts {
+    let equal: Vec<bool> = known.iter().map(|point| !worse(point, best)).collect();
+    let mut parts = vec![format!("highest at {}", turning.best)];
+    if equal.iter().all(|equal| *equal) {
         parts.push(format!("no value from {first} to {last} differs from it"));
     } else {
+        // Before a dip, after which throughput recovers.
+        let before_enough = known.iter().zip(&equal);
+        let as_well: Vec<&str> = before_enough
+            .take_while(|(point, _)| point.name != enough)
+            .filter(|(_, equal)| **equal)
+            .map(|(point, _)| point.name)
+            .collect();
         if enough != last && enough != most {
             parts.push(format!("no gain beyond {enough}"));
         }
+        match as_well[..] {
+            [] if enough == last => parts.push("still rising there".to_owned()),
+            [] => {}
+            [only] => parts.push(format!("{only} does as well")),
+            _ => parts.push(format!("{} do as well", as_well.join(", "))),
+        }
+        parts.extend(dips(known, &equal, best));
         if turning.hurts {
             // The value after `most`, which is worse than the best.
             let next = known.iter().skip_while(|point| point.name != most).nth(1);
-            let loss = next.map_or_else(String::new, |next| lost(next, best));
-            parts.push(format!("more than {most} hurts{loss}"));
-        } else if enough == last {
-            parts.push("still rising there".to_owned());
+            let loss = next.map(|next| format!(" ({}: {})", next.name, lost(next, best)));
+            parts.push(format!(
+                "more than {most} hurts{}",
+                loss.unwrap_or_default()
+            ));
         }
     }
-    for part in parts {
-        words.push_str("; ");
-        words.push_str(&part);
-    }
     if !turning.proven {
-        words.push_str(
-            "; there are values with one repeat only, which can prove nothing: differences above 2 % are taken for real",
+        parts.push(
+            "there are values with one repeat only, which can prove nothing: differences above 2 % are taken for real"
+                .to_owned(),
         );
     }
-    words
+    parts.join("; ")
 }
 
-/// ` (15000: -12 %, p = 0.003)`
-fn lost(next: &Known, best: &Known) -> String {
-    let percent = (next.mean / best.mean - 1.0) * 100.0;
-    let compared = next.nopm.estimate.zip(best.nopm.estimate);
-    let p = compared.map_or_else(String::new, |(next, best)| {
-        match next.compared_with(&best).p_value {
+/// Values that are worse than the best one and stand between two that are not. `equal` tells of each value whether it does as well.
+fn dips(known: &[Known], equal: &[bool], best: &Known) -> Vec<String> {
+    let first = equal.iter().position(|equal| *equal);
+    let last = equal.iter().rposition(|equal| *equal);
+    let between = first.zip(last).map_or(0..0, |(first, last)| first..last);
+    between
+        .filter(|at| !equal[*at])
+        .map(|at| format!("{} is worse ({})", known[at].name, lost(&known[at], best)))
+        .collect()
+}
+
+/// `-12 %, p = 0.003`
+fn lost(point: &Known, best: &Known) -> String {
+    let percent = (point.mean / best.mean - 1.0) * 100.0;
+    let compared = point.nopm.estimate.zip(best.nopm.estimate);
+    let p = compared.map_or_else(String::new, |(point, best)| {
+        match point.compared_with(&best).p_value {
             p if p < 0.001 => ", p < 0.001".to_owned(),
             p => format!(", p = {p:.3}"),
         }
     });
-    format!(" ({}: {percent:.0} %{p})", next.name)
+    format!("{percent:.0} %{p}")
 }
 
 #[cfg(test)]
@@ -257,6 +297,32 @@ mod tests {
         // Had the curve ended at 10000, more than 2000 would hurt.
         let dip = turn(&[100.0, 600.0, 450.0, 598.0, 597.0, 300.0], 5.0);
         assert_eq!(found(&dip), ("2000", "2000", "20000", true));
+        let start = "highest at 2000; no gain beyond 2000; 10000 is worse (-25 %, p < 0.001); more than 20000 hurts (25000: ";
+        assert!(dip.finding.starts_with(start), "{}", dip.finding);
+    }
+
+    #[test]
+    fn a_dip_is_named() {
+        for (means, words) in [
+            (
+                &[600.0, 300.0, 595.0][..],
+                "highest at 200; no gain beyond 200; 2000 is worse (-50 %, p < 0.001)",
+            ),
+            (
+                &[600.0, 450.0, 601.0],
+                "highest at 10000; 200 does as well; 2000 is worse (-25 %, p < 0.001)",
+            ),
+            (
+                &[600.0, 599.0, 300.0, 601.0],
+                "highest at 15000; 200, 2000 do as well; 10000 is worse (-50 %, p < 0.001)",
+            ),
+            (
+                &[100.0, 600.0, 300.0, 601.0, 600.0],
+                "highest at 15000; no gain beyond 15000; 2000 does as well; 10000 is worse (-50 %, p < 0.001)",
+            ),
+        ] {
+            assert_eq!(turn(means, 5.0).finding, words);
+        }
     }
 
     #[test]
@@ -271,6 +337,21 @@ mod tests {
         let nothing = Value::of_repeats(&[]);
         let few = [("1", one(1.0)), ("2", nothing), ("3", one(2.0))];
         assert_eq!(turning(&few), None);
+    }
+
+    #[test]
+    fn modes_are_no_amounts() {
+        let modes = |name: &str| {
+            let mut cells = Vec::new();
+            for (at, mode) in ["0", "1", "2"].iter().enumerate() {
+                let mut of = cell(at as u32 + 1, ("hdd-15k", "200"), 8, &[9.0, 10.0]);
+                of.settings.insert(name.to_owned(), (*mode).to_owned());
+                cells.push(of);
+            }
+            sweeps(&cells, &matrix(&cells)).len()
+        };
+        assert_eq!(modes("innodb_flush_log_at_trx_commit"), 0);
+        assert_eq!(modes("innodb_lru_scan_depth"), 1);
     }
 
     #[test]

@@ -65,13 +65,17 @@
       ...(log ? { splits: (u, i, min, max) => logSplits(min, max, Math.max(3, Math.floor(u.bbox.height / devicePixelRatio / 28))), filter: (u, s) => s } : { space: 34 }) });
   }
   const fromZero = (u, min, max) => [0, max > 0 ? max * 1.08 : 1];
-  const around = (u, min, max) => {
+  // Whiskers are no points of a line, and have to be seen whole; of one that ends below zero a logarithmic axis shows what it can.
+  const around = (also) => (u, min, max) => {
+    const shown = (values, n) => u.series[n + 1].show ? values : [];
+    const all = [min, max].concat((also || []).flatMap((ends) => ends.flatMap(shown))).filter((v) => v > 0);
+    min = all.length ? Math.min(...all) : null; max = Math.max(...all);
     if (min == null || !(min > 0)) return [0.1, 10];
     const low = Math.pow(10, Math.floor(Math.log10(min) * 3) / 3), high = Math.pow(10, Math.ceil(Math.log10(max) * 3) / 3);
     return [low, high > low ? high : low * 2];
   };
   const upTo = (end) => ({ range: (u, min, max) => [0, Math.max(end, max || 0)] });
-  const yScale = (log) => log ? { distr: 3, range: around } : { range: fromZero };
+  const yScale = (log, also) => log ? { distr: 3, range: around(also) } : { range: fromZero };
 
   // ---- plugins -----------------------------------------------------------------------------------------------------
   function tooltip(chart) {
@@ -119,7 +123,8 @@
         ctx.strokeStyle = u.series[n + 1].stroke(u, n + 1);
         u.data[0].forEach((at, i) => {
           if (low[i] == null || highs[n][i] == null) return;
-          const x = u.valToPos(at, "x", true), a = u.valToPos(low[i], "y", true), b = u.valToPos(highs[n][i], "y", true);
+          const least = u.scales.y.distr === 3 ? u.scales.y.min / 2 : -Infinity;
+          const x = u.valToPos(at, "x", true), a = u.valToPos(Math.max(low[i], least), "y", true), b = u.valToPos(highs[n][i], "y", true);
           ctx.beginPath(); ctx.moveTo(x, a); ctx.lineTo(x, b);
           ctx.moveTo(x - cap, a); ctx.lineTo(x + cap, a); ctx.moveTo(x - cap, b); ctx.lineTo(x + cap, b); ctx.stroke();
         });
@@ -129,7 +134,7 @@
   }
 
   // ---- one chart ---------------------------------------------------------------------------------------------------
-  // chart: x, lines [{name, color, y, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, yTo, ySize, unit, at(x), plugins, height, sync
+  // chart: x, lines [{name, color, y, width, dash, fill, show, quiet}], xAxis, xScale, yLabel, yLog, yAlso, yTo, ySize, right, unit, at(x), plugins, height, sync
   function draw(figure, chart) {
     const box = figure.querySelector(".plot");
     const old = drawn.findIndex((d) => d.figure === figure);
@@ -138,11 +143,11 @@
     const few = chart.x.length <= 60;
     const plot = new uPlot({
       width: Math.max(240, box.clientWidth), height: chart.height || 260,
-      padding: [10, 14, 0, 0],
+      padding: [10, chart.right || 14, 0, 0],
       cursor: { drag: { x: true, y: false, setScale: true }, focus: { prox: 1e6 }, points: { size: 7 },
         ...(chart.sync ? { sync: { key: chart.sync, setSeries: false, scales: ["x", null] } } : {}) },
       legend: { show: false },
-      scales: { x: Object.assign({ time: false }, chart.xScale), y: chart.yTo ? upTo(chart.yTo) : yScale(chart.yLog) },
+      scales: { x: Object.assign({ time: false }, chart.xScale), y: chart.yTo ? upTo(chart.yTo) : yScale(chart.yLog, chart.yAlso) },
       axes: [chart.xAxis, valueAxis(chart.yLabel, chart.yLog, chart.ySize)],
       series: [{}].concat(chart.lines.map((line) => ({
         label: line.name, stroke: () => css(line.color), width: line.width || 1.6, dash: line.dash, show: line.show !== false,
@@ -170,7 +175,7 @@
       key.onclick = () => { line.show = line.show === false; plot.setSeries(n + 1, { show: line.show }); key.setAttribute("aria-pressed", String(line.show)); };
       place.append(key);
     });
-    if (chart.note) { const note = document.createElement("span"); note.className = "key"; note.textContent = chart.note; place.append(note); }
+    if (chart.note) { const note = document.createElement("span"); note.className = chart.unmarked ? "small soft" : "key"; note.textContent = chart.note; place.append(note); }
   }
   // Filled when it is opened: the same numbers for people who do not see the chart.
   function dataTable(figure, chart) {
@@ -263,11 +268,12 @@
         if (both) { add(g, "p95_ms", { name: "95th percentile", color: "--c1" }); add(g, "max_ms", { name: "maximum", color: "--c2", width: 1.5 }); }
         else add(g, what, Object.assign({ name: only ? (what === "nopm" ? "throughput" : "response time") : g.name }, hue(n)));
       });
-      const nopm = what === "nopm", keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * tick(v).length) return null; last = p; return v; }); };
-      draw(figure, { x, lines, points: true, gaps: true, xName: of.x_name, height: 290, unit: nopm ? "NOPM" : "ms", yLabel: nopm ? "new orders per minute (NOPM)" : "new-order response time (ms)",
-        yLog: !nopm, yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => tick(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
+      const nopm = what === "nopm", text = new Map(x.map((v, i) => [v, of.x_text[i]]));
+      const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * text.get(v).length) return null; last = p; return v; }); };
+      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: 290, unit: nopm ? "NOPM" : "ms", yLabel: nopm ? "new orders per minute (NOPM)" : "new-order response time (ms)",
+        yLog: !nopm, yAlso: [lows, highs], yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => text.get(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
-        xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : tick(v)), grid: { show: false } }) });
+        xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : text.get(v)), grid: { show: false } }) });
     },
     over_time(figure) {
       const of = data.over_time[choice(figure, "at", 0)], what = figure.dataset.what;
@@ -276,8 +282,10 @@
       const [x, ...ys] = uPlot.join(all.map((series) => [series.time_s, series.types.new_order[what]]));
       const longest = all.reduce((a, b) => b.time_s[b.time_s.length - 1] > a.time_s[a.time_s.length - 1] ? b : a);
       const lines = of.lines.map((line, n) => Object.assign({ name: line.name, y: ys[n], width: 1.8 }, hue(n)));
-      const nopm = what === "per_minute";
-      overTime(figure, longest, lines, { x, yLabel: nopm ? "new orders per minute" : "new-order p95 (ms)", yLog: !nopm, unit: nopm ? "/min" : "ms", height: 270, ySize: TIME_AXIS_LEFT });
+      const nopm = what === "per_minute", first = all[0];
+      // One shade cannot tell of repeats that were counted from different times on.
+      const isEqual = ["window_start_s", "window_end_s"].every((end) => all.every((series) => Math.abs(series[end] - first[end]) < first.point_s / 2));
+      overTime(figure, longest, lines, { x, ...(isEqual ? {} : { plugins: [], unmarked: true, note: "the windows of these repeats differ and are not marked" }), yLabel: nopm ? "new orders per minute" : "new-order p95 (ms)", yLog: !nopm, unit: nopm ? "/min" : "ms", height: 270, ySize: TIME_AXIS_LEFT });
     },
   };
   // Browsers differ in whether a figure in closed details has a size.
@@ -297,10 +305,14 @@
   document.querySelectorAll("details").forEach((box) => {
     if (box.querySelector("figure[data-chart]")) box.ontoggle = () => box.open && box.querySelectorAll("figure[data-chart]").forEach(redraw);
   });
-  // A link to a cell whose section is folded opens it.
-  function unfold() { const box = location.hash && document.querySelector(location.hash + " > details"); if (box) { box.open = true; box.parentElement.scrollIntoView({ behavior: "instant" }); } }
-  addEventListener("hashchange", unfold);
-  unfold();
+  // A link to a cell whose section is folded opens it, also where the address has it already.
+  function unfold(id) {
+    const cell = document.getElementById(id), box = cell && cell.classList.contains("folded") && cell.querySelector(":scope > details");
+    if (box) { box.open = true; cell.scrollIntoView({ behavior: "instant" }); }
+  }
+  addEventListener("hashchange", () => unfold(location.hash.slice(1)));
+  document.querySelectorAll('a[href^="#cell-"]').forEach((link) => link.addEventListener("click", () => unfold(link.hash.slice(1))));
+  unfold(location.hash.slice(1));
   document.querySelectorAll("input[type=search]").forEach((input) => {
     const rows = [...document.querySelectorAll("#" + input.dataset.rows + " tbody tr")];
     input.oninput = () => { const wanted = input.value.trim().toLowerCase(); rows.forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); }); };

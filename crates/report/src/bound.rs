@@ -11,10 +11,10 @@ struct Verdict<'a> {
     repeats: usize,
 }
 
-/// Of the repeats that are done; that of the most repeats first.
+/// Of the repeats that are whole; that of the most repeats first.
 fn verdicts(cell: &CellView) -> Vec<Verdict<'_>> {
     let mut verdicts: Vec<Verdict> = Vec::new();
-    for bound in cell.done().filter_map(|repeat| repeat.bound()) {
+    for bound in cell.whole().filter_map(|repeat| repeat.bound()) {
         match verdicts.iter_mut().find(|known| known.bound.by == bound.by) {
             Some(known) => known.repeats += 1,
             None => verdicts.push(Verdict { bound, repeats: 1 }),
@@ -33,7 +33,7 @@ pub fn bound_tags(cell: &CellView) -> Markup {
             @if index > 0 { " " }
             span.tag.bad[is_driver(verdict.bound)] title=(verdict.bound.because) {
                 (verdict.bound.by.title())
-                @if verdicts.len() > 1 { " " (verdict.repeats) " of " (cell.done().count()) }
+                @if verdicts.len() > 1 { " " (verdict.repeats) " of " (cell.whole().count()) }
             }
         }
     }
@@ -46,12 +46,12 @@ fn is_driver(bound: &Bound) -> bool {
 /// For the cell's own section: what each verdict rests on, and what it means for the numbers.
 pub fn bound_sentence(cell: &CellView) -> Markup {
     let verdicts = verdicts(cell);
-    let several = cell.done().count() > 1;
+    let several = cell.whole().count() > 1;
     html! {
         @for verdict in &verdicts {
             p {
                 b { (transaction(verdict.bound.by.title())) }
-                @if verdicts.len() > 1 { " (" (verdict.repeats) " of " (cell.done().count()) " repeats)" }
+                @if verdicts.len() > 1 { " (" (verdict.repeats) " of " (cell.whole().count()) " repeats)" }
                 ": " (verdict.bound.because)
                 @if several { " (the first such repeat)" } "."
             }

@@ -274,13 +274,16 @@ fn all_variables(view: &LabView) -> Markup {
     }
 }
 
-/// What an option file says but for paths, ports and such, in which servers differ that are configured alike.
-fn configured(my_cnf: &str) -> Vec<&str> {
-    let is_identity = |line: &&str| {
-        let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        IDENTITY.contains(&name.trim()) || value.trim().starts_with('/')
+/// What an option file says, as (name, value): without the values of paths, ports and such, in which servers differ that are configured
+/// alike. That a path is given at all is configuration: files have a place of their own.
+fn configured(my_cnf: &str) -> Vec<(&str, &str)> {
+    let option = |line| {
+        let (name, value) = str::split_once(line, '=').unwrap_or((line, ""));
+        let (name, value) = (name.trim(), value.trim());
+        let is_identity = IDENTITY.contains(&name) || value.starts_with('/');
+        (name, if is_identity { "" } else { value })
     };
-    my_cnf.lines().filter(|line| !is_identity(line)).collect()
+    my_cnf.lines().map(option).collect()
 }
 
 /// Each different option file once, with the cells that ran on it.
@@ -343,11 +346,10 @@ mod tests {
     fn paths_and_ports_are_no_configuration() {
         let one = "[mysqld]\nport = 1\nundo = /a/b\ndatadir=/x\ninnodb_flush_method = O_DIRECT\n";
         let other = one.replace("= 1", "= 2").replace("/a/b", "/c");
-        assert_eq!(
-            configured(one),
-            ["[mysqld]", "innodb_flush_method = O_DIRECT"]
-        );
         assert_eq!(configured(one), configured(&other));
+        assert_eq!(configured(one)[4], ("innodb_flush_method", "O_DIRECT"));
+        let placed = format!("{one}innodb_log_group_home_dir = /redo\n");
+        assert_ne!(configured(one), configured(&placed));
         assert_ne!(configured(one), configured("[mysqld]"));
     }
 }

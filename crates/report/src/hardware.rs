@@ -2,6 +2,7 @@
 
 use crate::format::{bytes, significant, transaction};
 use crate::model::LabView;
+use analyse::device_price_usd;
 use maud::{Markup, html};
 
 /// Host facts, and what the devices promise.
@@ -72,7 +73,7 @@ fn devices(view: &LabView) -> Markup {
                             @for value in [
                                 sheet.random_read_iops, sheet.random_write_iops, sheet.random_write_peak_iops,
                                 sheet.sequential_read_mb_per_s, sheet.sequential_write_mb_per_s,
-                                sheet.read_latency_us, sheet.flush_latency_us, profile.price_usd,
+                                sheet.read_latency_us, sheet.flush_latency_us, device_price_usd(profile),
                             ] { td.num { (figure(value)) } }
                         }
                     }

@@ -164,18 +164,19 @@ impl CellView {
         })
     }
 
-    pub fn done(&self) -> impl Iterator<Item = &RepeatView> {
-        self.repeats.iter().filter(|r| r.is_done())
+    /// Those that its numbers are of: measured over their whole windows.
+    pub fn whole(&self) -> impl Iterator<Item = &RepeatView> {
+        self.repeats.iter().filter(|r| r.repeat.is_whole())
     }
 
     /// The repeat that is seen first.
     pub fn shown(&self) -> Option<&RepeatView> {
-        self.done().next().or(self.repeats.first())
+        self.whole().next().or(self.repeats.first())
     }
 
-    /// Some number over the repeats that are done.
+    /// Some number over the repeats that are whole.
     pub fn repeated(&self, number: impl Fn(&RepeatView) -> Option<f64>) -> Option<Repeated> {
-        let values: Vec<f64> = self.done().filter_map(number).collect();
+        let values: Vec<f64> = self.whole().filter_map(number).collect();
         Repeated::of(&values)
     }
 
@@ -191,9 +192,9 @@ impl CellView {
         })
     }
 
-    /// The longest new-order response time of all repeats.
+    /// The longest new-order response time of all repeats that are whole.
     pub fn new_order_max_ns(&self) -> Option<u64> {
-        self.done()
+        self.whole()
             .filter_map(|repeat| repeat.totals.get("new_order")?.max_ns())
             .max()
     }

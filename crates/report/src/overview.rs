@@ -226,19 +226,16 @@ fn bar(value: f64, top: f64) -> u32 {
 
 /// Where the cell stands, with the reason of each repeat that has no result.
 fn status(cell: &CellView) -> Markup {
-    let done = cell.done().count();
-    let failed_checks: usize = cell
-        .done()
-        .map(crate::model::RepeatView::failed_checks)
-        .sum();
+    let whole = cell.whole().count();
+    let done = cell.repeats.iter().filter(|repeat| repeat.is_done());
+    let cut = done.clone().count() - whole;
+    let failed_checks: usize = done.map(crate::model::RepeatView::failed_checks).sum();
     html! {
         @if cell.repeats.is_empty() { span.tag { "not run yet" } }
-        @if done > 0 {
+        @if whole + cut > 0 {
             @if failed_checks > 0 { span.tag.bad { (counted(failed_checks, "check failed", "checks failed")) } }
-            @else { span.tag.good { "done" @if cell.repeats.len() > 1 { " " (done) " of " (cell.repeats.len()) } } }
-            @if cell.done().any(|r| r.repeat.result.as_ref().is_some_and(|result| result.interrupted)) {
-                " " span.tag.warn { "ended early" }
-            }
+            @else if whole > 0 { span.tag.good { "done" @if cell.repeats.len() > 1 { " " (whole) " of " (cell.repeats.len()) } } }
+            @if cut > 0 { " " span.tag.warn { "ended early" @if cell.repeats.len() > 1 { " " (cut) " of " (cell.repeats.len()) } } }
         }
         @for (status, code, count) in without_result(cell) {
             " " span.tag.bad[status == RepeatStatus::Failed] {

@@ -32,7 +32,7 @@ pub fn status_tables(view: &LabView) -> Markup {
     let of_cell = |cell| {
         Some((
             cell,
-            CellView::done(cell).find(|repeat| !repeat.risen.is_empty())?,
+            CellView::whole(cell).find(|repeat| !repeat.risen.is_empty())?,
         ))
     };
     let all: Vec<(&CellView, &RepeatView)> = view.cells.iter().filter_map(of_cell).collect();

@@ -198,7 +198,7 @@ pub fn used_section(cell: &CellView) -> Markup {
 }
 
 fn sampled(cell: &CellView) -> impl Iterator<Item = &Resources> {
-    cell.done().filter_map(|repeat| repeat.resources.as_ref())
+    cell.whole().filter_map(|repeat| repeat.resources.as_ref())
 }
 
 /// Whose machine it was.

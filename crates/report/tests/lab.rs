@@ -23,9 +23,12 @@ const LAB: Shape = Shape {
 
 /// Says on the page how much wider it is than its window, and how far below the window's top that is which its address names.
 const LOOK: &str = "<script>setTimeout(() => { const d = document.documentElement;
-  const named = location.hash && document.querySelector(location.hash);
+  const named = location.hash && document.getElementById(location.hash.slice(1));
   document.body.dataset.over = Math.max(0, d.scrollWidth - d.clientWidth);
   document.body.dataset.below = named ? Math.abs(Math.round(named.getBoundingClientRect().top)) : 0; }, 2000)</script>";
+
+const CLOSE_AND_CLICK: &str = "<script>setTimeout(() => { const box = document.querySelector('#cell-5 > details');
+  document.body.dataset.wasOpen = box.open; box.open = false; document.querySelector('a[href=\"#cell-5\"]').click(); }, 1000)</script>";
 
 fn written(name: &str, html: &str) -> std::path::PathBuf {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -50,6 +53,7 @@ fn what_varies_stands_side_by_side() {
         "&lt; 0.001",
         // Sweeps.
         "more than 15000 hurts (30000: -",
+        "\"x_text\":[\"200\",\"2000\",\"15000\",\"30000\"]",
         // Resources.
         "<b>CPU, user and system</b>, % of all cores",
         "<b>Reads of data</b>, 1/s",
@@ -67,27 +71,73 @@ fn what_varies_stands_side_by_side() {
         html.matches(footnote).count()
     );
     assert!(html.contains("<a class=\"to\" href=\"#cell-2\">NA</a>"));
+    in_a_browser(&html, scratch.path());
+}
+
+fn in_a_browser(html: &str, scratch: &Path) {
     // Three over connections, two of the variable, two over time; cells are folded.
-    let page = written("lab.html", &html);
-    let shown = open(&page, scratch.path());
+    let page = written("lab.html", html);
+    let shown = open(&page, scratch);
     assert_eq!(console(&shown), Vec::<&str>::new());
     assert!(shown.dom.contains("data-ready=\"7\""), "{:?}", shown.log);
     assert!(shown.dom.contains("data-over=\"0\""), "wider than a screen");
-    let narrow = open_at(&page, scratch.path(), 500);
+    // What names no place on the page does no harm.
+    let nowhere = format!("{}#1%", page.display());
+    let narrow = open_at(Path::new(&nowhere), scratch, 500);
     assert_eq!(console(&narrow), Vec::<&str>::new());
     assert!(narrow.dom.contains("data-over=\"0\""), "wider than a phone");
-    // A link to a cell opens it.
+    // A link to a cell opens it, and again where the address has it already.
     assert!(shown.dom.contains("id=\"cell-5\"><details><summary>"));
-    let linked = open(
-        Path::new(&format!("{}#cell-5", page.display())),
-        scratch.path(),
-    );
+    let page = written("lab-linked.html", &format!("{html}{CLOSE_AND_CLICK}"));
+    let linked = open(Path::new(&format!("{}#cell-5", page.display())), scratch);
+    assert!(linked.dom.contains("data-was-open=\"true\""));
     assert_eq!(console(&linked), Vec::<&str>::new());
     let at = linked.dom.find("id=\"cell-5\"").unwrap();
     assert!(linked.dom[at..].starts_with("id=\"cell-5\"><details open"));
     assert!(linked.dom.contains("data-below=\"0\""), "not in view");
     let charts = linked.dom.matches("<canvas").count();
     assert_eq!(charts, 7 + 6, "six charts of the cell");
+}
+
+#[test]
+fn cells_without_a_number_are_among_their_like() {
+    let shape = Shape {
+        name: "lacking",
+        capacities: &[],
+        repeats: 2,
+        failing_cell: None,
+        unstarted_cell: Some(2),
+        cut_cell: Some(3),
+        observed: false,
+        ..LAB
+    };
+    let (scratch, _, html) = page_of(&shape, "lacking");
+    // One row and one line for each device, in every table.
+    let row = |words: &str| {
+        html.matches(&format!("<th scope=\"row\">{words}</th>"))
+            .count()
+    };
+    assert_eq!((row("hdd-15k, tcp"), row("nvme-pm1725, tcp")), (0, 0));
+    assert!(row("hdd-15k") >= 5 && row("nvme-pm1725") >= 5);
+    assert_eq!(html.matches("\"name\":\"hdd-15k\",\"cells\"").count(), 1);
+    assert!(html.contains("\"x\":[8.0,32.0],\"x_text\":[\"8\",\"32\"]"));
+    // A window that was cut is no number of its cell, in a table as in a comparison.
+    for words in [
+        "cell 2</a>: server_did_not_start",
+        "cell 3</a>: ended early",
+        "<span class=\"tag warn\">ended early 2 of 2</span>",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    let results = store::Results::open(&scratch.path().join("mydyno.db")).unwrap();
+    let lab = results.labs().unwrap()[0].id;
+    let outcome = analyse::lab_outcome(&results, lab).unwrap();
+    let known: Vec<bool> = outcome
+        .cells
+        .iter()
+        .map(|cell| cell.nopm.mean.is_some())
+        .collect();
+    assert_eq!(known, [true, false, false, true]);
 }
 
 #[test]

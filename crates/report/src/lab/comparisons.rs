@@ -53,7 +53,7 @@ pub fn comparisons(view: &LabView, all: &[CellComparison]) -> Markup {
             section id="comparisons" {
                 h2 { "Comparisons" }
                 p.soft.small {
-                    "Cells that differ in one thing alone, against the first value of the plan. ± is the 95 % confidence interval over repeats, p the probability of "
+                    "Cells that differ in one thing alone, against the first of those compared. ± is the 95 % confidence interval over repeats, p the probability of "
                     "such a difference where there is none (Welch's test); of many comparisons without a difference one in twenty has p below 0.05. One repeat has neither."
                 }
                 @for dimension in dimensions {
@@ -88,25 +88,30 @@ fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
         Some(ratio.mean? + ratio.half_width.unwrap_or(0.0))
     });
     let top = ends.fold(0.0, f64::max);
+    // A value has one color, though a group may lack some of the others.
+    let mut values: Vec<&str> = Vec::new();
+    for row in all.iter().flat_map(|comparison| &comparison.rows) {
+        if !values.contains(&row.value.as_str()) {
+            values.push(&row.value);
+        }
+    }
+    let color = |row: &ComparedCell| {
+        let place = values.iter().position(|value| *value == row.value);
+        place.unwrap_or(0) % COLORS + 1
+    };
     html! {
         figure.bars {
             figcaption { b { (metric.title) ", " (metric.unit) } }
             @for comparison in &shown {
                 @if !comparison.others.is_empty() { p.small.soft { (others(comparison)) } }
-                @for row in &comparison.rows { (bar(view, comparison, row, metric, top)) }
+                @for row in &comparison.rows { (bar(view, row, color(row), metric, top)) }
             }
             @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group more is", "groups more are")) " in the table." } }
         }
     }
 }
 
-fn bar(
-    view: &LabView,
-    comparison: &CellComparison,
-    row: &ComparedCell,
-    metric: &Metric,
-    top: f64,
-) -> Markup {
+fn bar(view: &LabView, row: &ComparedCell, color: usize, metric: &Metric, top: f64) -> Markup {
     let Ratio {
         mean, half_width, ..
     } = (metric.of)(row);
@@ -117,8 +122,6 @@ fn bar(
             0.0
         }
     };
-    let place = comparison.rows.iter().position(|other| other == row);
-    let color = place.unwrap_or(0) % COLORS + 1;
     html! {
         div.bar-row {
             span.name { (row.value) }

@@ -14,6 +14,8 @@ pub struct Curves {
     /// What stands at the axis.
     x_name: String,
     x: Vec<f64>,
+    /// The same as it is in the plan.
+    x_text: Vec<String>,
     lines: Vec<CurveLine>,
 }
 
@@ -38,17 +40,16 @@ struct Numbers {
 /// A cell with its place.
 pub struct At<'a> {
     pub x: f64,
+    pub x_text: String,
     pub cell: &'a CellView,
 }
 
 /// The curves of lines of cells, each with its name.
 pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
-    let mut x: Vec<f64> = lines
-        .iter()
-        .flat_map(|(_, cells)| cells.iter().map(|at| at.x))
-        .collect();
-    x.sort_by(f64::total_cmp);
-    x.dedup();
+    let mut places: Vec<&At<'_>> = lines.iter().flat_map(|(_, cells)| cells).collect();
+    places.sort_by(|one, other| one.x.total_cmp(&other.x));
+    places.dedup_by(|one, other| one.x == other.x);
+    let x: Vec<f64> = places.iter().map(|at| at.x).collect();
     let line = |(name, cells): &(String, Vec<At<'_>>)| {
         let find = |x: &f64| Some(cells.iter().find(|at| at.x == *x)?.cell);
         let at: Vec<Option<&CellView>> = x.iter().map(find).collect();
@@ -65,6 +66,7 @@ pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
     };
     Curves {
         x_name: x_name.to_owned(),
+        x_text: places.iter().map(|at| at.x_text.clone()).collect(),
         lines: lines.iter().map(line).collect(),
         x,
     }
@@ -97,6 +99,7 @@ pub fn by_connections(view: &LabView) -> Option<Curves> {
         }
         groups.entry(&cell.group).or_default().push(At {
             x: f64::from(cell.cell.what.connections),
+            x_text: cell.cell.what.connections.to_string(),
             cell,
         });
     }
@@ -124,7 +127,7 @@ pub fn connection_charts(curves: &Curves, below: &Markup) -> Markup {
     html! {
         section id="connections" {
             h2 { "By connections" }
-            p.soft.small { "Whiskers: 95 % confidence interval over repeats; a point without them is of one repeat. A cell without a result breaks its line." }
+            p.soft.small { "Whiskers: 95 % confidence interval over repeats; a point without them is of one repeat; a maximum is the longest of all repeats. A cell without a result breaks its line." }
             div.charts {
                 (chart("connections", "nopm", "Throughput by connections"))
                 @if curves.lines.len() > 1 {

@@ -155,6 +155,7 @@ pub fn delivered(view: &LabView) -> Markup {
     let axes = Axes::of(view);
     html! {
         @if axes.is_grid() {
+            p.soft.small { "± is the 95 % confidence interval over repeats, and a number without it is of one repeat; a maximum is the longest of all repeats." }
             div.grids { @for metric in &DELIVERED { (axes.grid(metric)) } }
             (footnotes(&view.cells))
         }

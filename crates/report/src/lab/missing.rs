@@ -1,7 +1,7 @@
 //! Cells in tables: each number leads to its cell, and where there is none, NA and the reason.
 
 use crate::format::NOT_AVAILABLE;
-use crate::model::CellView;
+use crate::model::{CellView, RepeatView};
 use crate::stats::Repeated;
 use maud::{Markup, html};
 
@@ -32,7 +32,7 @@ pub fn absent(cell: &CellView) -> Markup {
 }
 
 pub fn has_result(cell: &CellView) -> bool {
-    cell.done().next().is_some()
+    cell.whole().next().is_some()
 }
 
 /// Why cells have no result.
@@ -86,6 +86,7 @@ fn reason(cell: &CellView) -> (&str, &str) {
             let line = words.as_deref().and_then(|words| words.lines().next());
             (code, line.unwrap_or(""))
         }
+        None if cell.repeats.iter().any(RepeatView::is_done) => ("ended early", ""),
         None => ("there is no result yet", ""),
     }
 }

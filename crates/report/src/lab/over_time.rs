@@ -31,7 +31,7 @@ pub fn over_time(view: &LabView) -> Vec<OverTime> {
             let mut lines: Vec<RepeatLine> = Vec::new();
             let at = |cell: &&crate::model::CellView| cell.cell.what.connections == connections;
             for cell in view.cells.iter().filter(at) {
-                let drawn = |r: &&RepeatView| r.is_done() && !r.series.time_s.is_empty();
+                let drawn = |r: &&RepeatView| r.repeat.is_whole() && !r.series.time_s.is_empty();
                 let is_new = !lines.iter().any(|line| line.name == cell.group);
                 if let (true, Some(first)) = (is_new, cell.shown().filter(drawn)) {
                     lines.push(RepeatLine {
@@ -70,7 +70,7 @@ pub fn over_time_charts(all: &[OverTime]) -> Markup {
         @if !all.is_empty() {
             section id="over-time" {
                 h2 { "Over time" }
-                p.soft.small { "The first repeat of each cell that is done. At first at the largest number of connections that the most of them have done." }
+                p.soft.small { "The first whole repeat of each cell. At first at the largest number of connections that the most of them have done." }
                 div.charts {
                     (chart("per_minute", "Throughput over time"))
                     (chart("p95_ms", "New-order p95 over time"))

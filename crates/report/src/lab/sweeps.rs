@@ -32,6 +32,7 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
             let cell = view.by_ordinal(point.ordinal)?;
             Some(At {
                 x: point.number,
+                x_text: point.value.clone(),
                 cell,
             })
         };

@@ -2,17 +2,17 @@
 
 pub mod browser;
 mod observed;
+mod storage;
 
 use base::{RampLimits, Random};
-use device::{CacheSetup, DeviceSetup, Setup};
 use hdrhistogram::Histogram;
 use observed::{Beside, observe};
 use std::path::Path;
+use storage::{device_io, places};
 use store::{
-    Band, CellId, CellPlace, CheckResult, CheckedOn, CounterUnit, DeviceIo, Failure, InputCounter,
-    IntervalRow, LabId, LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp,
-    NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, RepeatResult, RequestIo, RequestKind,
-    Results, RoleIo, ShimFacts, TimeTotals, Verdict,
+    Band, CellId, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId,
+    LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase,
+    RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
 };
 
 /// What a fixture lab consists of.
@@ -30,6 +30,10 @@ pub struct Shape {
     pub interval_s: u64,
     /// The cell with this ordinal fails in the middle.
     pub failing_cell: Option<u32>,
+    /// The server of the cell with this ordinal never started; the lab is of a plan, which says where data goes.
+    pub unstarted_cell: Option<u32>,
+    /// The user ended the windows of the cell with this ordinal early.
+    pub cut_cell: Option<u32>,
     /// Samples were taken beside the load.
     pub observed: bool,
     /// All cells are points of a ramp.
@@ -47,6 +51,8 @@ pub const ONE_CELL: Shape = Shape {
     window_s: 60,
     interval_s: 1,
     failing_cell: None,
+    unstarted_cell: None,
+    cut_cell: None,
     observed: false,
     is_ramp: false,
 };
@@ -104,13 +110,11 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
     for (engine, capacity, device) in on {
         for &connections in shape.connections {
             ordinal += 1;
-            let mut new = NewCell {
-                places: device.map(places).unwrap_or_default(),
-                ..new_cell(shape, engine, ordinal, connections)
-            };
-            let set =
-                capacity.map(|(value, _)| ("innodb_io_capacity".to_owned(), (*value).to_owned()));
-            new.settings.extend(set);
+            let new = planned_cell(shape, engine, (capacity, device), (ordinal, connections));
+            if shape.unstarted_cell == Some(ordinal) {
+                never_start(&results, lab, new, shape.repeats);
+                continue;
+            }
             let cell = results.begin_cell(lab, &new).unwrap();
             for repeat in 1..=shape.repeats {
                 let fails = shape.failing_cell == Some(ordinal);
@@ -190,74 +194,53 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
     }
 }
 
-/// Data on `device`, redo on NVMe.
-fn places(device: &str) -> Vec<CellPlace> {
-    let place = |role: &str, device: &str| CellPlace {
-        role: role.to_owned(),
-        device: device.to_owned(),
-        emulated: true,
-        profile_fingerprint: None,
-        backing: "memory (/dev/shm)".to_owned(),
+/// A cell of the lab, with what tells it apart.
+fn planned_cell(
+    shape: &Shape,
+    engine: &str,
+    (capacity, device): (Option<&(&str, f64)>, Option<&str>),
+    (ordinal, connections): (u32, u32),
+) -> NewCell {
+    let mut new = NewCell {
+        places: device.map(places).unwrap_or_default(),
+        ..new_cell(shape, engine, ordinal, connections)
     };
-    vec![place("data", device), place("redo", "nvme-pm1725")]
+    let mut set = |name: &str, value: &str| new.settings.push((name.to_owned(), value.to_owned()));
+    if let Some((value, _)) = capacity {
+        set("innodb_io_capacity", value);
+    }
+    if let (Some(_), Some(device)) = (shape.unstarted_cell, device) {
+        set("data", device);
+        // Known once there is a server.
+        if shape.unstarted_cell != Some(ordinal) {
+            set("scale", "10 warehouses");
+        }
+    }
+    new
 }
 
-/// What the shim was told.
-fn setup(data: &str) -> String {
-    let device = |name| DeviceSetup {
-        profile: device::builtin(name).unwrap(),
-        seed: 1,
-        preconditioned: true,
+/// What the plan says of a cell is all that is known of it.
+fn never_start(results: &Results, lab: LabId, cell: NewCell, repeats: u32) {
+    let planned = NewCell {
+        flavour: String::new(),
+        transport: String::new(),
+        target: String::new(),
+        places: Vec::new(),
+        ..cell
     };
-    let setup = Setup {
-        page: "shim.page".to_owned(),
-        directories: vec!["data".to_owned()],
-        every_file: None,
-        doublewrite_in_system_tablespace: None,
-        spin: true,
-        cache: CacheSetup {
-            bytes: 1 << 20,
-            read_ahead_bytes: 128 << 10,
-        },
-        sharing: None,
-        devices: vec![device(data), device("nvme-pm1725")],
-        roles: Vec::new(),
-    };
-    setup.to_toml().unwrap()
-}
-
-/// Reads of 0.8 ms on data.
-fn device_io(window_s: u64, data: &str) -> DeviceIo {
-    let mut times = TimeTotals::default();
-    times.histogram.record_n(800_000, 100).unwrap();
-    times.sum_ns = 80_000_000;
-    times.max_ns = 820_000;
-    DeviceIo {
-        shim: ShimFacts {
-            uring_refused: 3,
-            model_calls: 100,
-            model_ns: 40_000,
-            setup: setup(data),
-            ..ShimFacts::default()
-        },
-        roles: vec![RoleIo {
-            role: "data".to_owned(),
-            counted_ns: window_s * SECOND_NS,
-            outstanding_max: 7,
-            busy_ns: SECOND_NS,
-            outstanding_ns: 2 * SECOND_NS,
-            judged: 100,
-            within_tolerance: 98,
-            late_ns: 1_000_000,
-            overruns: 1,
-            requests: vec![RequestIo {
-                kind: RequestKind::Read,
-                requests: 100,
-                bytes: 1_638_400,
-                response: times.clone(),
-                service: times,
-            }],
-        }],
+    let cell = results.begin_planned_cell(lab, &planned).unwrap();
+    for ordinal in 1..=repeats {
+        let new = NewRepeat {
+            cell,
+            ordinal,
+            my_cnf: None,
+        };
+        let id = results.begin_repeat(&new).unwrap();
+        let failure = RepeatFailure {
+            reason_code: "server_did_not_start".to_owned(),
+            ..RepeatFailure::default()
+        };
+        results.fail_repeat(id, &failure).unwrap();
     }
 }
 
@@ -384,10 +367,11 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
         results.fail_repeat(id, &failure).unwrap();
         return;
     }
-    finish(results, id, shape, committed);
+    let is_cut = shape.cut_cell == Some(point.ordinal);
+    finish(results, id, shape, (committed, is_cut));
 }
 
-fn finish(results: &Results, id: RepeatId, shape: &Shape, committed: u64) {
+fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (u64, bool)) {
     results
         .record_variables(id, Moment::End, &variables("2000"))
         .unwrap();
@@ -408,7 +392,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, committed: u64) {
         window_started_utc_ns: EPOCH_NS + (shape.warmup_s * SECOND_NS).cast_signed(),
         window_ended_utc_ns: EPOCH_NS + (shape.warmup_s * SECOND_NS + window_ns).cast_signed(),
         measured_window_ns: window_ns,
-        interrupted: false,
+        interrupted: is_cut,
         client_cpu_ns: window_ns / 5,
         client_peak_rss_bytes: Some(21_000_000),
         statements: committed * 62,
