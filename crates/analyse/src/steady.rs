@@ -23,7 +23,8 @@ pub struct Watched<'a> {
     pub values: &'a [f64],
     /// What the series may rise or fall over the later half of the run, as a share of its mean there; 0 to 1.
     pub tolerance_share: f64,
-    /// What it may rise or fall in any case, in its unit: for gauges near 0, such as the dirty pages of an idle server.
+    /// What it may rise or fall in any case, in its unit: for gauges near 0, such as the dirty pages of an idle server. Where it is 0, a
+    /// series that is 0 is never steady: a server that stalls has not arrived.
     pub negligible: f64,
 }
 
@@ -85,7 +86,7 @@ fn trend(watched: &Watched<'_>) -> Option<Trend> {
         change,
         change_half_width,
         tolerance,
-        steady: change.abs() + change_half_width <= tolerance,
+        steady: tolerance > 0.0 && change.abs() + change_half_width <= tolerance,
     })
 }
 
@@ -218,5 +219,16 @@ mod tests {
         assert!(!steadiness(&[]).steady);
         assert!(!steadiness(&[watched(&[1.0; 28])]).steady);
         assert!(!steadiness(&[watched(&[f64::NAN; 100])]).steady);
+    }
+
+    #[test]
+    fn a_stall_is_not_steady() {
+        let stalled: Vec<f64> = [vec![10_000.0; 50], vec![0.0; 50]].concat();
+        assert!(!steadiness(&[watched(&stalled)]).steady);
+        let idle = Watched {
+            negligible: 1.0,
+            ..watched(&stalled)
+        };
+        assert!(steadiness(&[idle]).steady);
     }
 }

@@ -6,6 +6,7 @@
 mod clock;
 mod exit;
 pub mod limits;
+mod percent;
 mod ramp_limits;
 mod random;
 mod session;
@@ -13,6 +14,7 @@ mod units;
 
 pub use clock::{DateTime, now_utc_ns};
 pub use exit::Exit;
+pub use percent::{percent, percent_at_most};
 pub use ramp_limits::{RampLimits, RampLimitsError};
 pub use random::Random;
 pub use session::{

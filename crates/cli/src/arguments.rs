@@ -167,8 +167,8 @@ pub struct RunArguments {
     pub inactive_warehouses: u32,
     #[command(flatten)]
     pub schema: SchemaArguments,
-    /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30
-    /// intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
+    /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30 s
+    /// and 30 intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
     pub warmup: Length,
     /// Measured time; auto ends when the mean throughput is known to --precision, after 30 intervals at least and 1 hour at
@@ -413,7 +413,7 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
 }
 
 fn precision(text: &str) -> Result<f64, String> {
-    parse_precision(text).ok_or_else(|| "write 2% or 0.02, above 0 and up to 50%".to_owned())
+    parse_precision(text).ok_or_else(|| "write 2% or 0.02, from 0.01% to 50%".to_owned())
 }
 
 pub fn shell_command(text: &str) -> Result<String, String> {

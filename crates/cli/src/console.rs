@@ -102,6 +102,8 @@ struct Position {
     what: &'static str,
     done: u64,
     total: u64,
+    /// `total` is the most that it may be.
+    is_most: bool,
     message: String,
 }
 
@@ -109,8 +111,9 @@ struct Position {
 enum Kind {
     None,
     Load,
+    /// In a phase of a fixed length.
     Run,
-    /// One that may end before its time.
+    /// In one of automatic length.
     AutoRun,
     Checks,
     Work,
@@ -151,6 +154,7 @@ impl Console {
                 what: "loading",
                 done: load.bytes,
                 total: load.bytes_total,
+                is_most: false,
                 message: format!("indexes {}/{}", load.steps, load.steps_total),
             }),
             Progress::Run(run) => self.position(run_position(&run)),
@@ -164,6 +168,7 @@ impl Console {
                 what: "checking",
                 done,
                 total,
+                is_most: false,
                 message: String::new(),
             }),
         }
@@ -181,6 +186,7 @@ impl Console {
             what: "",
             done: done.as_millis() as u64,
             total: total.as_millis() as u64,
+            is_most: false,
             message: what.to_owned(),
         });
     }
@@ -219,11 +225,9 @@ fn run_position(run: &RunProgress) -> Position {
         what: phase,
         done: run.elapsed.as_millis() as u64,
         total: run.total.as_millis() as u64,
+        is_most: run.total_is_most,
         message: match run.awaited {
-            Some(awaited) => format!(
-                "{phase}: {}; {message}",
-                words::awaited(awaited, run.elapsed)
-            ),
+            Some(awaited) => format!("{phase}: {}; {message}", words::awaited(awaited)),
             None => message,
         },
     }
@@ -233,6 +237,7 @@ fn run_position(run: &RunProgress) -> Position {
 struct Bars {
     bar: ProgressBar,
     kind: Kind,
+    is_most: bool,
     is_terminal: bool,
     last_plain: Instant,
 }
@@ -244,6 +249,7 @@ impl Bars {
         Bars {
             bar,
             kind: Kind::None,
+            is_most: false,
             is_terminal,
             last_plain: Instant::now(),
         }
@@ -269,7 +275,7 @@ impl Bars {
     }
 
     fn show(&mut self, position: Position) {
-        self.become_kind(position.kind);
+        self.become_kind(position.kind, position.is_most);
         self.bar.set_prefix(format!("{:<8}", position.what));
         self.bar.set_length(position.total);
         self.bar.set_position(position.done.min(position.total));
@@ -278,11 +284,12 @@ impl Bars {
         if is_due && !message.is_empty() {
             self.last_plain = Instant::now();
             let percent = self.bar.position() * 100 / position.total.max(1);
-            let eta_s = self.bar.eta().as_secs();
-            let at_most = match position.kind {
-                Kind::AutoRun => " at most",
-                _ => "",
+            let eta_s = match position.kind {
+                // It goes on as time does.
+                Kind::Run | Kind::AutoRun => position.total.saturating_sub(position.done) / 1000,
+                _ => self.bar.eta().as_secs(),
             };
+            let at_most = if position.is_most { " at most" } else { "" };
             tell(format_args!(
                 "{percent:>3}% {message}, ETA {eta_s} s{at_most}"
             ));
@@ -290,19 +297,24 @@ impl Bars {
         self.bar.set_message(position.message);
     }
 
-    fn become_kind(&mut self, kind: Kind) {
-        if self.kind == kind {
+    fn become_kind(&mut self, kind: Kind, is_most: bool) {
+        if (self.kind, self.is_most) == (kind, is_most) {
             return;
         }
-        self.done();
-        self.kind = kind;
-        self.last_plain = Instant::now();
-        self.bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+        // From phase to phase of a run the bar stays: a new one would take the time so far for speed.
+        let is_run = |kind| matches!(kind, Kind::Run | Kind::AutoRun);
+        if !(is_run(self.kind) && is_run(kind)) {
+            self.done();
+            self.last_plain = Instant::now();
+            self.bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+        }
+        (self.kind, self.is_most) = (kind, is_most);
         let template = match kind {
             Kind::Load => {
                 "{prefix}[{bar:30}] {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} ETA {eta} {msg}"
             }
             Kind::AutoRun => "{msg}",
+            Kind::Run if is_most => "{prefix} [{bar:30}] {percent:>3}% ETA {eta} at most {msg}",
             Kind::Work => "[{bar:30}] {percent:>3}% ETA {eta} {msg}",
             Kind::None | Kind::Run | Kind::Checks => {
                 "{prefix} [{bar:30}] {percent:>3}% ETA {eta} {msg}"

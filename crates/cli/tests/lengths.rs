@@ -39,7 +39,7 @@ fn a_run_ends_by_itself() {
     let work = directory();
     let arguments = [
         "--warmup",
-        "auto:20s",
+        "auto:45s",
         "--window",
         "auto:20s",
         "--precision",
@@ -53,21 +53,22 @@ fn a_run_ends_by_itself() {
     assert_described(&document);
     assert_eq!(text(&document, "/status"), "done");
     assert_eq!(document["interrupted"], false);
-    assert_eq!(float(&document, "/warmup_s"), 20.0);
+    assert_eq!(float(&document, "/warmup_s"), 45.0);
     assert_eq!(float(&document, "/precision_share"), 0.1);
-    // Thirty intervals at least. On a busy machine either may take all of its time, and says so.
+    // Half a minute and thirty intervals at least. On a busy machine either may take all of its time, and says so.
     let warmup_s = float(&document, "/warmup_measured_s");
-    assert!((6.0..=20.0).contains(&warmup_s), "{document:#}");
+    assert!((30.0..=45.0).contains(&warmup_s), "{document:#}");
     let is_steady = document["warmup_steady"].as_bool().unwrap();
     assert_ne!(is_steady, has_note(&document, "the server was not steady"));
     let window_s = float(&document, "/window_s");
     assert!((6.0..=20.0).contains(&window_s), "{document:#}");
     let reached = float(&document, "/window_precision_share");
-    assert_ne!(
-        reached <= 0.1,
-        has_note(&document, "the window took the most")
+    let took_most = has_note(&document, "the window took the most");
+    assert!(
+        !took_most || (reached > 0.1 && window_s == 20.0),
+        "{document:#}"
     );
-    assert!(!has_note(&document, "throughput alone"), "{document:#}");
+    assert!(!has_note(&document, "judged without"), "{document:#}");
     counts_agree(&document);
     // The window begins where the warm-up ended.
     let begins = "SELECT min(start_offset_ns) / 1e9 FROM interval WHERE phase = 'window'";
@@ -80,7 +81,7 @@ fn a_run_ends_by_itself() {
 #[test]
 fn an_interrupted_window_keeps_what_it_has() {
     let work = directory();
-    let arguments = ["--warmup", "0", "--window", "auto", "--precision", "0.001%"];
+    let arguments = ["--warmup", "0", "--window", "auto", "--precision", "0.01%"];
     let mut running = run(work.path(), &arguments).spawn();
     let file = work.path().join("mydyno.db");
     let stored = "SELECT COUNT(DISTINCT start_offset_ns) FROM interval WHERE phase = 'window'";
@@ -96,7 +97,7 @@ fn an_interrupted_window_keeps_what_it_has() {
     assert_eq!(document["interrupted"], true);
     assert!(float(&document, "/nopm") > 0.0);
     assert!(float(&document, "/window_s") < 3_600.0);
-    assert!(float(&document, "/window_precision_share") > 0.000_01);
+    assert!(float(&document, "/window_precision_share") > 0.000_1);
     assert!(document["warmup_steady"].is_null());
     counts_agree(&document);
 }

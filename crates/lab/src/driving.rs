@@ -272,7 +272,8 @@ impl Measurement<'_> {
                 let mut progress = last.progress(elapsed, total);
                 let mut stored = Ok(());
                 if let RunOf::Result(lengths) = &mut run {
-                    progress.awaited = lengths.awaited(progress.in_warmup);
+                    progress.awaited = lengths.awaited(progress.in_warmup, elapsed);
+                    progress.total_is_most = lengths.may_end_early(progress.in_warmup);
                     if observed.elapsed() >= SAMPLES_EVERY {
                         observed = Instant::now();
                         stored = keep(&mut observer, lengths, on_progress);

@@ -6,7 +6,7 @@ mod series;
 use crate::progress::Awaited;
 use crate::spec::RunSpec;
 use analyse::{Precision, PrecisionAsked, Steadiness, Trend, Watched, precision, steadiness};
-use base::limits;
+use base::{limits, percent, percent_at_most};
 use drive::{Control, Interval, Phase, RunReport};
 use plan::Length;
 use series::{Gauges, Series};
@@ -33,10 +33,18 @@ pub(crate) struct Lengths {
     throughput: Series,
     gauges: Gauges,
     steadiness: Option<Steadiness>,
+    /// What the phase under way waited for has come: it ends with the interval under way, whatever that shows.
+    has_arrived: bool,
     /// Of an automatic warm-up that has ended.
     warmup_steady: Option<bool>,
-    by_throughput_alone: bool,
+    /// Gauges that could not be judged when that was decided.
+    missing: Vec<&'static str>,
+    /// Of an automatic window: what it asked for was reached before it was over.
+    window_arrived: bool,
+    /// Of the whole window so far.
     precision: Option<Precision>,
+    /// End of the newest interval of the warm-up, from the start of the run.
+    warmup_end_ns: u64,
 }
 
 impl Lengths {
@@ -56,9 +64,12 @@ impl Lengths {
             throughput: Series::default(),
             gauges: Gauges::of(variables),
             steadiness: None,
+            has_arrived: false,
             warmup_steady: None,
-            by_throughput_alone: false,
+            missing: Vec::new(),
+            window_arrived: false,
             precision: None,
+            warmup_end_ns: 0,
         }
     }
 
@@ -72,6 +83,9 @@ impl Lengths {
     /// Takes an interval, and says whether its phase goes on.
     pub(crate) fn take(&mut self, interval: &Interval) -> Control {
         self.enter(interval.phase);
+        if self.phase == Phase::Warmup {
+            self.warmup_end_ns = interval.end_offset_ns;
+        }
         let ns = interval.end_offset_ns - interval.start_offset_ns;
         // What an interrupted run has of its last interval says little.
         let is_short = u128::from(ns) * 2 < self.interval.as_nanos();
@@ -84,15 +98,21 @@ impl Lengths {
             self.gauges.push(interval.end_offset_ns);
         }
         self.intervals += 1;
-        if self.intervals < self.next_look {
+        if self.has_arrived || self.intervals < self.next_look {
             return Control::Continue;
         }
         self.next_look = self.intervals + (self.intervals / LOOK_PARTS).max(1);
-        if self.look() {
+        self.has_arrived = self.look() && self.is_old_enough(interval.end_offset_ns);
+        if self.has_arrived {
             Control::EndPhase(self.phase)
         } else {
             Control::Continue
         }
+    }
+
+    /// May the phase under way end now? The warm-up begins with the run.
+    fn is_old_enough(&self, now_ns: u64) -> bool {
+        self.phase != Phase::Warmup || Duration::from_nanos(now_ns) >= limits::AUTO_WARMUP_MIN
     }
 
     /// Does the phase under way end by what it shows?
@@ -119,8 +139,9 @@ impl Lengths {
         }];
         watched.extend(self.gauges.watched());
         let found = steadiness(&watched);
-        let is_steady = found.steady;
+        let is_steady = found.steady && self.gauges.silent().is_none();
         self.steadiness = Some(found);
+        self.missing = self.gauges.missing();
         is_steady
     }
 
@@ -130,12 +151,15 @@ impl Lengths {
             return;
         }
         if self.is_auto() {
-            let has_arrived = self.look();
+            // What a warm-up ended by stays; the precision of a window is that of the whole.
             if self.phase == Phase::Warmup {
-                self.warmup_steady = Some(has_arrived);
-                self.by_throughput_alone = self.gauges.watched().is_empty();
+                self.warmup_steady = Some(self.has_arrived || self.look());
+            } else {
+                self.look();
+                self.window_arrived = self.has_arrived;
             }
         }
+        self.has_arrived = false;
         self.phase = phase;
         self.intervals = 0;
         self.next_look = 0;
@@ -151,38 +175,49 @@ impl Lengths {
             return notes;
         }
         if self.warmup_steady == Some(false) {
-            let unsteady = self.unsteady().map_or_else(String::new, |trend| {
-                format!(
-                    ": {} changed over its later half by {:.1} ± {:.1} times what is allowed",
-                    trend.name,
-                    trend.change.abs() / trend.tolerance,
-                    trend.change_half_width / trend.tolerance
-                )
-            });
             notes.push(format!(
-                "the warm-up took the most that it may, {} s, and the server was not steady{unsteady}; allow it more",
-                self.warmup.most.as_secs()
+                "the warm-up took the most that it may, {} s, and the server was not steady{}; allow it more",
+                self.warmup.most.as_secs(),
+                self.why_unsteady()
             ));
         }
-        if self.by_throughput_alone {
-            notes.push(
-                "the end of the warm-up was judged by throughput alone, as the server's dirty pages and checkpoint age could not be observed"
-                    .to_owned(),
-            );
+        if self.warmup_steady.is_some() && !self.missing.is_empty() {
+            notes.push(format!(
+                "the end of the warm-up was judged without the server's {}, which could not be observed",
+                self.missing.join(" and ")
+            ));
         }
-        let is_whole = !report.interrupted && report.aborted.is_none();
-        if is_whole && let Some(found) = self.precision.filter(|found| !found.reached) {
+        let took_most = u128::from(report.window_ns) >= self.window.most.as_nanos();
+        if took_most
+            && !self.window_arrived
+            && let Some(found) = self.precision.filter(|found| !found.reached)
+        {
             let known = found.half_width_share.map_or_else(
                 || "too short to tell how well its mean is known".to_owned(),
-                |share| format!("its mean is known to ± {:.1} %", share * 100.0),
+                |share| format!("its mean is known to ± {}", percent_at_most(share)),
             );
             notes.push(format!(
-                "the window took the most that it may, {} s, and {known}, where ± {:.1} % was asked for; allow it more, or ask for less",
+                "the window took the most that it may, {} s, and {known}, where ± {} was asked for; allow it more, or ask for less",
                 self.window.most.as_secs(),
-                self.asked.half_width_share * 100.0
+                percent(self.asked.half_width_share)
             ));
         }
         notes
+    }
+
+    fn why_unsteady(&self) -> String {
+        match (self.unsteady(), self.gauges.silent()) {
+            // A stalled server: nothing is allowed of nothing.
+            (Some(trend), _) if trend.tolerance == 0.0 => format!(": {} was 0", trend.name),
+            (Some(trend), _) => format!(
+                ": {} changed over its later half by {:.1} ± {:.1} times what is allowed",
+                trend.name,
+                trend.change.abs() / trend.tolerance,
+                trend.change_half_width / trend.tolerance
+            ),
+            (None, Some(name)) => format!(": its {name} could not be observed any more"),
+            (None, None) => String::new(),
+        }
     }
 
     /// The first series that is not steady.
@@ -191,11 +226,18 @@ impl Lengths {
         trends.iter().find(|trend| !trend.steady)
     }
 
-    /// What the warm-up or the window waits for, where it is automatic.
-    pub(crate) fn awaited(&self, in_warmup: bool) -> Option<Awaited> {
+    /// May the run that is in the warm-up, or in the window, end before its time?
+    pub(crate) fn may_end_early(&self, in_warmup: bool) -> bool {
+        self.window.is_auto || (in_warmup && self.warmup.is_auto)
+    }
+
+    /// What the warm-up or the window waits for, where it is automatic, in a run that has gone on for `elapsed`.
+    pub(crate) fn awaited(&self, in_warmup: bool, elapsed: Duration) -> Option<Awaited> {
         if in_warmup {
+            let unsteady = self.unsteady().map(|trend| trend.name);
             return self.warmup.is_auto.then(|| Awaited::Steadiness {
-                of: self.unsteady().map(|trend| trend.name),
+                of: unsteady.or_else(|| self.gauges.silent()),
+                so_far: elapsed,
                 most: self.warmup.most,
             });
         }
@@ -209,6 +251,7 @@ impl Lengths {
         self.window.is_auto.then(|| Awaited::Precision {
             asked_share: self.asked.half_width_share,
             reached_share: found.and_then(|found| found.half_width_share),
+            so_far: elapsed.saturating_sub(Duration::from_nanos(self.warmup_end_ns)),
             about,
             most: self.window.most,
         })
@@ -225,4 +268,4 @@ impl Lengths {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

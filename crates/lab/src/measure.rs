@@ -309,7 +309,7 @@ impl Measurement<'_> {
             other => other?,
         };
         let mut notes = lengths.finish(&report);
-        notes.extend(pacing::note_on_skipped(&report));
+        notes.extend(pacing::notes_after(self.spec, begun.seats, &report));
         tell_all(&notes, on_progress);
         self.results
             .record_failures(self.repeat, &failures_of(&report.failed_tries))?;

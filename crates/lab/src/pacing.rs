@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::spec::{OpenLoop, Rate, RunSpec, Workload};
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Pace, RunReport, Terminals, Times};
+use plan::Length;
 use std::time::Duration;
 use store::{
     Band, PacedInterval, RepeatResult, Requirement, RequirementUnit, ScheduleCounts, TimeKind,
@@ -85,7 +86,7 @@ pub(crate) fn pace(spec: &RunSpec, seats: Seats, capacity_per_s: Option<f64>) ->
     }
 }
 
-/// What a reader of the numbers should know.
+/// What a reader of the numbers should know, as far as it is known before the run.
 pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(terminals) = seats.terminals else {
@@ -97,28 +98,49 @@ pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
             spec.inactive_warehouses
         ));
     }
-    if spec.warmup.most < WARMUP_ADVISED {
-        notes.push(format!(
-            "the warm-up is shorter than {} s: the server may not have settled at the load of the terminals",
-            WARMUP_ADVISED.as_secs()
-        ));
+    let fixed = |length: Length| (!length.is_auto).then_some(length.most);
+    notes.extend(fixed(spec.warmup).and_then(note_on_warmup));
+    notes.extend(fixed(spec.window).and_then(note_on_window));
+    notes
+}
+
+/// The rest of it, after the run.
+pub(crate) fn notes_after(spec: &RunSpec, seats: Seats, report: &RunReport) -> Vec<String> {
+    let Some(window) = &report.window else {
+        return Vec::new();
+    };
+    let mut notes = Vec::new();
+    if seats.terminals.is_some() {
+        let (warmup, window) = (report.warmup_ns, report.window_ns);
+        let of_auto = |length: Length, ns: u64| length.is_auto.then_some(Duration::from_nanos(ns));
+        notes.extend(of_auto(spec.warmup, warmup).and_then(note_on_warmup));
+        notes.extend(of_auto(spec.window, window).and_then(note_on_window));
     }
-    if spec.window.most < WINDOW_MIN {
+    // Percentiles say nothing of what never began.
+    let skipped = window.schedule.skipped;
+    if skipped > 0 {
         notes.push(format!(
-            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more",
-            WINDOW_MIN.as_secs() / 60
+            "{skipped} transactions of the schedule never began and are in no percentile: the server does not keep up with \
+             this rate; lower --rate, or raise -c"
         ));
     }
     notes
 }
 
-/// Percentiles say nothing of what never began.
-pub(crate) fn note_on_skipped(report: &RunReport) -> Option<String> {
-    let skipped = report.window.as_ref()?.schedule.skipped;
-    (skipped > 0).then(|| {
+fn note_on_warmup(warmup: Duration) -> Option<String> {
+    (warmup < WARMUP_ADVISED).then(|| {
         format!(
-            "{skipped} transactions of the schedule never began and are in no percentile: the server does not keep up with \
-             this rate; lower --rate, or raise -c"
+            "the warm-up is shorter than {} s: the server may not have settled at the load of the terminals",
+            WARMUP_ADVISED.as_secs()
+        )
+    })
+}
+
+fn note_on_window(window: Duration) -> Option<String> {
+    (window < WINDOW_MIN).then(|| {
+        format!(
+            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more",
+            WINDOW_MIN.as_secs() / 60
         )
     })
 }
@@ -275,5 +297,38 @@ fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
         value: requirement.value,
         allowed,
         chance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Seats, notes, notes_after};
+    use crate::lengths::tests::{interval, spec};
+    use drive::{Phase, RunReport};
+    use plan::Length;
+    use std::time::Duration;
+
+    #[test]
+    fn short_times_are_told_once_they_are_known() {
+        let seats = Seats {
+            terminals: Some(10),
+            connections: 10,
+        };
+        let report = RunReport {
+            warmup_ns: 30_000_000_000,
+            window_ns: 600_000_000_000,
+            window: Some(Box::new(interval(Phase::Window, 30, 200))),
+            ..RunReport::default()
+        };
+        let told = |warmup, window| {
+            let spec = spec(warmup, window);
+            let after = notes_after(&spec, seats, &report).len();
+            (notes(&spec, seats).len(), after)
+        };
+        let day = Duration::from_secs(86_400);
+        let short = Duration::from_secs(10);
+        assert_eq!(told(Length::fixed(day), Length::fixed(day)), (0, 0));
+        assert_eq!(told(Length::fixed(short), Length::fixed(short)), (2, 0));
+        assert_eq!(told(Length::auto(day), Length::auto(day)), (0, 2));
     }
 }

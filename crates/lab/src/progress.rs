@@ -37,8 +37,9 @@ pub enum Progress<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RunProgress {
     pub elapsed: Duration,
-    /// The most that it may take.
     pub total: Duration,
+    /// A phase that is under way or comes is automatic: `total` is the most that the run may take.
+    pub total_is_most: bool,
     pub in_warmup: bool,
     /// What ends the warm-up or the window that is under way, where that is not its time.
     pub awaited: Option<Awaited>,
@@ -56,7 +57,8 @@ pub enum Awaited {
     Steadiness {
         /// What is not; `None` before that can be told.
         of: Option<&'static str>,
-        /// Of the warm-up.
+        /// Of the warm-up, as `most`.
+        so_far: Duration,
         most: Duration,
     },
     /// That the mean of the window be known to a share of it.
@@ -64,6 +66,8 @@ pub enum Awaited {
         asked_share: f64,
         /// `None` before that can be told.
         reached_share: Option<f64>,
+        /// Of the window, as `most`.
+        so_far: Duration,
         /// What the whole window will probably take, where that is less than the most.
         about: Option<Duration>,
         most: Duration,

@@ -125,6 +125,7 @@ impl Last {
         RunProgress {
             elapsed,
             total,
+            total_is_most: false,
             in_warmup: !self.in_window,
             awaited: None,
             nopm: self.nopm,

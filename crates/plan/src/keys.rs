@@ -1,6 +1,6 @@
 //! Every key of a plan, once: the reader, the JSON schema and the page of documentation are made from these tables.
 
-use crate::length::{PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
+use crate::length::{PRECISION_LEAST, PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use base::limits::{
     AUTO_INTERVALS_MIN, CONNECTIONS_MAX, INSTANCES_MAX, INTERVAL_MIN, WAREHOUSES_MAX,
 };
@@ -38,8 +38,9 @@ pub(crate) enum Shape {
         /// Where the plan names none.
         auto_most: Duration,
     },
-    /// Of a mean, above 0.
+    /// Of a mean.
     Share {
+        least: f64,
         most: f64,
     },
     Flag,
@@ -337,6 +338,7 @@ pub(crate) static PRECISION: Key = by_default(
     key(
         "precision",
         Shape::Share {
+            least: PRECISION_LEAST,
             most: PRECISION_MOST,
         },
         "of `window = \"auto\"`: half the width of the mean's 95 % confidence interval, as a share of the mean",
@@ -562,8 +564,9 @@ impl Shape {
                 Shape::Duration { least }.words(),
                 humantime::format_duration(auto_most)
             ),
-            Shape::Share { most } => format!(
-                "a share like \"2%\" or 0.02, above 0 and up to {}%",
+            Shape::Share { least, most } => format!(
+                "a share like \"2%\" or 0.02, from {}% to {}%",
+                least * 100.0,
                 most * 100.0
             ),
             Shape::Flag => "true or false".to_owned(),

@@ -9,6 +9,8 @@ pub const WARMUP_AUTO_MOST: Duration = Duration::from_secs(30 * 60);
 pub const WINDOW_AUTO_MOST: Duration = Duration::from_secs(60 * 60);
 /// How well the mean of an automatic window is to be known where nothing else is asked: see [`parse_precision`].
 pub const PRECISION_DEFAULT: f64 = 0.02;
+/// No window is long enough to know a mean better.
+pub(crate) const PRECISION_LEAST: f64 = 0.000_1;
 /// A mean that is known less well is not worth its window.
 pub(crate) const PRECISION_MOST: f64 = 0.5;
 /// What an automatic length is taken for before it is known.
@@ -81,7 +83,7 @@ impl fmt::Display for Length {
 }
 
 /// Reads how well a mean is to be known: half the width of its 95 % interval as a share of the mean, as `2%` or `0.02`. `None` for what is
-/// no number above 0 and up to 50 %.
+/// no number from 0.01 % to 50 %.
 #[must_use]
 pub fn parse_precision(text: &str) -> Option<f64> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
@@ -89,7 +91,8 @@ pub fn parse_precision(text: &str) -> Option<f64> {
         Some(percent) => number(percent)? / 100.0,
         None => number(text)?,
     };
-    (share > 0.0 && share <= PRECISION_MOST).then_some(share)
+    let range = PRECISION_LEAST..=PRECISION_MOST;
+    range.contains(&share).then_some(share)
 }
 
 #[cfg(test)]

@@ -87,9 +87,9 @@ fn shape(shape: Shape) -> Value {
             { "type": "string", "minLength": 1 },
             { "type": "integer", "minimum": 0 },
         ] }),
-        Shape::Share { most } => json!({ "anyOf": [
+        Shape::Share { least, most } => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },
-            { "type": "number", "exclusiveMinimum": 0, "maximum": most },
+            { "type": "number", "minimum": least, "maximum": most },
         ] }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Variables => {

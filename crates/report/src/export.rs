@@ -138,6 +138,7 @@ fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
 fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len()] {
     let what = &cell.cell.what;
     let result = repeat.repeat.result.as_ref();
+    let done = result.filter(|_| repeat.is_done());
     let new_order = repeat.totals.get("new_order").filter(|_| repeat.is_done());
     let quantile = |q: f64| {
         number(
@@ -188,8 +189,8 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(repeat.storage.fidelity),
         number(repeat.storage.overrun_share),
         number(result.map(|_| repeat.repeat.warmup_ns(what) as f64 / 1e9)),
-        number(result.and_then(|r| r.warmup_steady)),
-        number(result.and_then(|r| r.window_precision_share)),
+        number(done.and_then(|r| r.warmup_steady)),
+        number(done.and_then(|r| r.window_precision_share)),
         what.partitions.to_string(),
     ]
 }

@@ -1,7 +1,8 @@
 //! How long warm-up and window were to be, and what those of automatic length came to.
 
-use crate::format::{duration, trimmed};
+use crate::format::duration;
 use crate::model::{CellView, RepeatView};
+use base::{percent, percent_at_most};
 use maud::{Markup, html};
 
 /// The window and its surroundings as planned, in words.
@@ -16,7 +17,7 @@ pub fn times(cell: &CellView) -> String {
         }
     };
     let precision = match what.precision_share {
-        Some(share) => format!(" to ± {} %", trimmed(share * 100.0, 2)),
+        Some(share) => format!(" to ± {}", percent(share)),
         None => String::new(),
     };
     format!(
@@ -36,18 +37,20 @@ pub fn lengths(cell: &CellView, repeat: &RepeatView) -> Markup {
     };
     let window = match result.window_precision_share {
         Some(share) => format!(
-            "its mean throughput is known to ± {} %",
-            trimmed(share * 100.0, 2)
+            "its mean throughput is known to ± {}",
+            percent_at_most(share)
         ),
         None => "it was too short to tell how well its mean is known".to_owned(),
     };
+    let warmup_ns = repeat.repeat.warmup_ns(what);
     html! {
         @if what.warmup_auto || what.window_auto {
             p.soft.small {
                 @if what.warmup_auto {
-                    "The warm-up took " (duration(repeat.repeat.warmup_ns(what)))
+                    "The warm-up took " (duration(warmup_ns))
                     @if result.warmup_steady == Some(true) { ", until the server was steady. " }
-                    @else { ", the most that it might take; the server was not steady. " }
+                    @else if warmup_ns >= what.warmup_ns { ", the most that it might take; the server was not steady. " }
+                    @else { "; the server was not steady. " }
                 }
                 @if what.window_auto {
                     "The window took " (duration(result.measured_window_ns)) "; " (window) "."

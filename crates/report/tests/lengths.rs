@@ -22,7 +22,9 @@ fn what_automatic_lengths_came_to() {
         ..new_cell(&ONE_CELL, "mysql-5.7", 1, 8)
     };
     let cell = results.begin_cell(lab, &cell).unwrap();
-    for (ordinal, is_steady, precision_share) in [(1, true, Some(0.015)), (2, false, None)] {
+    for (ordinal, warmup_s, is_steady, precision_share) in
+        [(1, 84, true, Some(0.015)), (2, 1_800, false, None)]
+    {
         let repeat = NewRepeat {
             cell,
             ordinal,
@@ -30,7 +32,7 @@ fn what_automatic_lengths_came_to() {
         };
         let repeat = results.begin_repeat(&repeat).unwrap();
         let result = RepeatResult {
-            warmup_measured_ns: Some(84 * S),
+            warmup_measured_ns: Some(warmup_s * S),
             warmup_steady: Some(is_steady),
             measured_window_ns: 30 * S,
             window_precision_share: precision_share,
@@ -42,7 +44,7 @@ fn what_automatic_lengths_came_to() {
     for words in [
         "warm-up automatic (30 min at most), window automatic (1 h at most) to ± 2 %, intervals of ",
         "The warm-up took 84 s, until the server was steady. The window took 30 s; its mean throughput is known to ± 1.5 %.",
-        "The warm-up took 84 s, the most that it might take; the server was not steady. The window took 30 s; it was too short",
+        "The warm-up took 30 min, the most that it might take; the server was not steady. The window took 30 s; it was too short",
     ] {
         assert!(html.contains(words), "{words}");
     }

@@ -220,6 +220,7 @@ impl Results {
     fn summary_of_one(&self, repeat: &Repeat, cell: &Cell, rates: &Rates) -> Summary {
         let what = &cell.what;
         let result = repeat.result.as_ref();
+        let done = result.filter(|_| repeat.status == RepeatStatus::Done);
         Summary {
             schema_version: SUMMARY_SCHEMA_VERSION,
             results_file: self.path.display().to_string(),
@@ -249,13 +250,11 @@ impl Results {
             warmup_s: seconds(what.warmup_ns),
             warmup_auto: what.warmup_auto,
             warmup_measured_s: result.map(|_| seconds(repeat.warmup_ns(what))),
-            warmup_steady: result.and_then(|r| r.warmup_steady),
+            warmup_steady: done.and_then(|r| r.warmup_steady),
             window_s: rates.window_s,
             window_auto: what.window_auto,
             precision_share: what.precision_share,
-            window_precision_share: result
-                .filter(|_| repeat.status == RepeatStatus::Done)
-                .and_then(|r| r.window_precision_share),
+            window_precision_share: done.and_then(|r| r.window_precision_share),
             nopm: rates.nopm,
             nopm_by_instance: Vec::new(),
             tpm_total: rates.tpm_total,

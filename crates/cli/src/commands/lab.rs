@@ -9,7 +9,7 @@ use crate::lab_arguments::{LabArguments, LabCommand};
 use ::server::preset::Scale;
 use ::server::{Home, images_max_bytes};
 use analyse::RampConditions;
-use base::Exit;
+use base::{Exit, percent};
 use lab::{Planned, PresetOn, planned};
 use plan::{Cell, CellNeeds, Connections, Length, Needs, PLAN_BYTES_MAX, Plan, Setting};
 use serde::Serialize;
@@ -349,8 +349,7 @@ fn same_for_all(out: &mut String, cell: &Cell) {
         named.push((name.to_owned(), length.to_string()));
     }
     if cell.window.is_auto {
-        let percent = cell.precision_share * 100.0;
-        named.push(("precision".to_owned(), format!("{percent} %")));
+        named.push(("precision".to_owned(), percent(cell.precision_share)));
     }
     for (name, value) in named {
         let _ = writeln!(out, "{name:<24}{value}");

@@ -152,15 +152,16 @@ fn how_far(state: &State) -> String {
         bar.push('>');
     }
     if let (Some(of), Stage::Warmup | Stage::Window) = (state.awaited, state.stage) {
-        return format!("{:<8} {}", state.stage.title(), awaited(of, state.elapsed));
+        return format!("{:<8} {}", state.stage.title(), awaited(of));
     }
     format!(
-        "{:<8} [{bar:<BAR_WIDTH$}] {:>3.0} %  {} of {}, {} left",
+        "{:<8} [{bar:<BAR_WIDTH$}] {:>3.0} %  {} of {}, {} left{}",
         state.stage.title(),
         state.done_share() * 100.0,
         time(state.elapsed),
         time(state.total),
-        time(state.left())
+        time(state.left()),
+        if state.total_is_most { " at most" } else { "" }
     )
 }
 

@@ -128,7 +128,9 @@ pub struct State {
     pub connections: Option<u32>,
     pub elapsed: Duration,
     pub total: Duration,
-    /// What ends the phase under way, where its time does not; `total` is the most then.
+    /// The run may end before its time.
+    pub total_is_most: bool,
+    /// What ends the phase under way, where its time does not.
     pub awaited: Option<Awaited>,
     /// Of the last interval.
     pub nopm: Option<f64>,
@@ -181,6 +183,7 @@ impl State {
     fn run(&mut self, run: &RunProgress) {
         self.elapsed = run.elapsed;
         self.total = run.total;
+        self.total_is_most = run.total_is_most;
         self.awaited = run.awaited;
         self.stage = match self.stage {
             Stage::Starting | Stage::Capacity => {
@@ -393,6 +396,7 @@ pub(crate) mod tests {
         Progress::Run(RunProgress {
             elapsed: Duration::from_secs(elapsed_s),
             total: Duration::from_secs(total_s),
+            total_is_most: false,
             in_warmup,
             awaited: None,
             nopm: 0.0,

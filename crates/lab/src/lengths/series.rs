@@ -10,8 +10,10 @@ const VALUES_MAX: usize = 4_000;
 const TOLERANCE: f64 = 0.1;
 /// Less of the buffer pool, or of the redo log, has no say.
 const NEGLIGIBLE: f64 = 0.01;
-/// A gauge that was not read for so long is not known any more.
-const AGE_MAX: Duration = Duration::from_secs(10);
+/// A gauge that was not read for so long is silent: nothing is steady while it may come back.
+const SILENT_AFTER: Duration = Duration::from_secs(10);
+/// After so long it is gone, and has no say any more.
+const GONE_AFTER: Duration = Duration::from_secs(40);
 
 /// Values at equal distances of time.
 #[derive(Clone, Debug)]
@@ -83,6 +85,16 @@ impl Gauge {
             series: Series::default(),
         }
     }
+
+    /// Time since it was read; `None` where it never was.
+    fn age(&self, now_ns: u64) -> Option<Duration> {
+        let (at_ns, _) = self.newest?;
+        Some(Duration::from_nanos(now_ns.saturating_sub(at_ns)))
+    }
+
+    fn is_there(&self, now_ns: u64) -> bool {
+        self.age(now_ns).is_some_and(|age| age <= GONE_AFTER)
+    }
 }
 
 /// Dirty pages and the checkpoint age.
@@ -124,34 +136,48 @@ impl Gauges {
         }
     }
 
-    /// Adds the newest values to the series, as those of an interval that ends at `end_ns`. What was not read yet is not a number, so that
-    /// nothing is steady while that matters.
+    /// Adds the newest values to the series, as those of an interval that ends at `end_ns`. One that is not there is not a number: it is not
+    /// judged, and where it comes later it is not steady before the half that is looked at has numbers alone.
     pub(super) fn push(&mut self, end_ns: u64) {
         self.at_ns = end_ns;
         for gauge in [&mut self.dirty_pages, &mut self.checkpoint_age] {
-            let value = gauge.newest.map_or(f64::NAN, |(_, value)| value as f64);
+            let newest = gauge.newest.filter(|_| gauge.is_there(end_ns));
+            let value = newest.map_or(f64::NAN, |(_, value)| value as f64);
             gauge.series.push(value);
         }
     }
 
-    /// Those that the server tells.
-    pub(super) fn watched(&self) -> Vec<Watched<'_>> {
-        let age_max_ns = AGE_MAX.as_nanos() as u64;
-        let is_known = |gauge: &Gauge| {
-            let newest = gauge.newest;
-            newest.is_some_and(|(at_ns, _)| at_ns + age_max_ns >= self.at_ns)
+    /// The name of one that was read before, is silent now and may come back.
+    pub(super) fn silent(&self) -> Option<&'static str> {
+        let is_silent = |gauge: &&Gauge| {
+            let age = gauge.age(self.at_ns);
+            age.is_some_and(|age| age > SILENT_AFTER && age <= GONE_AFTER)
         };
+        let gauges = [&self.dirty_pages, &self.checkpoint_age];
+        gauges.into_iter().find(is_silent).map(|gauge| gauge.name)
+    }
+
+    /// The names of those that cannot be judged: never read, or gone.
+    pub(super) fn missing(&self) -> Vec<&'static str> {
+        let gauges = [&self.dirty_pages, &self.checkpoint_age];
+        let missing = gauges.iter().filter(|gauge| !gauge.is_there(self.at_ns));
+        missing.map(|gauge| gauge.name).collect()
+    }
+
+    /// The others.
+    pub(super) fn watched(&self) -> Vec<Watched<'_>> {
         [
             (&self.dirty_pages, self.pool_pages),
             (&self.checkpoint_age, self.redo_bytes),
         ]
         .into_iter()
-        .filter(|(gauge, _)| is_known(gauge))
+        .filter(|(gauge, _)| gauge.is_there(self.at_ns))
         .map(|(gauge, whole)| Watched {
             name: gauge.name,
             values: gauge.series.values(),
             tolerance_share: TOLERANCE,
-            negligible: NEGLIGIBLE * whole,
+            // A page, or a byte, where the whole is not known: an idle server is steady.
+            negligible: (NEGLIGIBLE * whole).max(1.0),
         })
         .collect()
     }

@@ -28,7 +28,19 @@ fn precision_is_a_share() {
     assert_eq!(parse_precision("2%"), Some(0.02));
     assert_eq!(parse_precision("0.5 %"), Some(0.005));
     assert_eq!(parse_precision("0.02"), Some(0.02));
-    for bad in ["", "%", "0", "-1%", "51%", "2", "nan", "inf%", "2 percent"] {
+    assert_eq!(parse_precision("0.01%"), Some(0.000_1));
+    for bad in [
+        "",
+        "%",
+        "0",
+        "0.009%",
+        "-1%",
+        "51%",
+        "2",
+        "nan",
+        "inf%",
+        "2 percent",
+    ] {
         assert_eq!(parse_precision(bad), None, "{bad}");
     }
 }
@@ -95,7 +107,11 @@ fn wrong_lengths_are_refused_with_their_place() {
             "2.5",
             "`precision` is 2.5",
         ),
-        ("window = 'auto'\nprecision = '60%'", "'60%'", "up to 50%"),
+        (
+            "window = 'auto'\nprecision = '60%'",
+            "'60%'",
+            "0.01% to 50%",
+        ),
         ("window = 'auto'\nprecision = 2", "2", "a share like"),
         (
             "window = 'auto'\nprecision = [0.01]",
