@@ -149,7 +149,7 @@ pub(crate) static TIME_LIMIT: Key = by_default(
     ),
 );
 pub(crate) static REPEAT_TIME_LIMIT: Key = by_default(
-    "warm-up + window + 10m + 10s a warehouse",
+    "warm-up + window + 10m + 10s a warehouse, for each of `instances`",
     key(
         "repeat_time_limit",
         SOME_TIME,
