@@ -32,7 +32,7 @@ fn lengths(warmup: Length, window: Length) -> Lengths {
         meters: Meters::default(),
         settings: Vec::new(),
     };
-    Lengths::of(&spec, &[])
+    Lengths::of(&spec, &[], 1)
 }
 
 fn interval(phase: Phase, second: u64, new_orders: u64) -> Interval {
