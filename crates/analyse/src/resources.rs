@@ -184,7 +184,7 @@ pub fn resources(
     }
     let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
     resources.per_transaction = per_transaction::of(&of_window, &resources, intervals, &load);
-    resources.bound = of_window.bound(&resources, &load);
+    resources.bound = of_window.bound(&resources, &load, cell.what.instances);
     Ok(Some(resources))
 }
 
@@ -374,7 +374,7 @@ impl OfWindow<'_> {
         }
     }
 
-    fn bound(&self, resources: &Resources, load: &Load) -> Option<Bound> {
+    fn bound(&self, resources: &Resources, load: &Load, instances: u32) -> Option<Bound> {
         let host = &resources.host;
         let cpu = host.cpu_busy_share.map(|busy_share| HostCpu {
             busy_share,
@@ -387,8 +387,12 @@ impl OfWindow<'_> {
             driver_threads: &self.driver_threads(),
             lock_waiting_mean: resources.server.row_lock_waiting_mean,
             reading: self.reading(),
-            // Of the time, that the redo log's device had requests.
-            redo_busy_share: self.mean(Shim, "busy_ns", "redo").map(|ns| ns / 1e9),
+            // Of the time, that the redo log's device had requests. What several servers share was busy for longer than any of them
+            // tells, and nobody knows how long.
+            redo_busy_share: self
+                .mean(Shim, "busy_ns", "redo")
+                .map(|ns| ns / 1e9)
+                .filter(|_| instances <= 1),
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
 use crate::schemas::inspect;
-use crate::subject::{Subject, with_session_until};
+use crate::subject::{INSTANCE, Subject, with_session_until};
 use base::Warehouses;
 use base::limits::OFFENDING_ROWS_MAX;
 use drive::Schemas;
@@ -42,7 +42,8 @@ pub(crate) fn check(
             })
         })?;
         if several {
-            name_database(&mut found, each, number);
+            // Schemas have a number in their names, from 0; instances count from 1, as everywhere else.
+            name_database(&mut found, each, number + usize::from(each == INSTANCE));
         }
         add(&mut all, found);
     }

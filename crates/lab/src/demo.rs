@@ -207,7 +207,7 @@ impl Servers<'_> {
         let mut private = private_of(spec);
         let places = &mut private.placement.places;
         places.insert(Role::Data, cell.place.clone());
-        let subject = start_on(self.home, self.build, self.image.clone(), &private)?;
+        let subject = start_on(self.home, self.build, self.image.clone(), &private, stop)?;
         let run = RunSpec {
             workload: Workload::Tpcc,
             style: Style::Statements,

@@ -48,8 +48,8 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// Of a run that is asked for, on a server with these variables.
-    pub(crate) fn of(spec: &RunSpec, variables: &[(String, String)]) -> Lengths {
+    /// Of a run that is asked for, on so many servers with these variables.
+    pub(crate) fn of(spec: &RunSpec, variables: &[(String, String)], instances: u32) -> Lengths {
         Lengths {
             warmup: spec.warmup,
             window: spec.window,
@@ -62,7 +62,7 @@ impl Lengths {
             intervals: 0,
             next_look: 0,
             throughput: Series::default(),
-            gauges: Gauges::of(variables),
+            gauges: Gauges::of(variables, instances),
             steadiness: None,
             has_arrived: false,
             warmup_steady: None,

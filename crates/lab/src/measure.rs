@@ -71,7 +71,8 @@ pub fn measure(
 ) -> Result<Measured, LabError> {
     subject.require_armed()?;
     let databases = subject.databases()?;
-    let begun = before(&databases, spec).map_err(|error| subject.explain(error))?;
+    let begun =
+        before(&databases, subject.instances(), spec).map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.seats.connections)?;
     let cell = place
         .results
@@ -184,7 +185,8 @@ impl Begun {
     }
 }
 
-fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabError> {
+/// `servers` are those that the databases are on.
+fn before(databases: &Schemas<Connector>, servers: u32, spec: &RunSpec) -> Result<Begun, LabError> {
     let inspected = schemas::inspect(databases, spec.warehouses)?;
     let next_order_sum = schemas::next_order_sum(databases)?;
     let database = inspected.database;
@@ -192,7 +194,9 @@ fn before(databases: &Schemas<Connector>, spec: &RunSpec) -> Result<Begun, LabEr
     let seats = Seats::of(spec, warehouses)?;
     with_session(databases.first(), async |session| {
         let statements = spec.workload.prepared_statements(spec.style);
-        preflight::check_server(session, seats.connections, statements).await
+        // The first of several servers has the most of them.
+        let connections = seats.connections.div_ceil(servers);
+        preflight::check_server(session, connections, statements).await
     })?;
     if spec.style == Style::Procedures {
         schemas::install_procedures(databases)?;
@@ -300,7 +304,7 @@ impl Measurement<'_> {
             .record_variables(self.repeat, Moment::Start, &begun.variables)?;
         self.results
             .record_status(self.repeat, Moment::Start, &begun.status)?;
-        let mut lengths = Lengths::of(self.spec, &begun.variables);
+        let mut lengths = Lengths::of(self.spec, &begun.variables, self.subject.instances());
         let driven = self.drive(databases, begun, &mut lengths, on_progress);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {

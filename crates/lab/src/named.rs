@@ -87,7 +87,7 @@ pub fn start_named_on(
         false => None,
     };
     let is_plain = spec.placement == Placement::default();
-    let preset = translated(build, spec.preset, &spec.set);
+    let preset = translated(build, spec.preset, &spec.set, None);
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),

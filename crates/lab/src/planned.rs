@@ -1,8 +1,8 @@
 //! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
 
 use crate::error::LabError;
-use crate::pool::{POOL_BYTES_DEFAULT, Pool};
-use crate::preset::{PresetSpec, with_users};
+use crate::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
+use crate::preset::PresetSpec;
 use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size};
 use crate::ramp::with_room;
 use crate::spec::Workload;
@@ -242,18 +242,21 @@ impl Machine<'_> {
                 image: self.image(made, None),
             },
             Some(build) => {
-                let set = self.translate(&build, preset_of(cell)?, cell);
-                let pool = Pool::of(&set, cell.instances).map_err(|error| {
-                    let key = "set.innodb_buffer_pool_size";
-                    LabError::Plan(plan.refuse(cell, key, &error.to_string()))
-                })?;
+                let asked = Some(preset_of(cell)?);
+                let divided =
+                    Divided::of(&build, asked, &cell.set, cell.instances).map_err(|error| {
+                        let key = "set.innodb_buffer_pool_size";
+                        LabError::Plan(plan.refuse(cell, key, &error.to_string()))
+                    })?;
+                let set = divided.all();
+                self.keep_preset(cell, divided.preset);
                 let arranged =
                     arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
                 for note in &arranged.notes {
                     self.note(note);
                 }
                 OfServer {
-                    sizes: sizes(&build, &set, pool),
+                    sizes: sizes(&build, &set, divided.pool),
                     files: files(cell, &arranged),
                     image: self.image(made, Some(image_key(&build, &spec)?)),
                 }
@@ -290,15 +293,9 @@ impl Machine<'_> {
         }
     }
 
-    /// The variables of the cell's preset and its own; what became of the preset's is kept.
-    fn translate(
-        &mut self,
-        build: &ServerBuild,
-        asked: PresetSpec,
-        cell: &Cell,
-    ) -> Vec<(String, String)> {
-        let translated = asked.preset.translate(build, asked.scale, &cell.set);
-        let set = with_users(Some(&translated), &cell.set);
+    /// What became of the variables of the cell's preset.
+    fn keep_preset(&mut self, cell: &Cell, translated: Option<Translated>) {
+        let Some(translated) = translated else { return };
         if let Some(note) = translated.note() {
             self.note(&format!("{}: {note}", cell.engine));
         }
@@ -309,7 +306,6 @@ impl Machine<'_> {
         if !self.presets.contains(&on) {
             self.presets.push(on);
         }
-        set
     }
 
     /// The server of a cell, where its engine is installed.

@@ -1,8 +1,10 @@
 //! The buffer pool of servers that are driven together: one machine's memory, which they divide.
 
 use crate::error::LabError;
+use crate::preset::{PresetSpec, lines, translated, with_users};
 use base::parse_size;
-use server::preset::POOL_BYTES_MIN;
+use server::ServerBuild;
+use server::preset::{POOL_BYTES_MIN, PoolPart, Translated};
 
 const VARIABLE: &str = "innodb_buffer_pool_size";
 /// What mydyno's servers have where nothing else is set.
@@ -52,14 +54,6 @@ impl Pool {
         }
     }
 
-    /// What each of several servers is started with, beside its other variables.
-    pub(crate) fn set(&self) -> Vec<(String, String)> {
-        if self.servers <= 1 {
-            return Vec::new();
-        }
-        vec![(VARIABLE.to_owned(), self.each_bytes.to_string())]
-    }
-
     /// What a reader of the numbers should know.
     pub(crate) fn note(&self) -> Option<String> {
         let Pool {
@@ -83,6 +77,56 @@ impl Pool {
     }
 }
 
+/// The variables of one or each of several servers, which divide a pool.
+pub(crate) struct Divided {
+    pub(crate) pool: Pool,
+    /// For this server's part of the pool.
+    pub(crate) preset: Option<Translated>,
+    /// The user's, with those that make the part.
+    pub(crate) set: Vec<(String, String)>,
+}
+
+impl Divided {
+    /// Of a preset and the variables `set` of the user.
+    ///
+    /// # Errors
+    /// As [`Pool::of`].
+    pub(crate) fn of(
+        build: &ServerBuild,
+        asked: Option<PresetSpec>,
+        set: &[(String, String)],
+        servers: u32,
+    ) -> Result<Divided, LabError> {
+        let whole = translated(build, asked, set, None);
+        let pool = Pool::of(&with_users(whole.as_ref(), set), servers)?;
+        if servers <= 1 {
+            return Ok(Divided {
+                pool,
+                preset: whole,
+                set: set.to_vec(),
+            });
+        }
+        let part = PoolPart::of(build, pool.each_bytes, whole.as_ref(), set);
+        let preset = translated(build, asked, set, Some(part));
+        let of_preset = lines(preset.as_ref());
+        let added = part.set().into_iter();
+        let added = added.filter(|line| !of_preset.contains(line));
+        Ok(Divided {
+            pool: Pool {
+                each_bytes: part.bytes,
+                ..pool
+            },
+            preset,
+            set: set.iter().cloned().chain(added).collect(),
+        })
+    }
+
+    /// All variables that are set; of one that comes twice the last counts.
+    pub(crate) fn all(&self) -> Vec<(String, String)> {
+        with_users(self.preset.as_ref(), &self.set)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Pool;
@@ -100,20 +144,13 @@ mod tests {
         let least = pool(Some("31M"), 8);
         assert_eq!((least.each_bytes, least.all_bytes()), (6 << 20, 48 << 20));
         assert!(least.note().unwrap().contains("the least"));
-        let [(name, value)] = &pool(Some("1G"), 2).set()[..] else {
-            panic!("it is one variable")
-        };
-        assert_eq!(
-            (name.as_str(), value.as_str()),
-            ("innodb_buffer_pool_size", "536870912")
-        );
     }
 
     #[test]
     fn one_server_keeps_what_it_has() {
         let one = pool(Some("1536K"), 1);
         assert_eq!(one.all_bytes(), 1_572_864);
-        assert!(one.set().is_empty() && one.note().is_none());
+        assert!(one.note().is_none());
         let set = [("innodb_buffer_pool_size".to_owned(), "much".to_owned())];
         assert!(Pool::of(&set, 1).is_ok());
         let error = Pool::of(&set, 2).unwrap_err().to_string();

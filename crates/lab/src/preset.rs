@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
 use server::ServerBuild;
-use server::preset::{Preset, Scale, Translated};
+use server::preset::{PoolPart, Preset, Scale, Translated};
 use std::path::Path;
 use store::{CellPreset, PresetVariable};
 
@@ -27,13 +27,14 @@ pub(crate) struct Configured {
     pub(crate) note: Option<String>,
 }
 
-/// The preset on that server, beside the user's variables.
+/// The preset on that server, beside the user's variables; `part` where several servers divide the pool.
 pub(crate) fn translated(
     build: &ServerBuild,
     preset: Option<PresetSpec>,
     set: &[(String, String)],
+    part: Option<PoolPart>,
 ) -> Option<Translated> {
-    preset.map(|asked| asked.preset.translate(build, asked.scale, set))
+    preset.map(|asked| asked.preset.translate(build, asked.scale, set, part))
 }
 
 /// The preset's lines.

@@ -2,9 +2,9 @@
 
 use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
-use crate::pool::Pool;
+use crate::pool::Divided;
 use crate::populate::{LoadSpec, check_disk, populate};
-use crate::preset::{Configured, PresetSpec, lines, translated, with_users};
+use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
 use base::{Warehouses, parse_size};
@@ -14,7 +14,7 @@ use server::{
     KeptImage, ServerBuild, images_max_bytes, redo_bytes, shrink_images,
 };
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
     Among, Arrangement, Placement, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
@@ -166,16 +166,13 @@ pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, La
 /// Where a place cannot be used, or the server would not run under the shim.
 pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangement, LabError> {
     let tables_bytes = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
-    let preset = translated(build, spec.preset, &spec.set);
-    let set = with_users(preset.as_ref(), &spec.set);
-    let pool = Pool::of(&set, spec.instances)?;
+    let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
     let among = Among {
         number: 0,
         count: spec.instances,
         memory: None,
     };
-    let set = [set, pool.set()].concat();
-    let files = files_of(build, &set, tables_bytes, among)?;
+    let files = files_of(build, &divided.all(), tables_bytes, among)?;
     Ok(arrange(&spec.placement, &files)?)
 }
 
@@ -223,19 +220,24 @@ fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result
 }
 
 /// Starts the private servers on clones of `image`, one after another, with their files where the spec places them. Where devices are
-/// emulated, they are not yet: see [`crate::measure()`].
+/// emulated, they are not yet: see [`crate::measure()`]. `stop` is heard between two of them.
 ///
 /// # Errors
-/// Where a place cannot be used, or a server does not start; [`server::ServerError`] carries its log.
+/// Where a place cannot be used, or a server does not start ([`server::ServerError`] carries its log), and [`LabError::Interrupted`].
 pub fn start_on(
     home: &Home,
     build: &ServerBuild,
     image: Image,
     spec: &PrivateSpec,
+    stop: &AtomicBool,
 ) -> Result<Subject, LabError> {
     let shares = spec.instances > 1 && spec.placement.is_emulated();
     let memory = shares.then(SharedMemory::new).transpose()?;
     let start = |number| {
+        // Those that have started stop as they are dropped.
+        if number > 0 && stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
         let among = Among {
             number,
             count: spec.instances,
@@ -257,11 +259,13 @@ fn start_among(
     among: Among,
 ) -> Result<Subject, LabError> {
     let tables_bytes = image.clone_bytes(0);
-    let preset = translated(build, spec.preset, &spec.set);
-    let pool = Pool::of(&with_users(preset.as_ref(), &spec.set), spec.instances)?;
-    let mut set = [&spec.set[..], &pool.set()].concat();
-    let all = with_users(preset.as_ref(), &set);
-    let files = files_of(build, &all, tables_bytes, among)?;
+    let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
+    let files = files_of(build, &divided.all(), tables_bytes, among)?;
+    let Divided {
+        pool,
+        preset,
+        mut set,
+    } = divided;
     let arranged = arrange(&spec.placement, &files)?;
     set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {

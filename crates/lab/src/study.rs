@@ -386,7 +386,7 @@ impl Study<'_> {
         let cell = self.cell(turn);
         let private = private_of(cell)?;
         let build = build_of(self.home, &private)?;
-        let subject = start_on(self.home, &build, image, &private)?;
+        let subject = start_on(self.home, &build, image, &private, stop)?;
         let place = measure::Place {
             results: self.results,
             lab: self.lab,

@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
 use wire::{Address, ConnectOptions, Connection, Connector};
 
+/// One of several servers, for people.
+pub(crate) const INSTANCE: &str = "instance";
+
 /// A server under test.
 pub struct Subject {
     /// Login, with the schema.
@@ -98,12 +101,12 @@ impl Subject {
         self.others.len() as u32 + 1
     }
 
-    /// What one of its databases is called, where there are several; they are numbered from 0.
+    /// What one of its databases is called, where there are several; schemas are numbered from 0.
     pub(crate) fn word_for_database(&self) -> &'static str {
         if self.others.is_empty() {
             "schema"
         } else {
-            "instance"
+            INSTANCE
         }
     }
 

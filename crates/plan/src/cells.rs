@@ -26,7 +26,8 @@ const TPCC_SPEC: &str = "tpcc-spec";
 const NO_PARTITIONS: &str = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not yet supported in conjunction with \
                              partitioning\"); add `foreign_keys = false` to [load], or leave `partitions` out";
 
-/// What a repeat may take beside warm-up and window: a start that recovers, a drain; a copy and checks of its database.
+/// What each server of a repeat, one after another, may take beside warm-up and window: a start that recovers, a drain; a copy and checks
+/// of its database.
 const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
 /// Of a ramp's point: connecting, sums and variables, and what runs on until a phase ends.
 const TIME_BESIDE_POINT: Duration = Duration::from_secs(60);
@@ -144,14 +145,15 @@ impl Plan {
         is_excluded
     }
 
-    fn cell(&self, places: &Places<'_>, settings: &[&Spanned<Setting>]) -> Result<Cell, Wrong> {
+    /// A cell with what all have in common.
+    fn common(&self, settings: &[&Spanned<Setting>]) -> Cell {
         let varies = |index: &usize| self.axes[*index].len() > 1;
         let setting = |index: usize| settings[index].get_ref().clone();
-        let mut cell = Cell {
+        Cell {
             ordinal: 0,
             settings: (0..settings.len()).map(setting).collect(),
             varying: (0..settings.len()).filter(varies).map(setting).collect(),
-            // Each of these has a dimension, which sets it below.
+            // Each of these has a dimension, which sets it.
             engine: String::new(),
             preset: String::new(),
             scale: self.scale,
@@ -174,7 +176,11 @@ impl Plan {
             seed: self.seed,
             repeats: self.repeats,
             repeat_time_limit: Duration::ZERO,
-        };
+        }
+    }
+
+    fn cell(&self, places: &Places<'_>, settings: &[&Spanned<Setting>]) -> Result<Cell, Wrong> {
+        let mut cell = self.common(settings);
         for setting in settings {
             match setting.get_ref() {
                 Setting::Engine(name) => cell.engine.clone_from(name),
@@ -217,7 +223,8 @@ impl Plan {
             }
         }
         require_for_instances(&cell, settings)?;
-        let beside = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
+        let of_each = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
+        let beside = of_each * cell.instances;
         let of_point = self.warmup.most + self.window.most;
         let of_points = match &cell.connections {
             Connections::Fixed(_) => of_point,

@@ -150,7 +150,7 @@ pub(crate) static TIME_LIMIT: Key = by_default(
     ),
 );
 pub(crate) static REPEAT_TIME_LIMIT: Key = by_default(
-    "warm-up + window + 10m + 10s a warehouse; of a ramp, warm-up + window + 1m for each of its `points`, and the rest",
+    "warm-up + window (of a ramp, and a minute, for each of its `points`) + 10m + 10s a warehouse for each of `instances`",
     key(
         "repeat_time_limit",
         SOME_TIME,

@@ -40,8 +40,9 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
                 None => { b { (NOT_AVAILABLE) } "; " }
             }
             (what.engine) " " (what.server_version) ", "
+            @if what.instances > 1 { (what.instances) " servers, " }
             (counted(what.warehouses as usize, "warehouse", "warehouses"))
-            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } ", "
+            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 { " in each" } ", "
             @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
             @if what.home { "connections bound to warehouses, " }
             @if !what.foreign_keys { "no foreign keys, " }

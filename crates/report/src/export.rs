@@ -84,7 +84,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 39] = [
+const CELLS_HEADER: [&str; 40] = [
     "cell",
     "repeat",
     "label",
@@ -124,6 +124,7 @@ const CELLS_HEADER: [&str; 39] = [
     "warmup_steady",
     "window_precision_share",
     "partitions",
+    "instances",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -192,6 +193,7 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(done.and_then(|r| r.warmup_steady)),
         number(done.and_then(|r| r.window_precision_share)),
         what.partitions.to_string(),
+        what.instances.to_string(),
     ]
 }
 

@@ -104,7 +104,7 @@ fn start_private(
         "starting {} {} on a clone",
         build.engine, build.version
     )));
-    let subject = ::lab::start_on(home, &build, image, spec)?;
+    let subject = ::lab::start_on(home, &build, image, spec, stop)?;
     Ok((subject, load))
 }
 

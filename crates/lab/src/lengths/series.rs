@@ -109,13 +109,13 @@ pub(super) struct Gauges {
 }
 
 impl Gauges {
-    /// Of a server with these variables.
-    pub(super) fn of(variables: &[(String, String)]) -> Gauges {
+    /// Of so many servers with these variables, whose samples are sums.
+    pub(super) fn of(variables: &[(String, String)], instances: u32) -> Gauges {
         Gauges {
             dirty_pages: Gauge::new("dirty pages", "buffer_pool_pages_dirty"),
             checkpoint_age: Gauge::new("checkpoint age", "checkpoint_age_bytes"),
             pool_pages: 0.0,
-            redo_bytes: redo_bytes(variables),
+            redo_bytes: redo_bytes(variables) * f64::from(instances),
             at_ns: 0,
         }
     }

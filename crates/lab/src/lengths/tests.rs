@@ -35,7 +35,7 @@ pub(crate) fn spec(warmup: Length, window: Length) -> RunSpec {
 }
 
 fn lengths(warmup: Length, window: Length) -> Lengths {
-    Lengths::of(&spec(warmup, window), &[])
+    Lengths::of(&spec(warmup, window), &[], 1)
 }
 
 pub(crate) fn interval(phase: Phase, second: u64, new_orders: u64) -> Interval {

@@ -86,7 +86,7 @@ impl Study<'_> {
         let cell = self.cell(turn);
         let private = private_of(cell)?;
         let build = build_of(self.home, &private)?;
-        let subject = start_on(self.home, &build, image, &private)?;
+        let subject = start_on(self.home, &build, image, &private, stop)?;
         let spec = RampSpec {
             limits: limits.clone(),
             run: self.run_of(cell)?,

@@ -1,6 +1,7 @@
 //! Presets: the server configurations of the white papers, written once in the papers' names (`presets.toml`) and translated
 //! for the server at hand. What became of each variable is told: nothing is dropped in silence.
 
+mod part;
 mod releases;
 mod sizes;
 mod translate;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+pub use part::PoolPart;
 pub use sizes::{POOL_BYTES_MIN, REFERENCE_WAREHOUSES, Scale};
 pub use translate::{Fate, Translated, VariableFate};
 

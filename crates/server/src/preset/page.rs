@@ -65,7 +65,7 @@ fn fate(variable: &str, server: &ServerBuild) -> String {
     let mut words: Vec<String> = Vec::new();
     for name in names() {
         let preset = find(name).unwrap_or_else(|error| panic!("{error}"));
-        let translated = preset.translate(server, Scale::Papers, &[]);
+        let translated = preset.translate(server, Scale::Papers, &[], None);
         let mut fates = translated.fates.iter();
         let Some(one) = fates.find(|one| one.variable == variable) else {
             continue;

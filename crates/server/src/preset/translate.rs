@@ -1,17 +1,15 @@
 //! From a preset to the variables of the server at hand, and what became of each.
 
+use super::part::{CHUNK, INSTANCES, POOL, PoolPart, chunk_for, has_chunks};
 use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, POOL_BYTES_MIN, REDO_FILE_BYTES_MIN,
     size_text,
 };
-use super::{Family, Preset, Releases, Scale, Variable, is_perconas_own};
+use super::{Family, Preset, Scale, Variable, is_perconas_own};
 use crate::ServerBuild;
 use crate::settings::{has_redo_capacity, normal, single_redo_file};
 use base::parse_size;
 
-const POOL: &str = "innodb_buffer_pool_size";
-const INSTANCES: &str = "innodb_buffer_pool_instances";
-const CHUNK: &str = "innodb_buffer_pool_chunk_size";
 const CLEANERS: &str = "innodb_page_cleaners";
 const REDO_FILE: &str = "innodb_log_file_size";
 const REDO_FILES: &str = "innodb_log_files_in_group";
@@ -151,15 +149,18 @@ impl Translated {
 }
 
 impl Preset {
-    /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which win.
+    /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which win. Where several servers divide
+    /// the pool, whoever asked for it, `part` is this one's.
     #[must_use]
     pub fn translate(
         &self,
         build: &ServerBuild,
         scale: Scale,
         set: &[(String, String)],
+        part: Option<PoolPart>,
     ) -> Translated {
-        let server = Server::new(self, build, scale, set);
+        let part_bytes = part.map(|part| part.bytes);
+        let server = Server::new(self, build, scale, set, part_bytes);
         let variables = self.variables();
         let mut fates: Vec<VariableFate> = variables
             .map(|(variable, asked)| server.fate_of(variable, asked))
@@ -222,6 +223,8 @@ struct Server<'a> {
     given: Vec<(String, &'a str)>,
     /// The pool's size and the number of its instances; `None` where the preset asks for nothing.
     pool: Option<(u64, u64)>,
+    /// What this server has of a pool that several divide.
+    part_bytes: Option<u64>,
     redo_file_bytes: u64,
     redo_files: u64,
 }
@@ -232,6 +235,7 @@ impl<'a> Server<'a> {
         build: &'a ServerBuild,
         scale: Scale,
         set: &'a [(String, String)],
+        part_bytes: Option<u64>,
     ) -> Server<'a> {
         let given = set
             .iter()
@@ -242,6 +246,7 @@ impl<'a> Server<'a> {
             scale,
             given: given.collect(),
             pool: None,
+            part_bytes,
             redo_file_bytes: 0,
             redo_files: 0,
         };
@@ -269,7 +274,8 @@ impl<'a> Server<'a> {
 
     fn pool_of(&self, asked: u64, instances: u64) -> (u64, u64) {
         let scaled = self.scale.bytes(asked, 1).max(POOL_BYTES_MIN);
-        let bytes = self.given_number(POOL).unwrap_or_else(|| {
+        let given = self.part_bytes.or_else(|| self.given_number(POOL));
+        let bytes = given.unwrap_or_else(|| {
             if scaled >= INSTANCES_POOL_BYTES_MIN {
                 // Instances are of equal size, in whole MiB.
                 self.scale.bytes(asked, instances)
@@ -311,7 +317,10 @@ impl<'a> Server<'a> {
         };
         let is_free = matches!(outcome.fate, Fate::Placed | Fate::Unknown);
         if !is_free && let Some((name, value)) = self.given(name) {
-            outcome = Outcome::set(Fate::Overridden, name, value);
+            outcome = match self.part_bytes {
+                Some(part) if name == POOL => Outcome::set(Fate::Overridden, name, size_text(part)),
+                _ => Outcome::set(Fate::Overridden, name, value),
+            };
         }
         VariableFate {
             variable: variable.name.clone(),
@@ -374,6 +383,8 @@ impl<'a> Server<'a> {
         let outcome = |fate| Outcome::set(fate, POOL, size_text(bytes));
         if parse_size(asked) == Some(bytes) {
             Outcome::set(Fate::Kept, POOL, asked)
+        } else if self.part_bytes.is_some() {
+            outcome(Fate::Scaled).because("one of several servers that divide the pool".to_owned())
         } else if self.exact(asked) < POOL_BYTES_MIN {
             outcome(Fate::Clamped).because("no server takes a smaller pool".to_owned())
         } else {
@@ -452,27 +463,19 @@ impl<'a> Server<'a> {
     /// Servers round a pool up to whole chunks, which would bend its proportion.
     fn chunk(&self) -> Option<VariableFate> {
         let (bytes, instances) = self.pool?;
-        let unit = CHUNK_BYTES.saturating_mul(instances);
-        let (from, until) = match self.family {
-            Family::Mysql | Family::Percona => ((5, 7, 5), None),
-            // Later ones choose a 64th of the pool.
-            Family::MariaDb => ((10, 2, 2), Some((10, 8, 0))),
-        };
-        let from = Some(from);
-        let known = Releases::Within { from, until };
-        let is_known = known.lacks(self.family, self.build.numbers).is_none();
-        let is_given = self.given(POOL).is_some() || self.given(CHUNK).is_some();
-        if !is_known || is_given || bytes <= unit || bytes.is_multiple_of(unit) {
+        let pool_is_given = self.part_bytes.is_none() && self.given(POOL).is_some();
+        if !has_chunks(self.build) || pool_is_given || self.given(CHUNK).is_some() {
             return None;
         }
+        let chunk_bytes = chunk_for(bytes, instances)?;
         Some(VariableFate {
             variable: CHUNK.to_owned(),
             asked: String::new(),
             fate: Fate::Added,
-            became: Some((CHUNK.to_owned(), size_text(bytes / instances))),
+            became: Some((CHUNK.to_owned(), size_text(chunk_bytes))),
             reason: Some(format!(
                 "else the server rounds the pool up to a multiple of {}",
-                size_text(unit)
+                size_text(CHUNK_BYTES.saturating_mul(instances))
             )),
         })
     }

@@ -48,7 +48,7 @@ fn every_preset(engine: &str) {
     let _ended = Ended(&home);
     for (preset, warehouses) in STARTS {
         let scale = Scale::To(Warehouses(warehouses));
-        let translated = find(preset).unwrap().translate(&build, scale, &[]);
+        let translated = find(preset).unwrap().translate(&build, scale, &[], None);
         let options = InstanceOptions {
             preset: translated.set.clone(),
             ..InstanceOptions::default()

@@ -36,7 +36,7 @@ fn translate(preset: &str, server: &ServerBuild, scale: Scale, set: &[(&str, &st
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    find(preset).unwrap().translate(server, scale, &set)
+    find(preset).unwrap().translate(server, scale, &set, None)
 }
 
 fn fate<'a>(translated: &'a Translated, variable: &str) -> &'a VariableFate {

@@ -1,0 +1,173 @@
+//! One server's part of a buffer pool that several servers divide. Servers round a pool up to whole chunks in each of its instances: of a
+//! machine's memory that is divided, more would be taken than there is.
+
+use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, size_text};
+use super::{Family, Releases, Translated};
+use crate::ServerBuild;
+use crate::settings::normal;
+use base::parse_size;
+
+pub(super) const POOL: &str = "innodb_buffer_pool_size";
+pub(super) const INSTANCES: &str = "innodb_buffer_pool_instances";
+pub(super) const CHUNK: &str = "innodb_buffer_pool_chunk_size";
+/// Of a pool of 1G or more, where nothing else is set. Later servers choose by cores; with a divisor of it nothing is rounded either.
+const INSTANCES_DEFAULT: u64 = 8;
+
+/// A pool that the server takes as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolPart {
+    pub bytes: u64,
+    /// Where the server's own would round the pool up.
+    pub chunk_bytes: Option<u64>,
+}
+
+impl PoolPart {
+    /// The greatest of at most `bytes`, which are whole MiB, beside the preset for the undivided pool and variables that the user sets.
+    #[must_use]
+    pub fn of(
+        build: &ServerBuild,
+        bytes: u64,
+        preset: Option<&Translated>,
+        set: &[(String, String)],
+    ) -> PoolPart {
+        if !has_chunks(build) {
+            return PoolPart {
+                bytes,
+                chunk_bytes: None,
+            };
+        }
+        let of_preset = preset.map_or(&[][..], |preset| &preset.set);
+        let instances = match number(set, INSTANCES).or_else(|| number(of_preset, INSTANCES)) {
+            _ if bytes < INSTANCES_POOL_BYTES_MIN || has_one_instance(build) => 1,
+            given => given.unwrap_or(INSTANCES_DEFAULT).max(1),
+        };
+        let chunk_bytes = number(set, CHUNK);
+        let unit = chunk_bytes.unwrap_or(1 << 20).max(1 << 20);
+        let unit = unit.saturating_mul(instances);
+        // A server makes chunks smaller that are greater than its pool.
+        let bytes = if bytes < unit {
+            bytes
+        } else {
+            bytes / unit * unit
+        };
+        let needed = || chunk_for(bytes, instances);
+        PoolPart {
+            bytes,
+            chunk_bytes: chunk_bytes.is_none().then(needed).flatten(),
+        }
+    }
+
+    /// The lines for the server's option file.
+    #[must_use]
+    pub fn set(&self) -> Vec<(String, String)> {
+        let line = |name: &str, bytes| (name.to_owned(), size_text(bytes));
+        let chunk = self.chunk_bytes.map(|bytes| line(CHUNK, bytes));
+        [line(POOL, self.bytes)].into_iter().chain(chunk).collect()
+    }
+}
+
+fn number(set: &[(String, String)], variable: &str) -> Option<u64> {
+    let mut all = set.iter().rev();
+    let found = all.find(|(name, _)| normal(name).trim_start_matches("loose_") == variable)?;
+    parse_size(&found.1)
+}
+
+/// Does the server have chunks of a fixed size, where none is set?
+pub(super) fn has_chunks(build: &ServerBuild) -> bool {
+    let family = Family::of(build);
+    let (from, until) = match family {
+        Family::Mysql | Family::Percona => ((5, 7, 5), None),
+        // Later ones choose a 64th of the pool.
+        Family::MariaDb => ((10, 2, 2), Some((10, 8, 0))),
+    };
+    let from = Some(from);
+    let known = Releases::Within { from, until };
+    known.lacks(family, build.numbers).is_none()
+}
+
+fn has_one_instance(build: &ServerBuild) -> bool {
+    Family::of(build) == Family::MariaDb && build.at_least((10, 6, 0))
+}
+
+/// The size of a chunk with which a pool stays what it is, where the server's own would round it up.
+pub(super) fn chunk_for(pool_bytes: u64, instances: u64) -> Option<u64> {
+    let unit = CHUNK_BYTES.saturating_mul(instances);
+    (pool_bytes > unit && !pool_bytes.is_multiple_of(unit)).then(|| pool_bytes / instances)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, INSTANCES, POOL, PoolPart};
+    use crate::catalogue::Flavour;
+    use crate::preset::page::build;
+    use crate::preset::{Fate, Scale, find};
+
+    const MIB: u64 = 1 << 20;
+
+    fn part(mib: u64, set: &[(&str, &str)]) -> PoolPart {
+        let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
+        let set: Vec<(String, String)> = set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        PoolPart::of(&server, mib * MIB, None, &set)
+    }
+
+    fn of(mib: u64, chunk_mib: Option<u64>) -> PoolPart {
+        PoolPart {
+            bytes: mib * MIB,
+            chunk_bytes: chunk_mib.map(|mib| mib * MIB),
+        }
+    }
+
+    #[test]
+    fn a_part_is_a_pool_that_is_not_rounded_up() {
+        assert_eq!(part(341, &[]), of(341, Some(341)));
+        assert_eq!(part(100, &[]), of(100, None));
+        assert_eq!(part(256, &[]), of(256, None));
+        assert_eq!(part(2457, &[]), of(2456, Some(307)));
+        assert_eq!(part(6144, &[(INSTANCES, "32")]), of(6144, Some(192)));
+        // Below 1G a server has one instance, whatever is set.
+        assert_eq!(part(1000, &[(INSTANCES, "32")]), of(1000, Some(1000)));
+        let given = "innodb-buffer-pool-chunk-size";
+        assert_eq!(part(341, &[(given, "64M")]), of(320, None));
+        assert_eq!(part(40, &[(given, "64M")]), of(40, None));
+        let later = build("mariadb-10.11", Flavour::MariaDb, (10, 11, 19));
+        let of_later = PoolPart::of(&later, 341 * MIB, None, &[]);
+        assert_eq!(of_later, of(341, None));
+    }
+
+    #[test]
+    fn a_preset_is_translated_for_its_part() {
+        let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
+        let preset = find("config-3").unwrap();
+        let whole = preset.translate(&server, Scale::Papers, &[], None);
+        let line = |set: &[(String, String)], name: &str| {
+            let found = set.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let (pool, instances) = (line(&whole.set, POOL), line(&whole.set, INSTANCES));
+        assert_eq!(
+            (pool.as_deref(), instances.as_deref()),
+            (Some("12G"), Some("32"))
+        );
+        let part = PoolPart::of(&server, 6 << 30, Some(&whole), &[]);
+        let half = preset.translate(&server, Scale::Papers, &[], Some(part));
+        assert!(part.set().iter().all(|one| half.set.contains(one)));
+        assert_eq!(line(&half.set, CHUNK).as_deref(), Some("192M"));
+        assert!(
+            half.note()
+                .unwrap()
+                .contains("scaled innodb_buffer_pool_size 12G to 6G")
+        );
+        // What the user sets is divided, too.
+        let set = [(POOL.to_owned(), "1G".to_owned())];
+        let part = PoolPart::of(&server, 341 * MIB, Some(&whole), &set);
+        let third = preset.translate(&server, Scale::Papers, &set, Some(part));
+        let fate = |name: &str| third.fates.iter().find(|one| one.variable == name).unwrap();
+        assert_eq!(fate(POOL).fate, Fate::Overridden);
+        assert_eq!(fate(POOL).became.as_ref().unwrap().1, "341M");
+        assert_eq!(fate(INSTANCES).became.as_ref().unwrap().1, "1");
+        assert_eq!(fate(CHUNK).became.as_ref().unwrap().1, "341M");
+    }
+}
