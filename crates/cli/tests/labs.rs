@@ -225,7 +225,9 @@ fn servers_and_devices_are_not_mixed() {
     let shown = mydyno(["device", "show", "nvme-pm1725"]).run().exits(0);
     let profile = here.join("my-disk.toml");
     fs::write(&profile, &shown.stdout).unwrap();
-    let tables = TWO_CELLS.replace("[load]", "[storage]\ndata = \"./my-disk.toml\"\n[load]");
+    // This server cannot place undo, which is where data is.
+    let storage = "[storage]\ndata = \"./my-disk.toml\"\nundo = \"hdd-15k\"\n[load]";
+    let tables = TWO_CELLS.replace("[load]", storage);
     plan(here, &format!("{tables}window = \"2s\"\n"));
     ended(here, &["--only", "1"]).exits(0);
     assert_eq!(done(here).len(), 1);

@@ -8,7 +8,7 @@ use crate::subject::Subject;
 use device::Role;
 use device::page::{BUCKETS, Global, Histogram, Kind, OfKind, OfRole, Snapshot, bucket_floor_ns};
 use server::{ServerBuild, Storage};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use storage::{Arrangement, Delta, RoleDevice, ShimPage};
 use store::{
@@ -23,6 +23,8 @@ pub(crate) struct Placed {
     pub(crate) page: Option<ShimPage>,
     /// For people.
     pub(crate) notes: Vec<String>,
+    /// Directories of roles that are not where data is.
+    pub(crate) scratch: Vec<PathBuf>,
 }
 
 impl Placed {
@@ -37,6 +39,7 @@ impl Placed {
                 .any(has_page)
                 .then(|| ShimPage::of(directory)),
             notes: arranged.notes.clone(),
+            scratch: arranged.scratch.clone(),
         }
     }
 
@@ -408,7 +411,7 @@ mod tests {
                 ..CellPlace::default()
             }],
             page: Some(page.clone()),
-            notes: Vec::new(),
+            ..Placed::default()
         };
         assert!(placed.require_armed().is_err());
         page.arm(true).unwrap();

@@ -23,6 +23,7 @@ mod progress;
 mod ramp;
 mod records;
 mod resumed;
+mod room;
 mod schemas;
 mod spec;
 mod study;

@@ -380,7 +380,7 @@ impl Kept {
         Placed {
             places: self.places.iter().map(place).collect(),
             page: self.has_page.then(|| ShimPage::of(directory)),
-            notes: Vec::new(),
+            ..Placed::default()
         }
     }
 }

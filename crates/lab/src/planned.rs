@@ -129,8 +129,11 @@ impl Planned {
             image.there_bytes.unwrap_or(estimated)
         };
         let all_bytes: u64 = of_turns.iter().map(bytes).sum();
-        // A single one stays, however large it is.
-        (of_turns.len() > 1 && all_bytes > max_bytes).then(|| {
+        // One that is needed but once in a row is not populated again.
+        let mut in_turn: Vec<_> = turns.iter().map(|turn| self.image_index(*turn)).collect();
+        in_turn.dedup();
+        let returns = in_turn.len() > of_turns.len();
+        (returns && all_bytes > max_bytes).then(|| {
             format!(
                 "the {} images of these cells take about {:.1} GB, and {:.1} GB of images are kept, so that the same databases are \
                  populated again and again; set {IMAGES_VARIABLE}={}G, or measure fewer databases at a time (--only)",
@@ -144,9 +147,12 @@ impl Planned {
 
     /// The image of a turn; `None` where its engine is not installed.
     pub(crate) fn image_key(&self, turn: Turn) -> Option<&ImageKey> {
+        self.images[self.image_index(turn)?].key.as_ref()
+    }
+
+    fn image_index(&self, turn: Turn) -> Option<usize> {
         let mut images = self.images.iter();
-        let image = images.find(|image| image.cells.contains(&turn.index))?;
-        image.key.as_ref()
+        images.position(|image| image.cells.contains(&turn.index))
     }
 
     fn images_of(&self, turns: &[Turn]) -> Vec<&PlannedImage> {

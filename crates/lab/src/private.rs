@@ -6,12 +6,13 @@ use crate::pool::Divided;
 use crate::populate::{LoadSpec, check_disk, populate};
 use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
+use crate::room;
 use crate::subject::Subject;
 use base::{Warehouses, parse_size};
 use drive::LoadError;
 use server::{
-    Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey, Instance, InstanceOptions,
-    KeptImage, ServerBuild, images_max_bytes, redo_bytes, shrink_images,
+    Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey, InstanceOptions, KeptImage,
+    ServerBuild, images_max_bytes, redo_bytes, shrink_images,
 };
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,7 +112,7 @@ pub fn image_for(
         set,
         ..InstanceOptions::default()
     };
-    let subject = Subject::private(Instance::start(home, build, options)?);
+    let subject = Subject::private(room::start(home, build, options)?);
     let load_spec = LoadSpec {
         warehouses: spec.warehouses,
         seed: spec.seed,
@@ -123,7 +124,10 @@ pub fn image_for(
     // What a private server has loaded goes with it: there is nothing to continue.
     let load = populate(&subject, &load_spec, stop, on_progress).map_err(|error| match error {
         LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
-        other => other,
+        other => match subject.no_room() {
+            Some(full) => LabError::NoRoom(format!("{full}; {other}")),
+            None => other,
+        },
     })?;
     let image = publish(home, &key, subject, &load)?;
     let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
@@ -279,7 +283,7 @@ fn start_among(
         files: arranged.files.clone(),
         ..InstanceOptions::default()
     };
-    let instance = Instance::start(home, build, options)?;
+    let instance = room::start(home, build, options)?;
     let mut placed = Placed::of(&arranged, instance.directory());
     placed.require_shim(build)?;
     placed.notes.extend(pool.note());

@@ -1,31 +1,46 @@
 //! A lab that goes on: are its servers and devices still those that it has measured?
 
 use crate::error::LabError;
-use crate::planned::Planned;
-use device::Role;
-use plan::{Cell, Plan, Turn};
+use crate::planned::{Planned, private_of};
+use crate::private::{arrange_files, build_of};
+use plan::{Plan, Turn};
+use server::Home;
+use std::collections::BTreeSet;
+use storage::RoleDevice;
 use store::{LabId, NewCell, Results};
 
-/// Refuses to mix two servers, or two devices of one name, in a lab.
+/// Refuses to mix two servers, or two devices of one name, in a cell of which these turns are to be taken.
 ///
 /// # Errors
-/// [`LabError::Plan`] at what was changed, with what to do; the results file cannot be read.
+/// [`LabError::Plan`] at what was changed, with what to do; an engine is not installed; the results file cannot be read.
 pub fn require_same(
-    results: &Results,
-    lab: LabId,
+    (home, results, lab): (&Home, &Results, LabId),
     plan: &Plan,
     planned: &Planned,
+    turns: &[Turn],
 ) -> Result<(), LabError> {
-    for stored in results.cells(lab)? {
-        let mut cells = planned.cells.iter().enumerate();
-        let found = cells.find(|(_, (cell, _))| cell.ordinal == stored.what.ordinal);
-        let Some((index, (cell, _))) = found else {
+    let stored = results.cells(lab)?;
+    let indexes: BTreeSet<usize> = turns.iter().map(|turn| turn.index).collect();
+    for index in indexes {
+        let cell = &planned.cells[index].0;
+        let mut measured = stored.iter();
+        let Some(measured) = measured.find(|one| one.what.ordinal == cell.ordinal) else {
             continue;
         };
-        let image = planned.image_key(Turn { index, repeat: 1 });
-        let version = image.map(|image| image.version.as_str());
-        let differs = other_version(&stored.what, version).or(other_figures(&stored.what, cell));
-        if let Some((key, what)) = differs {
+        let private = private_of(cell)?;
+        let build = build_of(home, &private)?;
+        let arranged = arrange_files(&build, &private)?;
+        let of_device = || {
+            let device = other_figures(&measured.what, &arranged.devices)?;
+            let place = cell.placement.places.get(&device.role)?;
+            let words = format!(
+                "device {} ({place}) with other figures than its profile has now",
+                device.device
+            );
+            Some((device.role.name(), words))
+        };
+        if let Some((key, what)) = other_version(&measured.what, &build.version).or_else(of_device)
+        {
             let why = format!(
                 "lab {lab} has measured {what}, and its repeats would be of both; go back to what it was, or begin a new lab: name \
                  another file with --results, or give the plan another `name`"
@@ -37,8 +52,7 @@ pub fn require_same(
 }
 
 /// The key of the plan that names the server, and what it was and is, where that is another version now.
-fn other_version(stored: &NewCell, version: Option<&str>) -> Option<(&'static str, String)> {
-    let version = version?;
+fn other_version(stored: &NewCell, version: &str) -> Option<(&'static str, String)> {
     let was = &stored.server_version;
     // A server adds words of its own to what its binary says.
     let is_same = was.is_empty() || numbers(was) == numbers(version);
@@ -56,34 +70,29 @@ fn numbers(version: &str) -> &str {
     &version[..end.unwrap_or(version.len())]
 }
 
-/// The same of an emulated device whose figures were changed.
-fn other_figures(stored: &NewCell, cell: &Cell) -> Option<(&'static str, String)> {
-    for place in &stored.places {
-        let role = Role::ALL.into_iter().find(|role| role.name() == place.role);
-        let places = &cell.placement.places;
-        let named = role.and_then(|role| places.get_key_value(&role));
-        // What has no place of its own is where data is.
-        let (role, now) = named.or_else(|| places.get_key_value(&Role::Data))?;
-        let (was, is) = (&place.profile_fingerprint, now.fingerprint());
-        if was.is_some() && is.is_some() && *was != is {
-            let what = format!(
-                "device {} ({now}) with other figures than its profile has now",
-                place.device
-            );
-            return Some((role.name(), what));
-        }
-    }
-    None
+/// The first role that is on an emulated device now whose figures were others. What is not placed, or cannot be, is where data is, which
+/// comes first.
+fn other_figures<'a>(stored: &NewCell, now: &'a [RoleDevice]) -> Option<&'a RoleDevice> {
+    now.iter().find(|device| {
+        let mut places = stored.places.iter();
+        let was = places
+            .find(|place| place.role == device.role.name())
+            .and_then(|place| place.profile_fingerprint.as_ref());
+        let is = device.profile_fingerprint.as_ref();
+        was.is_some() && is.is_some() && was != is
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::other_version;
-    use store::NewCell;
+    use super::{other_figures, other_version};
+    use device::Role;
+    use storage::RoleDevice;
+    use store::{CellPlace, NewCell};
 
     #[test]
     fn versions_are_compared_by_their_numbers() {
-        let differs = |was: &str, now: Option<&str>| {
+        let differs = |was: &str, now: &str| {
             let stored = NewCell {
                 engine: "mysql-5.7".to_owned(),
                 server_version: was.to_owned(),
@@ -91,18 +100,50 @@ mod tests {
             };
             other_version(&stored, now).map(|(_, what)| what)
         };
-        assert_eq!(differs("5.7.22-log", Some("5.7.22")), None);
+        assert_eq!(differs("5.7.22-log", "5.7.22"), None);
         assert_eq!(
-            differs("10.11.6-MariaDB-log", Some("10.11.6-MariaDB-0+deb12u1")),
+            differs("10.11.6-MariaDB-log", "10.11.6-MariaDB-0+deb12u1"),
             None
         );
-        // Never met, or not installed now.
-        assert_eq!(differs("", Some("5.7.22")), None);
-        assert_eq!(differs("5.7.22", None), None);
-        let what = differs("5.7.22-log", Some("5.7.44")).unwrap();
+        // Never met.
+        assert_eq!(differs("", "5.7.22"), None);
+        let what = differs("5.7.22-log", "5.7.44").unwrap();
         assert!(
             what.contains("5.7.22-log") && what.contains("5.7.44"),
             "{what}"
         );
+    }
+
+    #[test]
+    fn devices_are_compared_as_they_are_arranged() {
+        let stored = NewCell {
+            places: [("data", None), ("redo", Some("a")), ("undo", Some("b"))]
+                .map(|(role, figures)| CellPlace {
+                    role: role.to_owned(),
+                    device: "disk".to_owned(),
+                    emulated: figures.is_some(),
+                    profile_fingerprint: figures.map(str::to_owned),
+                    backing: "own".to_owned(),
+                })
+                .to_vec(),
+            ..NewCell::default()
+        };
+        let differs = |figures: [(Role, Option<&str>); 3]| {
+            let now = figures.map(|(role, figures)| RoleDevice {
+                role,
+                device: "disk".to_owned(),
+                emulated: figures.is_some(),
+                profile_fingerprint: figures.map(str::to_owned),
+                backing: "own".to_owned(),
+            });
+            other_figures(&stored, &now).map(|device| device.role)
+        };
+        let of = |redo, undo| differs([(Role::Data, None), (Role::Redo, redo), (Role::Undo, undo)]);
+        assert_eq!(of(Some("a"), Some("b")), None);
+        // Data has no figures, and what follows it has none.
+        assert_eq!(of(Some("x"), Some("b")), Some(Role::Redo));
+        assert_eq!(of(Some("a"), Some("x")), Some(Role::Undo));
+        // Nothing is known of one of them.
+        assert_eq!(of(None, Some("b")), None);
     }
 }

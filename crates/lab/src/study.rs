@@ -46,6 +46,9 @@ pub struct Studied {
     pub exit: Exit,
 }
 
+/// What goes on before a repeat has a server.
+const STARTING: &str = "cloning the database and starting a server";
+
 /// The share of tries that may end in lock wait timeouts: beyond it the white papers print NA.
 pub const LOCK_WAIT_TIMEOUTS_MAX_SHARE: f64 = 0.01;
 
@@ -386,6 +389,7 @@ impl Study<'_> {
         let cell = self.cell(turn);
         let private = private_of(cell)?;
         let build = build_of(self.home, &private)?;
+        on_progress(Progress::Step(STARTING));
         let subject = start_on(self.home, &build, image, &private, stop)?;
         let place = measure::Place {
             results: self.results,

@@ -4,6 +4,7 @@ use crate::devices::Placed;
 use crate::error::LabError;
 use crate::named::placed_of;
 use crate::preset::{Configured, configured_of};
+use crate::room::Directories;
 use crate::schemas::targets;
 use base::{Connect, Exit};
 use drive::Schemas;
@@ -292,15 +293,16 @@ impl Subject {
 
     /// Why its files cannot grow, where that is so and can be seen.
     pub(crate) fn no_room(&self) -> Option<String> {
-        let directory = self.data_directory()?;
-        let free_bytes = storage::room_bytes(directory).ok()?;
-        (free_bytes < ROOM_MIN_BYTES).then(|| {
-            format!(
-                "the file system of {} is full ({:.1} MB are free); free some space, or put the data elsewhere",
-                directory.display(),
-                free_bytes as f64 / 1e6
-            )
-        })
+        let Origin::Private(instance) = &self.origin else {
+            return None;
+        };
+        let mut others = self.placed.scratch.clone();
+        others.push(instance.directory().to_owned());
+        let directories = Directories {
+            tables: instance.data_directory().to_owned(),
+            others,
+        };
+        directories.full()
     }
 
     /// The private instance, to end it in good order.
@@ -380,9 +382,6 @@ pub(crate) fn with_session_until<T>(
     drop(tasks);
     result
 }
-
-/// A tablespace grows by so much in a step.
-const ROOM_MIN_BYTES: u64 = 64 << 20;
 
 /// How long a server that closed its connections may take to be gone.
 const LEAVING_PATIENCE: Duration = Duration::from_secs(1);

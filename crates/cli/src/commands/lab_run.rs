@@ -120,9 +120,7 @@ fn begin(
         let lab = begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?;
         return Ok((lab, notes));
     };
-    if !turns.is_empty() {
-        require_same(results, lab, plan, planned)?;
-    }
+    require_same((home, results, lab), plan, planned, &turns)?;
     let left = missing(results, lab, planned, spec.redo)?.len();
     let all = planned.turns.len();
     tell(format!(

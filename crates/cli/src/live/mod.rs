@@ -139,7 +139,7 @@ impl Live {
         match &mut self.view {
             View::Console => console.show(Progress::Step(result)),
             View::Lines(lines) => lines.remark(result),
-            View::Dashboard(dashboard) => dashboard.watch.show(&self.state),
+            View::Dashboard(dashboard) => dashboard.watch.show_now(&self.state),
         }
     }
 
@@ -185,8 +185,10 @@ impl Dashboard {
                 if !self.watch.is_shown() {
                     console.done();
                 }
-                self.watch.show(state);
+                self.watch.show_now(state);
             }
+            // A step has no other news until it ends.
+            Progress::Step(_) if state.study.is_some() => self.watch.show_now(state),
             _ if state.study.is_some() => self.watch.show(state),
             other => {
                 self.close(console, PATIENCE);

@@ -92,9 +92,13 @@ impl Watch {
 
     /// Shows the model, where the last picture is old enough.
     pub fn show(&mut self, state: &State) {
-        if self.drawn.is_some_and(|drawn| drawn.elapsed() < DRAW_EVERY) {
-            return;
+        if self.drawn.is_none_or(|drawn| drawn.elapsed() >= DRAW_EVERY) {
+            self.show_now(state);
         }
+    }
+
+    /// Shows the model: it may stay so for a while.
+    pub fn show_now(&mut self, state: &State) {
         self.drawn = Some(Instant::now());
         if let Some(area) = area() {
             let mut picture = Buffer::empty(area);

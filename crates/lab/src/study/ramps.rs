@@ -1,6 +1,6 @@
 //! Turns that are ramps: one on a server of its own, taken up from its stored points.
 
-use super::{Study, failure_of, is_of_machine, planned_cell, timed_out_after};
+use super::{STARTING, Study, failure_of, is_of_machine, planned_cell, timed_out_after};
 use crate::error::LabError;
 use crate::planned::private_of;
 use crate::private::{build_of, start_on};
@@ -12,7 +12,7 @@ use base::{Exit, RampLimits};
 use plan::Turn;
 use server::{Image, ImageKey};
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{LabId, Results};
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
@@ -64,6 +64,9 @@ impl Study<'_> {
             Ok(Exit::Interrupted) | Err(LabError::Interrupted) if timed_out => {
                 timed_out_after(limit)
             }
+            Ok(Exit::Interrupted) if !self.stop.load(Ordering::Relaxed) => {
+                return self.room_of_ramp(turn).map(|()| Exit::Interrupted);
+            }
             Ok(exit) => return Ok(exit),
             Err(error) if is_of_machine(&error) => return Err(error),
             Err(_) if timed_out => timed_out_after(limit),
@@ -73,6 +76,21 @@ impl Study<'_> {
         on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
         store_failed_ramp(place, planned_cell(cell), limits, &failure)?;
         Ok(Exit::Failed)
+    }
+
+    /// As [`Study::require_room`], of the last point.
+    fn room_of_ramp(&self, turn: Turn) -> Result<(), LabError> {
+        let place = (self.cell(turn).ordinal, turn.repeat);
+        let ramps = self.results.ramps(self.lab)?;
+        let mut of_turn = ramps.iter().rev();
+        let ramp = of_turn.find(|ramp| (ramp.what.ordinal, ramp.what.repeat) == place);
+        let Some(ramp) = ramp else {
+            return Ok(());
+        };
+        match self.results.ramp_points(ramp.id)?.last() {
+            Some(point) => self.require_room(point.id),
+            None => Ok(()),
+        }
     }
 
     fn ramp(
@@ -86,6 +104,7 @@ impl Study<'_> {
         let cell = self.cell(turn);
         let private = private_of(cell)?;
         let build = build_of(self.home, &private)?;
+        on_progress(Progress::Step(STARTING));
         let subject = start_on(self.home, &build, image, &private, stop)?;
         let spec = RampSpec {
             limits: limits.clone(),

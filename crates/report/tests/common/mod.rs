@@ -11,8 +11,8 @@ use std::path::Path;
 use storage::{device_io, places};
 use store::{
     Band, CellId, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId,
-    LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase,
-    RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
+    LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn,
+    Phase, RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
 };
 
 /// What a fixture lab consists of.

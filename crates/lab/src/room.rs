@@ -1,0 +1,139 @@
+//! Is there room for what a server writes? A full disk is no fault of a cell, so whatever a server dies of where there is one is told as
+//! that.
+
+use crate::error::LabError;
+use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError};
+use std::path::{Path, PathBuf};
+
+/// A tablespace grows by so much in a step.
+const TABLES_MIN_BYTES: u64 = 64 << 20;
+/// The same of temporary and log files. Redo is made at once and may leave no more than this on a device of its own.
+const OTHERS_MIN_BYTES: u64 = 16 << 20;
+
+/// Where a server writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Directories {
+    pub(crate) tables: PathBuf,
+    /// Of logs and temporary files.
+    pub(crate) others: Vec<PathBuf>,
+}
+
+impl Directories {
+    /// Of a server to be started: those above its own, which go away where it does not start.
+    fn of(home: &Home, options: &InstanceOptions) -> Directories {
+        let above = |path: &PathBuf| path.parent().unwrap_or(path).to_owned();
+        let root = home.root().to_owned();
+        let elsewhere = options.data_directory.as_ref();
+        Directories {
+            tables: elsewhere.map_or_else(|| root.clone(), above),
+            others: options.scratch.iter().map(above).chain([root]).collect(),
+        }
+    }
+
+    /// Why the server's files cannot grow, where that is so and can be seen.
+    pub(crate) fn full(&self) -> Option<String> {
+        let others = self.others.iter().map(|other| (other, OTHERS_MIN_BYTES));
+        let mut all = [(&self.tables, TABLES_MIN_BYTES)].into_iter().chain(others);
+        all.find_map(|(directory, min_bytes)| {
+            let free_bytes = storage::room_bytes(directory).ok()?;
+            (free_bytes < min_bytes).then(|| words(directory, free_bytes))
+        })
+    }
+}
+
+fn words(directory: &Path, free_bytes: u64) -> String {
+    format!(
+        "the file system of {} is full ({:.1} MB are free); free some space, or put the files elsewhere",
+        directory.display(),
+        free_bytes as f64 / 1e6
+    )
+}
+
+/// Starts a server.
+///
+/// # Errors
+/// [`LabError::NoRoom`] where its files had none; else what [`Instance::start`] says.
+pub(crate) fn start(
+    home: &Home,
+    build: &ServerBuild,
+    options: InstanceOptions,
+) -> Result<Instance, LabError> {
+    let directories = Directories::of(home, &options);
+    Instance::start(home, build, options).map_err(|error| match &error {
+        ServerError::Failed { why, log, .. } => {
+            // What it wrote is gone by now, and its room is there again; its log knows.
+            let was_full = [why, log].into_iter().any(|text| says_full(text));
+            let told = was_full.then(|| {
+                "a file system of the server's files is full; free some space, or put the files elsewhere"
+                    .to_owned()
+            });
+            match directories.full().or(told) {
+                Some(full) => LabError::NoRoom(format!("{full}; {error}")),
+                None => error.into(),
+            }
+        }
+        _ => error.into(),
+    })
+}
+
+/// Does a server's log tell of a full file system (error 28, ENOSPC)?
+fn says_full(log: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "no space left on device",
+        "error number 28",
+        "errno: 28",
+        "errcode: 28",
+        "os error: 28",
+        "os error 28",
+    ];
+    let log = log.to_ascii_lowercase();
+    WORDS.iter().any(|words| {
+        let mut found = log.match_indices(words);
+        found.any(|(at, words)| {
+            let behind = log.as_bytes().get(at + words.len());
+            !behind.is_some_and(u8::is_ascii_digit)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Directories, says_full, words};
+    use std::path::Path;
+
+    #[test]
+    fn servers_tell_of_a_full_file_system() {
+        for log in [
+            "[ERROR] InnoDB: Error number 28 means 'No space left on device'",
+            "[ERROR] [MY-012144] [InnoDB] posix_fallocate(): Failed to preallocate data for file ./#innodb_redo/#ib_redo0_tmp, desired \
+             size 3276800 bytes. Operating system error number 28. Check that the disk is not full",
+            "Error writing file (Errcode: 28 \"No space left on device\")",
+            "mysqld: Disk is full writing './binlog.000001' (OS errno 28 - No space left on device)",
+        ] {
+            assert!(says_full(log), "{log}");
+        }
+        for log in [
+            "",
+            "[ERROR] unknown variable 'x=28'",
+            "Operating system error number 280 in a file operation",
+            "[Note] InnoDB: Waiting for purge to start",
+        ] {
+            assert!(!says_full(log), "{log}");
+        }
+    }
+
+    #[test]
+    fn any_directory_may_be_full() {
+        let here = std::env::temp_dir();
+        // Its file system has no blocks at all.
+        let full = Path::new("/proc");
+        let directories = |tables: &Path, other: &Path| Directories {
+            tables: tables.to_owned(),
+            others: vec![other.to_owned()],
+        };
+        assert_eq!(directories(&here, &here).full(), None);
+        assert_eq!(directories(&here, full).full(), Some(words(full, 0)));
+        assert_eq!(directories(full, &here).full(), Some(words(full, 0)));
+        assert_eq!(directories(&here, Path::new("/nowhere")).full(), None);
+    }
+}
