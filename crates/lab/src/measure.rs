@@ -293,6 +293,18 @@ pub(crate) struct Measurement<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
+/// Sum of d_next_o_id, variables and status, when all has been driven.
+type After = (i64, Vec<(String, String)>, Vec<(String, String)>);
+
+fn read_after(databases: &Schemas<Connector>) -> Result<After, LabError> {
+    let next_order_sum = schemas::next_order_sum(databases)?;
+    with_session(databases.first(), async |session| {
+        let variables = preflight::variables(session).await?;
+        let status = preflight::status(session).await?;
+        Ok((next_order_sum, variables, status))
+    })
+}
+
 impl Measurement<'_> {
     fn take(
         &self,
@@ -322,14 +334,7 @@ impl Measurement<'_> {
         if let Some(abort) = &report.aborted {
             return self.aborted(abort);
         }
-        let after = schemas::next_order_sum(databases).and_then(|sum| {
-            let read = async |session: &mut Connection| {
-                let variables = preflight::variables(session).await?;
-                Ok((variables, preflight::status(session).await?))
-            };
-            Ok((sum, with_session(databases.first(), read)?))
-        });
-        let (next_order_sum, (variables, status)) = match after {
+        let (next_order_sum, variables, status) = match read_after(databases) {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
