@@ -22,6 +22,7 @@ fn cell(ordinal: u32, device: &str, capacity: &str) -> NewCell {
         window_ns: SECOND_NS,
         interval_ns: SECOND_NS,
         schemas: 1,
+        instances: 1,
         settings: settings
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec(),
