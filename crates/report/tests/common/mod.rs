@@ -294,6 +294,16 @@ struct Point {
     device: Option<&'static str>,
 }
 
+fn begin(results: &Results, shape: &Shape, new: &NewRepeat) -> RepeatId {
+    if shape.is_ramp {
+        let lab = results.labs().unwrap()[0].id;
+        let ramp = results.begin_ramp(lab, &new_ramp(1)).unwrap();
+        results.begin_ramp_point(ramp, new).unwrap()
+    } else {
+        results.begin_repeat(new).unwrap()
+    }
+}
+
 fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
     let new = NewRepeat {
         cell,
@@ -302,13 +312,7 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
             "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n".to_owned(),
         ),
     };
-    let id = if shape.is_ramp {
-        let lab = results.labs().unwrap()[0].id;
-        let ramp = results.begin_ramp(lab, &new_ramp(1)).unwrap();
-        results.begin_ramp_point(ramp, &new).unwrap()
-    } else {
-        results.begin_repeat(&new).unwrap()
-    };
+    let id = begin(results, shape, &new);
     results
         .record_variables(id, Moment::Start, &variables("200"))
         .unwrap();
