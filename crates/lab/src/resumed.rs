@@ -3,13 +3,12 @@
 use crate::error::LabError;
 use crate::planned::{Planned, private_of};
 use crate::private::{arrange_files, build_of};
-use plan::{Plan, Turn};
+use plan::{Cell, Plan, Turn};
 use server::Home;
-use std::collections::BTreeSet;
 use storage::RoleDevice;
 use store::{LabId, NewCell, Results};
 
-/// Refuses to mix two servers, or two devices of one name, in a cell of which these turns are to be taken.
+/// Refuses to mix two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
 ///
 /// # Errors
 /// [`LabError::Plan`] at what was changed, with what to do; an engine is not installed; the results file cannot be read.
@@ -20,9 +19,11 @@ pub fn require_same(
     turns: &[Turn],
 ) -> Result<(), LabError> {
     let stored = results.cells(lab)?;
-    let indexes: BTreeSet<usize> = turns.iter().map(|turn| turn.index).collect();
-    for index in indexes {
-        let cell = &planned.cells[index].0;
+    let to_take: Vec<&Cell> = turns
+        .iter()
+        .map(|turn| &planned.cells[turn.index].0)
+        .collect();
+    for (cell, _) in &planned.cells {
         let mut measured = stored.iter();
         let Some(measured) = measured.find(|one| one.what.ordinal == cell.ordinal) else {
             continue;
@@ -30,19 +31,27 @@ pub fn require_same(
         let private = private_of(cell)?;
         let build = build_of(home, &private)?;
         let arranged = arrange_files(&build, &private)?;
+        // What only cells have that are measured to their end may change.
+        let of_server = || {
+            let is_taken = to_take.iter().any(|other| other.engine == cell.engine);
+            other_version(&measured.what, &build.version).filter(|_| is_taken)
+        };
         let of_device = || {
             let device = other_figures(&measured.what, &arranged.devices)?;
             let place = cell.placement.places.get(&device.role)?;
+            let has_place = |other: &&Cell| other.placement.places.values().any(|one| one == place);
+            if !to_take.iter().any(has_place) {
+                return None;
+            }
             let words = format!(
                 "device {} ({place}) with other figures than its profile has now",
                 device.device
             );
             Some((device.role.name(), words))
         };
-        if let Some((key, what)) = other_version(&measured.what, &build.version).or_else(of_device)
-        {
+        if let Some((key, what)) = of_server().or_else(of_device) {
             let why = format!(
-                "lab {lab} has measured {what}, and its repeats would be of both; go back to what it was, or begin a new lab: name \
+                "lab {lab} has measured {what}, and would be of both; go back to what it was, or begin a new lab: name \
                  another file with --results, or give the plan another `name`"
             );
             return Err(plan.refuse(cell, key, &why).into());
