@@ -18,6 +18,7 @@ pub mod server;
 use crate::arguments::TargetArguments;
 use crate::console::{Console, print};
 use crate::failure::Failure;
+use crate::place_arguments::PlaceArguments;
 use crate::schema_arguments::SchemaArguments;
 use ::lab::{PrivateSpec, Subject};
 use ::server::{Home, Target, TargetRequest};
@@ -29,6 +30,16 @@ use store::{LabId, NewLab, Results};
 
 /// The engine of a private server where only a binary is named.
 const BINARY: &str = "server-binary";
+
+/// Warehouses of a private server where none are named.
+const PRIVATE_WAREHOUSES: u32 = 10;
+
+/// What else names a cell that a command measures.
+fn settings(target: &TargetArguments, places: &PlaceArguments) -> Vec<(String, String)> {
+    let page_cache = places.page_cache;
+    let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
+    target.set.iter().cloned().chain(page_cache).collect()
+}
 
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {

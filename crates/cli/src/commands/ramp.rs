@@ -2,7 +2,7 @@
 
 use super::report::write_report;
 use super::run_request::too_short;
-use super::{begin_lab, print_json, start_private};
+use super::{PRIVATE_WAREHOUSES, begin_lab, print_json, settings, start_private};
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::ramp_arguments::RampArguments;
@@ -19,9 +19,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, Load, Results};
 use tpcc::Style;
-
-/// Warehouses of a private server where none are named.
-const PRIVATE_WAREHOUSES: u32 = 10;
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -143,8 +140,6 @@ fn subject(
 }
 
 fn run_spec(arguments: &RampArguments, meters: Meters) -> RunSpec {
-    let page_cache = arguments.places.page_cache;
-    let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
     RunSpec {
         workload: arguments.workload,
         style: arguments.style,
@@ -161,12 +156,6 @@ fn run_spec(arguments: &RampArguments, meters: Meters) -> RunSpec {
         checks: arguments.check,
         lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
         meters,
-        settings: arguments
-            .target
-            .set
-            .iter()
-            .cloned()
-            .chain(page_cache)
-            .collect(),
+        settings: settings(&arguments.target, &arguments.places),
     }
 }

@@ -1,7 +1,7 @@
 //! `mydyno run`.
 
 use super::run_request::validate;
-use super::{begin_lab, print_json, start_private};
+use super::{PRIVATE_WAREHOUSES, begin_lab, print_json, settings, start_private};
 use crate::arguments::{Format, RunArguments};
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
@@ -17,9 +17,6 @@ use lab::{
 use plan::PRECISION_DEFAULT;
 use std::sync::atomic::AtomicBool;
 use store::{LabStatus, Load, Results};
-
-/// Warehouses of a private server where none are named.
-const PRIVATE_WAREHOUSES: u32 = 10;
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
@@ -131,19 +128,6 @@ fn ending(measured: &Result<Measured, Failure>) -> (LabStatus, Option<String>) {
     }
 }
 
-/// What else names the cell.
-fn settings(arguments: &RunArguments) -> Vec<(String, String)> {
-    let page_cache = arguments.places.page_cache;
-    let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
-    arguments
-        .target
-        .set
-        .iter()
-        .cloned()
-        .chain(page_cache)
-        .collect()
-}
-
 /// Warehouses with rows, where a number is named.
 fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
     let all = arguments.warehouses?;
@@ -170,7 +154,7 @@ fn spec(arguments: &RunArguments, meters: Meters) -> RunSpec {
         checks: arguments.check,
         lock_wait_timeouts_max_share: None,
         meters,
-        settings: settings(arguments),
+        settings: settings(&arguments.target, &arguments.places),
     }
 }
 
