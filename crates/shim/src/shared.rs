@@ -295,6 +295,19 @@ mod tests {
         assert_eq!(mapped as usize, super::ADDRESS);
     }
 
+    /// Devices are made in a new file, which is zeros; here, in what those of the profile before have left.
+    fn empty() {
+        // SAFETY: mapped by `map`, private and anonymous, and nothing of it is used any more.
+        let done = unsafe {
+            libc::madvise(
+                super::ADDRESS as *mut libc::c_void,
+                SHARED_BYTES,
+                libc::MADV_DONTNEED,
+            )
+        };
+        assert_eq!(done, 0);
+    }
+
     #[test]
     fn every_device_fits_and_works_there() {
         crate::real::find_all();
@@ -306,6 +319,7 @@ mod tests {
                 seed,
                 preconditioned: false,
             };
+            empty();
             // One for each role, all of them different.
             let setups: Vec<DeviceSetup> = (0..6).map(setup).collect();
             let devices = make_all(&setups, make);
