@@ -98,21 +98,23 @@ const DEVICE: [&str; 4] = [
     "innodb_buffer_pool_size=16M",
 ];
 
+/// Few connections, few points.
+const SMALL: [&str; 8] = [
+    "--start",
+    "2",
+    "--step",
+    "2",
+    "--max-connections",
+    "64",
+    "--points",
+    "6",
+];
+
 #[test]
 fn response_times_end_a_ramp() {
     let temp = directory();
-    let small = [
-        "--start",
-        "2",
-        "--step",
-        "2",
-        "--max-connections",
-        "64",
-        "--points",
-        "6",
-    ];
     let limit = Some(("--stop-p90", "new_order=20ms"));
-    let document = ended(ramp(temp.path(), limit, &[&small[..], &DEVICE].concat()));
+    let document = ended(ramp(temp.path(), limit, &[&SMALL[..], &DEVICE].concat()));
     assert_eq!(reason(&document), "response_time");
     assert_eq!(
         text(&document, "/ramp/saturation/reason/transaction"),
@@ -128,18 +130,8 @@ fn response_times_end_a_ramp() {
 #[test]
 fn throughput_that_no_longer_rises_ends_a_ramp() {
     let temp = directory();
-    let small = [
-        "--start",
-        "2",
-        "--step",
-        "2",
-        "--max-connections",
-        "64",
-        "--points",
-        "6",
-    ];
     let plateau = Some(("--stop-plateau", "0.2"));
-    let document = ended(ramp(temp.path(), plateau, &[&small[..], &DEVICE].concat()));
+    let document = ended(ramp(temp.path(), plateau, &[&SMALL[..], &DEVICE].concat()));
     assert_eq!(reason(&document), "plateau");
     assert!(number(&document, "/ramp/saturation/connections") >= 2);
 }
