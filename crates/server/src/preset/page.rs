@@ -147,6 +147,11 @@ fn page() -> String {
         than its share. A pool below 1G is one instance, so page cleaners are one too. `--scale papers` takes the sizes as they \
         are, `--scale 500` makes them\n\
         for so many warehouses.\n\n\
+        Nothing is adapted to the number of cores. `innodb_spin_wait_delay` of `config-1`, `-2` and `-3` is for the papers' 112 hardware \
+        threads: with 2 cores and\n\
+        32 connections, MySQL 5.7 spent 69 % of its CPU time spinning in `ut_delay`, and config-1 on an emulated PM1725 gave half of what it gave \
+        with the servers'\n\
+        own default. Add `--set innodb_spin_wait_delay=6` on such a machine; the plans for a laptop have it.\n\n\
         ## Places\n\n\
         The papers had data on one device (`DATA`) and redo, undo and temporary tables on a second (`LOG`), `config-a` also \
         temporary files and the\n\
