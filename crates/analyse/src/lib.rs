@@ -1,5 +1,6 @@
 //! What the numbers of the results file mean: rates and shares from raw samples, costs per transaction, and what bound a run.
 
+mod account;
 mod bend;
 mod bound;
 mod compare;
@@ -18,6 +19,7 @@ mod profiles;
 mod ramps;
 mod ratios;
 mod resources;
+mod reversals;
 mod runs;
 mod samples;
 mod saturation;
@@ -27,6 +29,7 @@ mod student;
 mod sweep;
 mod usage;
 
+pub use account::{Account, Change, Part, Spent};
 pub use bound::{Bound, BoundBy};
 pub use compare::Comparison;
 pub use comparisons::{CellComparison, ComparedCell};
@@ -47,6 +50,7 @@ pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
     ProcessResources, Resources, ServerResources, resources,
 };
+pub use reversals::{Place, Reversal};
 pub use runs::{Basis, RunComparison, Runs, RunsAsked, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
 pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason, is_of_count};

@@ -4,6 +4,7 @@ use crate::comparisons::{CellComparison, comparisons};
 use crate::interference::{TogetherCell, instance_spread};
 use crate::matrix::Matrix;
 use crate::ramps::{RampOutcome, ramps};
+use crate::reversals::{Reversal, reversals};
 use crate::runs::{Basis, RunsAsked, Value, runs};
 use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
@@ -24,6 +25,8 @@ pub struct LabOutcome {
     pub cells: Vec<CellOutcome>,
     /// Cells that differ in one thing alone, against the first of them.
     pub comparisons: Vec<CellComparison>,
+    /// Settings that help in some of them and hurt in others.
+    pub reversals: Vec<Reversal>,
     /// Throughput over the numbers of one variable.
     pub sweeps: Vec<Sweep>,
     /// Whose points are among the cells.
@@ -127,6 +130,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         cells.push(cell_outcome(results, &cell)?);
     }
     let matrix = matrix(&cells);
+    let comparisons = comparisons(&cells, &matrix);
     Ok(LabOutcome {
         schema_version: 1,
         results_file: results.path().display().to_string(),
@@ -134,7 +138,8 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         name: lab.name,
         status: lab.status.as_str().to_owned(),
         reason: lab.reason,
-        comparisons: comparisons(&cells, &matrix),
+        reversals: reversals(&comparisons),
+        comparisons,
         sweeps: sweeps(&cells, &matrix),
         cells,
         ramps: ramps(results, id)?,

@@ -8,6 +8,20 @@ use store::MetricSource::{Host, Server, Shim};
 /// Means per transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PerTransaction {
+    /// From its begin to its end, without the time that it waited for a connection or behind its schedule.
+    pub time_us: Option<f64>,
+    /// Of that, in waits for row locks.
+    pub row_lock_wait_us: Option<f64>,
+    /// Requests as the shim counted them by role, and their response times added up, whether or not a transaction waited for them.
+    /// What is written is of data and doublewrite, and its flushes are in the time; redo's time is of its writes and its flushes.
+    pub data_reads: Option<f64>,
+    pub data_read_us: Option<f64>,
+    pub data_writes: Option<f64>,
+    pub data_write_us: Option<f64>,
+    pub redo_flushes: Option<f64>,
+    pub redo_us: Option<f64>,
+    /// Pages of 4 KiB that buffered reads found in the modelled page cache.
+    pub page_cache_hits: Option<f64>,
     /// Cycles of the host: frequency x cores x utilisation / transactions per second, as the white papers have it.
     pub path_length_cycles: Option<f64>,
     /// That the host's processors counted themselves.
@@ -54,6 +68,15 @@ const STOCK: f64 = 306.0;
 /// Lines of an order in the mean, and orders that a Delivery delivers: one for each district (clauses 2.4.1.3 and 2.7.4.2).
 const LINES: f64 = 10.0;
 const DELIVERED: f64 = 10.0;
+
+/// Roles of the files to which pages are written.
+const PAGES: [&str; 2] = ["data", "doublewrite"];
+
+/// Of nothing, or where one is not known, `None`.
+fn sum(mut parts: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let first = parts.next()?;
+    parts.fold(first, |sum, part| Some(sum? + part?))
+}
 
 /// Bytes of rows that one transaction of a type changes.
 fn row_bytes_of(transaction: &str) -> f64 {
@@ -105,6 +128,7 @@ pub(crate) fn of(
     if completed == 0 {
         return PerTransaction::default();
     }
+    let time_us = load.in_transactions_mean * 1e6 / load.ended_per_s;
     let each = |amount_per_s: Option<f64>| amount_per_s.map(|amount| amount / load.ended_per_s);
     let each_us = |cores: Option<f64>| each(cores).map(|s| s * 1e6);
     let host = &resources.host;
@@ -126,7 +150,26 @@ pub(crate) fn of(
         .map(|(name, of)| row_bytes_of(name) * of.committed as f64)
         .sum::<f64>()
         / completed as f64;
+    let asked = |names: &[&str], roles: &[&str]| {
+        let pairs = roles
+            .iter()
+            .flat_map(|role| names.iter().map(move |name| (*name, *role)));
+        each(sum(
+            pairs.map(|(name, role)| of_window.mean(Shim, name, role))
+        ))
+    };
+    let asked_us = |names: &[&str], roles: &[&str]| asked(names, roles).map(|ns| ns / 1e3);
     PerTransaction {
+        time_us: Some(time_us),
+        // Waits are counted as a whole when they end, so that those of a window may be longer than it.
+        row_lock_wait_us: each_us(resources.server.row_lock_waiting_mean).map(|us| us.min(time_us)),
+        data_reads: asked(&["reads"], &["data"]),
+        data_read_us: asked_us(&["read_response_ns"], &["data"]),
+        data_writes: asked(&["writes"], &PAGES),
+        data_write_us: asked_us(&["write_response_ns", "flush_response_ns"], &PAGES),
+        redo_flushes: asked(&["flushes"], &["redo"]),
+        redo_us: asked_us(&["write_response_ns", "flush_response_ns"], &["redo"]),
+        page_cache_hits: asked(&["cache_hits"], &[""]),
         path_length_cycles: each(
             host_cores
                 .zip(host.cpu_frequency_hz)

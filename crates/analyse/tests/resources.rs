@@ -189,6 +189,11 @@ fn means_and_costs_are_those_of_the_window() {
     close(resources.server.row_lock_waiting_mean, 2.0);
     // 300 transactions a second, 600 ms of CPU a second without what was stolen.
     let each = &resources.per_transaction;
+    close(each.time_us, 40_000.0);
+    close(each.row_lock_wait_us, 2e6 / 300.0);
+    close(each.data_read_us, 8e6 / 300.0);
+    close(each.redo_flushes, 0.5);
+    assert_eq!((each.data_reads, each.data_write_us), (None, None));
     close(each.path_length_cycles, 3e9 * 0.6 / 300.0);
     close(each.host_cpu_us, 2_000.0);
     close(each.written_bytes, 12_000.0);

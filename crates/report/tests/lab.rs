@@ -51,6 +51,9 @@ fn what_varies_stands_side_by_side() {
         "hdd-15k, 32 connections",
         "baseline",
         "&lt; 0.001",
+        "No value helps in one group and hurts in another.",
+        "Where the time of a transaction went, 16 cells",
+        "<b>30000</b> against 200, ",
         // Sweeps.
         "more than 15000 hurts (30000: -",
         "\"x_text\":[\"200\",\"2000\",\"15000\",\"30000\"]",

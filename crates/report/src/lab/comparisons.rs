@@ -1,9 +1,10 @@
 //! What each setting does: cells that differ in it alone, as grouped bars and as the tables of the white papers.
 
+use super::causes::{causes, reversed};
 use super::missing::{absent, footnotes, to_cell};
 use crate::format::{NOT_AVAILABLE, counted, significant, trimmed, truncated};
 use crate::model::{CellView, LabView};
-use analyse::{CellComparison, ComparedCell, NamedValue, Ratio};
+use analyse::{CellComparison, ComparedCell, LabOutcome, NamedValue, Ratio};
 use maud::{Markup, html};
 
 /// Bars of one figure; the table has all numbers.
@@ -41,7 +42,8 @@ const METRICS: [Metric; 2] = [
 ];
 
 /// A section for all dimensions; nothing where only connections vary.
-pub fn comparisons(view: &LabView, all: &[CellComparison]) -> Markup {
+pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
+    let all = &outcome.comparisons;
     let mut dimensions: Vec<&str> = Vec::new();
     for comparison in all {
         if !dimensions.contains(&comparison.dimension.as_str()) {
@@ -60,7 +62,9 @@ pub fn comparisons(view: &LabView, all: &[CellComparison]) -> Markup {
                     @let of: Vec<&CellComparison> = all.iter().filter(|c| c.dimension == dimension).collect();
                     h3 { "By " (dimension) }
                     div.charts { @for metric in &METRICS { (bars(view, &of, metric)) } }
+                    (reversed(dimension, of.len(), &outcome.reversals))
                     (tables(view, &of))
+                    (causes(view, &of, others))
                     (footnotes(of.iter().flat_map(|c| &c.rows).filter_map(|row| view.by_ordinal(row.ordinal))))
                 }
             }

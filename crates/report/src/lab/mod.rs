@@ -1,5 +1,6 @@
 //! A lab of several cells: what its dimensions do, side by side.
 
+pub mod causes;
 pub mod comparisons;
 pub mod curves;
 pub mod grids;

@@ -1,0 +1,209 @@
+//! Where the time of a transaction went in one cell, and what of that is different in another: why a setting helps, or why it does not.
+
+use crate::bound::BoundBy;
+use crate::per_transaction::PerTransaction;
+use crate::resources::Resources;
+use crate::statistics::mean;
+
+/// Of the longer of two transactions: what changes by less does not explain why they differ.
+const WEIGHS_SHARE: f64 = 0.05;
+/// Requests that became more, or fewer, by this are told of even where they do not weigh.
+const REQUESTS_RATIO: f64 = 1.5;
+
+/// What a transaction spends time in. Parts overlap: pages are also written while nobody waits, and who waits for a lock waits for what
+/// its holder does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    DataReads,
+    DataWrites,
+    Redo,
+    RowLocks,
+    ServerCpu,
+}
+
+impl Part {
+    const ALL: [Part; 5] = [
+        Part::DataReads,
+        Part::DataWrites,
+        Part::Redo,
+        Part::RowLocks,
+        Part::ServerCpu,
+    ];
+
+    /// For people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::DataReads => "reads of data",
+            Part::DataWrites => "writes of data",
+            Part::Redo => "flushes of redo",
+            Part::RowLocks => "waits for row locks",
+            Part::ServerCpu => "CPU of the server",
+        }
+    }
+
+    fn of(self, each: &PerTransaction) -> (Option<f64>, Option<f64>) {
+        match self {
+            Part::DataReads => (each.data_reads, each.data_read_us),
+            Part::DataWrites => (each.data_writes, each.data_write_us),
+            Part::Redo => (each.redo_flushes, each.redo_us),
+            Part::RowLocks => (None, each.row_lock_wait_us),
+            Part::ServerCpu => (None, each.server_cpu_us),
+        }
+    }
+}
+
+/// What one transaction spent in a part, in the mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spent {
+    /// `None` of what are no requests to storage.
+    pub requests: Option<f64>,
+    pub time_us: f64,
+}
+
+/// One transaction in the mean of a cell's repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    pub time_us: f64,
+    /// Pages of 4 KiB that the modelled page cache had; `None` without one.
+    pub page_cache_hits: Option<f64>,
+    /// Of the server's machine.
+    pub cpu_busy_share: Option<f64>,
+    /// `None` where it is not the same in all repeats.
+    pub bound_by: Option<BoundBy>,
+    /// Those that are known.
+    pub parts: Vec<(Part, Spent)>,
+}
+
+/// A part that is another in another cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    pub part: Part,
+    pub base: Spent,
+    pub other: Spent,
+    /// Is the time that it changed by much of a transaction's? Else only its requests are others.
+    pub weighs: bool,
+}
+
+impl Account {
+    /// Of a cell's repeats; `None` where the time of a transaction is not known in any.
+    #[must_use]
+    pub fn of(repeats: &[&Resources]) -> Option<Account> {
+        let over = |number: &dyn Fn(&Resources) -> Option<f64>| {
+            let known: Vec<f64> = repeats.iter().filter_map(|r| number(r)).collect();
+            mean(&known)
+        };
+        let part = |part: &Part| {
+            let spent = Spent {
+                requests: over(&|r| part.of(&r.per_transaction).0),
+                time_us: over(&|r| part.of(&r.per_transaction).1)?,
+            };
+            Some((*part, spent))
+        };
+        let mut verdicts = repeats.iter().map(|r| r.bound.as_ref().map(|b| b.by));
+        let first = verdicts.next().flatten();
+        Some(Account {
+            time_us: over(&|r| r.per_transaction.time_us)?,
+            page_cache_hits: over(&|r| r.per_transaction.page_cache_hits),
+            cpu_busy_share: over(&|r| r.host.cpu_busy_share),
+            bound_by: first.filter(|_| verdicts.all(|by| by == first)),
+            parts: Part::ALL.iter().filter_map(part).collect(),
+        })
+    }
+
+    /// What a part took; `None` is not known.
+    #[must_use]
+    pub fn spent(&self, part: Part) -> Option<Spent> {
+        let found = self.parts.iter().find(|(other, _)| *other == part);
+        found.map(|(_, spent)| *spent)
+    }
+
+    /// What differs in it from `base`, the largest change of time first.
+    #[must_use]
+    pub fn changes_from(&self, base: &Account) -> Vec<Change> {
+        let longer_us = self.time_us.max(base.time_us);
+        let change = |part: &Part| {
+            let (other, base) = (self.spent(*part)?, base.spent(*part)?);
+            let weighs = (other.time_us - base.time_us).abs() >= WEIGHS_SHARE * longer_us;
+            let requests = other.requests.zip(base.requests);
+            let are_others = requests
+                .is_some_and(|(other, base)| other.max(base) > REQUESTS_RATIO * other.min(base));
+            (weighs || are_others).then_some(Change {
+                part: *part,
+                base,
+                other,
+                weighs,
+            })
+        };
+        let mut changes: Vec<Change> = Part::ALL.iter().filter_map(change).collect();
+        let by_us = |change: &Change| (change.other.time_us - change.base.time_us).abs();
+        changes.sort_by(|a, b| by_us(b).total_cmp(&by_us(a)));
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, Part, Spent};
+
+    fn account(time_us: f64, parts: &[(Part, Option<f64>, f64)]) -> Account {
+        let spent = |(part, requests, time_us): &(Part, Option<f64>, f64)| {
+            let (requests, time_us) = (*requests, *time_us);
+            (*part, Spent { requests, time_us })
+        };
+        Account {
+            time_us,
+            page_cache_hits: None,
+            cpu_busy_share: None,
+            bound_by: None,
+            parts: parts.iter().map(spent).collect(),
+        }
+    }
+
+    #[test]
+    fn the_largest_change_comes_first_and_what_changed_little_not_at_all() {
+        let base = account(
+            40_000.0,
+            &[
+                (Part::DataReads, Some(2.0), 400.0),
+                (Part::DataWrites, Some(12.0), 9_000.0),
+                (Part::Redo, Some(1.0), 1_500.0),
+                (Part::RowLocks, None, 20_000.0),
+                (Part::ServerCpu, None, 3_000.0),
+            ],
+        );
+        let other = account(
+            30_000.0,
+            &[
+                (Part::DataReads, Some(50.0), 1_900.0),
+                (Part::DataWrites, Some(9.0), 6_000.0),
+                (Part::Redo, Some(1.1), 1_600.0),
+                (Part::RowLocks, None, 12_000.0),
+                (Part::ServerCpu, None, 4_900.0),
+            ],
+        );
+        let changes = other.changes_from(&base);
+        let found: Vec<(Part, bool)> = changes.iter().map(|c| (c.part, c.weighs)).collect();
+        assert_eq!(
+            found,
+            [
+                (Part::RowLocks, true),
+                (Part::DataWrites, true),
+                // 25 times as many, which are 1.5 of its 30 ms.
+                (Part::DataReads, false),
+            ]
+        );
+        assert_eq!(changes[2].other.requests, Some(50.0));
+        assert!(base.changes_from(&base).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_known_of_both_is_no_change() {
+        let base = account(1_000.0, &[(Part::DataReads, Some(0.0), 0.0)]);
+        let other = account(9_000.0, &[(Part::RowLocks, None, 8_000.0)]);
+        assert!(other.changes_from(&base).is_empty());
+        let more = account(9_000.0, &[(Part::DataReads, Some(3.0), 10.0)]);
+        assert_eq!(more.changes_from(&base).len(), 1);
+        assert_eq!(Account::of(&[]), None);
+    }
+}
