@@ -2,8 +2,7 @@
 
 use crate::commands::compare::RunNames;
 use crate::lab_arguments::LabArguments;
-use crate::place_arguments::PlaceArguments;
-use crate::preset_arguments::PresetArguments;
+use crate::measuring_arguments::MeasuringArguments;
 use crate::ramp_arguments::RampArguments;
 use crate::schema_arguments::SchemaArguments;
 use crate::server_arguments::ServerArguments;
@@ -76,6 +75,13 @@ pub struct TargetArguments {
     pub set: Vec<(String, String)>,
 }
 
+impl TargetArguments {
+    /// Is a server asked for that is started for this command?
+    pub fn is_private(&self) -> bool {
+        self.engine.is_some() || self.server_binary.is_some()
+    }
+}
+
 #[derive(Args)]
 pub struct ResultsArguments {
     /// The results file, a SQLite database
@@ -128,12 +134,6 @@ pub struct LoadArguments {
 
 #[derive(Args)]
 pub struct RunArguments {
-    #[command(flatten)]
-    pub target: TargetArguments,
-    #[command(flatten)]
-    pub preset: PresetArguments,
-    #[command(flatten)]
-    pub places: PlaceArguments,
     /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
     /// tpcc-mysql (the statements of that tool, with its deviations)
     #[arg(long, default_value = "tpcc", value_parser = named(Workload::ALL, Workload::name))]
@@ -165,8 +165,6 @@ pub struct RunArguments {
         hide_default_value = true
     )]
     pub inactive_warehouses: u32,
-    #[command(flatten)]
-    pub schema: SchemaArguments,
     /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30 s
     /// and 30 intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
@@ -178,35 +176,16 @@ pub struct RunArguments {
     /// What ends --window auto: half the width of the mean's 95 % confidence interval, as a share of the mean [default: 2%]
     #[arg(long, value_name = "SHARE", value_parser = precision)]
     pub precision: Option<f64>,
-    /// One point of the time series
-    #[arg(long, default_value = "1s", value_parser = interval)]
-    pub interval: Duration,
-    /// Seed of inputs and, with --engine, of the population
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Bind each connection to a warehouse
-    #[arg(long)]
-    pub home: bool,
     /// Run the checks of `mydyno check` after the run
     #[arg(long)]
     pub check: bool,
-    /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
-    #[arg(long, value_name = "K", value_parser = schemas())]
-    pub schemas: Option<u32>,
     /// Drive so many private servers at once, each with a database of its own: they share this machine and its devices, and divide
     /// the buffer pool and the connections
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX)))]
     pub instances: u32,
-    /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; of what it prints, the
-    /// number before W or Watts counts, else the only one. Other users see commands while they run: have a password read from a file (ipmitool -f) or from the environment
-    /// (ipmitool -E) [default: the processors' own counters, where they can be read]
-    #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
-    pub power_command: Option<String>,
-    /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics [default: this machine, where
-    /// the server is on it]
-    #[arg(long, value_name = "URL", value_parser = exporter)]
-    pub host_metrics: Option<String>,
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
     /// What is printed: words for people, or live what tpcc-mysql's tpcc_start prints, for scripts that read it
     #[arg(long, default_value = "words", conflicts_with = "json", value_parser = named(Format::ALL, Format::name))]
     pub format: Format,

@@ -5,6 +5,7 @@ mod console;
 mod failure;
 mod lab_arguments;
 mod live;
+mod measuring_arguments;
 mod outlet;
 mod place_arguments;
 mod preset_arguments;

@@ -72,8 +72,7 @@ impl PlaceArguments {
     pub fn validate(&self, target: &TargetArguments) -> Result<(), Failure> {
         let placement = self.placement();
         let is_nothing = placement == Placement::default();
-        let is_private = target.engine.is_some() || target.server_binary.is_some();
-        if is_nothing || is_private {
+        if is_nothing || target.is_private() {
             return self.validate_page_cache();
         }
         Err(Failure::new(
@@ -114,14 +113,15 @@ fn page_cache(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::page_cache;
-    use crate::arguments::{Arguments, Command, RunArguments};
+    use crate::arguments::{Arguments, Command};
+    use crate::measuring_arguments::MeasuringArguments;
     use clap::Parser;
     use device::Role;
 
-    fn run(arguments: &[&str]) -> Result<RunArguments, clap::Error> {
+    fn run(arguments: &[&str]) -> Result<MeasuringArguments, clap::Error> {
         let all = ["mydyno", "run"].iter().chain(arguments);
         match Arguments::try_parse_from(all)?.command {
-            Command::Run(run) => Ok(*run),
+            Command::Run(run) => Ok(run.measuring),
             _ => panic!("it is `run`"),
         }
     }

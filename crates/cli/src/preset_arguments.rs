@@ -55,8 +55,7 @@ impl PresetArguments {
     /// # Errors
     /// Says what to do.
     pub fn validate(&self, target: &TargetArguments) -> Result<(), Failure> {
-        let is_private = target.engine.is_some() || target.server_binary.is_some();
-        if self.preset.is_none() || is_private {
+        if self.preset.is_none() || target.is_private() {
             return Ok(());
         }
         let words = "--preset is for servers that mydyno starts: use --engine, or give it to `mydyno server start`";
@@ -98,7 +97,8 @@ impl PresetArguments {
 #[cfg(test)]
 mod tests {
     use super::{Scale, Sizes, sizes};
-    use crate::arguments::{Arguments, Command, RunArguments};
+    use crate::arguments::{Arguments, Command};
+    use crate::measuring_arguments::MeasuringArguments;
     use crate::server_arguments::ServerCommand;
     use base::Warehouses;
     use clap::Parser;
@@ -108,9 +108,9 @@ mod tests {
         Ok(Arguments::try_parse_from(all)?.command)
     }
 
-    fn run(arguments: &[&str]) -> RunArguments {
+    fn run(arguments: &[&str]) -> MeasuringArguments {
         match parsed(&[&["run"], arguments].concat()) {
-            Ok(Command::Run(run)) => *run,
+            Ok(Command::Run(run)) => run.measuring,
             Ok(_) => panic!("it is `run`"),
             Err(error) => panic!("{error}"),
         }

@@ -1,31 +1,55 @@
 //! The command line of `mydyno ramp`.
 
-use crate::arguments::{
-    ResultsArguments, TargetArguments, exporter, interval, named, positive_duration, schemas,
-    shell_command, warehouses, warmup, window,
-};
-use crate::place_arguments::PlaceArguments;
-use crate::preset_arguments::PresetArguments;
-use crate::schema_arguments::SchemaArguments;
+use crate::arguments::{ResultsArguments, named, positive_duration, warehouses, warmup, window};
+use crate::measuring_arguments::MeasuringArguments;
 use base::{RampLimits, limits, parse_share};
 use clap::Args;
 use lab::Workload;
 use plan::Length;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 use tpcc::{Style, Transaction};
 
 const CONDITIONS: &str = "Ramp";
+const POWER_COMMAND: &str =
+    "Read watts from a meter by a command for the shell; see `mydyno run --help`";
+const HOST_METRICS: &str = "Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics: elsewhere \
+                            nothing tells how busy another machine is [default: this machine, where the server is on it]";
 
+// Two options of `MeasuringArguments` have other words here.
 #[derive(Args)]
+#[command(mut_arg("power_command", |arg| arg.help(POWER_COMMAND)), mut_arg("host_metrics", |arg| arg.help(HOST_METRICS)))]
 pub struct RampArguments {
+    /// What is driven: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that tool, with its
+    /// deviations)
+    #[arg(long, default_value = "tpcc", value_parser = named([Workload::Tpcc, Workload::TpccMysql], Workload::name))]
+    pub workload: Workload,
+    /// How statements travel: statements, pipelined, batched or procedures; see `mydyno run --help`
+    #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
+    pub style: Style,
+    /// Warehouses to use [default: all of the database; 10 with --engine]
+    #[arg(short, long, value_parser = warehouses())]
+    pub warehouses: Option<u32>,
+    /// Time before the window of each point, not measured; auto as in `mydyno run --help`
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
+    pub warmup: Length,
+    /// Measured time of each point; auto ends when the mean throughput is known to 2%
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = window)]
+    pub window: Length,
+    /// Run the checks of `mydyno check` after the last point
+    #[arg(long)]
+    pub check: bool,
     #[command(flatten)]
-    pub target: TargetArguments,
+    pub measuring: MeasuringArguments,
+    /// The report
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
     #[command(flatten)]
-    pub preset: PresetArguments,
-    #[command(flatten)]
-    pub places: PlaceArguments,
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    // Last, so that their section of the help is.
     /// Connections of the first point
     #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().start, value_parser = connections())]
     pub start: u32,
@@ -56,54 +80,6 @@ pub struct RampArguments {
     /// Stop where throughput no longer rises: no faster than this power of the connections, or off
     #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "0.2", value_parser = power)]
     pub stop_plateau: Condition<f64>,
-    /// What is driven: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that tool, with its
-    /// deviations)
-    #[arg(long, default_value = "tpcc", value_parser = named([Workload::Tpcc, Workload::TpccMysql], Workload::name))]
-    pub workload: Workload,
-    /// How statements travel: statements, pipelined, batched or procedures; see `mydyno run --help`
-    #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
-    pub style: Style,
-    /// Warehouses to use [default: all of the database; 10 with --engine]
-    #[arg(short, long, value_parser = warehouses())]
-    pub warehouses: Option<u32>,
-    #[command(flatten)]
-    pub schema: SchemaArguments,
-    /// Time before the window of each point, not measured; auto as in `mydyno run --help`
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
-    pub warmup: Length,
-    /// Measured time of each point; auto ends when the mean throughput is known to 2%
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = window)]
-    pub window: Length,
-    /// One point of the time series
-    #[arg(long, default_value = "1s", value_parser = interval)]
-    pub interval: Duration,
-    /// Seed of inputs and, with --engine, of the population
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Bind each connection to a warehouse
-    #[arg(long)]
-    pub home: bool,
-    /// Run the checks of `mydyno check` after the last point
-    #[arg(long)]
-    pub check: bool,
-    /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
-    #[arg(long, value_name = "K", value_parser = schemas())]
-    pub schemas: Option<u32>,
-    /// Read watts from a meter by a command for the shell; see `mydyno run --help`
-    #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
-    pub power_command: Option<String>,
-    /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics: elsewhere nothing tells how busy
-    /// another machine is [default: this machine, where the server is on it]
-    #[arg(long, value_name = "URL", value_parser = exporter)]
-    pub host_metrics: Option<String>,
-    /// The report
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub output: PathBuf,
-    #[command(flatten)]
-    pub results: ResultsArguments,
-    /// Print one JSON document on stdout
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// What a stop condition is set to.

@@ -30,8 +30,7 @@ impl SchemaArguments {
     /// # Errors
     /// For a server that is not private.
     pub fn validate(self, target: &TargetArguments) -> Result<(), Failure> {
-        let is_private = target.engine.is_some() || target.server_binary.is_some();
-        if is_private || !self.no_foreign_keys {
+        if target.is_private() || !self.no_foreign_keys {
             return Ok(());
         }
         let words = "--no-foreign-keys and --partitions are for databases that this command makes: use --engine, or give them to \

@@ -53,8 +53,8 @@ impl Live {
             connections: arguments.connections.unwrap_or(lab::CONNECTIONS_DEFAULT),
             warmup_s: arguments.warmup.most.as_secs(),
             window_s: arguments.window.most.as_secs(),
-            interval_s: arguments.interval.as_secs(),
-            schemas: arguments.schemas,
+            interval_s: arguments.measuring.interval.as_secs(),
+            schemas: arguments.measuring.schemas,
         };
         let live = Live {
             outlet: live_stdout()?,

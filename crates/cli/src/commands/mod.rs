@@ -9,6 +9,7 @@ mod images;
 pub mod lab;
 mod lab_run;
 pub mod load;
+mod measuring;
 pub mod ramp;
 pub mod report;
 pub mod run;
@@ -18,7 +19,6 @@ pub mod server;
 use crate::arguments::TargetArguments;
 use crate::console::{Console, print};
 use crate::failure::Failure;
-use crate::place_arguments::PlaceArguments;
 use crate::schema_arguments::SchemaArguments;
 use ::lab::{PrivateSpec, Subject};
 use ::server::{Home, Target, TargetRequest};
@@ -34,13 +34,6 @@ const BINARY: &str = "server-binary";
 /// Warehouses of a private server where none are named.
 const PRIVATE_WAREHOUSES: u32 = 10;
 
-/// What else names a cell that a command measures.
-fn settings(target: &TargetArguments, places: &PlaceArguments) -> Vec<(String, String)> {
-    let page_cache = places.page_cache;
-    let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
-    target.set.iter().cloned().chain(page_cache).collect()
-}
-
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(format_args!("{}\n", serde_json::to_string_pretty(value)?))
@@ -49,7 +42,7 @@ fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 impl TargetArguments {
     /// A private server's image holds one schema.
     fn refuse_private_schemas(&self, schemas: Option<u32>) -> Result<(), Failure> {
-        if schemas.is_none() || (self.engine.is_none() && self.server_binary.is_none()) {
+        if schemas.is_none() || !self.is_private() {
             return Ok(());
         }
         Err(Failure::new(

@@ -1,23 +1,19 @@
 //! `mydyno ramp`.
 
+use super::measuring::{Begun, ending};
+use super::print_json;
 use super::report::write_report;
 use super::run_request::too_short;
-use super::{PRIVATE_WAREHOUSES, begin_lab, print_json, settings, start_private};
-use crate::console::{Console, print, stop_flag};
+use crate::console::{print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::ramp_arguments::RampArguments;
 use crate::words;
-use ::server::Home;
 use analyse::{RampOutcome, ramps};
 use base::{Exit, Warehouses};
-use lab::{
-    LOCK_WAIT_TIMEOUTS_MAX_SHARE, Meters, PrivateSpec, RampPlace, RampSpec, RunSpec, Subject,
-    Workload, ramp, reach, record_load, with_room,
-};
+use lab::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, RampPlace, RampSpec, RunSpec, Workload, ramp, with_room};
 use serde::Serialize;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use store::{LabId, LabStatus, Load, Results};
+use store::{LabId, Results};
 use tpcc::Style;
 
 /// The JSON document of the command.
@@ -34,23 +30,20 @@ struct Document<'a> {
 pub fn run(arguments: &RampArguments) -> Outcome {
     validate(arguments)?;
     let stop = stop_flag();
-    let meters = Meters {
-        power_command: arguments.power_command.clone(),
-        host_metrics: arguments.host_metrics.clone(),
-    };
-    lab::check_meters(&meters, &stop)?;
-    let home = Home::from_env()?;
-    let results = Results::create_or_open(&arguments.results.results)?;
-    let mut console = Console::new()?;
-    let (subject, load) = subject(arguments, &home, &stop, &mut console)?;
-    // A target that cannot be reached is an error of the command and no lab.
-    reach(&subject)?;
-    let lab = begin_lab(&results, "ramp", subject.data_directory())?;
-    if let Some(load) = &load {
-        record_load(&results, Some(lab), load)?;
-    }
+    let measuring = &arguments.measuring;
+    let limits = arguments.limits();
+    let private = measuring.private(arguments.warehouses.map(Warehouses));
+    let private = private.map(|spec| with_room(spec, &limits));
+    let mut begun = Begun::of(measuring, private, &arguments.results, &stop)?;
+    let lab = begun.lab("ramp")?;
+    let Begun {
+        subject,
+        console,
+        results,
+        ..
+    } = &mut begun;
     let place = RampPlace {
-        results: &results,
+        results,
         lab,
         ordinal: 1,
         repeat: 1,
@@ -58,20 +51,16 @@ pub fn run(arguments: &RampArguments) -> Outcome {
         notes: &[],
     };
     let spec = RampSpec {
-        limits: arguments.limits(),
-        run: run_spec(arguments, meters),
+        limits,
+        run: run_spec(arguments),
     };
-    let ended = ramp(place, &subject, &spec, &stop, &mut |p| console.show(p));
-    let (status, reason) = match &ended {
-        Ok(Exit::Ok) => (LabStatus::Done, None),
-        Ok(Exit::Interrupted) => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, None),
-        Err(error) => (LabStatus::Failed, Some(error.to_string())),
-    };
+    let ended = ramp(place, subject, &spec, &stop, &mut |p| console.show(p));
+    let ended = ended.map_err(Failure::from);
+    let (status, reason) = ending(ended.as_ref().copied());
     results.finish_lab(lab, status, reason.as_deref())?;
     console.done();
     let exit = ended?;
-    show(arguments, &results, lab)?;
+    show(arguments, results, lab)?;
     Ok(exit)
 }
 
@@ -96,19 +85,17 @@ fn show(arguments: &RampArguments, results: &Results, lab: LabId) -> Result<(), 
 
 /// Refuses what cannot be raised as it is asked for.
 fn validate(arguments: &RampArguments) -> Result<(), Failure> {
-    arguments.target.refuse_private_schemas(arguments.schemas)?;
-    arguments.places.validate(&arguments.target)?;
-    arguments.preset.validate(&arguments.target)?;
-    arguments.schema.validate(&arguments.target)?;
+    arguments.measuring.validate()?;
     arguments
         .limits()
         .check()
         .map_err(|error| Failure::new(Exit::Usage, error))?;
-    if let Some(words) = too_short([arguments.warmup, arguments.window], arguments.interval) {
+    let lengths = [arguments.warmup, arguments.window];
+    if let Some(words) = too_short(lengths, arguments.measuring.interval) {
         return Err(Failure::new(Exit::Usage, words));
     }
     let is_tpcc_mysql = arguments.workload == Workload::TpccMysql;
-    if is_tpcc_mysql && (arguments.style != Style::Statements || arguments.home) {
+    if is_tpcc_mysql && (arguments.style != Style::Statements || arguments.measuring.home) {
         let words = "--workload tpcc-mysql is a sequence of statements over any warehouse; leave out --style and --home, or use \
                      --workload tpcc";
         return Err(Failure::new(Exit::Usage, words));
@@ -116,30 +103,8 @@ fn validate(arguments: &RampArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The server that is asked for, with the load of its image where one was made.
-fn subject(
-    arguments: &RampArguments,
-    home: &Home,
-    stop: &AtomicBool,
-    console: &mut Console,
-) -> Result<(Subject, Option<Load>), Failure> {
-    let warehouses = arguments.warehouses.unwrap_or(PRIVATE_WAREHOUSES);
-    let target = &arguments.target;
-    match target.private(warehouses, arguments.seed, arguments.schema) {
-        Some(spec) => {
-            let spec = with_room(spec, &arguments.limits());
-            let spec = PrivateSpec {
-                preset: arguments.preset.for_warehouses(spec.warehouses),
-                placement: arguments.places.placement(),
-                ..spec
-            };
-            start_private(home, &spec, stop, console)
-        }
-        None => Ok((target.external(home, arguments.schemas, console)?, None)),
-    }
-}
-
-fn run_spec(arguments: &RampArguments, meters: Meters) -> RunSpec {
+fn run_spec(arguments: &RampArguments) -> RunSpec {
+    let measuring = &arguments.measuring;
     RunSpec {
         workload: arguments.workload,
         style: arguments.style,
@@ -148,14 +113,14 @@ fn run_spec(arguments: &RampArguments, meters: Meters) -> RunSpec {
         warmup: arguments.warmup,
         window: arguments.window,
         precision_share: plan::PRECISION_DEFAULT,
-        interval: arguments.interval,
-        seed: arguments.seed,
+        interval: measuring.interval,
+        seed: measuring.seed,
         warehouses: arguments.warehouses.map(Warehouses),
         inactive_warehouses: 0,
-        home: arguments.home,
+        home: measuring.home,
         checks: arguments.check,
         lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
-        meters,
-        settings: settings(&arguments.target, &arguments.places),
+        meters: measuring.meters(),
+        settings: measuring.settings(),
     }
 }

@@ -1,74 +1,67 @@
 //! `mydyno run`.
 
+use super::measuring::{Begun, ending};
+use super::print_json;
 use super::run_request::validate;
-use super::{PRIVATE_WAREHOUSES, begin_lab, print_json, settings, start_private};
 use crate::arguments::{Format, RunArguments};
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
 use crate::tpcc_mysql_live::Live as TpccMysqlLive;
 use crate::words;
-use ::server::Home;
 use base::{Exit, Warehouses};
-use lab::{
-    Measured, Meters, OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, Subject, measure,
-    reach, record_load,
-};
+use lab::{OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, measure};
 use plan::PRECISION_DEFAULT;
-use std::sync::atomic::AtomicBool;
-use store::{LabStatus, Load, Results};
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
     validate(arguments)?;
     let stop = stop_flag();
-    // An address that cannot be had is told before anything is started, and so is a meter that says nothing.
+    // An address that cannot be had is told before anything is started.
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
-    let meters = Meters {
-        power_command: arguments.power_command.clone(),
-        host_metrics: arguments.host_metrics.clone(),
-    };
-    lab::check_meters(&meters, &stop)?;
-    let home = Home::from_env()?;
-    let results = Results::create_or_open(&arguments.results.results)?;
-    let mut console = Console::new()?;
-    let (subject, load) = subject(arguments, &home, &stop, &mut console)?;
-    // A target that cannot be reached is an error of the command and no lab.
-    reach(&subject)?;
+    let mut begun = Begun::of(
+        &arguments.measuring,
+        private(arguments),
+        &arguments.results,
+        &stop,
+    )?;
     let mut tpcc_mysql = match arguments.format {
         Format::Words => None,
-        Format::TpccMysql => Some(TpccMysqlLive::begin(arguments, &subject)?),
+        Format::TpccMysql => Some(TpccMysqlLive::begin(arguments, &begun.subject)?),
     };
-    let lab = begin_lab(&results, "run", subject.data_directory())?;
-    if let Some(load) = &load {
-        record_load(&results, Some(lab), load)?;
-    }
-    live.runs_on(arguments, &subject);
+    let lab = begun.lab("run")?;
+    let Begun {
+        subject,
+        console,
+        results,
+        ..
+    } = &mut begun;
+    live.runs_on(arguments, subject);
     let notes = std::mem::take(&mut console.notes);
     let place = Place {
-        results: &results,
+        results,
         lab,
         ordinal: 1,
         repeat: 1,
         notes: &notes,
         ramp: None,
     };
-    let measured = measure(place, &subject, &spec(arguments, meters), &stop, &mut |p| {
+    let measured = measure(place, subject, &spec(arguments), &stop, &mut |p| {
         live.take(&p);
-        show(p, tpcc_mysql.as_mut(), &mut live, &mut console);
+        show(p, tpcc_mysql.as_mut(), &mut live, console);
     });
     let measured = measured.map_err(Failure::from);
     live.end_of_load();
-    let (status, reason) = ending(&measured);
+    let (status, reason) = ending(measured.as_ref().map(|measured| measured.exit));
     results.finish_lab(lab, status, reason.as_deref())?;
     // All is stored: from here on a reader who stalls may be waited for.
-    live.finish(&mut console);
+    live.finish(console);
     console.done();
     let measured = measured?;
-    let measurement = analyse::measurement(&results, measured.repeat)?;
+    let measurement = analyse::measurement(results, measured.repeat)?;
     let summary = &measurement.summary;
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
-        tpcc_mysql.finish(&results, measured.repeat)?;
+        tpcc_mysql.finish(results, measured.repeat)?;
     } else if arguments.json {
         print_json(&measurement)?;
     } else {
@@ -92,40 +85,13 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     Ok(measured.exit)
 }
 
-/// The server that is asked for, with the load of its image where one was made.
-fn subject(
-    arguments: &RunArguments,
-    home: &Home,
-    stop: &AtomicBool,
-    console: &mut Console,
-) -> Result<(Subject, Option<Load>), Failure> {
-    let warehouses = loaded(arguments).map_or(PRIVATE_WAREHOUSES, |loaded| loaded.0);
-    let target = &arguments.target;
-    match target.private(warehouses, arguments.seed, arguments.schema) {
-        Some(spec) => {
-            let spec = PrivateSpec {
-                preset: arguments.preset.for_warehouses(spec.warehouses),
-                placement: arguments.places.placement(),
-                instances: arguments.instances,
-                ..spec
-            };
-            start_private(home, &spec, stop, console)
-        }
-        None => Ok((target.external(home, arguments.schemas, console)?, None)),
-    }
-}
-
-/// How the lab ended, and why where it failed without a repeat.
-fn ending(measured: &Result<Measured, Failure>) -> (LabStatus, Option<String>) {
-    match measured {
-        Ok(Measured { exit: Exit::Ok, .. }) => (LabStatus::Done, None),
-        Ok(Measured {
-            exit: Exit::Interrupted,
-            ..
-        }) => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, None),
-        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
-    }
+/// The private servers that are asked for, if any are.
+fn private(arguments: &RunArguments) -> Option<PrivateSpec> {
+    let one = arguments.measuring.private(loaded(arguments))?;
+    Some(PrivateSpec {
+        instances: arguments.instances,
+        ..one
+    })
 }
 
 /// Warehouses with rows, where a number is named.
@@ -134,7 +100,8 @@ fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
     Some(Warehouses(all - arguments.inactive_warehouses))
 }
 
-fn spec(arguments: &RunArguments, meters: Meters) -> RunSpec {
+fn spec(arguments: &RunArguments) -> RunSpec {
+    let measuring = &arguments.measuring;
     RunSpec {
         workload: arguments.workload,
         style: arguments.style,
@@ -147,14 +114,14 @@ fn spec(arguments: &RunArguments, meters: Meters) -> RunSpec {
         warmup: arguments.warmup,
         window: arguments.window,
         precision_share: arguments.precision.unwrap_or(PRECISION_DEFAULT),
-        interval: arguments.interval,
-        seed: arguments.seed,
+        interval: measuring.interval,
+        seed: measuring.seed,
         warehouses: loaded(arguments),
-        home: arguments.home,
+        home: measuring.home,
         checks: arguments.check,
         lock_wait_timeouts_max_share: None,
-        meters,
-        settings: settings(&arguments.target, &arguments.places),
+        meters: measuring.meters(),
+        settings: measuring.settings(),
     }
 }
 

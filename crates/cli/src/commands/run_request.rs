@@ -13,10 +13,7 @@ use tpcc::transactions::Style;
 /// # Errors
 /// What contradicts what, and what to do.
 pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
-    arguments.target.refuse_private_schemas(arguments.schemas)?;
-    arguments.places.validate(&arguments.target)?;
-    arguments.preset.validate(&arguments.target)?;
-    arguments.schema.validate(&arguments.target)?;
+    arguments.measuring.validate()?;
     match contradiction(arguments).or_else(|| contradiction_of_instances(arguments)) {
         Some(words) => Err(Failure::new(Exit::Usage, words)),
         None => Ok(()),
@@ -31,7 +28,7 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
              --workload tpcc",
         );
     }
-    if is_tpcc_mysql && arguments.home {
+    if is_tpcc_mysql && arguments.measuring.home {
         return Some(
             "--workload tpcc-mysql uses any warehouse for each transaction; leave out --home, or use --workload tpcc",
         );
@@ -64,7 +61,7 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
     let times = [
         arguments.warmup.most,
         arguments.window.most,
-        arguments.interval,
+        arguments.measuring.interval,
     ];
     (!times.into_iter().all(is_whole)).then_some(
         "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
@@ -77,7 +74,8 @@ fn contradiction_of_lengths(arguments: &RunArguments) -> Option<&'static str> {
             "--precision ends a window of automatic length: add --window auto, or leave it out",
         );
     }
-    too_short([arguments.warmup, arguments.window], arguments.interval)
+    let lengths = [arguments.warmup, arguments.window];
+    too_short(lengths, arguments.measuring.interval)
 }
 
 /// Why lengths cannot be judged by intervals as long as that.
@@ -90,11 +88,9 @@ pub fn too_short(lengths: [Length; 2], interval: Duration) -> Option<&'static st
 }
 
 fn contradiction_of_instances(arguments: &RunArguments) -> Option<&'static str> {
-    let target = &arguments.target;
-    let is_private = target.engine.is_some() || target.server_binary.is_some();
     if arguments.instances == 1 {
         None
-    } else if !is_private {
+    } else if !arguments.measuring.target.is_private() {
         Some(
             "--instances is for private servers: use --engine, or leave it out and spread the connections of one server by --schemas",
         )
@@ -117,12 +113,12 @@ fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Optio
         Some(
             "--rate sets the pace of a workload without terminals, and --workload tpcc-spec has its own: leave one out",
         )
-    } else if has_terminals && arguments.home {
+    } else if has_terminals && arguments.measuring.home {
         Some(
             "--home is for connections, and the terminals of --workload tpcc-spec have home warehouses anyway: leave it \
              out",
         )
-    } else if has_terminals && arguments.schemas.is_some() {
+    } else if has_terminals && arguments.measuring.schemas.is_some() {
         Some(
             "--schemas spreads connections, and the terminals of --workload tpcc-spec share theirs: leave one out",
         )

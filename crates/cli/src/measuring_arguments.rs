@@ -1,0 +1,41 @@
+//! What of the command line `mydyno run` and `mydyno ramp` have in common.
+
+use crate::arguments::{TargetArguments, exporter, interval, schemas, shell_command};
+use crate::place_arguments::PlaceArguments;
+use crate::preset_arguments::PresetArguments;
+use crate::schema_arguments::SchemaArguments;
+use clap::Args;
+use std::time::Duration;
+
+#[derive(Args)]
+pub struct MeasuringArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    #[command(flatten)]
+    pub preset: PresetArguments,
+    #[command(flatten)]
+    pub places: PlaceArguments,
+    /// One point of the time series
+    #[arg(long, default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    /// Seed of inputs and, with --engine, of the population
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Bind each connection to a warehouse
+    #[arg(long)]
+    pub home: bool,
+    #[command(flatten)]
+    pub schema: SchemaArguments,
+    /// Spread the connections over so many schemas, <schema>_0, <schema>_1 and so on (see `mydyno load --schemas`)
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
+    /// Read watts each second from a meter by a command for the shell, such as 'ipmitool dcmi power reading'; of what it prints, the
+    /// number before W or Watts counts, else the only one. Other users see commands while they run: have a password read from a file (ipmitool -f) or from the environment
+    /// (ipmitool -E) [default: the processors' own counters, where they can be read]
+    #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
+    pub power_command: Option<String>,
+    /// Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics [default: this machine, where
+    /// the server is on it]
+    #[arg(long, value_name = "URL", value_parser = exporter)]
+    pub host_metrics: Option<String>,
+}
