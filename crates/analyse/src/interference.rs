@@ -1,18 +1,7 @@
 //! Servers that are driven together: what all of them give against one alone on the same machine, and how evenly they share it.
 
+use crate::outcomes::{CellOutcome, INSTANCES, matrix};
 use crate::statistics::mean;
-
-/// A cell, as far as its servers go.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TogetherCell {
-    /// What it has in common with the cells that differ from it by their number of servers only.
-    pub group: String,
-    pub instances: u32,
-    /// Of all servers; `None` is NA.
-    pub nopm: Option<f64>,
-    /// [`instance_spread`], the mean of its repeats.
-    pub spread: Option<f64>,
-}
 
 /// What so many servers give.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +11,9 @@ pub struct Together {
     pub instances: u32,
     pub nopm: Option<f64>,
     /// By that of one server: 1 where servers that share a machine give as much together as one alone; more where one alone could not use
-    /// it. `None` where one of the two is NA, or no cell of the group has one server.
+    /// it. `None` where one of the two is NA, or no cell that is else the same has one server.
     pub efficiency: Option<f64>,
+    /// [`instance_spread`], the mean of its repeats.
     pub spread: Option<f64>,
 }
 
@@ -36,49 +26,51 @@ pub fn instance_spread(nopm: &[f64]) -> Option<f64> {
     Some((most - least) / mean)
 }
 
-/// A row for each cell of the groups that have several numbers of servers, in the order of the cells.
+/// A row for each of the cells that differ from another by their number of servers only, in the order of the cells.
 #[must_use]
-pub fn interference(cells: &[TogetherCell]) -> Vec<Together> {
-    let of_group = |group: &str, instances: Option<u32>| {
-        cells
+pub fn interference(cells: &[CellOutcome]) -> Vec<Together> {
+    let matrix = matrix(cells);
+    let mut dimensions = matrix.dimensions().iter();
+    let index = dimensions.position(|dimension| dimension.name == INSTANCES);
+    let slices = index.map_or_else(Vec::new, |index| matrix.slices(index));
+    let mut rows = Vec::new();
+    for slice in &slices {
+        let of = slice
+            .cells
             .iter()
-            .find(|cell| cell.group == group && instances.is_none_or(|n| n == cell.instances))
-    };
-    let has_several = |cell: &&TogetherCell| {
-        of_group(&cell.group, None).is_some_and(|first| {
-            cells
-                .iter()
-                .any(|other| other.group == cell.group && other.instances != first.instances)
-        })
-    };
-    let row = |(place, cell): (usize, &TogetherCell)| {
-        let alone = of_group(&cell.group, Some(1)).and_then(|one| one.nopm);
-        let both = cell.nopm.zip(alone.filter(|nopm| *nopm > 0.0));
-        Together {
-            place,
-            instances: cell.instances,
-            nopm: cell.nopm,
-            efficiency: both.map(|(together, alone)| together / alone),
-            spread: cell.spread,
-        }
-    };
-    let cells = cells.iter().enumerate();
-    cells
-        .filter(|(_, cell)| has_several(cell))
-        .map(row)
-        .collect()
+            .map(|(_, place)| (*place, &cells[*place]));
+        let one = of.clone().find(|(_, cell)| cell.instances == 1);
+        let alone = one.and_then(|(_, cell)| cell.nopm.mean);
+        rows.extend(of.map(|(place, cell)| row(place, cell, alone)));
+    }
+    rows.sort_by_key(|row| row.place);
+    rows
+}
+
+/// `alone` is the NOPM of one server.
+fn row(place: usize, cell: &CellOutcome, alone: Option<f64>) -> Together {
+    let nopm = cell.nopm.mean;
+    let both = nopm.zip(alone.filter(|nopm| *nopm > 0.0));
+    Together {
+        place,
+        instances: cell.instances,
+        nopm,
+        efficiency: both.map(|(together, alone)| together / alone),
+        spread: cell.instance_spread,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{TogetherCell, instance_spread, interference};
+    use super::{instance_spread, interference};
+    use crate::outcomes::CellOutcome;
+    use crate::outcomes::tests::cell as cell_on;
 
-    fn cell(group: &str, instances: u32, nopm: Option<f64>) -> TogetherCell {
-        TogetherCell {
-            group: group.to_owned(),
+    fn cell(device: &str, instances: u32, nopm: Option<f64>) -> CellOutcome {
+        CellOutcome {
             instances,
-            nopm,
-            spread: (instances > 1).then_some(0.1),
+            instance_spread: (instances > 1).then_some(0.1),
+            ..cell_on(1, (device, "200"), 8, nopm.as_slice())
         }
     }
 
@@ -86,8 +78,8 @@ mod tests {
     fn servers_together_against_one_alone() {
         let cells = [
             cell("ssd", 1, Some(1000.0)),
-            cell("ssd", 2, Some(1500.0)),
             cell("hdd", 1, Some(100.0)),
+            cell("ssd", 2, Some(1500.0)),
             cell("hdd", 4, Some(80.0)),
             cell("lone", 1, Some(5.0)),
         ];
@@ -100,12 +92,12 @@ mod tests {
             told,
             [
                 (0, 1, Some(1.0)),
-                (1, 2, Some(1.5)),
-                (2, 1, Some(1.0)),
+                (1, 1, Some(1.0)),
+                (2, 2, Some(1.5)),
                 (3, 4, Some(0.8)),
             ]
         );
-        assert_eq!((rows[0].spread, rows[1].spread), (None, Some(0.1)));
+        assert_eq!((rows[0].spread, rows[2].spread), (None, Some(0.1)));
     }
 
     #[test]
@@ -115,6 +107,22 @@ mod tests {
         let none = [cell("x", 4, Some(9.0)), cell("x", 2, Some(10.0))];
         let rows = interference(&none);
         assert_eq!((rows.len(), rows[0].efficiency), (2, None));
+    }
+
+    #[test]
+    fn a_cell_that_never_started_is_among_its_like() {
+        let mut cells = [
+            cell("x", 1, Some(10.0)),
+            cell("x", 2, Some(15.0)),
+            cell("x", 4, None),
+        ];
+        // Known once there is a server.
+        for started in &mut cells[..2] {
+            let scale = ("scale".to_owned(), "papers".to_owned());
+            started.settings.extend([scale]);
+        }
+        let rows = interference(&cells);
+        assert_eq!((rows.len(), rows[2].nopm), (3, None));
     }
 
     #[test]

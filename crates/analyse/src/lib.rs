@@ -34,7 +34,7 @@ pub use bound::{Bound, BoundBy};
 pub use compare::Comparison;
 pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};
-pub use interference::{Together, TogetherCell, instance_spread, interference};
+pub use interference::{Together, instance_spread, interference};
 pub use load::Intervals;
 pub use matrix::{Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome};

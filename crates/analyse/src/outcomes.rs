@@ -1,7 +1,7 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
 use crate::comparisons::{CellComparison, comparisons};
-use crate::interference::{TogetherCell, instance_spread};
+use crate::interference::instance_spread;
 use crate::matrix::Matrix;
 use crate::ramps::{RampOutcome, ramps};
 use crate::reversals::{Reversal, reversals};
@@ -90,20 +90,6 @@ impl CellOutcome {
         names.push(("style".to_owned(), self.style.clone()));
         names.push((CONNECTIONS.to_owned(), self.connections.to_string()));
         names
-    }
-
-    /// The cell among those that differ from it in their number of servers only.
-    #[must_use]
-    pub fn together(&self) -> TogetherCell {
-        let mut names = self.names();
-        names.retain(|(name, _)| name != INSTANCES);
-        let group = names.iter().map(|(name, value)| format!("{name}={value}"));
-        TogetherCell {
-            group: group.collect::<Vec<_>>().join(" "),
-            instances: self.instances,
-            nopm: self.nopm.mean,
-            spread: self.instance_spread,
-        }
     }
 
     /// Has a repeat failed by itself, so that a missing number is NA?

@@ -1,41 +1,13 @@
 //! Servers that were driven together: all of them against one alone, and each of them in a repeat.
 
 use crate::format::{NOT_AVAILABLE, percent, truncated};
-use crate::model::{CellView, LabView, RepeatView};
-use analyse::{Together, TogetherCell, interference};
+use crate::model::{LabView, RepeatView};
+use analyse::{CellOutcome, Together, interference};
 use maud::{Markup, html};
-use store::{CellPlace, NewCell};
-
-/// What cells that differ in their number of servers only have in common.
-fn group(cell: &CellView) -> String {
-    let what = &cell.cell.what;
-    // The bytes of more servers may be elsewhere.
-    let places = what.places.iter().map(|place| CellPlace {
-        backing: String::new(),
-        ..place.clone()
-    });
-    let common = NewCell {
-        ordinal: 0,
-        instances: 0,
-        target: String::new(),
-        places: places.collect(),
-        ..what.clone()
-    };
-    format!("{common:?}")
-}
 
 /// Throughput by the number of servers; nothing where the lab has one number only.
-pub fn interference_section(view: &LabView) -> Markup {
-    let together = |cell: &CellView| TogetherCell {
-        group: group(cell),
-        instances: cell.cell.what.instances,
-        nopm: cell.nopm().map(|nopm| nopm.mean),
-        spread: cell
-            .repeated(|repeat| analyse::instance_spread(&repeat.nopm_by_instance))
-            .map(|spread| spread.mean),
-    };
-    let cells: Vec<TogetherCell> = view.cells.iter().map(together).collect();
-    let rows = interference(&cells);
+pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
+    let rows = interference(cells);
     let label = |row: &Together| view.cells[row.place].label.as_str();
     html! {
         @if !rows.is_empty() {

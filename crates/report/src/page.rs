@@ -155,7 +155,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (sweeps(view, &together.variables))
                     (over_time_charts(&together.over_time))
                     (together.resources)
-                    (interference_section(view))
+                    (interference_section(view, &together.outcome.cells))
                     @for cell in &view.cells { (cell_section(view, cell)) }
                     (loads(&view.loads))
                     (configuration(view))

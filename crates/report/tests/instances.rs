@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
-use common::{ONE_CELL, new_cell, new_lab};
+use common::{ONE_CELL, never_start, new_cell, new_lab};
 use store::{IntervalRow, NewCell, NewRepeat, Phase, RepeatResult, Results, empty_histogram};
 
 const MINUTE_NS: u64 = 60_000_000_000;
@@ -28,16 +28,20 @@ fn window(new_orders: u64) -> IntervalRow {
     }
 }
 
-/// A lab with a cell for each of these; each number is a server's new orders.
-fn report_of(cells: &[&[u64]]) -> String {
+fn cell_of(ordinal: u32, instances: u32) -> NewCell {
+    NewCell {
+        instances,
+        ..new_cell(&ONE_CELL, "mysql-5.7", ordinal, 16)
+    }
+}
+
+/// A lab with a cell for each of these; each number is a server's new orders. Then a cell of so many servers that never started.
+fn report_of(cells: &[&[u64]], never_started: Option<u32>) -> String {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
     let lab = results.begin_lab(&new_lab(&ONE_CELL)).unwrap();
     for (ordinal, servers) in (1..).zip(cells) {
-        let cell = NewCell {
-            instances: servers.len() as u32,
-            ..new_cell(&ONE_CELL, "mysql-5.7", ordinal, 16)
-        };
+        let cell = cell_of(ordinal, servers.len() as u32);
         let cell = results.begin_cell(lab, &cell).unwrap();
         let new = NewRepeat {
             cell,
@@ -56,12 +60,16 @@ fn report_of(cells: &[&[u64]]) -> String {
         };
         results.finish_repeat(repeat, &result).unwrap();
     }
+    if let Some(servers) = never_started {
+        let ordinal = cells.len() as u32 + 1;
+        never_start(&results, lab, cell_of(ordinal, servers), 1);
+    }
     report::render(&results, lab).unwrap()
 }
 
 #[test]
 fn servers_together_stand_beside_one_alone() {
-    let html = report_of(&[&[1000], &[700, 800]]);
+    let html = report_of(&[&[1000], &[700, 800]], None);
     for words in [
         "By servers on one machine",
         "1 server, 16 connections",
@@ -76,6 +84,15 @@ fn servers_together_stand_beside_one_alone() {
 
 #[test]
 fn one_number_of_servers_has_no_table() {
-    let html = report_of(&[&[1000], &[900]]);
+    let html = report_of(&[&[1000], &[900]], None);
     assert!(!html.contains("By servers on one machine") && !html.contains("NOPM of each"));
+}
+
+#[test]
+fn servers_that_never_started_are_not_available_among_their_like() {
+    let html = report_of(&[&[1000], &[700, 800]], Some(4));
+    let table = html.split("By servers on one machine").nth(1).unwrap();
+    let table = table.split("</table>").next().unwrap();
+    let row = table.split("4 servers, 16 connections").nth(1).unwrap();
+    assert_eq!(row.matches("NA").count(), 2, "{row}");
 }

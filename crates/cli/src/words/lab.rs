@@ -1,9 +1,7 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
 
 use super::{ms, optional};
-use analyse::{
-    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, TogetherCell, Value, interference,
-};
+use analyse::{Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, Value, interference};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::Summary;
@@ -96,8 +94,7 @@ fn words_of(cell: &CellOutcome, varying: &[String]) -> String {
 
 /// What several servers on one machine give against one; nothing where all cells have the same number of them.
 fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
-    let together: Vec<TogetherCell> = cells.iter().map(CellOutcome::together).collect();
-    let rows = interference(&together);
+    let rows = interference(cells);
     if rows.is_empty() {
         return;
     }

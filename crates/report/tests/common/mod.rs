@@ -220,7 +220,7 @@ fn planned_cell(
 }
 
 /// What the plan says of a cell is all that is known of it.
-fn never_start(results: &Results, lab: LabId, cell: NewCell, repeats: u32) {
+pub fn never_start(results: &Results, lab: LabId, cell: NewCell, repeats: u32) {
     let planned = NewCell {
         flavour: String::new(),
         transport: String::new(),
