@@ -1,5 +1,7 @@
 //! The little statistics that a headline needs: a mean with the spread of its repeats.
 
+use analyse::{Estimate, mean};
+
 /// Repeats of one number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeated {
@@ -9,40 +11,16 @@ pub struct Repeated {
     pub half_width: Option<f64>,
 }
 
-/// Two-sided 95 % quantiles of Student's t for 1..=30 degrees of freedom.
-const T_95: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-];
-
 impl Repeated {
-    /// Of these values; `None` where there are none.
+    /// Of these values; `None` where there are none, or one is not finite.
     pub fn of(values: &[f64]) -> Option<Repeated> {
-        let count = values.len();
-        if count == 0 {
-            return None;
-        }
-        let n = count as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let half_width = (count > 1).then(|| {
-            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-            let deviation = (squares / (n - 1.0)).sqrt();
-            let t = T_95
-                .get(count - 2)
-                .copied()
-                .unwrap_or(1.960 + 2.4 / (n - 1.0));
-            t * deviation / n.sqrt()
-        });
         Some(Repeated {
-            count,
-            mean,
-            half_width,
+            count: values.len(),
+            mean: mean(values)?,
+            half_width: Estimate::of_repeats(values).map(|estimate| estimate.half_width()),
         })
     }
-}
 
-impl Repeated {
     /// In a unit that is so many of the present one.
     #[must_use]
     pub fn per(&self, unit: f64) -> Repeated {
