@@ -17,23 +17,10 @@ const ENGINE: &str = "mysql-5.7";
 const RUN_PATIENCE: Duration = Duration::from_secs(180);
 /// What the device of [`SLOW`] takes in a second.
 const SLOW_IOPS: f64 = 500.0;
-const SLOW: &str = r#"
-name = "slow"
-title = ""
-capacity_bytes = 800_000_000_000
-[sheet]
-[solid_state]
-read_latency_us = 100
-random_read_iops = 100_000
-sequential_read_mb_per_s = 550
-write_latency_us = 30
-random_write_iops = 90_000
-sequential_write_mb_per_s = 520
-flush_us = 100
-power_loss_protected = true
-[limits]
-iops = 500
-"#;
+const SLOW: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../device/tests/slow.toml"
+));
 
 /// Two servers with 32 MB of pool between them, on what `arguments` say.
 fn start(work: &Path, arguments: &[&str]) -> Running {
