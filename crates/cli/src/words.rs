@@ -14,11 +14,20 @@ pub use comparison::comparison;
 pub use lab::{lab, repeat};
 pub use lengths::awaited;
 pub use ramp::ramp;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use store::{Summary, TransactionSummary};
 
 pub(crate) fn optional(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+fn count(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
+}
+
+/// A share with its sign: `99.12 %`.
+fn percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", share * 100.0)
 }
 
 pub(crate) fn ms(us: Option<f64>) -> String {
@@ -127,15 +136,12 @@ fn totals(out: &mut String, summary: &Summary) {
         optional(summary.client_cpu_us_per_statement, 1),
         optional(summary.statements_per_new_order, 1)
     );
-    let count = |value: Option<u64>| value.map_or_else(|| "NA".to_owned(), |n| n.to_string());
     let _ = writeln!(
         out,
         "new orders over the whole run: {} committed by the driver, {} in doubt, {} more in the database; {} reconnects",
         count(summary.new_orders_committed_by_driver),
         count(summary.new_orders_in_doubt),
-        summary
-            .new_orders_in_database
-            .map_or_else(|| "NA".to_owned(), |n| n.to_string()),
+        count(summary.new_orders_in_database),
         count(summary.reconnects)
     );
     if !summary.checks.is_empty() {
@@ -176,7 +182,7 @@ fn inputs(out: &mut String, summary: &Summary) {
     for input in &summary.inputs {
         let share = input.unit == "share";
         let show = |value: Option<f64>| match value {
-            Some(value) if share => format!("{:.2} %", value * 100.0),
+            Some(value) if share => percent(value, 2),
             Some(value) => format!("{value:.2}"),
             None => "-".to_owned(),
         };

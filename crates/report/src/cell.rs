@@ -2,7 +2,7 @@
 
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
-use crate::format::{NOT_AVAILABLE, counted, integer, transaction, truncated};
+use crate::format::{NOT_AVAILABLE, counted, integer, or_na, significant, transaction, truncated};
 use crate::instances::each_server;
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView};
@@ -23,7 +23,7 @@ pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
         section.folded[is_folded] id={ "cell-" (cell.cell.id) } {
             @if is_folded {
                 details {
-                    summary { (title) " " span.soft { (cell.nopm().map_or_else(|| NOT_AVAILABLE.to_owned(), |nopm| truncated(nopm.mean))) " NOPM" } }
+                    summary { (title) " " span.soft { (or_na(cell.nopm(), |nopm| truncated(nopm.mean))) " NOPM" } }
                     (inside(cell, is_brief))
                 }
             } @else { (title) (inside(cell, is_brief)) }
@@ -61,7 +61,7 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
 
 fn title(repeat: &RepeatView) -> String {
     let nopm = repeat.rates.nopm;
-    let nopm = nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated);
+    let nopm = or_na(nopm, truncated);
     format!("Repeat {}: {nopm}", repeat.repeat.ordinal)
 }
 
@@ -263,16 +263,15 @@ fn counts(repeat: &RepeatView) -> Markup {
     let Some(result) = &repeat.repeat.result else {
         return html! {};
     };
-    let in_database = result.new_orders_in_database().map_or_else(
-        || NOT_AVAILABLE.to_owned(),
-        |n| integer(u64::try_from(n).unwrap_or(0)),
-    );
+    let in_database = or_na(result.new_orders_in_database(), |n| {
+        integer(u64::try_from(n).unwrap_or(0))
+    });
     html! {
         p.soft.small {
             "Over the whole run the driver saw " (integer(result.committed_new_orders)) " new orders committed and "
             (integer(result.in_doubt_new_orders)) " in doubt; the database holds " (in_database) " more than before. "
             (integer(result.statements)) " statements in the window, "
-            (repeat.rates.statements_per_new_order.map_or_else(|| NOT_AVAILABLE.to_owned(), crate::format::significant))
+            (or_na(repeat.rates.statements_per_new_order, significant))
             " for each new order."
         }
     }

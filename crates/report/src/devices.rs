@@ -1,6 +1,6 @@
 //! Storage: what a repeat asked of its devices by role, and response times of devices side by side.
 
-use crate::format::{NOT_AVAILABLE, counted, integer, percent, significant};
+use crate::format::{counted, integer, or_na, percent, significant};
 use crate::model::RepeatView;
 use maud::{Markup, html};
 use store::{DeviceSummary, RequestSummary, ShimSummary};
@@ -78,8 +78,8 @@ fn devices_table(devices: &[&DeviceSummary]) -> Markup {
                         td { (name) }
                         (request_cells(kind))
                         @if index == 0 {
-                            td.num { (or_na(device.queue_depth_mean)) }
-                            td.num { (or_na(device.busy_share.map(|share| share * 100.0))) }
+                            td.num { (or_na(device.queue_depth_mean, significant)) }
+                            td.num { (or_na(device.busy_share.map(|share| share * 100.0), significant)) }
                             td.num { (device.fidelity.map_or_else(|| "-".to_owned(), |share| format!("{:.2}", share * 100.0))) }
                         } @else { td {} td {} td {} }
                     }
@@ -90,10 +90,10 @@ fn devices_table(devices: &[&DeviceSummary]) -> Markup {
 }
 
 fn request_cells(kind: &RequestSummary) -> Markup {
-    let ms = |us: Option<f64>| or_na(us.map(|us| us / 1e3));
+    let ms = |us: Option<f64>| or_na(us.map(|us| us / 1e3), significant);
     html! {
-        td.num { (or_na(kind.per_s)) }
-        td.num { (or_na(kind.mb_per_s)) }
+        td.num { (or_na(kind.per_s, significant)) }
+        td.num { (or_na(kind.mb_per_s, significant)) }
         td.num { (ms(kind.response_mean_us)) }
         td.num { (ms(kind.response_p50_us)) }
         td.num { (ms(kind.response_p95_us)) }
@@ -101,10 +101,6 @@ fn request_cells(kind: &RequestSummary) -> Markup {
         td.num { (ms(kind.response_max_us)) }
         td.num { (kind.service_mean_us.map_or_else(|| "-".to_owned(), |us| significant(us / 1e3))) }
     }
-}
-
-fn or_na(value: Option<f64>) -> String {
-    value.map_or_else(|| NOT_AVAILABLE.to_owned(), significant)
 }
 
 /// What the shim did besides, where that is something.

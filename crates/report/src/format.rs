@@ -42,9 +42,9 @@ pub fn ms(ns: f64) -> String {
     significant(ns / 1e6)
 }
 
-/// Nanoseconds as milliseconds, or NA.
-pub fn ms_or_na(ns: Option<f64>) -> String {
-    ns.map_or_else(|| NOT_AVAILABLE.to_owned(), ms)
+/// As it is shown, or NA.
+pub fn or_na<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOT_AVAILABLE.to_owned(), shown)
 }
 
 /// A duration in the unit that people would use: `20 s`, `2 h`, `1 min 30 s`.
@@ -98,7 +98,11 @@ pub fn instant(utc_ns: i64) -> String {
 
 /// `new_order` as `New order`.
 pub fn transaction(name: &str) -> String {
-    let words = name.replace('_', " ");
+    capitalised(&name.replace('_', " "))
+}
+
+/// Words as the beginning of a sentence.
+pub fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()
@@ -112,7 +116,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, duration, integer, percent, significant, transaction, truncated};
+    use super::{bytes, duration, integer, or_na, percent, significant, transaction, truncated};
 
     #[test]
     fn numbers_read_well() {
@@ -120,6 +124,7 @@ mod tests {
         assert_eq!(integer(999), "999");
         assert_eq!(integer(1_234_567), "1,234,567");
         assert_eq!(truncated(12_345.99), "12,345");
+        assert_eq!(or_na(None, truncated), "NA");
         for (value, text) in [
             (0.0, "0"),
             (0.012_34, "0.0123"),
@@ -138,5 +143,6 @@ mod tests {
         assert_eq!(percent(0.0101), "1.01 %");
         assert_eq!(bytes(4 << 30), "4.00 GiB");
         assert_eq!(transaction("stock_level"), "Stock level");
+        assert_eq!(transaction(""), "");
     }
 }

@@ -1,6 +1,6 @@
 //! Servers that were driven together: all of them against one alone, and each of them in a repeat.
 
-use crate::format::{NOT_AVAILABLE, percent, truncated};
+use crate::format::{or_na, percent, truncated};
 use crate::model::{LabView, RepeatView};
 use analyse::{CellOutcome, Together, interference};
 use maud::{Markup, html};
@@ -26,8 +26,8 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
                         tr {
                             th scope="row" { (label(row)) }
                             td.num { (row.instances) }
-                            td.num { b { (row.nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated)) } }
-                            td.num { (row.efficiency.map_or_else(|| NOT_AVAILABLE.to_owned(), percent)) }
+                            td.num { b { (or_na(row.nopm, truncated)) } }
+                            td.num { (or_na(row.efficiency, percent)) }
                             td.num { (row.spread.map_or_else(|| "-".to_owned(), percent)) }
                         }
                     } }

@@ -1,7 +1,7 @@
 //! What a reader sees first: the headline, the table of cells, and throughput over connections.
 
 use crate::bound::bound_tags;
-use crate::format::{NOT_AVAILABLE, counted, integer, ms, ms_or_na, significant, truncated};
+use crate::format::{NOT_AVAILABLE, counted, integer, ms, or_na, significant, truncated};
 use crate::lab::missing::{absent, footnotes};
 use crate::model::{CellView, LabView};
 use crate::stats::Repeated;
@@ -21,8 +21,8 @@ pub fn tiles(view: &LabView) -> Markup {
                 }
                 div {
                     div.name { "New-order response time" @if many { " there" } }
-                    div.value { (ms_or_na(cell.new_order_ns(0.95).map(|r| r.mean))) " " small { "ms p95" } }
-                    div.detail { "p50 " (ms_or_na(cell.new_order_ns(0.5).map(|r| r.mean))) " ms, maximum " (ms_or_na(cell.new_order_max_ns().map(|ns| ns as f64))) " ms" }
+                    div.value { (or_na(cell.new_order_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" } }
+                    div.detail { "p50 " (or_na(cell.new_order_ns(0.5).map(|r| r.mean), ms)) " ms, maximum " (or_na(cell.new_order_max_ns().map(|ns| ns as f64), ms)) " ms" }
                 }
             } @else {
                 div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail { "no cell has a result" } }
@@ -198,10 +198,10 @@ fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
                         span.bar aria-hidden="true" { i style={ "width:" (bar(nopm.mean, top)) "%" } {} }
                     }
                     td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
-                    td.num { (ms_or_na(cell.new_order_ns(0.95).map(|r| r.mean))) }
-                    td.num { (cell.new_order_max_ns().map_or_else(|| NOT_AVAILABLE.to_owned(), |ns| ms(ns as f64))) }
+                    td.num { (or_na(cell.new_order_ns(0.95).map(|r| r.mean), ms)) }
+                    td.num { (or_na(cell.new_order_max_ns(), |ns| ms(ns as f64))) }
                     @if columns.fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
-                    td.num { (cpu.map_or_else(|| NOT_AVAILABLE.to_owned(), |r| significant(r.mean))) }
+                    td.num { (or_na(cpu, |r| significant(r.mean))) }
                 }
                 None => {
                     td.num { b { (absent(cell)) } } td {}

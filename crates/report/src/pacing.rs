@@ -1,6 +1,6 @@
 //! Terminals and schedules of one repeat: what they did, and what the clauses say of it.
 
-use crate::format::{NOT_AVAILABLE, integer, ms_or_na, percent, significant, transaction, trimmed};
+use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
 use crate::series::TRANSACTIONS;
 use crate::tables::{band_picture, verdict_tag};
@@ -28,12 +28,8 @@ pub fn pacing_section(repeat: &RepeatView) -> Markup {
     }
 }
 
-fn or_na(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| NOT_AVAILABLE.to_owned(), show)
-}
-
 fn schedule(of: &OpenLoopSummary) -> Markup {
-    let ms = |us: Option<f64>| ms_or_na(us.map(|us| us * 1e3));
+    let ms = |us: Option<f64>| or_na(us.map(|us| us * 1e3), ms);
     html! {
         p {
             (or_na(of.rate_per_s, significant)) " transactions per second were to come (" (of.rate_asked) ", " (of.arrivals) " arrivals"

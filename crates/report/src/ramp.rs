@@ -1,6 +1,6 @@
 //! Ramps: where each configuration saturates and why, and the points that say so. The charts over connections show the curves.
 
-use crate::format::{NOT_AVAILABLE, ms_or_na, percent, significant, truncated};
+use crate::format::{capitalised, ms, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView};
 use analyse::{RampOutcome, RampPoint};
 use maud::{Markup, html};
@@ -73,7 +73,7 @@ fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 tr {
                     th scope="row" { (name(ramp, view)) }
                     td.num { b { (ramp.supported_words()) } }
-                    td.num { (nopm_at(ramp, connections).map_or_else(|| NOT_AVAILABLE.to_owned(), truncated)) }
+                    td.num { (or_na(nopm_at(ramp, connections), truncated)) }
                     td { (ramp.words) }
                 }
             } }
@@ -113,36 +113,19 @@ fn points_table(ramp: &RampOutcome) -> Markup {
 }
 
 fn point_row(point: &RampPoint, is_saturated: bool) -> Markup {
-    let ms = |us: Option<f64>| ms_or_na(us.map(|us| us * 1e3));
+    let ms = |us: Option<f64>| or_na(us.map(|us| us * 1e3), ms);
     html! {
         tr {
             th.num scope="row" { a href={ "#cell-" (point.cell_id) } { (point.connections) } }
-            td.num { b { (point.nopm.map_or_else(|| NOT_AVAILABLE.to_owned(), truncated)) } }
+            td.num { b { (or_na(point.nopm, truncated)) } }
             td.small { @if let Some(half) = point.nopm_half_width { "± " (significant(half)) } }
             td.num { (ms(point.new_order_p90_us())) }
             td.num { (ms(point.new_order_p95_us)) }
-            td.num { (point.cpu_busy_share.map_or_else(|| NOT_AVAILABLE.to_owned(), percent)) }
+            td.num { (or_na(point.cpu_busy_share, percent)) }
             td {
                 @if is_saturated { span.tag.good { "saturation point" } }
                 @if let Some(code) = &point.reason_code { span.tag.bad { "failed" } " " span.small { (code) } }
             }
         }
-    }
-}
-
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::capitalised;
-
-    #[test]
-    fn sentences_begin_with_a_capital() {
-        assert_eq!(capitalised("saturation point: 8"), "Saturation point: 8");
-        assert_eq!(capitalised(""), "");
     }
 }

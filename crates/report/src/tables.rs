@@ -1,8 +1,6 @@
 //! Tables of one repeat.
 
-use crate::format::{
-    NOT_AVAILABLE, integer, ms, ms_or_na, percent, significant, transaction, trimmed,
-};
+use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
 use crate::series::TRANSACTIONS;
 use maud::{Markup, html};
@@ -53,9 +51,9 @@ fn transaction_row(name: &str, totals: &Totals, all: u64) -> Markup {
             td.num { (integer(totals.lock_wait_timeouts)) }
             td.num { (integer(totals.other_retries)) }
             td.num { @if totals.errors > 0 { span.tag.bad { (integer(totals.errors)) } } @else { "0" } }
-            td.num { (ms_or_na(totals.mean_ns())) }
-            @for q in [0.5, 0.9, 0.95, 0.99, 0.999] { td.num { (ms_or_na(totals.quantile_ns(q).map(|ns| ns as f64))) } }
-            td.num { (totals.max_ns().map_or_else(|| NOT_AVAILABLE.to_owned(), |ns| ms(ns as f64))) }
+            td.num { (or_na(totals.mean_ns(), ms)) }
+            @for q in [0.5, 0.9, 0.95, 0.99, 0.999] { td.num { (or_na(totals.quantile_ns(q).map(|ns| ns as f64), ms)) } }
+            td.num { (or_na(totals.max_ns(), |ns| ms(ns as f64))) }
         }
     }
 }
@@ -109,7 +107,7 @@ fn input_row(counter: &InputCounter) -> Markup {
         tr {
             th scope="row" { (counter.title) }
             td.num { (integer(counter.hits)) " / " (integer(counter.trials)) }
-            td.num { b { (counter.value.map_or_else(|| NOT_AVAILABLE.to_owned(), show)) } }
+            td.num { b { (or_na(counter.value, show)) } }
             td.num { (range(counter.allowed.low, counter.allowed.high)) }
             td.num { (range(counter.chance.low, counter.chance.high)) }
             td { (band_picture(counter.value, counter.allowed, counter.chance)) }

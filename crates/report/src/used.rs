@@ -1,6 +1,6 @@
 //! What a cell used, in the mean of its windows.
 
-use crate::format::{NOT_AVAILABLE, counted, significant, trimmed};
+use crate::format::{counted, or_na, significant, trimmed};
 use crate::model::{CellView, RepeatView};
 use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
 use maud::{Markup, html};
@@ -256,7 +256,7 @@ fn group(cell: &CellView, title: &str, rows: &[Row]) -> Markup {
                 @let half_width = number.as_ref().and_then(|number| number.half_width);
                 tr {
                     th scope="row" { (row.title) }
-                    td.num { (or_na(number.map(|number| number.mean), row.unit)) }
+                    td.num { (or_na(number, |number| in_unit(number.mean, row.unit))) }
                     @if several { td.num.soft { (half_width.map(significant).unwrap_or_default()) } }
                     td.soft.small { (row.unit) }
                 }
@@ -266,11 +266,11 @@ fn group(cell: &CellView, title: &str, rows: &[Row]) -> Markup {
 }
 
 /// Shares tell most near 100 %, where three digits are too few.
-fn or_na(value: Option<f64>, unit: &str) -> String {
-    match value {
-        None => NOT_AVAILABLE.to_owned(),
-        Some(value) if unit.starts_with('%') => trimmed(value, 2),
-        Some(value) => significant(value),
+fn in_unit(value: f64, unit: &str) -> String {
+    if unit.starts_with('%') {
+        trimmed(value, 2)
+    } else {
+        significant(value)
     }
 }
 
@@ -342,10 +342,9 @@ fn disks_table(cell: &CellView) -> Markup {
             let disks = &repeat.resources.as_ref()?.disks;
             (column.number)(disks.iter().find(|disk| disk.disk == name)?)
         };
-        or_na(
-            cell.repeated(of_repeat).map(|number| number.mean),
-            column.unit,
-        )
+        or_na(cell.repeated(of_repeat), |number| {
+            in_unit(number.mean, column.unit)
+        })
     };
     html! {
         @if !names.is_empty() {
@@ -365,14 +364,13 @@ fn disks_table(cell: &CellView) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::{PER_TRANSACTION, or_na};
+    use super::{PER_TRANSACTION, in_unit};
 
     #[test]
     fn numbers_have_the_digits_that_mean_something() {
-        assert_eq!(or_na(None, "MB"), "NA");
-        assert_eq!(or_na(Some(99.87), "% of page requests"), "99.87");
-        assert_eq!(or_na(Some(0.0), "%"), "0");
-        assert_eq!(or_na(Some(12_345.6), "MB"), "12,346");
+        assert_eq!(in_unit(99.87, "% of page requests"), "99.87");
+        assert_eq!(in_unit(0.0, "%"), "0");
+        assert_eq!(in_unit(12_345.6, "MB"), "12,346");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Runs on several devices side by side, as words for people.
 
-use super::optional;
+use super::{optional, percent};
 use std::fmt::Write;
 use store::Summary;
 
@@ -78,8 +78,5 @@ fn fidelity(runs: &[&Summary], name: &str) -> String {
     let worst = of_device
         .filter_map(|run| run.fidelity)
         .min_by(f64::total_cmp);
-    worst.map_or_else(
-        || "NA".to_owned(),
-        |share| format!("{:.2} %", share * 100.0),
-    )
+    worst.map_or_else(|| "NA".to_owned(), |share| percent(share, 2))
 }

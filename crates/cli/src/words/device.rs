@@ -1,5 +1,6 @@
 //! Verifications of devices, as tables for people.
 
+use super::percent;
 use std::fmt::Write;
 use storage::verify::{Figure, Verdict};
 
@@ -56,7 +57,6 @@ fn cells(figure: &Figure) -> [String; 8] {
         let decimals = usize::from(value < 100.0);
         format!("{value:.decimals$}{unit}")
     };
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     [
         figure.key.to_owned(),
         figure.queue_depth.to_string(),
@@ -64,22 +64,24 @@ fn cells(figure: &Figure) -> [String; 8] {
         number(figure.measured),
         format!("{:+.1} %", figure.deviation_share * 100.0),
         number(figure.host_limit),
-        figure.fidelity_share.map_or("-".to_owned(), percent),
+        figure
+            .fidelity_share
+            .map_or_else(|| "-".to_owned(), |share| percent(share, 1)),
         verdict(figure),
     ]
 }
 
 fn verdict(figure: &Figure) -> String {
-    let bound = figure.bound_share * 100.0;
+    let bound = percent(figure.bound_share, 0);
     let mut words = match figure.verdict {
-        Verdict::Within => format!("within {bound:.0} %"),
-        Verdict::Outside => format!("OUTSIDE {bound:.0} %"),
+        Verdict::Within => format!("within {bound}"),
+        Verdict::Outside => format!("OUTSIDE {bound}"),
         Verdict::HostLimited => {
             "host-limited: this host is too slow or too busy to tell".to_owned()
         }
     };
     if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
-        let _ = write!(words, ", {:.1} % overran", share * 100.0);
+        let _ = write!(words, ", {} overran", percent(share, 1));
     }
     if let (Verdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
         let _ = write!(words, ", {late_us:.0} us late on average");

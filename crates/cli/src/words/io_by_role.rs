@@ -1,6 +1,6 @@
 //! What a run asked of its storage, as words for people.
 
-use super::{ms, optional};
+use super::{ms, optional, percent};
 use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 
@@ -35,14 +35,13 @@ pub fn io_by_role(out: &mut String, summary: &Summary) {
         line(out, device);
     }
     backing(out, summary);
-    let percent = |share: f64| format!("{:.2} %", share * 100.0);
     if let (Some(fidelity), Some(overruns)) = (summary.fidelity, summary.overrun_share) {
         let _ = writeln!(
             out,
             "fidelity of the emulation: {} of requests completed within 2 % or 20 us of their due time; for {} the host was slower \
              than the device",
-            percent(fidelity),
-            percent(overruns)
+            percent(fidelity, 2),
+            percent(overruns, 2)
         );
     }
 }
@@ -56,9 +55,8 @@ fn line(out: &mut String, device: &DeviceSummary) {
     let of = |kind: &Option<RequestSummary>, number: fn(&RequestSummary) -> Option<f64>| {
         kind.as_ref().and_then(number)
     };
-    let percent = |share: Option<f64>, decimals: usize| match share {
-        Some(share) => format!("{:.decimals$} %", share * 100.0),
-        None => "-".to_owned(),
+    let known = |share: Option<f64>, decimals: usize| {
+        share.map_or_else(|| "-".to_owned(), |share| percent(share, decimals))
     };
     let p95 = |kind: &Option<RequestSummary>| match of(kind, |kind| kind.response_p95_us) {
         None => "-".to_owned(),
@@ -78,8 +76,8 @@ fn line(out: &mut String, device: &DeviceSummary) {
         optional(of(&device.flush, |kind| kind.per_s), 0),
         p95(&device.flush),
         optional(device.queue_depth_mean, 1),
-        percent(device.busy_share, 0),
-        percent(device.fidelity, 2)
+        known(device.busy_share, 0),
+        known(device.fidelity, 2)
     );
 }
 

@@ -1,6 +1,6 @@
 //! What a run used and what bound it, as words for people.
 
-use super::optional;
+use super::{optional, percent};
 use analyse::{PowerMeter, Resources};
 use std::fmt::Write;
 
@@ -18,12 +18,15 @@ pub fn resources(out: &mut String, resources: &Resources) {
         "server",
         &[
             (
-                percent2(server.buffer_pool_hit_share),
+                share(server.buffer_pool_hit_share, 2),
                 "of page requests in the pool",
             ),
             (number(server.pages_read_per_s, 1.0, 0), "pages read/s"),
             (number(server.pages_written_per_s, 1.0, 0), "written/s"),
-            (percent(server.buffer_pool_dirty_share), "of the pool dirty"),
+            (
+                share(server.buffer_pool_dirty_share, 0),
+                "of the pool dirty",
+            ),
             (number(server.log_written_bytes_per_s, 1e-6, 2), "MB redo/s"),
             (
                 number(server.row_lock_waiting_mean, 1.0, 1),
@@ -76,14 +79,14 @@ fn of_host(out: &mut String, resources: &Resources) {
         out,
         "host CPU",
         &[
-            (percent(host.cpu_user_share), "user"),
-            (percent(host.cpu_system_share), "system"),
-            (percent(host.cpu_iowait_share), "iowait"),
+            (share(host.cpu_user_share, 0), "user"),
+            (share(host.cpu_system_share, 0), "system"),
+            (share(host.cpu_iowait_share, 0), "iowait"),
             (
-                percent(host.emulated_iowait_share),
+                share(host.emulated_iowait_share, 0),
                 "emulated iowait (derived)",
             ),
-            (percent(host.cpu_steal_share), "stolen"),
+            (share(host.cpu_steal_share, 0), "stolen"),
             (
                 number(resources.server_process.cpu_cores_used, 1.0, 2),
                 "cores by the server",
@@ -110,10 +113,6 @@ fn number(value: Option<f64>, scale: f64, decimals: usize) -> Option<String> {
     value.map(|value| optional(Some(value * scale), decimals))
 }
 
-fn percent(share: Option<f64>) -> Option<String> {
-    share.map(|share| format!("{:.0} %", share * 100.0))
-}
-
-fn percent2(share: Option<f64>) -> Option<String> {
-    share.map(|share| format!("{:.2} %", share * 100.0))
+fn share(value: Option<f64>, decimals: usize) -> Option<String> {
+    value.map(|share| percent(share, decimals))
 }
