@@ -151,7 +151,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (ramp_section(&together.outcome.ramps, view))
                     (results_table(view))
                     @if let Some(curves) = &together.connections { (connection_charts(curves, &delivered(view))) }
-                    (comparisons(view, &together.outcome))
+                    (comparisons(view, together.outcome))
                     (sweeps(view, &together.variables))
                     (over_time_charts(&together.over_time))
                     (together.resources)
