@@ -41,9 +41,11 @@ pub use planned::{Planned, PresetOn, planned};
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use preflight::check_meters;
 pub use preset::PresetSpec;
-pub use private::{PrivateSpec, arrange_files, build_of, image_for, image_key, start_on};
+pub use private::{
+    PrivateSpec, arrange_files, build_of, image_for, image_key, start_on, with_room,
+};
 pub use progress::{Awaited, OnProgress, Progress, RunProgress};
-pub use ramp::{RampPlace, RampSpec, ramp, with_room};
+pub use ramp::{RampPlace, RampSpec, ramp};
 pub use resumed::require_same;
 pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};
 pub use study::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, Studied, StudySpec, lab_of, missing, study, to_do};

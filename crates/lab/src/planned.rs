@@ -3,8 +3,7 @@
 use crate::error::LabError;
 use crate::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
 use crate::preset::PresetSpec;
-use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size};
-use crate::ramp::with_room;
+use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size, with_room};
 use crate::spec::Workload;
 use plan::{
     AUTO_EXPECTED, Cell, CellNeeds, Connections, Files, Host, Known, MissingImage, Needs, Plan,

@@ -8,7 +8,7 @@ use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
 use crate::subject::Subject;
-use base::{Warehouses, parse_size};
+use base::{RampLimits, Warehouses, parse_size};
 use drive::LoadError;
 use server::{
     Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey, InstanceOptions, KeptImage,
@@ -44,6 +44,25 @@ pub struct PrivateSpec {
     pub partitions: u32,
     /// Servers, each with a database of its own; at least 1.
     pub instances: u32,
+}
+
+/// Connections of a ramp's private server beside those of its largest count.
+const CONNECTIONS_SPARE: u32 = 16;
+/// That a private server takes where no preset says otherwise.
+const CONNECTIONS_BASE: u32 = 1000;
+
+/// A private server that takes the ramp's largest count. It may take more already, and what the user sets stays.
+#[must_use]
+pub fn with_room(mut spec: PrivateSpec, limits: &RampLimits) -> PrivateSpec {
+    const NAME: &str = "max_connections";
+    let is_set = |(name, _): &(String, String)| name.replace('-', "_").eq_ignore_ascii_case(NAME);
+    let of_preset = |asked: PresetSpec| asked.preset.asked(NAME)?.parse().ok();
+    let there = spec.preset.and_then(of_preset).unwrap_or(CONNECTIONS_BASE);
+    let room = limits.connections_max.saturating_add(CONNECTIONS_SPARE);
+    if room > there && !spec.set.iter().any(is_set) {
+        spec.set.push((NAME.to_owned(), room.to_string()));
+    }
+    spec
 }
 
 /// How long a server may take to shut down before it is killed: a full pool of dirty pages takes its time.
@@ -322,5 +341,53 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
             Flavour::Mysql => ServerFamily::Mysql,
         },
         version: build.numbers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PrivateSpec, with_room};
+    use crate::preset::PresetSpec;
+    use base::{RampLimits, Warehouses};
+    use server::preset::{Scale, find};
+    use storage::Placement;
+
+    #[test]
+    fn a_ramp_raises_max_connections_and_never_lowers_it() {
+        let room = |preset: Option<&str>, set: &[(&str, &str)], connections_max| {
+            let spec = PrivateSpec {
+                engine: "mysql-5.7".to_owned(),
+                binary: None,
+                preset: preset.map(|name| PresetSpec {
+                    preset: find(name).unwrap(),
+                    scale: Scale::Papers,
+                }),
+                set: set
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                    .collect(),
+                placement: Placement::default(),
+                warehouses: Warehouses(1),
+                seed: 1,
+                foreign_keys: true,
+                partitions: 0,
+                instances: 1,
+            };
+            let limits = RampLimits {
+                connections_max,
+                ..RampLimits::default()
+            };
+            let set = with_room(spec, &limits).set;
+            set.last().map(|(_, value)| value.clone())
+        };
+        let some = |value: &str| Some(value.to_owned());
+        assert_eq!(room(None, &[], 984), None);
+        assert_eq!(room(None, &[], 985), some("1001"));
+        assert_eq!(room(Some("default"), &[], 985), some("1001"));
+        // It asks for 4000.
+        assert_eq!(room(Some("config-1"), &[], 3984), None);
+        assert_eq!(room(Some("config-1"), &[], 3985), some("4001"));
+        let own = [("Max-Connections", "30")];
+        assert_eq!(room(Some("config-1"), &own, 9000), some("30"));
     }
 }

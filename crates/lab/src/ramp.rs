@@ -4,7 +4,6 @@
 use crate::check::{FailedChecks, check_subject};
 use crate::error::LabError;
 use crate::measure::{Measured, Place, measure};
-use crate::private::PrivateSpec;
 use crate::progress::{OnProgress, Progress};
 use crate::spec::{RunSpec, Workload};
 use crate::study::failure_of;
@@ -39,23 +38,6 @@ pub struct RampPlace<'a> {
     pub planned_cells: u32,
     /// Told before, to be stored with the first point.
     pub notes: &'a [String],
-}
-
-/// Connections of a ramp's private server beside those of its largest count.
-const CONNECTIONS_SPARE: u32 = 16;
-/// That every private server takes.
-const CONNECTIONS_BASE: u32 = 1000;
-
-/// A private server that takes the ramp's largest count; what the user sets stays.
-#[must_use]
-pub fn with_room(mut spec: PrivateSpec, limits: &RampLimits) -> PrivateSpec {
-    const NAME: &str = "max_connections";
-    let is_set = |(name, _): &(String, String)| name.replace('-', "_").eq_ignore_ascii_case(NAME);
-    let room = limits.connections_max.saturating_add(CONNECTIONS_SPARE);
-    if room > CONNECTIONS_BASE && !spec.set.iter().any(is_set) {
-        spec.set.push((NAME.to_owned(), room.to_string()));
-    }
-    spec
 }
 
 /// What a point takes beside its warm-up and window, until one has shown it.

@@ -138,6 +138,14 @@ impl Preset {
         variables.filter_map(|variable| Some((variable, variable.value(&self.name)?)))
     }
 
+    /// What it asks for of the variable that the papers call so.
+    #[must_use]
+    pub fn asked(&self, name: &str) -> Option<&'static str> {
+        let mut variables = self.variables();
+        let found = variables.find(|(variable, _)| variable.name == name);
+        found.map(|(_, value)| value)
+    }
+
     /// Does it ask for nothing? One that asks for anything has sizes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
