@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
     Among, Arrangement, Placement, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
+    arrange_all,
 };
 use store::Load;
 use tpcc::database::SCHEMA_VERSION;
@@ -191,7 +192,6 @@ pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangem
     let tables_bytes = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
     let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
     let among = Among {
-        number: 0,
         count: spec.instances,
         memory: None,
     };
@@ -256,46 +256,37 @@ pub fn start_on(
 ) -> Result<Subject, LabError> {
     let shares = spec.instances > 1 && spec.placement.is_emulated();
     let memory = shares.then(SharedMemory::new).transpose()?;
-    let start = |number| {
+    let among = Among {
+        count: spec.instances,
+        memory: memory.as_ref().map(SharedMemory::path),
+    };
+    let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
+    let files = files_of(build, &divided.all(), image.clone_bytes(0), among)?;
+    let mut servers = Vec::new();
+    for arranged in arrange_all(&spec.placement, &files)? {
         // Those that have started stop as they are dropped.
-        if number > 0 && stop.load(Ordering::Relaxed) {
+        if !servers.is_empty() && stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
-        let among = Among {
-            number,
-            count: spec.instances,
-            memory: memory.as_ref().map(SharedMemory::path),
-        };
-        start_among(home, build, image.clone(), spec, among)
-    };
-    let first = start(0)?;
-    let others = (1..spec.instances).map(start).collect::<Result<_, _>>()?;
-    Ok(first.together(others, memory))
+        servers.push(start_one(home, build, image.clone(), &divided, &arranged)?);
+    }
+    let first = servers.remove(0);
+    Ok(first.together(servers, memory))
 }
 
 /// Starts one of them.
-fn start_among(
+fn start_one(
     home: &Home,
     build: &ServerBuild,
     image: Image,
-    spec: &PrivateSpec,
-    among: Among,
+    divided: &Divided,
+    arranged: &Arrangement,
 ) -> Result<Subject, LabError> {
-    let tables_bytes = image.clone_bytes(0);
-    let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
-    let files = files_of(build, &divided.all(), tables_bytes, among)?;
-    let Divided {
-        pool,
-        preset,
-        mut set,
-    } = divided;
-    let arranged = arrange(&spec.placement, &files)?;
-    set.extend(arranged.set.iter().cloned());
     let options = InstanceOptions {
         data: Data::Clone(image),
-        storage: storage_of(&arranged),
-        preset: lines(preset.as_ref()),
-        set,
+        storage: storage_of(arranged),
+        preset: lines(divided.preset.as_ref()),
+        set: [&divided.set[..], &arranged.set].concat(),
         data_directory: arranged.data_directory.clone(),
         scratch: arranged.scratch.clone(),
         environment: arranged.environment.clone(),
@@ -303,10 +294,10 @@ fn start_among(
         ..InstanceOptions::default()
     };
     let instance = room::start(home, build, options)?;
-    let mut placed = Placed::of(&arranged, instance.directory());
+    let mut placed = Placed::of(arranged, instance.directory());
     placed.require_shim(build)?;
-    placed.notes.extend(pool.note());
-    let configured = preset.as_ref().map(Configured::of);
+    placed.notes.extend(divided.pool.note());
+    let configured = divided.preset.as_ref().map(Configured::of);
     Ok(Subject::private(instance)
         .placed(placed)
         .configured(configured))

@@ -6,12 +6,10 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// A server among those that are started together, one after another.
+/// Servers that are started together, one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Among {
-    /// From 0.
-    pub number: u32,
-    /// How many there are.
+    /// How many there are; at least 1.
     pub count: u32,
     /// Where they share their emulated devices; where it is not there yet, the arrangement is a trial that starts nothing.
     pub memory: Option<String>,
@@ -22,27 +20,27 @@ impl Among {
     #[must_use]
     pub fn alone() -> Among {
         Among {
-            number: 0,
             count: 1,
             memory: None,
         }
     }
 
-    /// How many have no files yet, itself among them.
-    pub(crate) fn left(&self) -> u64 {
-        u64::from(self.count.saturating_sub(self.number).max(1))
+    /// What all of them take, where one takes so much.
+    pub(crate) fn all(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(self.count.into())
     }
 
-    /// Its part of what one machine has.
+    /// The part of each of what one machine has.
     pub(crate) fn part(&self, bytes: u64) -> u64 {
         bytes / u64::from(self.count.max(1))
     }
 
-    pub(crate) fn sharing(&self) -> Option<Sharing> {
+    /// Of the server of this number, from 0.
+    pub(crate) fn sharing(&self, number: u32) -> Option<Sharing> {
         let memory = self.memory.clone()?;
         Some(Sharing {
             memory,
-            process: self.number,
+            process: number,
         })
     }
 }
@@ -97,16 +95,15 @@ mod tests {
 
     #[test]
     fn each_has_its_part() {
-        let among = |number, memory: Option<&str>| Among {
-            number,
+        let among = |memory: Option<&str>| Among {
             count: 4,
             memory: memory.map(str::to_owned),
         };
-        assert_eq!(among(1, None).left(), 3);
-        assert_eq!(among(1, None).part(100), 25);
-        assert_eq!(among(1, None).sharing(), None);
-        let sharing = among(3, Some("m")).sharing().unwrap();
+        assert_eq!(among(None).all(25), 100);
+        assert_eq!(among(None).part(100), 25);
+        assert_eq!(among(None).sharing(1), None);
+        let sharing = among(Some("m")).sharing(3).unwrap();
         assert_eq!((sharing.process, sharing.memory.as_str()), (3, "m"));
-        assert_eq!((Among::alone().left(), Among::alone().part(7)), (1, 7));
+        assert_eq!((Among::alone().all(7), Among::alone().part(7)), (7, 7));
     }
 }

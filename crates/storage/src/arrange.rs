@@ -9,7 +9,7 @@ use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
 use crate::library;
 use crate::place::{Place, Placement};
-use crate::variables::{ServerKind, variable_outside};
+use crate::variables::{ServerKind, given_in, require_inside};
 use base::parse_size;
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
@@ -95,25 +95,53 @@ struct Host {
     memory_files: Vec<MemoryFiles>,
     available_memory_bytes: Option<u64>,
     cores: usize,
-    /// Makes names of directories unique.
-    tag: String,
 }
 
-/// Decides where files go. Roles other than data that name equal emulated places share one device; data has one of its own.
+impl Host {
+    fn now(files: &ServerFiles) -> Host {
+        Host {
+            memory_files: backing::memory_files(!files.is_named),
+            available_memory_bytes: backing::available_memory_bytes(),
+            cores: cores(),
+        }
+    }
+}
+
+/// Decides where files go, of the first server where there are several. Roles other than data that name equal emulated places share one
+/// device; data has one of its own.
 ///
 /// # Errors
 /// Where a place cannot be used, or the server would not load the shim.
 pub fn arrange(placement: &Placement, files: &ServerFiles) -> Result<Arrangement, StorageError> {
+    arrange_on(&Host::now(files), placement, files, 0)
+}
+
+/// As [`arrange`], of all servers, before any of them is started: what is free then has room for all of them or for none, so that
+/// their bytes are in one kind of place.
+///
+/// # Errors
+/// As [`arrange`].
+pub fn arrange_all(
+    placement: &Placement,
+    files: &ServerFiles,
+) -> Result<Vec<Arrangement>, StorageError> {
+    let host = Host::now(files);
+    let numbers = 0..files.among.count;
+    numbers
+        .map(|number| arrange_on(&host, placement, files, number))
+        .collect()
+}
+
+fn arrange_on(
+    host: &Host,
+    placement: &Placement,
+    files: &ServerFiles,
+    number: u32,
+) -> Result<Arrangement, StorageError> {
     if *placement == Placement::default() {
         return Ok(Arrangement::default());
     }
-    let host = Host {
-        memory_files: backing::memory_files(!files.is_named),
-        available_memory_bytes: backing::available_memory_bytes(),
-        cores: cores(),
-        tag: random_tag(),
-    };
-    let mut arranger = Arranger::new(placement, files, &host);
+    let mut arranger = Arranger::new(placement, files, host, number);
     arranger.place_all()?;
     if placement.count || placement.is_emulated() {
         arranger.arrangement.environment = library::server_environment(&files.binary)?;
@@ -149,6 +177,10 @@ struct Arranger<'a> {
     placement: &'a Placement,
     files: &'a ServerFiles,
     host: &'a Host,
+    /// Which of the servers, from 0.
+    number: u32,
+    /// Makes names of directories unique.
+    tag: String,
     data: Location,
     /// Temporary files' directory.
     temp: PathBuf,
@@ -162,11 +194,18 @@ struct Arranger<'a> {
 }
 
 impl<'a> Arranger<'a> {
-    fn new(placement: &'a Placement, files: &'a ServerFiles, host: &'a Host) -> Arranger<'a> {
+    fn new(
+        placement: &'a Placement,
+        files: &'a ServerFiles,
+        host: &'a Host,
+        number: u32,
+    ) -> Arranger<'a> {
         Arranger {
             placement,
             files,
             host,
+            number,
+            tag: random_tag(),
             data: Location::Own,
             temp: PathBuf::from(OWN_TEMP),
             devices: Vec::new(),
@@ -206,7 +245,7 @@ impl<'a> Arranger<'a> {
             Some(Place::Emulated { at: None, .. }) => self.backing(self.files.needed_bytes),
         };
         if let Location::At(base) = &self.data {
-            let name = format!("mydyno-{}", self.host.tag);
+            let name = format!("mydyno-{}", self.tag);
             let inside = base.join(name);
             self.arrangement.data_directory.get_or_insert(inside);
         }
@@ -246,10 +285,7 @@ impl<'a> Arranger<'a> {
         let path = usable(path)?;
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
-        let needed_bytes = self
-            .files
-            .needed_bytes
-            .saturating_mul(self.files.among.left());
+        let needed_bytes = self.files.among.all(self.files.needed_bytes);
         if free_bytes < needed_bytes {
             return Err(StorageError::Disk {
                 path,
@@ -265,11 +301,11 @@ impl<'a> Arranger<'a> {
     fn backing(&mut self, bytes: u64) -> Location {
         let pool = self.given("innodb_buffer_pool_size").and_then(parse_size);
         let own_bytes = self.in_memory_bytes.saturating_add(bytes);
-        // Those that come after this one go where it goes.
-        let left = self.files.among.left();
+        // All servers go where one of them goes.
+        let among = &self.files.among;
         let need = Need {
-            bytes: own_bytes.saturating_mul(left),
-            buffer_pool_bytes: pool.unwrap_or(BUFFER_POOL_BYTES).saturating_mul(left),
+            bytes: among.all(own_bytes),
+            buffer_pool_bytes: among.all(pool.unwrap_or(BUFFER_POOL_BYTES)),
         };
         let host = self.host;
         match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
@@ -371,7 +407,7 @@ impl<'a> Arranger<'a> {
         let Location::At(base) = &location else {
             return Ok(location);
         };
-        let directory = base.join(format!("mydyno-{}-{}", self.host.tag, role.name()));
+        let directory = base.join(format!("mydyno-{}-{}", self.tag, role.name()));
         let variables = match self.files.kind.variables(role, &directory) {
             Ok(variables) => variables,
             Err(_) if !must_move => {
@@ -423,7 +459,7 @@ impl<'a> Arranger<'a> {
             self.temp = PathBuf::from(directory);
             return;
         }
-        let directory = base.join(format!("mydyno-{}-temp", self.host.tag));
+        let directory = base.join(format!("mydyno-{}-temp", self.tag));
         self.put("tmpdir", directory.display().to_string());
         self.temp.clone_from(&directory);
         self.arrangement.scratch.push(directory);
@@ -462,7 +498,7 @@ impl<'a> Arranger<'a> {
                 bytes: self.files.among.part(page_cache_bytes),
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
-            sharing: self.files.among.sharing(),
+            sharing: self.files.among.sharing(self.number),
             devices: std::mem::take(&mut self.devices),
             roles: std::mem::take(&mut self.roles),
         };
@@ -500,36 +536,6 @@ impl<'a> Arranger<'a> {
             self.arrangement.notes.push(note);
         }
     }
-}
-
-/// Refuses variables of the user's that put files outside of where data is placed: results would name the device of their role
-/// for them. Those that places have `arranged` are replaced by them.
-///
-/// # Errors
-/// [`StorageError::Outside`] names the place to use.
-pub fn require_inside(
-    data_is_placed: bool,
-    set: &[(String, String)],
-    arranged: &[(String, String)],
-) -> Result<(), StorageError> {
-    let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
-    let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
-    match variable_outside(given).filter(|_| data_is_placed) {
-        Some((role, variable)) => Err(StorageError::Outside {
-            role: role.name(),
-            variable,
-        }),
-        None => Ok(()),
-    }
-}
-
-/// A variable that the user set; the last one counts.
-fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    let found = set.iter().rev().find(|(given, _)| {
-        let plain = given.trim().to_ascii_lowercase().replace('-', "_");
-        plain.trim_start_matches("loose_") == name
-    });
-    found.map(|(_, value)| value.as_str())
 }
 
 /// A directory that files can be put into, without links in its path: the shim compares paths.

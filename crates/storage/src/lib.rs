@@ -16,7 +16,7 @@ mod variables;
 pub mod verify;
 
 pub use among::{Among, SharedMemory};
-pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, require_inside};
+pub use arrange::{Arrangement, RoleDevice, ServerFiles, arrange, arrange_all};
 pub use backing::{available_memory_bytes, is_in_memory, room_bytes};
 pub use counters::ShimPage;
 pub use delta::Delta;
@@ -24,4 +24,4 @@ pub use error::StorageError;
 pub use library::{server_environment, shim_library};
 pub use place::{Place, Placement, nearest, profile};
 pub use tied::tie;
-pub use variables::{ServerFamily, ServerKind};
+pub use variables::{ServerFamily, ServerKind, require_inside};

@@ -153,9 +153,7 @@ const PATHS: [(Role, &str); 12] = [
 ];
 
 /// The first variable that puts files outside of the data directory, among those that `given` knows.
-pub(crate) fn variable_outside<'a>(
-    given: impl Fn(&str) -> Option<&'a str>,
-) -> Option<(Role, &'static str)> {
+fn variable_outside<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Option<(Role, &'static str)> {
     let leaves = |value: &str| {
         let value = value.trim();
         let value = value.strip_prefix("./").unwrap_or(value);
@@ -163,6 +161,36 @@ pub(crate) fn variable_outside<'a>(
     };
     let mut paths = PATHS.into_iter();
     paths.find(|(_, name)| given(name).is_some_and(leaves))
+}
+
+/// Refuses variables of the user's that put files outside of where data is placed: results would name the device of their role
+/// for them. Those that places have `arranged` are replaced by them.
+///
+/// # Errors
+/// [`StorageError::Outside`] names the place to use.
+pub fn require_inside(
+    data_is_placed: bool,
+    set: &[(String, String)],
+    arranged: &[(String, String)],
+) -> Result<(), StorageError> {
+    let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
+    let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
+    match variable_outside(given).filter(|_| data_is_placed) {
+        Some((role, variable)) => Err(StorageError::Outside {
+            role: role.name(),
+            variable,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A variable that the user set; the last one counts.
+pub(crate) fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = set.iter().rev().find(|(given, _)| {
+        let plain = given.trim().to_ascii_lowercase().replace('-', "_");
+        plain.trim_start_matches("loose_") == name
+    });
+    found.map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::backing::MemoryFiles;
 use crate::variables::{ServerFamily, ServerKind};
 use crate::{Place, Placement, StorageError};
 use device::{Profile, Role, Setup};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
@@ -38,7 +39,6 @@ fn host(memory: Option<&Path>) -> Host {
             .collect(),
         available_memory_bytes: Some(16 << 30),
         cores: 2,
-        tag: "7".to_owned(),
     }
 }
 
@@ -59,11 +59,21 @@ fn arranged(
     files: &ServerFiles,
     host: &Host,
 ) -> Result<(Arrangement, Setup), StorageError> {
+    arranged_as(0, places, files, host)
+}
+
+fn arranged_as(
+    number: u32,
+    places: &[(Role, Place)],
+    files: &ServerFiles,
+    host: &Host,
+) -> Result<(Arrangement, Setup), StorageError> {
     let placement = Placement {
         places: places.iter().cloned().collect(),
         ..Placement::default()
     };
-    let mut arranger = Arranger::new(&placement, files, host);
+    let mut arranger = Arranger::new(&placement, files, host, number);
+    arranger.tag = "7".to_owned();
     arranger.place_all()?;
     arranger.add_shim()?;
     let arrangement = arranger.arrangement;
@@ -309,12 +319,11 @@ fn servers_together_share_devices_and_divide_the_page_cache() {
     let of = |number, count| {
         let mut server = mysql_57();
         server.among = Among {
-            number,
             count,
             memory: (count > 1).then(|| "m".to_owned()),
         };
         let data = (Role::Data, emulated("d", None));
-        arranged(&[data], &server, &host(Some(memory.path()))).unwrap()
+        arranged_as(number, &[data], &server, &host(Some(memory.path()))).unwrap()
     };
     let (_, alone) = of(0, 1);
     let (_, second) = of(1, 2);
@@ -322,8 +331,30 @@ fn servers_together_share_devices_and_divide_the_page_cache() {
     assert_eq!(second.sharing.unwrap().process, 1);
     assert_eq!(second.cache.bytes, alone.cache.bytes / 2);
     assert_eq!(second.devices, alone.devices);
-    // Six times 1 GiB and its growth fit into 8 GiB of memory files for nobody.
-    let (arrangement, _) = of(0, 6);
-    assert_eq!(arrangement.data_directory, None);
-    assert!(of(5, 6).0.data_directory.is_some());
+    // 1 GiB and its growth fit into 8 GiB of memory files five times: all servers are there, or none.
+    for (count, is_in_memory) in [(5, true), (6, false)] {
+        for number in 0..count {
+            let (arrangement, _) = of(number, count);
+            assert_eq!(arrangement.data_directory.is_some(), is_in_memory);
+        }
+    }
+}
+
+#[test]
+fn servers_together_have_directories_of_their_own() {
+    let base = tempfile::tempdir().unwrap();
+    let mut server = mysql_57();
+    server.needed_bytes = 0;
+    server.among = Among {
+        count: 3,
+        memory: None,
+    };
+    let place = Place::Directory(base.path().to_owned());
+    let placement = Placement {
+        places: [(Role::Data, place)].into(),
+        ..Placement::default()
+    };
+    let all = super::arrange_all(&placement, &server).unwrap();
+    let directories: BTreeSet<_> = all.iter().map(|one| &one.data_directory).collect();
+    assert_eq!((all.len(), directories.len()), (3, 3));
 }
