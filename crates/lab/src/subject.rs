@@ -298,6 +298,7 @@ impl Subject {
         };
         let mut others = self.placed.scratch.clone();
         others.push(instance.directory().to_owned());
+        // Servers that are together are placed alike, below one home: each file system of theirs has files of this one too.
         let directories = Directories {
             tables: instance.data_directory().to_owned(),
             others,
