@@ -317,3 +317,40 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
         status.stdout
     );
 }
+
+#[test]
+fn a_ramp_goes_on_with_its_own_server_and_device_only() {
+    let temp = directory();
+    let here = temp.path();
+    let shown = mydyno(["device", "show", "nvme-pm1725"]).run().exits(0);
+    let profile = here.join("my-disk.toml");
+    fs::write(&profile, &shown.stdout).unwrap();
+    let one = PLAN.replace(
+        "set = { innodb_buffer_pool_size = [\"64M\", \"128M\"] }\n",
+        "",
+    );
+    let placed = one.replace("[load]", "[storage]\ndata = \"./my-disk.toml\"\n[load]");
+    assert_ne!(one, PLAN);
+    fs::write(here.join("plan.toml"), placed).unwrap();
+    shim();
+    install(ENGINE);
+    let lab_run = || mydyno(["lab", "run", "plan.toml"]).in_directory(here);
+    let mut first = lab_run().spawn();
+    until_says(&mut first, "point 2 of at most 24: 2 connections");
+    first.signal(Signal::INT);
+    first.wait(PATIENCE).exits(130);
+
+    let larger = shown
+        .stdout
+        .replacen("capacity_bytes = ", "capacity_bytes = 1", 1);
+    assert_ne!(larger, shown.stdout);
+    fs::write(&profile, larger).unwrap();
+    let refused = |words: &[&str]| lab_run().run().exits(3).says(words);
+    refused(&["plan.toml:7:8: ", "other figures", "--results"]);
+    fs::write(&profile, &shown.stdout).unwrap();
+    let file = rusqlite::Connection::open(here.join("mydyno.db")).unwrap();
+    let other = "UPDATE cell SET server_version = '5.7.10-log'";
+    assert_eq!(file.execute(other, []).unwrap(), 1);
+    drop(file);
+    refused(&["plan.toml:5:10: ", "5.7.10-log", "--results"]);
+}

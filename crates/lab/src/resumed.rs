@@ -3,10 +3,10 @@
 use crate::error::LabError;
 use crate::planned::{Planned, private_of};
 use crate::private::{arrange_files, build_of};
-use plan::{Cell, Plan, Turn};
+use plan::{Cell, Connections, Plan, Turn};
 use server::Home;
 use storage::RoleDevice;
-use store::{LabId, NewCell, Results};
+use store::{Cell as StoredCell, LabId, NewCell, Results};
 
 /// Refuses to mix two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
 ///
@@ -18,26 +18,28 @@ pub fn require_same(
     planned: &Planned,
     turns: &[Turn],
 ) -> Result<(), LabError> {
-    let stored = results.cells(lab)?;
     let to_take: Vec<&Cell> = turns
         .iter()
         .map(|turn| &planned.cells[turn.index].0)
         .collect();
     for (cell, _) in &planned.cells {
-        let mut measured = stored.iter();
-        let Some(measured) = measured.find(|one| one.what.ordinal == cell.ordinal) else {
+        let measured = measured(results, lab, cell)?;
+        if measured.is_empty() {
             continue;
-        };
+        }
         let private = private_of(cell)?;
         let build = build_of(home, &private)?;
         let arranged = arrange_files(&build, &private)?;
         // What only cells have that are measured to their end may change.
         let of_server = || {
             let is_taken = to_take.iter().any(|other| other.engine == cell.engine);
-            other_version(&measured.what, &build.version).filter(|_| is_taken)
+            let mut measured = measured.iter();
+            let other = measured.find_map(|one| other_version(&one.what, &build.version));
+            other.filter(|_| is_taken)
         };
         let of_device = || {
-            let device = other_figures(&measured.what, &arranged.devices)?;
+            let mut measured = measured.iter();
+            let device = measured.find_map(|one| other_figures(&one.what, &arranged.devices))?;
             let place = cell.placement.places.get(&device.role)?;
             let has_place = |other: &&Cell| other.placement.places.values().any(|one| one == place);
             if !to_take.iter().any(has_place) {
@@ -58,6 +60,16 @@ pub fn require_same(
         }
     }
     Ok(())
+}
+
+/// What the lab has stored of a cell of its plan: of one that is a ramp, its points.
+fn measured(results: &Results, lab: LabId, cell: &Cell) -> Result<Vec<StoredCell>, LabError> {
+    if let Connections::Ramp(_) = cell.connections {
+        return Ok(results.ramp_cells(lab, cell.ordinal)?);
+    }
+    let mut cells = results.cells(lab)?;
+    cells.retain(|one| one.what.ordinal == cell.ordinal);
+    Ok(cells)
 }
 
 /// The key of the plan that names the server, and what it was and is, where that is another version now.
