@@ -11,10 +11,11 @@ use crate::private::{build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
+use analyse::standing_points;
 use base::Exit;
 use plan::{Cell, Connections, Plan, Setting, Turn};
 use server::{Home, Image, ImageKey, ServerError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use storage::StorageError;
@@ -209,10 +210,21 @@ pub fn study(
 
 /// Has any repeat that counts lost something?
 fn has_failed_checks(results: &Results, lab: LabId) -> Result<bool, LabError> {
+    let has_failed = |reason_code: &Option<String>| reason_code.as_deref() == Some("check_failed");
+    // A point whose ramp was measured again may be none of its points any more.
+    let mut of_ramps = BTreeSet::new();
+    for ramp in results.ramps(lab)? {
+        let standing = standing_points(results, ramp.id, false)?.points;
+        if standing.iter().any(|point| has_failed(&point.reason_code)) {
+            return Ok(true);
+        }
+        let all = results.ramp_points(ramp.id)?;
+        of_ramps.extend(all.iter().map(|repeat| repeat.id));
+    }
     for cell in results.cells(lab)? {
-        let repeats = results.repeats(cell.id)?;
-        let failed = |repeat: &Repeat| repeat.reason_code.as_deref() == Some("check_failed");
-        if repeats.iter().any(failed) {
+        let mut repeats = results.repeats(cell.id)?;
+        repeats.retain(|repeat| !of_ramps.contains(&repeat.id));
+        if repeats.iter().any(|repeat| has_failed(&repeat.reason_code)) {
             return Ok(true);
         }
     }
@@ -521,3 +533,6 @@ pub(crate) fn failure_of(error: &LabError) -> RepeatFailure {
         log_tail: None,
     }
 }
+
+#[cfg(test)]
+mod tests;
