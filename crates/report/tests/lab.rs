@@ -127,7 +127,7 @@ fn cells_without_a_number_are_among_their_like() {
     // A window that was cut is no number of its cell, in a table as in a comparison.
     for words in [
         "cell 2</a>: server_did_not_start",
-        "cell 3</a>: ended early",
+        "cell 3</a>: ended early: after 3 s of 12 s",
         "<span class=\"tag warn\">ended early 2 of 2</span>",
     ] {
         assert!(html.contains(words), "{words}");

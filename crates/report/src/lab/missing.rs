@@ -1,7 +1,7 @@
 //! Cells in tables: each number leads to its cell, and where there is none, NA and the reason.
 
-use crate::format::NOT_AVAILABLE;
-use crate::model::{CellView, RepeatView};
+use crate::format::{NOT_AVAILABLE, duration};
+use crate::model::CellView;
 use crate::stats::Repeated;
 use maud::{Markup, html};
 
@@ -39,7 +39,7 @@ pub fn has_result(cell: &CellView) -> bool {
 struct Reason<'a> {
     code: &'a str,
     /// Of the first of them.
-    words: &'a str,
+    words: String,
     cells: Vec<&'a CellView>,
 }
 
@@ -76,17 +76,28 @@ pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
 }
 
 /// The word for programs and the first line of the reason, of the repeat that failed first.
-fn reason(cell: &CellView) -> (&str, &str) {
+fn reason(cell: &CellView) -> (&str, String) {
     let failed = cell
         .repeats
         .iter()
         .find_map(|repeat| Some((repeat.repeat.reason_code.as_deref()?, &repeat.repeat.reason)));
-    match failed {
-        Some((code, words)) => {
-            let line = words.as_deref().and_then(|words| words.lines().next());
-            (code, line.unwrap_or(""))
+    if let Some((code, words)) = failed {
+        let line = words.as_deref().and_then(|words| words.lines().next());
+        return (code, line.unwrap_or("").to_owned());
+    }
+    let mut done = cell.repeats.iter().filter(|repeat| repeat.is_done());
+    match done.find_map(|repeat| repeat.repeat.result.as_ref()) {
+        // Its own section has the numbers, which are not of the window that its neighbours have.
+        Some(cut) => {
+            let what = &cell.cell.what;
+            let words = format!(
+                "after {} of {}{}",
+                duration(cut.measured_window_ns),
+                if what.window_auto { "at most " } else { "" },
+                duration(what.window_ns)
+            );
+            ("ended early", words)
         }
-        None if cell.repeats.iter().any(RepeatView::is_done) => ("ended early", ""),
-        None => ("there is no result yet", ""),
+        None => ("there is no result yet", String::new()),
     }
 }

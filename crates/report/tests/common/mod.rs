@@ -395,7 +395,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (
     let result = RepeatResult {
         window_started_utc_ns: EPOCH_NS + (shape.warmup_s * SECOND_NS).cast_signed(),
         window_ended_utc_ns: EPOCH_NS + (shape.warmup_s * SECOND_NS + window_ns).cast_signed(),
-        measured_window_ns: window_ns,
+        measured_window_ns: if is_cut { window_ns / 4 } else { window_ns },
         interrupted: is_cut,
         client_cpu_ns: window_ns / 5,
         client_peak_rss_bytes: Some(21_000_000),
