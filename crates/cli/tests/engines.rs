@@ -3,10 +3,14 @@
 #[expect(dead_code, unused_imports, reason = "each test file uses a part of it")]
 mod support;
 
+use base::Warehouses;
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
 use support::{
     ENGINES, Held, Server, alive, directory, execute, float, home, mydyno, number, text, until,
 };
+use tpcc::population::database_bytes_estimate;
 
 const CONNECTIONS: u64 = 8;
 const TRANSACTIONS: [&str; 5] = [
@@ -76,6 +80,25 @@ fn tables_can_be_partitioned(server: &Server) {
     let partitions = "SELECT COUNT(*) FROM information_schema.partitions \
         WHERE table_schema = DATABASE() AND partition_name IS NOT NULL";
     assert_eq!(session.query(partitions), [(7 * 4).to_string()]);
+    let directory = Path::new(&session.query("SELECT @@datadir")[0]).join("partitioned");
+    // What is asked of a disk has room for each partition's file.
+    let of_partition = |file: &fs::DirEntry| {
+        file.file_name()
+            .to_string_lossy()
+            .to_lowercase()
+            .contains("#p#")
+    };
+    let files = fs::read_dir(directory).unwrap().map(Result::unwrap);
+    let lengths = files
+        .filter(of_partition)
+        .map(|file| file.metadata().unwrap().len());
+    let bytes: u64 = lengths.sum();
+    let estimate = |partitions| database_bytes_estimate(Warehouses(1), false, partitions);
+    let estimated = estimate(5) - estimate(1);
+    assert!(
+        (bytes * 4 / 5..bytes * 2).contains(&estimated),
+        "{bytes}, and {estimated} estimated"
+    );
 }
 
 fn loaded_as_asked(loaded: &Value, engine: &str) {
@@ -88,7 +111,7 @@ fn loaded_as_asked(loaded: &Value, engine: &str) {
 }
 
 /// Runs, and looks at `Com_stmt_prepare` meanwhile: statements are prepared before the start and not again.
-fn run_and_watch_prepares(server: &Server, work: &std::path::Path) -> Value {
+fn run_and_watch_prepares(server: &Server, work: &Path) -> Value {
     let connections = CONNECTIONS.to_string();
     let mut watcher = Held::open(&server.dsn);
     let mut prepares = |statement: &str| -> u64 {

@@ -153,7 +153,7 @@ fn private_of(spec: &DemoSpec) -> PrivateSpec {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    let pool_bytes = database_bytes_estimate(spec.warehouses, true) / 100 * POOL_PERCENT;
+    let pool_bytes = database_bytes_estimate(spec.warehouses, true, 0) / 100 * POOL_PERCENT;
     // A whole number of the megabytes that the server rounds to anyway.
     let pool = format!("{}M", (pool_bytes >> 20).max(5));
     set.push(("innodb_buffer_pool_size".to_owned(), pool));

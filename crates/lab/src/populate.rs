@@ -50,12 +50,12 @@ const DISK_EXTRA_BYTES: u64 = 256 << 20;
 /// Refuses a load for which `directory` has no room, of which `there_bytes` are loaded already.
 pub(crate) fn check_disk(
     directory: &Path,
-    warehouses: Warehouses,
-    foreign_keys: bool,
+    spec: &LoadSpec,
     there_bytes: u64,
 ) -> Result<(), LabError> {
-    let whole = database_bytes_estimate(warehouses, foreign_keys) + DISK_EXTRA_BYTES;
-    let needed = whole.saturating_sub(there_bytes);
+    let warehouses = spec.warehouses;
+    let tables = database_bytes_estimate(warehouses, spec.foreign_keys, spec.partitions);
+    let needed = (tables + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
             "{warehouses} warehouses take about {:.1} GB more, but {} has room for {:.1} GB; load fewer warehouses or free \
@@ -163,12 +163,7 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo
             let answer = session.query(&sql).await.map_err(failed)?;
             let there = answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0);
             let there = u64::try_from(there).unwrap_or(0);
-            check_disk(
-                Path::new(&directory),
-                spec.warehouses,
-                spec.foreign_keys,
-                there,
-            )?;
+            check_disk(Path::new(&directory), spec, there)?;
         }
         let sql = format!(
             "SELECT 1 FROM information_schema.schemata WHERE schema_name = {}",

@@ -113,12 +113,20 @@ pub fn image_for(
         return Ok((image, None));
     }
     let max_bytes = images_max_bytes()?;
-    check_disk(home.root(), spec.warehouses, spec.foreign_keys, 0)?;
+    let load_spec = LoadSpec {
+        warehouses: spec.warehouses,
+        seed: spec.seed,
+        threads: None,
+        foreign_keys: spec.foreign_keys,
+        partitions: spec.partitions,
+        force: false,
+    };
+    check_disk(home.root(), &load_spec, 0)?;
     on_progress(Progress::Step(&format!(
         "populating {} warehouses on {} (once; about {:.1} GB)",
         spec.warehouses,
         build.engine,
-        database_bytes_estimate(spec.warehouses, spec.foreign_keys) as f64 / 1e9
+        tables_bytes(spec) as f64 / 1e9
     )));
     let mut set: Vec<(String, String)> = LOADING_SETTINGS
         .iter()
@@ -133,14 +141,6 @@ pub fn image_for(
         ..InstanceOptions::default()
     };
     let subject = Subject::private(room::start(home, build, options)?);
-    let load_spec = LoadSpec {
-        warehouses: spec.warehouses,
-        seed: spec.seed,
-        threads: None,
-        foreign_keys: spec.foreign_keys,
-        partitions: spec.partitions,
-        force: false,
-    };
     // What a private server has loaded goes with it: there is nothing to continue.
     let load = populate(&subject, &load_spec, stop, on_progress).map_err(|error| match error {
         LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
@@ -184,18 +184,22 @@ pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, La
     })
 }
 
+/// What its tables are estimated to take.
+fn tables_bytes(spec: &PrivateSpec) -> u64 {
+    database_bytes_estimate(spec.warehouses, spec.foreign_keys, spec.partitions)
+}
+
 /// Where the files of the first private server would go, with room for those of the others, and whether they can.
 ///
 /// # Errors
 /// Where a place cannot be used, or the server would not run under the shim.
 pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangement, LabError> {
-    let tables_bytes = database_bytes_estimate(spec.warehouses, spec.foreign_keys);
     let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
     let among = Among {
         count: spec.instances,
         memory: None,
     };
-    let files = files_of(build, &divided.all(), tables_bytes, among)?;
+    let files = files_of(build, &divided.all(), tables_bytes(spec), among)?;
     Ok(arrange(&spec.placement, &files)?)
 }
 

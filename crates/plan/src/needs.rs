@@ -57,7 +57,8 @@ impl CellNeeds {
     /// Of `cell`.
     #[must_use]
     pub fn of(cell: &Cell, sizes: Sizes, files: Files) -> CellNeeds {
-        let tables_bytes = database_bytes_estimate(cell.warehouses, cell.foreign_keys);
+        let tables_bytes =
+            database_bytes_estimate(cell.warehouses, cell.foreign_keys, cell.partitions);
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
         let checks = CHECK_TIME_PER_WAREHOUSE * cell.warehouses.0;
@@ -119,7 +120,8 @@ impl MissingImage {
     /// Bytes of it on disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
-        database_bytes_estimate(self.warehouses, self.foreign_keys).saturating_add(IMAGE_REDO_BYTES)
+        database_bytes_estimate(self.warehouses, self.foreign_keys, self.partitions)
+            .saturating_add(IMAGE_REDO_BYTES)
     }
 
     fn duration(&self) -> Duration {
@@ -230,4 +232,24 @@ impl Plan {
 /// For people.
 fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MissingImage;
+    use base::Warehouses;
+
+    #[test]
+    fn an_image_has_room_for_its_partitions() {
+        let of = |partitions| MissingImage {
+            engine: "mysql-5.7".to_owned(),
+            warehouses: Warehouses(1),
+            page_size_bytes: 16 << 10,
+            foreign_keys: false,
+            partitions,
+        };
+        // Seven tables of a thousand files, with the warehouse in one of them.
+        let added = of(1_000).disk_bytes() - of(0).disk_bytes();
+        assert!((600 << 20..1 << 30).contains(&added), "{added}");
+    }
 }

@@ -298,8 +298,16 @@ const TABLE_OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1
 /// Most partitions of a table: each is a file that the server holds open.
 pub const PARTITIONS_MAX: u32 = 1_024;
 
-/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table whose primary key
-/// has the warehouse is split into so many by it: a server wants the column of the partitions in every unique key.
+/// What a table is split by, where it can be: its warehouse, where the primary key has it. A server wants the column of the partitions in
+/// every unique key.
+#[must_use]
+pub fn partition_column(table: Table) -> Option<&'static str> {
+    let column = table.warehouse_column();
+    column.filter(|column| table.primary_key().contains(column))
+}
+
+/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table that can be is split
+/// into so many.
 #[must_use]
 pub fn create_sql(table: Table, partitions: u32) -> String {
     let mut parts: Vec<String> = table
@@ -310,8 +318,8 @@ pub fn create_sql(table: Table, partitions: u32) -> String {
     if !table.primary_key().is_empty() {
         parts.push(format!("PRIMARY KEY ({})", table.primary_key().join(",")));
     }
-    let by = match table.warehouse_column() {
-        Some(column) if partitions > 0 && table.primary_key().contains(&column) => {
+    let by = match partition_column(table) {
+        Some(column) if partitions > 0 => {
             format!(" PARTITION BY HASH ({column}) PARTITIONS {partitions}")
         }
         _ => String::new(),

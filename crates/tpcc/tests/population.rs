@@ -3,7 +3,9 @@
 use base::{RowSource, Warehouses, parse_decimal};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use tpcc::population::{POPULATION_TIME, bytes_estimate, combine, rows_estimate};
+use tpcc::population::{
+    POPULATION_TIME, bytes_estimate, combine, database_bytes_estimate, rows_estimate,
+};
 use tpcc::random::last_name;
 use tpcc::schema::Kind;
 use tpcc::{Chunk, ChunkSummary, Population, Table};
@@ -433,6 +435,17 @@ fn chunks_cover_everything_once() {
             warehouse: 0
         }
     );
+}
+
+#[test]
+fn partitions_take_room() {
+    let megabytes = |warehouses, partitions| {
+        database_bytes_estimate(Warehouses(warehouses), false, partitions) / 1_000_000
+    };
+    // As measured on MySQL 5.7.
+    assert!((954..1_000).contains(&megabytes(8, 8)));
+    // A partition without rows is a file all the same.
+    assert!(megabytes(1, 8) - megabytes(1, 1) >= 5);
 }
 
 #[test]
