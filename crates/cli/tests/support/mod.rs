@@ -13,7 +13,7 @@ mod terminal;
 
 pub use observed::{Bed, Documented, OBSERVED, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
-pub use server::{QUICK, Server, alive, servers_under};
+pub use server::{QUICK, SMALL_REDO, Server, alive, servers_under};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, value};
 pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
@@ -38,9 +38,7 @@ pub fn home() -> &'static Path {
         let name = format!("cli-home-{}", std::process::id());
         let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&home).unwrap();
-        let engines = user_home().join("engines");
-        std::fs::create_dir_all(&engines).unwrap();
-        std::os::unix::fs::symlink(engines, home.join("engines")).unwrap();
+        link_engines(&home);
         let clean_up = "read _; cd \"$MYDYNO_HOME/instances\" && \
                         for name in *; do [ -d \"$name\" ] && \"$0\" server stop \"$name\" --remove; done; \
                         rm -rf \"$MYDYNO_HOME\"";
@@ -57,6 +55,19 @@ pub fn home() -> &'static Path {
         (home, shell)
     });
     &HOME.0
+}
+
+/// A home of one test, which none other sweeps.
+pub fn home_of_its_own() -> TempDir {
+    let home = directory();
+    link_engines(home.path());
+    home
+}
+
+fn link_engines(home: &Path) {
+    let engines = user_home().join("engines");
+    std::fs::create_dir_all(&engines).unwrap();
+    std::os::unix::fs::symlink(engines, home.join("engines")).unwrap();
 }
 
 fn user_home() -> PathBuf {
@@ -153,6 +164,14 @@ pub fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
 /// A list of a JSON document, by its JSON pointer.
 pub fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
     document.pointer(pointer).unwrap().as_array().unwrap()
+}
+
+/// Every order that the driver saw committed is in the database, and none more.
+#[track_caller]
+pub fn counts_agree(document: &Value) {
+    let driver = number(document, "/new_orders_committed_by_driver");
+    assert_eq!(number(document, "/new_orders_in_database"), driver);
+    assert_eq!(number(document, "/new_orders_in_doubt"), 0);
 }
 
 /// `docs/json.md` is an interface: it names every key.

@@ -14,6 +14,9 @@ pub const QUICK: [&str; 5] = [
     "innodb_fast_shutdown=2",
 ];
 
+/// For private servers, which otherwise copy redo of 2 GiB from their image.
+pub const SMALL_REDO: [&str; 2] = ["--set", "innodb_log_file_size=64M"];
+
 /// A named server.
 pub struct Server {
     pub name: String,
@@ -102,13 +105,13 @@ pub fn alive(pid: u32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-/// Servers of private instances: those whose option file lies in the tests' home under `run`, for the process `owner`.
+/// Servers of private instances: those whose option file lies in a home under `run`, for the process `owner`.
 pub fn servers_under(owner: u32) -> Vec<u32> {
-    let prefix = format!("--defaults-file={}/{owner}-", home().join("run").display());
+    let mark = format!("/run/{owner}-");
     processes()
         .filter(|pid| {
             std::fs::read(format!("/proc/{pid}/cmdline"))
-                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(&prefix))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(&mark))
         })
         .collect()
 }

@@ -1,0 +1,140 @@
+//! Open loops and terminals against a server that stands still for two seconds: how long each waited is known.
+
+use crate::support::{Server, counts_agree, directory, float, mydyno, number, text, until};
+use crate::turn;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+const STALL: Duration = Duration::from_secs(2);
+
+static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
+
+/// Sends the server a signal; it is one that these tests started.
+fn signal(signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(SERVER.pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Runs, and lets the server stand still for two seconds in the window.
+fn run_with_a_stall(work: &Path, arguments: &[&str]) -> Value {
+    let mut running = mydyno(["run", "--dsn", &SERVER.dsn, "--json"])
+        .and_args(arguments)
+        .in_directory(work)
+        .spawn();
+    let stored = "SELECT COUNT(*) FROM interval WHERE phase = 'window'";
+    until("the window is under way", || {
+        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
+        let file = work.join("mydyno.db");
+        file.exists()
+            && rusqlite::Connection::open(file)
+                .and_then(|db| db.query_row(stored, [], |row| row.get::<_, i64>(0)))
+                .is_ok_and(|count| count >= 10)
+    });
+    signal(Signal::STOP);
+    std::thread::sleep(STALL);
+    signal(Signal::CONT);
+    running.wait(Duration::from_secs(120)).exits(0).json()
+}
+
+/// Histograms of the window, added up.
+fn window(work: &Path, sql: &str) -> Histogram<u64> {
+    let db = rusqlite::Connection::open(work.join("mydyno.db")).unwrap();
+    let mut statement = db.prepare(sql).unwrap();
+    let mut sum = Histogram::<u64>::new(3).unwrap();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let bytes: Vec<u8> = row.get(0).unwrap();
+        let one: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .unwrap();
+        sum.add(one).unwrap();
+    }
+    sum
+}
+
+fn longest_ms(document: &Value) -> f64 {
+    let all = document["transactions"].as_object().unwrap().values();
+    all.filter_map(|of| of["max_us"].as_f64())
+        .fold(0.0, f64::max)
+        / 1e3
+}
+
+#[test]
+fn an_open_loop_shows_a_stalled_server_in_full() {
+    const RATE: f64 = 50.0;
+    let (_turn, work) = (turn(), directory());
+    let arguments = [
+        "--rate",
+        "50/s",
+        "--arrivals",
+        "uniform",
+        "-c",
+        "8",
+        "--warmup",
+        "2s",
+        "--window",
+        "10s",
+    ];
+    let document = run_with_a_stall(work.path(), &arguments);
+    assert!(longest_ms(&document) >= 1_990.0, "{document:#}");
+    let latency = window(
+        work.path(),
+        "SELECT latency_histogram_ns FROM interval WHERE phase = 'window' AND latency_histogram_ns IS NOT NULL",
+    );
+    // Those that came in its first second waited for longer than one.
+    let over_1_s = latency.count_between(1_000_000_000, u64::MAX) as f64;
+    assert!(
+        (0.8 * RATE..2.2 * RATE).contains(&over_1_s),
+        "{over_1_s}: {document:#}"
+    );
+    // A closed loop would have seen eight: one for each connection.
+    let service = window(
+        work.path(),
+        "SELECT histogram_ns FROM interval_time WHERE phase = 'window' AND kind = 'service'",
+    );
+    let stuck = service.count_between(1_000_000_000, u64::MAX);
+    assert!((1..=8).contains(&stuck), "{stuck}");
+    let open_loop = &document["open_loop"];
+    assert_eq!(number(open_loop, "/offered"), 500);
+    assert!(number(open_loop, "/late") >= 70, "{open_loop:#}");
+    assert!(number(open_loop, "/skipped") <= 5, "{open_loop:#}");
+    assert_eq!(float(open_loop, "/rate_per_s"), RATE);
+    assert_eq!(text(open_loop, "/rate_asked"), "50/s");
+    assert!(document["terminals"].is_null());
+    counts_agree(&document);
+}
+
+#[test]
+fn terminals_see_a_stalled_server() {
+    let (_turn, work) = (turn(), directory());
+    // 1,000 terminals on one warehouse: 48 transactions per second.
+    let arguments = [
+        "--workload",
+        "tpcc-spec",
+        "-w",
+        "100",
+        "--inactive-warehouses",
+        "99",
+        "-c",
+        "50",
+        "--warmup",
+        "2s",
+        "--window",
+        "10s",
+    ];
+    let document = run_with_a_stall(work.path(), &arguments);
+    assert!(longest_ms(&document) >= 1_950.0, "{document:#}");
+    let terminals = &document["terminals"];
+    assert_eq!(number(terminals, "/count"), 1_000);
+    assert_eq!(number(terminals, "/paced_warehouses"), 100);
+    assert_eq!(number(&document, "/warehouses"), 1);
+    assert_eq!(number(&document, "/connections"), 50);
+    assert!(float(terminals, "/deferred_deliveries/max_s") >= 0.5);
+    assert!(float(terminals, "/delivery_acknowledgements/max_s") < 0.5);
+    counts_agree(&document);
+}

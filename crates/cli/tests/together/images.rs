@@ -1,0 +1,56 @@
+//! `mydyno server images`.
+
+use crate::support::{assert_described, list, mydyno, number, text};
+use server::{Home, Image, ImageKey};
+use std::fs;
+use std::path::Path;
+
+fn publish(home: &Home, root: &Path, warehouses: u32) {
+    let data = root.join("data");
+    fs::create_dir_all(&data).unwrap();
+    fs::write(data.join("ibdata1"), vec![0; 1 << 20]).unwrap();
+    let key = ImageKey {
+        engine: "mysql-5.7".into(),
+        version: "5.7.22".into(),
+        schema_version: 1,
+        warehouses: base::Warehouses(warehouses),
+        page_size_bytes: 16384,
+        seed: 1,
+        foreign_keys: true,
+        partitions: 0,
+    };
+    Image::publish(home, &key, &data, "").unwrap();
+}
+
+#[test]
+fn images_are_listed_and_removed() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path().join("home");
+    let home = Home::at(&root).unwrap();
+    for warehouses in [1, 2, 3] {
+        publish(&home, temp.path(), warehouses);
+    }
+    let images = |arguments: &[&str]| {
+        let all = ["server", "images"].iter().chain(arguments);
+        mydyno(all).env("MYDYNO_HOME", &root).run()
+    };
+    let listed = images(&["--json"]).exits(0).json();
+    let found = list(&listed, "/images");
+    assert_eq!(found.len(), 3);
+    assert_eq!(number(&listed, "/images_max_bytes"), 64 << 30);
+    for image in found {
+        assert_eq!(number(image, "/data_bytes"), 1 << 20);
+    }
+    assert_described(&listed);
+    let name = text(&found[0], "/name");
+
+    let removed = images(&["--remove", name]).exits(0).stdout;
+    assert!(removed.contains(&format!("removed {name}")), "{removed}");
+    let left = images(&["--keep", "1M", "--json"]).exits(0).json();
+    assert_eq!(list(&left, "/images").len(), 1);
+    assert_eq!(list(&left, "/removed").len(), 1);
+
+    images(&["--remove", name])
+        .exits(2)
+        .says(&["there is no image", "mydyno server images"]);
+}

@@ -1,0 +1,212 @@
+//! What a transaction may run into, in every style: killed connections, lock waits that time out, deadlocks, a server that
+//! is started again. Everything is counted, and what the driver saw committed is in the database.
+
+use crate::support::{
+    ENGINES, Held, PATIENCE, QUICK, Running, Server, directory, float, mydyno, number, result,
+    text, until,
+};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+use tpcc::Style;
+
+const ENGINE: &str = ENGINES[0];
+/// A window that is still open when a slow machine has come to provoke what a test waits for: what happens while the last
+/// transactions drain is in no interval.
+const AMPLE: &str = "20s";
+
+/// A loaded server, and runs against it in one style.
+struct Trouble {
+    server: Server,
+    style: Style,
+    work: TempDir,
+}
+
+impl Trouble {
+    fn new(style: Style, settings: &[&str]) -> Trouble {
+        Trouble {
+            server: Server::loaded(ENGINE, settings),
+            style,
+            work: directory(),
+        }
+    }
+
+    /// Starts a run and waits until it measures.
+    fn run(&self, connections: &str, window: &str) -> Running {
+        let file = self.file();
+        let _ = std::fs::remove_file(&file);
+        let mut running = mydyno([
+            "run",
+            "--dsn",
+            &self.server.dsn,
+            "--style",
+            self.style.name(),
+        ])
+        .and_args(["-c", connections, "--warmup", "1s", "--window", window])
+        .and_args(["--check", "--json"])
+        .in_directory(self.work.path())
+        .spawn();
+        let intervals = "SELECT COUNT(*) FROM interval WHERE phase = 'window'";
+        until("intervals of the window are stored", || {
+            assert!(!running.has_ended(), "it ended early: {}", running.stderr());
+            file.exists()
+                && rusqlite::Connection::open(&file)
+                    .and_then(|db| db.query_row(intervals, [], |row| row.get::<_, i64>(0)))
+                    .is_ok_and(|count| count >= 5)
+        });
+        running
+    }
+
+    fn file(&self) -> PathBuf {
+        Path::join(self.work.path(), "mydyno.db")
+    }
+
+    fn killed_connections(&self) {
+        let running = self.run("4", "4s");
+        let mut other = Held::open(&self.server.dsn);
+        let ids = other.query(
+            "SELECT id FROM information_schema.processlist WHERE db = 'tpcc' AND id <> CONNECTION_ID()",
+        );
+        assert!(ids.len() >= 4, "{ids:?}");
+        let mut kill = |id: &String| other.try_query(&format!("KILL {id}")).is_ok();
+        let killed = ids.iter().filter(|id| kill(id)).count() as u64;
+        assert!(killed >= 4);
+        let summary = proven(running);
+        let reconnects = number(&summary, "/reconnects");
+        assert!(
+            (4..=killed).contains(&reconnects),
+            "{reconnects} of {killed}"
+        );
+        let errors = summary["errors"].as_array().unwrap();
+        let lost: u64 = errors.iter().map(|error| number(error, "/count")).sum();
+        assert!(lost >= 4, "{errors:?}");
+    }
+
+    fn lock_wait_timeouts(&self) {
+        let mut other = Held::open(&self.server.dsn);
+        other.query("SET GLOBAL innodb_lock_wait_timeout = 1");
+        let mut running = self.run("4", AMPLE);
+        other.query("SET GLOBAL innodb_lock_wait_timeout = 50");
+        other.query("START TRANSACTION");
+        other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
+        let timeouts = "SELECT SUM(lock_wait_timeouts) FROM interval";
+        until("lock waits time out", || {
+            assert!(!running.has_ended(), "{}", running.stderr());
+            result(&self.file(), timeouts).parse::<u64>().unwrap() >= 2
+        });
+        other.query("ROLLBACK");
+        let summary = proven(running);
+        assert!(retries(&summary, "lock_wait_timeout") >= 2, "{summary:#}");
+        // Response times hold the wait and the retries.
+        let slowest = ["new_order", "payment"]
+            .map(|name| float(&summary["transactions"][name], "/max_us"))
+            .into_iter()
+            .fold(0.0, f64::max);
+        assert!(slowest > 1e6, "{slowest} us");
+        assert!(codes(&summary).contains(&"1205"), "{summary:#}");
+    }
+
+    /// A Payment holds the warehouse and waits for a district; this session holds the districts, has written far more, and
+    /// asks for the warehouse. InnoDB rolls back the one that has written less.
+    fn deadlocks(&self) {
+        let mut other = Held::open(&self.server.dsn);
+        let mut watcher = Held::open(&self.server.dsn);
+        let running = self.run("16", AMPLE);
+        other.query("START TRANSACTION");
+        other.query("UPDATE item SET i_im_id = i_im_id + 1 WHERE i_id <= 2000");
+        other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
+        // Its one changed row is the warehouse.
+        let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx \
+            WHERE trx_state = 'LOCK WAIT' AND trx_rows_modified = 1";
+        until("a Payment waits for a district", || {
+            // The table is made anew only for who has not asked for a tenth of a second.
+            std::thread::sleep(Duration::from_millis(150));
+            watcher.query(waiting)[0] != "0"
+        });
+        other.query("UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1");
+        other.query("ROLLBACK");
+        let summary = proven(running);
+        assert!(retries(&summary, "deadlock") >= 1, "{summary:#}");
+        assert!(codes(&summary).contains(&"1213"), "{summary:#}");
+    }
+}
+
+/// The run is done, no transaction was given up but with its connection, checks pass, and the counts agree.
+fn proven(running: Running) -> Value {
+    let summary = running.wait(PATIENCE).exits(0).json();
+    assert_eq!(text(&summary, "/status"), "done");
+    assert_eq!(summary["checks"].as_array().unwrap().len(), 18);
+    let committed = number(&summary, "/new_orders_committed_by_driver");
+    let in_doubt = number(&summary, "/new_orders_in_doubt");
+    let in_database = number(&summary, "/new_orders_in_database");
+    let possible = committed..=committed + in_doubt;
+    assert!(possible.contains(&in_database), "{summary:#}");
+    assert!(committed > 0);
+    summary
+}
+
+fn retries(summary: &Value, cause: &str) -> u64 {
+    let transactions = summary["transactions"].as_object().unwrap();
+    let of = |of: &Value| number(of, &format!("/retries_{cause}"));
+    transactions.values().map(of).sum()
+}
+
+fn codes(summary: &Value) -> Vec<&str> {
+    let errors = summary["errors"].as_array().unwrap();
+    errors.iter().map(|error| text(error, "/code")).collect()
+}
+
+fn trouble_in(style: Style) {
+    let trouble = Trouble::new(style, &["innodb_lock_wait_timeout=50"]);
+    trouble.killed_connections();
+    trouble.lock_wait_timeouts();
+    trouble.deadlocks();
+}
+
+#[test]
+fn statements() {
+    trouble_in(Style::Statements);
+}
+
+#[test]
+fn pipelined() {
+    trouble_in(Style::Pipelined);
+}
+
+#[test]
+fn batched() {
+    trouble_in(Style::Batched);
+}
+
+#[test]
+fn procedures() {
+    trouble_in(Style::Procedures);
+}
+
+#[test]
+fn a_server_that_is_started_again_is_found_again() {
+    // Nothing is lost in an ordinary shutdown.
+    const ORDINARY: [&str; 2] = ["innodb_fast_shutdown=1", "innodb_flush_log_at_trx_commit=1"];
+    let trouble = Trouble::new(Style::Pipelined, &ORDINARY);
+    let server = &trouble.server;
+    let running = trouble.run("8", "12s");
+    mydyno(["server", "stop", &server.name]).run().exits(0);
+    let port = server.port.to_string();
+    let all = QUICK.iter().chain(&ORDINARY);
+    let settings = all.flat_map(|setting| ["--set", setting]);
+    mydyno([
+        "server",
+        "start",
+        "--engine",
+        ENGINE,
+        "--name",
+        &server.name,
+    ])
+    .and_args(["--port", &port, "--json"])
+    .and_args(settings)
+    .run()
+    .exits(0);
+    let summary = proven(running);
+    assert!(number(&summary, "/reconnects") >= 8, "{summary:#}");
+}
