@@ -10,13 +10,21 @@ ENGINES := mysql-5.7 mysql-8.0 mariadb-10.11 xtradb-5.6
 PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
 PACKAGES_TEST := $(PACKAGES_DEMO) chromium fio prometheus-node-exporter
 
-.PHONY: demo test lint bench devices build engines packages-demo packages-test clean
+# Installs the engines that tests and benchmarks start.
+define install
+for engine in $(ENGINES); do $(1) server install $$engine || exit; done
+endef
+
+.PHONY: demo test lint bench devices build packages-demo packages-test clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim
 	target/release/mydyno demo
 
-test: packages-test engines
+# Compiled as a whole and only once: what `cargo build` compiles of the workspace has other features than its tests have.
+test: packages-test
+	$(CARGO) test --locked --workspace --no-run
+	$(call install,target/debug/mydyno)
 	$(CARGO) test --locked --workspace --no-fail-fast
 
 lint: packages-demo
@@ -35,16 +43,12 @@ bench: packages-demo
 		$(if $(AGAINST),--against "$$AGAINST") $(if $(AGAINST_SCHEMA),--against-schema "$$AGAINST_SCHEMA") $(BENCH_ARGS)
 
 # Writes docs/devices.md, in some 75 minutes on a quiet machine; options by BENCH_ARGS (`--only papers` measures a part anew).
-devices: packages-test engines
-	$(CARGO) build --release --locked -p shim
+devices: packages-test build
+	$(call install,target/release/mydyno)
 	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)
 
 build:
 	$(CARGO) build --release --locked -p cli -p shim
-
-engines: packages-test
-	$(CARGO) build --locked -p cli -p shim
-	for engine in $(ENGINES); do target/debug/mydyno server install $$engine || exit; done
 
 packages-demo packages-test:
 	@.ci/packages $(if $(filter packages-test,$@),$(PACKAGES_TEST),$(PACKAGES_DEMO))
