@@ -21,11 +21,12 @@ demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim
 	target/release/mydyno demo
 
-# Compiled as a whole and only once: what `cargo build` compiles of the workspace has other features than its tests have.
+# Compiled as a whole and only once: what `cargo build` compiles of the workspace has other features than its tests have. More
+# tests at a time than cores, because most of them wait; what judges time takes turns.
 test: packages-test
 	$(CARGO) test --locked --workspace --no-run
 	$(call install,target/debug/mydyno)
-	$(CARGO) test --locked --workspace --no-fail-fast
+	RUST_TEST_THREADS=4 $(CARGO) test --locked --workspace --no-fail-fast
 
 lint: packages-demo
 	$(CARGO) fmt --all --check
