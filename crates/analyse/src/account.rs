@@ -7,26 +7,29 @@ use crate::statistics::mean;
 
 /// Of the longer of two transactions: what changes by less does not explain why they differ.
 const WEIGHS_SHARE: f64 = 0.05;
-/// Requests that became more, or fewer, by this are told of even where they do not weigh.
-const REQUESTS_RATIO: f64 = 1.5;
+/// Requests, and pages of the page cache, that became more or fewer by this are told of even where they do not weigh; from such a
+/// difference on.
+const COUNT_RATIO: f64 = 1.5;
+const COUNT_DIFFERENCE: f64 = 0.1;
 
 /// What a transaction spends time in. Parts overlap: pages are also written while nobody waits, and who waits for a lock waits for what
 /// its holder does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    RowLocks,
     DataReads,
     DataWrites,
-    Redo,
-    RowLocks,
+    Logs,
     ServerCpu,
 }
 
 impl Part {
-    const ALL: [Part; 5] = [
+    /// In the order of a table.
+    pub const ALL: [Part; 5] = [
+        Part::RowLocks,
         Part::DataReads,
         Part::DataWrites,
-        Part::Redo,
-        Part::RowLocks,
+        Part::Logs,
         Part::ServerCpu,
     ];
 
@@ -34,11 +37,22 @@ impl Part {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
+            Part::RowLocks => "waits for row locks",
             Part::DataReads => "reads of data",
             Part::DataWrites => "writes of data",
-            Part::Redo => "flushes of redo",
-            Part::RowLocks => "waits for row locks",
+            Part::Logs => "redo and binary log",
             Part::ServerCpu => "CPU of the server",
+        }
+    }
+
+    /// What is counted of it; `None` of what are no requests to storage.
+    #[must_use]
+    pub fn requests(self) -> Option<&'static str> {
+        match self {
+            Part::DataReads => Some("reads"),
+            Part::DataWrites => Some("writes"),
+            Part::Logs => Some("flushes"),
+            Part::RowLocks | Part::ServerCpu => None,
         }
     }
 
@@ -46,7 +60,7 @@ impl Part {
         match self {
             Part::DataReads => (each.data_reads, each.data_read_us),
             Part::DataWrites => (each.data_writes, each.data_write_us),
-            Part::Redo => (each.redo_flushes, each.redo_us),
+            Part::Logs => (each.log_flushes, each.log_us),
             Part::RowLocks => (None, each.row_lock_wait_us),
             Part::ServerCpu => (None, each.server_cpu_us),
         }
@@ -56,7 +70,7 @@ impl Part {
 /// What one transaction spent in a part, in the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {
-    /// `None` of what are no requests to storage.
+    /// `None` where [`Part::requests`] is.
     pub requests: Option<f64>,
     pub time_us: f64,
 }
@@ -83,6 +97,8 @@ pub struct Change {
     pub other: Spent,
     /// Is the time that it changed by much of a transaction's? Else only its requests are others.
     pub weighs: bool,
+    /// Did it become longer where the transaction did, or shorter where that did? Else it was not waited for, or was outweighed.
+    pub with_transaction: bool,
 }
 
 impl Account {
@@ -122,17 +138,17 @@ impl Account {
     #[must_use]
     pub fn changes_from(&self, base: &Account) -> Vec<Change> {
         let longer_us = self.time_us.max(base.time_us);
+        let is_longer = self.time_us > base.time_us;
         let change = |part: &Part| {
             let (other, base) = (self.spent(*part)?, base.spent(*part)?);
             let weighs = (other.time_us - base.time_us).abs() >= WEIGHS_SHARE * longer_us;
             let requests = other.requests.zip(base.requests);
-            let are_others = requests
-                .is_some_and(|(other, base)| other.max(base) > REQUESTS_RATIO * other.min(base));
-            (weighs || are_others).then_some(Change {
+            (weighs || requests.is_some_and(is_other_count)).then_some(Change {
                 part: *part,
                 base,
                 other,
                 weighs,
+                with_transaction: (other.time_us > base.time_us) == is_longer,
             })
         };
         let mut changes: Vec<Change> = Part::ALL.iter().filter_map(change).collect();
@@ -140,6 +156,25 @@ impl Account {
         changes.sort_by(|a, b| by_us(b).total_cmp(&by_us(a)));
         changes
     }
+
+    /// Pages that the page cache had for it and for `base`, where these are many more or fewer.
+    #[must_use]
+    pub fn page_cache_change(&self, base: &Account) -> Option<(f64, f64)> {
+        let hits = self.page_cache_hits.zip(base.page_cache_hits);
+        hits.filter(|hits| is_other_count(*hits))
+    }
+
+    /// Were requests counted in only one of two cells?
+    #[must_use]
+    pub fn is_counted_unlike(&self, base: &Account) -> bool {
+        let is_counted = |of: &Account| of.spent(Part::DataReads).is_some();
+        is_counted(self) != is_counted(base)
+    }
+}
+
+fn is_other_count((one, other): (f64, f64)) -> bool {
+    let (less, more) = (one.min(other), one.max(other));
+    more > COUNT_RATIO * less && more - less >= COUNT_DIFFERENCE
 }
 
 #[cfg(test)]
@@ -167,7 +202,7 @@ mod tests {
             &[
                 (Part::DataReads, Some(2.0), 400.0),
                 (Part::DataWrites, Some(12.0), 9_000.0),
-                (Part::Redo, Some(1.0), 1_500.0),
+                (Part::Logs, Some(1.0), 1_500.0),
                 (Part::RowLocks, None, 20_000.0),
                 (Part::ServerCpu, None, 3_000.0),
             ],
@@ -177,20 +212,23 @@ mod tests {
             &[
                 (Part::DataReads, Some(50.0), 1_900.0),
                 (Part::DataWrites, Some(9.0), 6_000.0),
-                (Part::Redo, Some(1.1), 1_600.0),
+                (Part::Logs, Some(1.1), 1_600.0),
                 (Part::RowLocks, None, 12_000.0),
                 (Part::ServerCpu, None, 4_900.0),
             ],
         );
         let changes = other.changes_from(&base);
-        let found: Vec<(Part, bool)> = changes.iter().map(|c| (c.part, c.weighs)).collect();
+        let found: Vec<(Part, bool, bool)> = changes
+            .iter()
+            .map(|c| (c.part, c.weighs, c.with_transaction))
+            .collect();
         assert_eq!(
             found,
             [
-                (Part::RowLocks, true),
-                (Part::DataWrites, true),
-                // 25 times as many, which are 1.5 of its 30 ms.
-                (Part::DataReads, false),
+                (Part::RowLocks, true, true),
+                (Part::DataWrites, true, true),
+                // 25 times as many, which are 1.5 of its 30 ms; and it became shorter.
+                (Part::DataReads, false, false),
             ]
         );
         assert_eq!(changes[2].other.requests, Some(50.0));
@@ -201,9 +239,23 @@ mod tests {
     fn what_is_not_known_of_both_is_no_change() {
         let base = account(1_000.0, &[(Part::DataReads, Some(0.0), 0.0)]);
         let other = account(9_000.0, &[(Part::RowLocks, None, 8_000.0)]);
-        assert!(other.changes_from(&base).is_empty());
+        assert!(other.changes_from(&base).is_empty() && other.is_counted_unlike(&base));
+        let few = account(9_000.0, &[(Part::DataReads, Some(0.09), 10.0)]);
+        assert!(few.changes_from(&base).is_empty() && !few.is_counted_unlike(&base));
         let more = account(9_000.0, &[(Part::DataReads, Some(3.0), 10.0)]);
         assert_eq!(more.changes_from(&base).len(), 1);
         assert_eq!(Account::of(&[]), None);
+    }
+
+    #[test]
+    fn the_page_cache_counts_where_both_have_one() {
+        let with = |page_cache_hits| Account {
+            page_cache_hits,
+            ..account(1.0, &[])
+        };
+        let change = |one, base| with(one).page_cache_change(&with(base));
+        assert_eq!(change(Some(0.0), Some(140.0)), Some((0.0, 140.0)));
+        assert_eq!(change(Some(183.0), Some(182.0)), None);
+        assert_eq!(change(None, Some(140.0)), None);
     }
 }

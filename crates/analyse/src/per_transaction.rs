@@ -4,23 +4,25 @@ use crate::load::{Intervals, Load};
 use crate::resources::{OfWindow, Resources};
 use serde::Serialize;
 use store::MetricSource::{Host, Server, Shim};
+use store::NewCell;
 
 /// Means per transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PerTransaction {
-    /// From its begin to its end, without the time that it waited for a connection or behind its schedule.
+    /// From its begin to its end, without the time that it was behind its schedule; `None` of terminals, which may wait for a connection
+    /// in it.
     pub time_us: Option<f64>,
-    /// Of that, in waits for row locks.
+    /// Of that, in waits for row locks: no more than all of it.
     pub row_lock_wait_us: Option<f64>,
     /// Requests as the shim counted them by role, and their response times added up, whether or not a transaction waited for them.
-    /// What is written is of data and doublewrite, and its flushes are in the time; redo's time is of its writes and its flushes.
+    /// Pages are in data, undo and doublewrite, logs are redo and the binary log; times of writes have those of their flushes.
     pub data_reads: Option<f64>,
     pub data_read_us: Option<f64>,
     pub data_writes: Option<f64>,
     pub data_write_us: Option<f64>,
-    pub redo_flushes: Option<f64>,
-    pub redo_us: Option<f64>,
-    /// Pages of 4 KiB that buffered reads found in the modelled page cache.
+    pub log_flushes: Option<f64>,
+    pub log_us: Option<f64>,
+    /// Pages of 4 KiB that buffered reads found in the modelled page cache; `None` without an emulated device.
     pub page_cache_hits: Option<f64>,
     /// Cycles of the host: frequency x cores x utilisation / transactions per second, as the white papers have it.
     pub path_length_cycles: Option<f64>,
@@ -69,14 +71,9 @@ const STOCK: f64 = 306.0;
 const LINES: f64 = 10.0;
 const DELIVERED: f64 = 10.0;
 
-/// Roles of the files to which pages are written.
-const PAGES: [&str; 2] = ["data", "doublewrite"];
-
-/// Of nothing, or where one is not known, `None`.
-fn sum(mut parts: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let first = parts.next()?;
-    parts.fold(first, |sum, part| Some(sum? + part?))
-}
+/// Roles of the files that pages are in, and of those that a commit waits for.
+const PAGES: [&str; 3] = ["data", "undo", "doublewrite"];
+const LOGS: [&str; 2] = ["redo", "binlog"];
 
 /// Bytes of rows that one transaction of a type changes.
 fn row_bytes_of(transaction: &str) -> f64 {
@@ -123,6 +120,7 @@ pub(crate) fn of(
     resources: &Resources,
     intervals: &Intervals,
     load: &Load,
+    cell: &NewCell,
 ) -> PerTransaction {
     let completed = intervals.completed();
     if completed == 0 {
@@ -154,22 +152,22 @@ pub(crate) fn of(
         let pairs = roles
             .iter()
             .flat_map(|role| names.iter().map(move |name| (*name, *role)));
-        each(sum(
-            pairs.map(|(name, role)| of_window.mean(Shim, name, role))
-        ))
+        let known = pairs.map(|(name, role)| of_window.mean(Shim, name, role));
+        each(known.sum::<Option<f64>>())
     };
     let asked_us = |names: &[&str], roles: &[&str]| asked(names, roles).map(|ns| ns / 1e3);
     PerTransaction {
-        time_us: Some(time_us),
+        time_us: Some(time_us).filter(|_| cell.terminals.is_none()),
         // Waits are counted as a whole when they end, so that those of a window may be longer than it.
         row_lock_wait_us: each_us(resources.server.row_lock_waiting_mean).map(|us| us.min(time_us)),
-        data_reads: asked(&["reads"], &["data"]),
-        data_read_us: asked_us(&["read_response_ns"], &["data"]),
+        data_reads: asked(&["reads"], &PAGES),
+        data_read_us: asked_us(&["read_response_ns"], &PAGES),
         data_writes: asked(&["writes"], &PAGES),
         data_write_us: asked_us(&["write_response_ns", "flush_response_ns"], &PAGES),
-        redo_flushes: asked(&["flushes"], &["redo"]),
-        redo_us: asked_us(&["write_response_ns", "flush_response_ns"], &["redo"]),
-        page_cache_hits: asked(&["cache_hits"], &[""]),
+        log_flushes: asked(&["flushes"], &LOGS),
+        log_us: asked_us(&["write_response_ns", "flush_response_ns"], &LOGS),
+        page_cache_hits: asked(&["cache_hits"], &[""])
+            .filter(|_| cell.places.iter().any(|place| place.emulated)),
         path_length_cycles: each(
             host_cores
                 .zip(host.cpu_frequency_hz)

@@ -1,7 +1,7 @@
 //! Columns as the white papers' tables have them: a mean for each configuration or device, its ratio to a baseline, and the difference in
 //! percent.
 
-use crate::runs::Value;
+use crate::runs::{ONE_REPEAT_SHARE, SIGNIFICANT, Value};
 use serde::Serialize;
 
 /// How a mean stands to a baseline. `None` where there is no number: NA, or no baseline above 0 to compare with.
@@ -15,6 +15,18 @@ pub struct Ratio {
     pub percent_difference: Option<f64>,
     /// The probability of such a difference where there is none, 0 to 1; `None` where an estimate is missing, and of the baseline itself.
     pub p_value: Option<f64>,
+}
+
+impl Ratio {
+    /// Is there a difference that chance makes less often than once in twenty? Of single repeats, from 2 % on.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        match (self.p_value, self.percent_difference) {
+            (Some(p), _) => p < SIGNIFICANT,
+            (None, Some(percent)) => percent.abs() >= ONE_REPEAT_SHARE * 100.0,
+            (None, None) => false,
+        }
+    }
 }
 
 /// Each value against that at the index `baseline`, in their order; without ratios where there is none.

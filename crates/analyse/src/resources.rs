@@ -183,7 +183,8 @@ pub fn resources(
         resources.price = price(&io.shim.setup, nopm);
     }
     let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
-    resources.per_transaction = per_transaction::of(&of_window, &resources, intervals, &load);
+    resources.per_transaction =
+        per_transaction::of(&of_window, &resources, intervals, &load, &cell.what);
     resources.bound = of_window.bound(&resources, &load, cell.what.instances);
     Ok(Some(resources))
 }

@@ -2,12 +2,7 @@
 
 use crate::comparisons::CellComparison;
 use crate::matrix::NamedValue;
-use crate::ratios::Ratio;
-use crate::runs::SIGNIFICANT;
 use serde::Serialize;
-
-/// Of one repeat each: what differs by less, nobody can tell from chance.
-const DIFFERENCE_PERCENT: f64 = 2.0;
 
 /// One value against the baseline, in all combinations of what else varies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,6 +14,8 @@ pub struct Reversal {
     /// Where it has more throughput than the baseline, and where less.
     pub helps: Vec<Place>,
     pub hurts: Vec<Place>,
+    /// Were all of these found over several repeats? Else differences from 2 % on are taken for real.
+    pub proven: bool,
 }
 
 /// What else was set, and how much that gave.
@@ -33,7 +30,8 @@ pub(crate) fn reversals(comparisons: &[CellComparison]) -> Vec<Reversal> {
     let mut all: Vec<Reversal> = Vec::new();
     for comparison in comparisons {
         for row in &comparison.rows {
-            let Some(percent_difference) = real_difference(&row.nopm) else {
+            let difference = row.nopm.percent_difference.filter(|_| row.nopm.differs());
+            let Some(percent_difference) = difference else {
                 continue;
             };
             let place = Place {
@@ -46,12 +44,14 @@ pub(crate) fn reversals(comparisons: &[CellComparison]) -> Vec<Reversal> {
                 value: row.value.clone(),
                 helps: Vec::new(),
                 hurts: Vec::new(),
+                proven: true,
             };
             let known = all.iter().position(|other| other.is_about_same_as(&of));
             let index = known.unwrap_or_else(|| {
                 all.push(of);
                 all.len() - 1
             });
+            all[index].proven &= row.nopm.p_value.is_some();
             if percent_difference > 0.0 {
                 all[index].helps.push(place);
             } else {
@@ -65,19 +65,10 @@ pub(crate) fn reversals(comparisons: &[CellComparison]) -> Vec<Reversal> {
 
 impl Reversal {
     fn is_about_same_as(&self, other: &Reversal) -> bool {
-        let about = |of: &Reversal| [&of.dimension, &of.baseline, &of.value].map(String::clone);
-        about(self) == about(other)
+        self.dimension == other.dimension
+            && self.baseline == other.baseline
+            && self.value == other.value
     }
-}
-
-/// In percent of the baseline; `None` where there is none that scatter does not explain.
-fn real_difference(nopm: &Ratio) -> Option<f64> {
-    let percent = nopm.percent_difference?;
-    let is_real = match nopm.p_value {
-        Some(p) => p < SIGNIFICANT,
-        None => percent.abs() >= DIFFERENCE_PERCENT,
-    };
-    is_real.then_some(percent)
 }
 
 #[cfg(test)]
@@ -98,7 +89,7 @@ mod tests {
             reversals(&comparisons(&cells, &matrix(&cells)))
         };
         let found = on(&[150.0, 151.0, 149.0]);
-        assert_eq!(found.len(), 1);
+        assert!(found.len() == 1 && found[0].proven);
         let of = &found[0];
         assert_eq!(
             (
@@ -116,6 +107,7 @@ mod tests {
         assert!(on(&[101.0, 103.0, 99.5]).is_empty());
         // One repeat knows of no scatter.
         assert!(on(&[101.0]).is_empty());
-        assert_eq!(on(&[103.0]).len(), 1);
+        let found = on(&[103.0]);
+        assert!(found.len() == 1 && !found[0].proven);
     }
 }

@@ -16,6 +16,8 @@ const PERCENTILE: f64 = 0.95;
 const DENSITY_REACH: f64 = 0.01;
 /// A difference that chance makes less often than this is one.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
+/// Of single repeats, which know of no scatter: a smaller difference between their means is taken for none.
+pub(crate) const ONE_REPEAT_SHARE: f64 = 0.02;
 
 /// What `mydyno compare --json` prints. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,13 +5,11 @@
 
 use crate::matrix::{Dimension, Matrix, NamedValue};
 use crate::outcomes::{CONNECTIONS, CellOutcome};
-use crate::runs::{SIGNIFICANT, Value};
+use crate::runs::{ONE_REPEAT_SHARE, SIGNIFICANT, Value};
 use serde::Serialize;
 
 /// Fewer values with a number make no curve.
 const POINTS_MIN: usize = 3;
-/// Of the best mean: a smaller difference between single repeats is taken for none.
-const ONE_REPEAT_SHARE: f64 = 0.02;
 /// Variables whose numbers are names of modes: 2 is no more of them than 1.
 const ENUMERATED: [&str; 8] = [
     "completion_type",

@@ -1,6 +1,8 @@
 //! What a run used, from samples in a results file: each number by hand.
 
-use analyse::{BoundBy, HostMachine, IoCountedBy, PowerMeter, Resources, measurement};
+use analyse::{
+    Account, BoundBy, HostMachine, IoCountedBy, Part, PowerMeter, Resources, measurement,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use store::{
@@ -123,7 +125,7 @@ use MetricSource::{Host, Power, Process, Server, Shim};
 
 type MetricOf = (MetricSource, MetricKind, &'static str, &'static str, i64);
 
-const METRICS: [MetricOf; 31] = [
+const METRICS: [MetricOf; 51] = [
     (Host, Gauge, "cpu_cores", "", 2),
     (Host, Gauge, "cpu_frequency_hz", "", 3_000_000_000),
     (Host, Counter, "cpu_user_ns", "", 400_000_000),
@@ -154,6 +156,32 @@ const METRICS: [MetricOf; 31] = [
     (Shim, Counter, "write_bytes", "data", 3_000_000),
     (Shim, Counter, "write_bytes", "redo", 600_000),
     (Shim, Counter, "flushes", "redo", 150),
+    (Shim, Counter, "flushes", "binlog", 0),
+    (Shim, Counter, "reads", "data", 880),
+    (Shim, Counter, "reads", "undo", 20),
+    (Shim, Counter, "reads", "doublewrite", 0),
+    (Shim, Counter, "read_response_ns", "undo", 0),
+    (Shim, Counter, "read_response_ns", "doublewrite", 0),
+    (Shim, Counter, "writes", "data", 270),
+    (Shim, Counter, "writes", "undo", 10),
+    (Shim, Counter, "writes", "doublewrite", 20),
+    (Shim, Counter, "write_response_ns", "data", 1_200_000_000),
+    (Shim, Counter, "write_response_ns", "undo", 100_000_000),
+    (
+        Shim,
+        Counter,
+        "write_response_ns",
+        "doublewrite",
+        200_000_000,
+    ),
+    (Shim, Counter, "flush_response_ns", "data", 400_000_000),
+    (Shim, Counter, "flush_response_ns", "undo", 0),
+    (Shim, Counter, "flush_response_ns", "doublewrite", 0),
+    (Shim, Counter, "write_response_ns", "redo", 200_000_000),
+    (Shim, Counter, "write_response_ns", "binlog", 0),
+    (Shim, Counter, "flush_response_ns", "redo", 300_000_000),
+    (Shim, Counter, "flush_response_ns", "binlog", 0),
+    (Shim, Counter, "cache_hits", "", 600),
     (Power, Gauge, "power_mw", "meter", 200_000),
 ];
 
@@ -192,8 +220,12 @@ fn means_and_costs_are_those_of_the_window() {
     close(each.time_us, 40_000.0);
     close(each.row_lock_wait_us, 2e6 / 300.0);
     close(each.data_read_us, 8e6 / 300.0);
-    close(each.redo_flushes, 0.5);
-    assert_eq!((each.data_reads, each.data_write_us), (None, None));
+    close(each.data_reads, 3.0);
+    close(each.data_writes, 1.0);
+    close(each.data_write_us, 1_900.0 / 0.3);
+    close(each.log_flushes, 0.5);
+    close(each.log_us, 500.0 / 0.3);
+    close(each.page_cache_hits, 2.0);
     close(each.path_length_cycles, 3e9 * 0.6 / 300.0);
     close(each.host_cpu_us, 2_000.0);
     close(each.written_bytes, 12_000.0);
@@ -208,6 +240,15 @@ fn means_and_costs_are_those_of_the_window() {
     assert_eq!(resources.power.measured_by, Some(PowerMeter::Meter));
     // 200 new orders a second.
     close(resources.power.nopm_per_watt, 12_000.0 / 200.0);
+    // Two repeats that are not alike.
+    let mut other = resources.clone();
+    other.per_transaction.time_us = Some(60_000.0);
+    other.bound = None;
+    let account = Account::of(&[&resources, &other]).unwrap();
+    assert_eq!((account.time_us, account.bound_by), (50_000.0, None));
+    close(account.spent(Part::Logs).unwrap().requests, 0.5);
+    let account = Account::of(&[&resources]).unwrap();
+    assert_eq!(account.bound_by, Some(BoundBy::ReadIo));
     // 12 under way, 2 behind locks, 8 reads.
     let bound = resources.bound.unwrap();
     assert_eq!(bound.by, BoundBy::ReadIo);

@@ -51,7 +51,7 @@ fn what_varies_stands_side_by_side() {
         "hdd-15k, 32 connections",
         "baseline",
         "&lt; 0.001",
-        "No value helps in one group and hurts in another.",
+        "No value was shown to help in one group",
         "Where the time of a transaction went, 16 cells",
         "<b>30000</b> against 200, ",
         // Sweeps.

@@ -1,53 +1,51 @@
 //! Why a setting helps, or why it does not: where the time of a transaction went in cells that differ in it alone.
 
+use super::comparisons::{in_words, signed};
 use super::missing::{absent, to_cell};
 use crate::format::{counted, significant, trimmed};
 use crate::model::{CellView, LabView};
-use analyse::{
-    Account, CellComparison, Change, NamedValue, Part, Place, Resources, Reversal, Spent,
-};
+use analyse::{Account, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent};
 use maud::{Markup, html};
 
-/// Columns of the table that stand for parts of a transaction.
-const PARTS: [Part; 5] = [
-    Part::RowLocks,
-    Part::DataReads,
-    Part::DataWrites,
-    Part::Redo,
-    Part::ServerCpu,
-];
 /// Rows of a table that is not folded.
 const ROWS_MAX: usize = 12;
 
-/// Values of a dimension that help in some groups and hurt in others; that there are none, where there are several groups.
-pub fn reversed(dimension: &str, groups: usize, all: &[Reversal]) -> Markup {
-    let of: Vec<&Reversal> = all.iter().filter(|r| r.dimension == dimension).collect();
+/// Values that help in some of these groups and hurt in others; where there is something to compare in several, that there are none.
+pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
+    let mut about = all
+        .iter()
+        .filter(|of| comparisons.iter().any(|c| c.dimension == of.dimension))
+        .peekable();
+    let has_difference = |of: &&&CellComparison| {
+        let mut rows = of.rows.iter().skip(1);
+        rows.any(|row| row.nopm.percent_difference.is_some())
+    };
+    let compared = comparisons.iter().filter(has_difference).count();
     html! {
-        @for reversal in &of {
+        @if about.peek().is_none() && compared > 1 {
+            p.soft { "No value was shown to help in one group and to hurt in another." }
+        }
+        @for reversal in about {
             p {
                 "What is best depends on what else is set: " b { (reversal.value) } " against " (reversal.baseline)
                 " helps with " (places(&reversal.helps)) " and hurts with " (places(&reversal.hurts)) "."
+                @if !reversal.proven { " There are cells with one repeat only, which can prove nothing: differences above 2 % are taken for real." }
             }
         }
-        @if of.is_empty() && groups > 1 { p.soft { "No value helps in one group and hurts in another." } }
     }
 }
 
 fn places(places: &[Place]) -> String {
     let words = places.iter().map(|place| {
-        let others: Vec<String> = place.others.iter().map(NamedValue::words).collect();
-        format!("{} ({:+.0} %)", others.join(", "), place.percent_difference)
+        let others = in_words(&place.others);
+        format!("{others} ({})", signed(place.percent_difference))
     });
     words.collect::<Vec<_>>().join("; ")
 }
 
 /// The accounts of all cells compared, and what is different in each from its baseline; nothing where none was sampled.
-pub fn causes(
-    view: &LabView,
-    all: &[&CellComparison],
-    others: fn(&CellComparison) -> String,
-) -> Markup {
-    let groups: Vec<Group> = all.iter().map(|of| Group::of(view, of, others)).collect();
+pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
+    let groups: Vec<Group> = all.iter().map(|of| Group::of(view, of)).collect();
     let rows: usize = groups.iter().map(|group| group.rows.len()).sum();
     let is_known = groups
         .iter()
@@ -74,14 +72,11 @@ struct Row<'a> {
     value: &'a str,
     cell: Option<&'a CellView>,
     account: Option<Account>,
+    nopm: &'a Ratio,
 }
 
 impl<'a> Group<'a> {
-    fn of(
-        view: &'a LabView,
-        comparison: &'a CellComparison,
-        others: fn(&CellComparison) -> String,
-    ) -> Group<'a> {
+    fn of(view: &'a LabView, comparison: &'a CellComparison) -> Group<'a> {
         let rows = comparison.rows.iter().map(|row| {
             let cell = view.by_ordinal(row.ordinal);
             let used: Vec<&Resources> = cell
@@ -93,10 +88,11 @@ impl<'a> Group<'a> {
                 value: &row.value,
                 cell,
                 account: Account::of(&used),
+                nopm: &row.nopm,
             }
         });
         Group {
-            others: others(comparison),
+            others: in_words(&comparison.others),
             rows: rows.collect(),
         }
     }
@@ -108,7 +104,7 @@ impl<'a> Group<'a> {
         };
         let told = rest.iter().filter_map(|row| {
             let (account, base) = (row.account.as_ref()?, first.account.as_ref()?);
-            Some((row.value, explained(account, base)))
+            Some((row.value, explained(account, base, row.nopm.differs())))
         });
         html! {
             @for (value, words) in told {
@@ -125,13 +121,13 @@ fn table(groups: &[Group<'_>], dimension: &str) -> Markup {
                 tr {
                     th rowspan="2" scope="col" { (dimension) }
                     th.num rowspan="2" scope="col" { "one takes" span.unit { "ms" } }
-                    @for part in PARTS { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
+                    @for part in Part::ALL { th.num.first colspan=(columns(part)) scope="colgroup" { (part.title()) } }
                     th.num.first rowspan="2" scope="col" { "page cache had" span.unit { "pages of 4 KiB" } }
                     th.num rowspan="2" scope="col" { "cores busy" span.unit { "%" } }
                     th rowspan="2" scope="col" { "bound by" }
                 }
-                tr { @for part in PARTS {
-                    @if columns(part) == 2 { th.num.first scope="col" { "requests" } th.num scope="col" { "ms" } }
+                tr { @for part in Part::ALL {
+                    @if let Some(requests) = part.requests() { th.num.first scope="col" { (requests) } th.num scope="col" { "ms" } }
                     @else { th.num.first scope="col" { "ms" } }
                 } }
             }
@@ -143,18 +139,15 @@ fn table(groups: &[Group<'_>], dimension: &str) -> Markup {
             }
         } }
         p.soft.small {
-            "Per transaction, in the mean of the repeats. Response times of requests are added up whether or not a transaction waited for them (pages are also "
-            "written in the background, with their flushes), so that parts may overlap. -: not measured."
+            "Per transaction, in the mean of the repeats. Response times of requests are added up whether or not a transaction waited for them: pages are also "
+            "written in the background. Times of writes have those of their flushes, those of logs their writes. So parts overlap. -: not measured."
         }
     }
 }
 
 /// Requests to storage have a column of their own.
 fn columns(part: Part) -> usize {
-    match part {
-        Part::DataReads | Part::DataWrites | Part::Redo => 2,
-        Part::RowLocks | Part::ServerCpu => 1,
-    }
+    1 + usize::from(part.requests().is_some())
 }
 
 fn row_of(row: &Row<'_>) -> Markup {
@@ -165,7 +158,7 @@ fn row_of(row: &Row<'_>) -> Markup {
             @match (&row.account, row.cell) {
                 (Some(account), Some(cell)) => {
                     td.num { (to_cell(cell, &significant(account.time_us / 1e3))) }
-                    @for part in PARTS {
+                    @for part in Part::ALL {
                         @let spent = account.spent(part);
                         @if columns(part) == 2 { td.num.first { (shown(spent.and_then(|s| s.requests))) } }
                         td.num.first[columns(part) == 1] { (shown(spent.map(|s| s.time_us / 1e3))) }
@@ -174,43 +167,51 @@ fn row_of(row: &Row<'_>) -> Markup {
                     td.num { (account.cpu_busy_share.map_or_else(|| "-".to_owned(), |share| trimmed(share * 100.0, 0))) }
                     td { (account.bound_by.map_or("-", |by| by.title())) }
                 }
-                (_, Some(cell)) => td.num { (absent(cell)) }
-                (_, None) => td {}
+                (_, cell) => { td.num { @if let Some(cell) = cell { (absent(cell)) } } td colspan="11" {} }
             }
         }
     }
 }
 
-/// What differs between two cells, the largest first.
-fn explained(account: &Account, base: &Account) -> String {
+/// What differs between two cells, the largest first; `differs` says whether their throughput does.
+fn explained(account: &Account, base: &Account, differs: bool) -> String {
+    let times = [account, base].map(|of| time(of.time_us));
+    let scatter = if differs {
+        ""
+    } else {
+        ", no more than scatter makes"
+    };
     let mut words = vec![format!(
-        "a transaction took {} instead of {}",
-        time(account.time_us),
-        time(base.time_us)
+        "a transaction took {} instead of {}{scatter}",
+        times[0], times[1]
     )];
     let changes = account.changes_from(base);
     let (weigh, others): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|c| c.weighs);
-    words.extend(weigh.into_iter().map(|change| {
-        let (other, base) = (with_requests(&change.other), with_requests(&change.base));
+    let (with, against): (Vec<&Change>, Vec<&Change>) =
+        weigh.into_iter().partition(|c| c.with_transaction);
+    let told = |change: &Change| {
+        let [other, base] = [&change.other, &change.base].map(|of| with_requests(change.part, of));
         format!("{} {other} instead of {base}", change.part.title())
-    }));
-    words.extend(others.into_iter().filter_map(|change| {
-        let (requests, of_base) = change.other.requests.zip(change.base.requests)?;
-        Some(format!(
-            "{} {} instead of {}, which weighs little: {} instead of {}",
-            significant(requests),
-            change.part.title(),
-            significant(of_base),
-            time(change.other.time_us),
-            time(change.base.time_us)
-        ))
-    }));
-    let pages = [account, base].map(|of| of.page_cache_hits.unwrap_or(0.0));
-    if pages[0] != pages[1] {
-        let [pages, of_base] = pages.map(significant);
+    };
+    words.extend(with.into_iter().map(told));
+    words.extend(
+        against
+            .into_iter()
+            .map(|change| format!("although {}", told(change))),
+    );
+    words.extend(
+        others
+            .into_iter()
+            .map(|change| format!("{}, which weighs little", told(change))),
+    );
+    if let Some(pages) = account.page_cache_change(base) {
+        let [pages, of_base] = [pages.0, pages.1].map(significant);
         words.push(format!(
             "{pages} pages from the page cache instead of {of_base}"
         ));
+    }
+    if account.is_counted_unlike(base) {
+        words.push("requests to storage were counted in one of them only".to_owned());
     }
     if let Some((by, of_base)) = account.bound_by.zip(base.bound_by) {
         words.push(if by == of_base {
@@ -222,9 +223,11 @@ fn explained(account: &Account, base: &Account) -> String {
     words.join("; ") + "."
 }
 
-fn with_requests(spent: &Spent) -> String {
-    let requests = |requests| format!(" ({} of them)", significant(requests));
-    time(spent.time_us) + &spent.requests.map(requests).unwrap_or_default()
+/// `2.10 s (52.0 reads)`.
+fn with_requests(part: Part, spent: &Spent) -> String {
+    let requests = spent.requests.zip(part.requests());
+    let requests = requests.map(|(number, title)| format!(" ({} {title})", significant(number)));
+    time(spent.time_us) + &requests.unwrap_or_default()
 }
 
 /// In the unit that people would use.
@@ -241,7 +244,7 @@ fn time(us: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{explained, reversed};
-    use analyse::{Account, BoundBy, NamedValue, Part, Place, Reversal, Spent};
+    use analyse::{Account, BoundBy, CellComparison, NamedValue, Part, Place, Reversal, Spent};
 
     fn account(time_us: f64, reads: (f64, f64), page_cache_hits: f64, by: BoundBy) -> Account {
         let (requests, read_us) = reads;
@@ -267,43 +270,60 @@ mod tests {
         let base = account(400_000.0, (2.0, 900.0), 140.0, BoundBy::Cpu);
         let slow = account(2_500_000.0, (52.0, 2_100_000.0), 0.0, BoundBy::ReadIo);
         assert_eq!(
-            explained(&slow, &base),
-            "a transaction took 2.50 s instead of 400 ms; reads of data 2.10 s (52.0 of them) instead of 900 µs (2.00 of them); 0 pages from \
+            explained(&slow, &base, true),
+            "a transaction took 2.50 s instead of 400 ms; reads of data 2.10 s (52.0 reads) instead of 900 µs (2.00 reads); 0 pages from \
              the page cache instead of 140; read-I/O bound instead of CPU bound."
         );
-        let quick = account(390_000.0, (52.0, 6_200.0), 0.0, BoundBy::Cpu);
+        let quick = account(390_000.0, (52.0, 6_200.0), 141.0, BoundBy::Cpu);
         assert_eq!(
-            explained(&quick, &base),
-            "a transaction took 390 ms instead of 400 ms; 52.0 reads of data instead of 2.00, which weighs little: 6.20 ms instead of 900 µs; \
-             0 pages from the page cache instead of 140; both CPU bound."
+            explained(&quick, &base, false),
+            "a transaction took 390 ms instead of 400 ms, no more than scatter makes; reads of data 6.20 ms (52.0 reads) instead of 900 µs \
+             (2.00 reads), which weighs little; both CPU bound."
         );
+        let quicker = account(300_000.0, (52.0, 50_000.0), 140.0, BoundBy::Cpu);
+        let words = explained(&quicker, &base, true);
+        assert!(
+            words.contains("; although reads of data 50.0 ms"),
+            "{words}"
+        );
+        let mut uncounted = quick;
+        uncounted.parts.clear();
+        let words = explained(&uncounted, &base, true);
+        assert!(words.contains("counted in one of them only"), "{words}");
     }
 
     #[test]
     fn where_a_setting_helps_and_where_it_hurts() {
+        let data = |device: &str| NamedValue {
+            name: "data".to_owned(),
+            value: device.to_owned(),
+        };
         let place = |device: &str, percent_difference| Place {
-            others: vec![NamedValue {
-                name: "data".to_owned(),
-                value: device.to_owned(),
-            }],
+            others: vec![data(device)],
             percent_difference,
         };
-        let reversal = Reversal {
+        let reversal = |proven| Reversal {
             dimension: "preset".to_owned(),
             baseline: "config-1".to_owned(),
             value: "config-2".to_owned(),
             helps: vec![place("nvme-pm1725", 12.4)],
-            hurts: vec![place("hdd-15k", -71.3)],
+            hurts: vec![place("hdd-15k", -7.31)],
+            proven,
         };
-        let told = |dimension, groups| {
-            reversed(dimension, groups, std::slice::from_ref(&reversal)).into_string()
+        let comparison = CellComparison {
+            dimension: "preset".to_owned(),
+            others: vec![data("hdd-15k")],
+            baseline: "config-1".to_owned(),
+            rows: Vec::new(),
         };
-        let words = told("preset", 2);
+        let told = |all: &[Reversal]| reversed(&[&comparison, &comparison], all).into_string();
+        let words = told(&[reversal(true)]);
         assert!(
-            words.contains("</b> against config-1 helps with nvme-pm1725 (+12 %) and hurts with hdd-15k (-71 %)."),
+            words.contains("</b> against config-1 helps with nvme-pm1725 (+12 %) and hurts with hdd-15k (-7.3 %).</p>"),
             "{words}"
         );
-        assert!(told("data", 2).contains("No value helps"));
-        assert_eq!(told("data", 1), "");
+        assert!(told(&[reversal(false)]).contains("which can prove nothing"));
+        // There is nothing to compare.
+        assert_eq!(told(&[]), "");
     }
 }

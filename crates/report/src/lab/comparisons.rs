@@ -62,9 +62,9 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
                     @let of: Vec<&CellComparison> = all.iter().filter(|c| c.dimension == dimension).collect();
                     h3 { "By " (dimension) }
                     div.charts { @for metric in &METRICS { (bars(view, &of, metric)) } }
-                    (reversed(dimension, of.len(), &outcome.reversals))
+                    (reversed(&of, &outcome.reversals))
                     (tables(view, &of))
-                    (causes(view, &of, others))
+                    (causes(view, &of))
                     (footnotes(of.iter().flat_map(|c| &c.rows).filter_map(|row| view.by_ordinal(row.ordinal))))
                 }
             }
@@ -73,8 +73,8 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
 }
 
 /// What the cells of a comparison have in common.
-fn others(comparison: &CellComparison) -> String {
-    let words: Vec<String> = comparison.others.iter().map(NamedValue::words).collect();
+pub(super) fn in_words(others: &[NamedValue]) -> String {
+    let words: Vec<String> = others.iter().map(NamedValue::words).collect();
     words.join(", ")
 }
 
@@ -107,7 +107,7 @@ fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
         figure.bars {
             figcaption { b { (metric.title) ", " (metric.unit) } }
             @for comparison in &shown {
-                @if !comparison.others.is_empty() { p.small.soft { (others(comparison)) } }
+                @if !comparison.others.is_empty() { p.small.soft { (in_words(&comparison.others)) } }
                 @for row in &comparison.rows { (bar(view, row, color(row), metric, top)) }
             }
             @if shown.len() < all.len() { p.small.soft { (counted(all.len() - shown.len(), "group more is", "groups more are")) " in the table." } }
@@ -170,7 +170,7 @@ fn table(view: &LabView, all: &[&CellComparison]) -> Markup {
             }
             @for comparison in all {
                 tbody {
-                    @if !comparison.others.is_empty() { tr.group { th colspan="11" scope="rowgroup" { (others(comparison)) } } }
+                    @if !comparison.others.is_empty() { tr.group { th colspan="11" scope="rowgroup" { (in_words(&comparison.others)) } } }
                     @for (index, row) in comparison.rows.iter().enumerate() {
                         tr {
                             th scope="row" { (row.value) }
@@ -202,7 +202,7 @@ fn columns(cell: Option<&CellView>, metric: &Metric, ratio: &Ratio, is_base: boo
     }
 }
 
-fn signed(percent: f64) -> String {
+pub(super) fn signed(percent: f64) -> String {
     let decimals = usize::from(percent.abs() < 10.0);
     format!("{percent:+.decimals$} %")
 }
