@@ -49,19 +49,28 @@ pub struct PrivateSpec {
 
 /// Connections of a ramp's private server beside those of its largest count.
 const CONNECTIONS_SPARE: u32 = 16;
-/// That a private server takes where no preset says otherwise.
+/// At least as many as any style prepares on each connection.
+const STATEMENTS_EACH: u32 = 64;
+/// What a private server takes where no preset says otherwise.
 const CONNECTIONS_BASE: u32 = 1000;
+const STATEMENTS_BASE: u32 = 200_000;
 
 /// A private server that takes the ramp's largest count. It may take more already, and what the user sets stays.
 #[must_use]
 pub fn with_room(mut spec: PrivateSpec, limits: &RampLimits) -> PrivateSpec {
-    const NAME: &str = "max_connections";
-    let is_set = |(name, _): &(String, String)| name.replace('-', "_").eq_ignore_ascii_case(NAME);
-    let of_preset = |asked: PresetSpec| asked.preset.asked(NAME)?.parse().ok();
-    let there = spec.preset.and_then(of_preset).unwrap_or(CONNECTIONS_BASE);
-    let room = limits.connections_max.saturating_add(CONNECTIONS_SPARE);
-    if room > there && !spec.set.iter().any(is_set) {
-        spec.set.push((NAME.to_owned(), room.to_string()));
+    let connections = limits.connections_max.saturating_add(CONNECTIONS_SPARE);
+    let statements = connections.saturating_mul(STATEMENTS_EACH);
+    for (variable, base, room) in [
+        ("max_connections", CONNECTIONS_BASE, connections),
+        ("max_prepared_stmt_count", STATEMENTS_BASE, statements),
+    ] {
+        let is_set =
+            |(name, _): &(String, String)| name.replace('-', "_").eq_ignore_ascii_case(variable);
+        let of_preset = |asked: PresetSpec| asked.preset.asked(variable)?.parse().ok();
+        let there = spec.preset.and_then(of_preset).unwrap_or(base);
+        if room > there && !spec.set.iter().any(is_set) {
+            spec.set.push((variable.to_owned(), room.to_string()));
+        }
     }
     spec
 }
@@ -348,8 +357,8 @@ mod tests {
     use storage::Placement;
 
     #[test]
-    fn a_ramp_raises_max_connections_and_never_lowers_it() {
-        let room = |preset: Option<&str>, set: &[(&str, &str)], connections_max| {
+    fn a_ramp_raises_what_its_largest_count_needs_and_lowers_nothing() {
+        let room = |variable: &str, preset: Option<&str>, set: &[(&str, &str)], connections_max| {
             let spec = PrivateSpec {
                 engine: "mysql-5.7".to_owned(),
                 binary: None,
@@ -373,16 +382,24 @@ mod tests {
                 ..RampLimits::default()
             };
             let set = with_room(spec, &limits).set;
-            set.last().map(|(_, value)| value.clone())
+            let mut of = set.iter().filter(|(name, _)| name == variable);
+            of.next().map(|(_, value)| value.clone())
         };
         let some = |value: &str| Some(value.to_owned());
-        assert_eq!(room(None, &[], 984), None);
-        assert_eq!(room(None, &[], 985), some("1001"));
-        assert_eq!(room(Some("default"), &[], 985), some("1001"));
-        // It asks for 4000.
-        assert_eq!(room(Some("config-1"), &[], 3984), None);
-        assert_eq!(room(Some("config-1"), &[], 3985), some("4001"));
+        let connections =
+            |preset, connections_max| room("max_connections", preset, &[], connections_max);
+        assert_eq!(connections(None, 984), None);
+        assert_eq!(connections(None, 985), some("1001"));
+        assert_eq!(connections(Some("default"), 985), some("1001"));
+        // It asks for 4000, and for 64,000 statements.
+        assert_eq!(connections(Some("config-1"), 3984), None);
+        assert_eq!(connections(Some("config-1"), 3985), some("4001"));
         let own = [("Max-Connections", "30")];
-        assert_eq!(room(Some("config-1"), &own, 9000), some("30"));
+        assert_eq!(room("max_connections", Some("config-1"), &own, 9000), None);
+        let statements =
+            |preset, connections_max| room("max_prepared_stmt_count", preset, &[], connections_max);
+        assert_eq!(statements(None, 3109), None);
+        assert_eq!(statements(None, 3110), some("200064"));
+        assert_eq!(statements(Some("config-1"), 1_984), some("128000"));
     }
 }

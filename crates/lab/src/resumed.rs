@@ -22,8 +22,9 @@ pub fn require_same(
         .iter()
         .map(|turn| &planned.cells[turn.index].0)
         .collect();
+    let all = results.cells(lab)?;
     for (cell, _) in &planned.cells {
-        let measured = measured(results, lab, cell)?;
+        let measured = measured(results, lab, cell, &all)?;
         if measured.is_empty() {
             continue;
         }
@@ -62,14 +63,18 @@ pub fn require_same(
     Ok(())
 }
 
-/// What the lab has stored of a cell of its plan: of one that is a ramp, its points.
-fn measured(results: &Results, lab: LabId, cell: &Cell) -> Result<Vec<StoredCell>, LabError> {
+/// What the lab has stored of a cell of its plan, among `all`: of one that is a ramp, its points.
+fn measured(
+    results: &Results,
+    lab: LabId,
+    cell: &Cell,
+    all: &[StoredCell],
+) -> Result<Vec<StoredCell>, LabError> {
     if let Connections::Ramp(_) = cell.connections {
         return Ok(results.ramp_cells(lab, cell.ordinal)?);
     }
-    let mut cells = results.cells(lab)?;
-    cells.retain(|one| one.what.ordinal == cell.ordinal);
-    Ok(cells)
+    let same = all.iter().filter(|one| one.what.ordinal == cell.ordinal);
+    Ok(same.cloned().collect())
 }
 
 /// The key of the plan that names the server, and what it was and is, where that is another version now.

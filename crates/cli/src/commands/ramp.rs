@@ -42,13 +42,14 @@ pub fn run(arguments: &RampArguments) -> Outcome {
         results,
         ..
     } = &mut begun;
+    let notes = std::mem::take(&mut console.notes);
     let place = RampPlace {
         results,
         lab,
         ordinal: 1,
         repeat: 1,
         planned_cells: 0,
-        notes: &[],
+        notes: &notes,
     };
     let spec = RampSpec {
         limits,

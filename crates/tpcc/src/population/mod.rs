@@ -299,8 +299,9 @@ const PARTITION_BYTES: u64 = 112 << 10;
 const PARTITION_STEPS_BYTES: u64 = 28_000_000;
 
 /// Bytes of an InnoDB data directory's tables as loaded, for the question whether the disk holds them: measured on MySQL
-/// 5.7 with 16 KiB pages (10 warehouses: 958 MB with foreign keys' indexes) and rounded up. A run adds to it. `partitions` are those of
-/// each table that can be split, 0 for none (8 warehouses without foreign keys: 731 MB whole, 954 MB in 8 partitions).
+/// 5.7 with 16 KiB pages (10 warehouses: 958 MB with foreign keys' indexes; 8 without: 731 MB whole, 954 MB in 8 partitions). One warehouse
+/// takes some 35 MB more than that; who asks leaves room to spare, as a run adds to it too. `partitions` are those of each table that can
+/// be split, 0 for none.
 #[must_use]
 pub fn database_bytes_estimate(warehouses: Warehouses, foreign_keys: bool, partitions: u32) -> u64 {
     let of_warehouse = if foreign_keys { 98_000_000 } else { 88_000_000 };
