@@ -21,12 +21,12 @@ demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim
 	target/release/mydyno demo
 
-# Compiled as a whole and only once: what `cargo build` compiles of the workspace has other features than its tests have. More
-# tests at a time than cores, because most of them wait; what judges time takes turns.
+# Compiled as a whole and only once, but for the shim: what `cargo build` compiles of the workspace has other features than its tests
+# have.
 test: packages-test
 	$(CARGO) test --locked --workspace --no-run
 	$(call install,target/debug/mydyno)
-	RUST_TEST_THREADS=4 $(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) test --locked --workspace --no-fail-fast
 
 lint: packages-demo
 	$(CARGO) fmt --all --check
@@ -48,7 +48,7 @@ devices: packages-test build
 	$(call install,target/release/mydyno)
 	$(CARGO) bench --locked -p cli --bench devices -- --output $(CURDIR)/docs/devices.md $(BENCH_ARGS)
 
-build:
+build: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim
 
 packages-demo packages-test:

@@ -15,7 +15,7 @@ use std::time::Duration;
 const RUN_PATIENCE: Duration = Duration::from_secs(240);
 const ATTEMPTS: u32 = 3;
 /// Beside so many, the driver has less of its core than it needs for a few hundred transactions a second.
-const HOGS: u32 = 12;
+const HOGS: u32 = 32;
 
 fn run(work: &Path, warehouses: &str, arguments: &[&str]) -> Value {
     shim();

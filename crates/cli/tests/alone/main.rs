@@ -1,4 +1,4 @@
-//! What judges time or the whole machine. Tests of a binary of their own, which cargo runs while no other's run, and which
+//! What needs the machine to itself. Tests of a binary of their own, which cargo runs while no other's run, and which
 //! take turns.
 
 mod bound;

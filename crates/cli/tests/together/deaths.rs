@@ -168,6 +168,9 @@ fn mydyno_is_killed_during_a_run() {
     let work = directory();
     // What is left is swept by the next command, which may be another test's where that has the same home.
     let home = home_of_its_own();
+    install(ENGINE);
+    let image = mydyno(["load", "--engine", ENGINE, "-w", "1"]).env("MYDYNO_HOME", home.path());
+    image.spawn().wait(PATIENCE * 4).exits(0);
     let run = |arguments: &[&str]| {
         private(work.path(), arguments)
             .env("MYDYNO_HOME", home.path())

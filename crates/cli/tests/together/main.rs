@@ -1,5 +1,5 @@
 //! The real binary against real servers. These tests run beside each other, on a machine that is busy with the others: what
-//! judges time or the whole machine is in `alone`, which cargo runs before or after.
+//! needs it to itself is in `alone`, which cargo runs before or after.
 
 mod bad_input;
 mod compare;

@@ -323,10 +323,7 @@ fn a_ramp_goes_on_with_its_own_server_and_device_only() {
     let shown = mydyno(["device", "show", "nvme-pm1725"]).run().exits(0);
     let profile = here.join("my-disk.toml");
     fs::write(&profile, &shown.stdout).unwrap();
-    let one = PLAN.replace(
-        "set = { innodb_buffer_pool_size = [\"64M\", \"128M\"] }\n",
-        "",
-    );
+    let one = PLAN.replace("innodb_buffer_pool_size = [\"64M\", \"128M\"], ", "");
     let placed = one.replace("[load]", "[storage]\ndata = \"./my-disk.toml\"\n[load]");
     assert_ne!(one, PLAN);
     fs::write(here.join("plan.toml"), placed).unwrap();
@@ -344,7 +341,7 @@ fn a_ramp_goes_on_with_its_own_server_and_device_only() {
     assert_ne!(larger, shown.stdout);
     fs::write(&profile, larger).unwrap();
     let refused = |words: &[&str]| lab_run().run().exits(3).says(words);
-    refused(&["plan.toml:7:8: ", "other figures", "--results"]);
+    refused(&["plan.toml:8:8: ", "other figures", "--results"]);
     fs::write(&profile, &shown.stdout).unwrap();
     let file = rusqlite::Connection::open(here.join("mydyno.db")).unwrap();
     let other = "UPDATE cell SET server_version = '5.7.10-log'";
