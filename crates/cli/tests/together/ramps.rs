@@ -345,7 +345,7 @@ fn a_ramp_goes_on_with_its_own_server_and_device_only() {
     fs::write(&profile, &shown.stdout).unwrap();
     let file = rusqlite::Connection::open(here.join("mydyno.db")).unwrap();
     let other = "UPDATE cell SET server_version = '5.7.10-log'";
-    assert_eq!(file.execute(other, []).unwrap(), 1);
+    assert!(file.execute(other, []).unwrap() > 0);
     drop(file);
     refused(&["plan.toml:5:10: ", "5.7.10-log", "--results"]);
 }
