@@ -160,8 +160,8 @@ fn row_of(row: &Row<'_>) -> Markup {
                     td.num { (to_cell(cell, &significant(account.time_us / 1e3))) }
                     @for part in Part::ALL {
                         @let spent = account.spent(part);
-                        @if columns(part) == 2 { td.num.first { (shown(spent.and_then(|s| s.requests))) } }
-                        td.num.first[columns(part) == 1] { (shown(spent.map(|s| s.time_us / 1e3))) }
+                        @if part.requests().is_some() { td.num.first { (shown(spent.and_then(|s| s.requests))) } }
+                        td.num.first[part.requests().is_none()] { (shown(spent.map(|s| s.time_us / 1e3))) }
                     }
                     td.num.first { (shown(account.page_cache_hits)) }
                     td.num { (account.cpu_busy_share.map_or_else(|| "-".to_owned(), |share| trimmed(share * 100.0, 0))) }
