@@ -51,7 +51,7 @@ pub use resources::{
     ProcessResources, Resources, ServerResources, resources,
 };
 pub use reversals::{Place, Reversal};
-pub use runs::{Basis, RunComparison, Runs, RunsAsked, Value, compare_runs};
+pub use runs::{Basis, RunComparison, Runs, RunsAsked, UNPROVEN, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
 pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};

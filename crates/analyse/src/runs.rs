@@ -18,6 +18,8 @@ const DENSITY_REACH: f64 = 0.01;
 pub(crate) const SIGNIFICANT: f64 = 0.05;
 /// Of single repeats, which know of no scatter: a smaller difference between their means is taken for none.
 pub(crate) const ONE_REPEAT_SHARE: f64 = 0.02;
+/// The same for people, where a finding rests on such.
+pub const UNPROVEN: &str = "there are values with one repeat only, which can prove nothing: differences above 2 % are taken for real";
 
 /// What `mydyno compare --json` prints. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]

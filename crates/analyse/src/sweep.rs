@@ -5,7 +5,7 @@
 
 use crate::matrix::{Dimension, Matrix, NamedValue};
 use crate::outcomes::{CONNECTIONS, CellOutcome};
-use crate::runs::{ONE_REPEAT_SHARE, SIGNIFICANT, Value};
+use crate::runs::{ONE_REPEAT_SHARE, SIGNIFICANT, UNPROVEN, Value};
 use serde::Serialize;
 
 /// Fewer values with a number make no curve.
@@ -201,10 +201,7 @@ fn finding(known: &[Known], turning: &Turning, best: &Known) -> String {
         }
     }
     if !turning.proven {
-        parts.push(
-            "there are values with one repeat only, which can prove nothing: differences above 2 % are taken for real"
-                .to_owned(),
-        );
+        parts.push(UNPROVEN.to_owned());
     }
     parts.join("; ")
 }

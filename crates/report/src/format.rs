@@ -47,6 +47,17 @@ pub fn or_na<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NOT_AVAILABLE.to_owned(), shown)
 }
 
+/// Microseconds in the unit that people would use: `900 µs`, `41.3 ms`, `2.10 s`.
+pub fn us(us: f64) -> String {
+    if us >= 1e6 {
+        format!("{} s", significant(us / 1e6))
+    } else if us >= 1e3 {
+        format!("{} ms", significant(us / 1e3))
+    } else {
+        format!("{} µs", significant(us))
+    }
+}
+
 /// A duration in the unit that people would use: `20 s`, `2 h`, `1 min 30 s`.
 pub fn duration(ns: u64) -> String {
     let s = ns as f64 / 1e9;

@@ -2,9 +2,11 @@
 
 use super::comparisons::{in_words, signed};
 use super::missing::{absent, to_cell};
-use crate::format::{counted, significant, trimmed};
+use crate::format::{capitalised, counted, significant, trimmed, us};
 use crate::model::{CellView, LabView};
-use analyse::{Account, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent};
+use analyse::{
+    Account, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent, UNPROVEN,
+};
 use maud::{Markup, html};
 
 /// Rows of a table that is not folded.
@@ -29,7 +31,7 @@ pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
             p {
                 "What is best depends on what else is set: " b { (reversal.value) } " against " (reversal.baseline)
                 " helps with " (places(&reversal.helps)) " and hurts with " (places(&reversal.hurts)) "."
-                @if !reversal.proven { " There are cells with one repeat only, which can prove nothing: differences above 2 % are taken for real." }
+                @if !reversal.proven { " " (capitalised(UNPROVEN)) "." }
             }
         }
     }
@@ -175,7 +177,7 @@ fn row_of(row: &Row<'_>) -> Markup {
 
 /// What differs between two cells, the largest first; `differs` says whether their throughput does.
 fn explained(account: &Account, base: &Account, differs: bool) -> String {
-    let times = [account, base].map(|of| time(of.time_us));
+    let times = [account, base].map(|of| us(of.time_us));
     let scatter = if differs {
         ""
     } else {
@@ -227,18 +229,7 @@ fn explained(account: &Account, base: &Account, differs: bool) -> String {
 fn with_requests(part: Part, spent: &Spent) -> String {
     let requests = spent.requests.zip(part.requests());
     let requests = requests.map(|(number, title)| format!(" ({} {title})", significant(number)));
-    time(spent.time_us) + &requests.unwrap_or_default()
-}
-
-/// In the unit that people would use.
-fn time(us: f64) -> String {
-    if us >= 1e6 {
-        format!("{} s", significant(us / 1e6))
-    } else if us >= 1e3 {
-        format!("{} ms", significant(us / 1e3))
-    } else {
-        format!("{} µs", significant(us))
-    }
+    us(spent.time_us) + &requests.unwrap_or_default()
 }
 
 #[cfg(test)]
