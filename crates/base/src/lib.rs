@@ -11,6 +11,7 @@ mod ramp_limits;
 mod random;
 mod session;
 mod units;
+mod variables;
 
 pub use clock::{DateTime, now_utc_ns};
 pub use exit::Exit;
@@ -21,3 +22,4 @@ pub use session::{
     Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,
 };
 pub use units::{Cents, Warehouses, parse_decimal, parse_share, parse_size};
+pub use variables::{given_in, variable_name};

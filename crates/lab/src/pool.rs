@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::preset::{PresetSpec, lines, translated, with_users};
-use base::parse_size;
+use base::{given_in, parse_size};
 use server::ServerBuild;
 use server::preset::{POOL_BYTES_MIN, PoolPart, Translated};
 
@@ -24,8 +24,7 @@ impl Pool {
     /// # Errors
     /// Where there are several, and the pool's size is none.
     pub(crate) fn of(set: &[(String, String)], servers: u32) -> Result<Pool, LabError> {
-        let is_pool = |(name, _): &&(String, String)| name.replace('-', "_") == VARIABLE;
-        let given = set.iter().rev().find(is_pool).map(|(_, text)| text);
+        let given = given_in(set, VARIABLE);
         let whole_bytes = match given.map(|text| parse_size(text).ok_or(text)) {
             None => POOL_BYTES_DEFAULT,
             Some(Ok(bytes)) => bytes,

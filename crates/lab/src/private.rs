@@ -8,11 +8,12 @@ use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
 use crate::subject::Subject;
-use base::{RampLimits, Warehouses, parse_size};
+use base::{RampLimits, Warehouses, given_in, parse_size};
 use drive::LoadError;
 use server::{
-    Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey, InstanceOptions, KeptImage,
-    ServerBuild, images_max_bytes, redo_bytes, shrink_images,
+    CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey,
+    InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, images_max_bytes,
+    redo_bytes, shrink_images,
 };
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,9 +52,6 @@ pub struct PrivateSpec {
 const CONNECTIONS_SPARE: u32 = 16;
 /// At least as many as any style prepares on each connection.
 const STATEMENTS_EACH: u32 = 64;
-/// What a private server takes where no preset says otherwise.
-const CONNECTIONS_BASE: u32 = 1000;
-const STATEMENTS_BASE: u32 = 200_000;
 
 /// A private server that takes the ramp's largest count. It may take more already, and what the user sets stays.
 #[must_use]
@@ -62,13 +60,15 @@ pub fn with_room(mut spec: PrivateSpec, limits: &RampLimits) -> PrivateSpec {
     let statements = connections.saturating_mul(STATEMENTS_EACH);
     for (variable, base, room) in [
         ("max_connections", CONNECTIONS_BASE, connections),
-        ("max_prepared_stmt_count", STATEMENTS_BASE, statements),
+        (
+            "max_prepared_stmt_count",
+            PREPARED_STATEMENTS_BASE,
+            statements,
+        ),
     ] {
-        let is_set =
-            |(name, _): &(String, String)| name.replace('-', "_").eq_ignore_ascii_case(variable);
         let of_preset = |asked: PresetSpec| asked.preset.asked(variable)?.parse().ok();
         let there = spec.preset.and_then(of_preset).unwrap_or(base);
-        if room > there && !spec.set.iter().any(is_set) {
+        if room > there && given_in(&spec.set, variable).is_none() {
             spec.set.push((variable.to_owned(), room.to_string()));
         }
     }
@@ -213,10 +213,7 @@ pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangem
 }
 
 pub(crate) fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
-    let value = set
-        .iter()
-        .find(|(name, _)| name.replace('-', "_") == "innodb_page_size");
-    let Some((_, text)) = value else {
+    let Some(text) = given_in(set, "innodb_page_size") else {
         return Ok(PAGE_BYTES_DEFAULT);
     };
     parse_size(text)
@@ -350,11 +347,13 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
 
 #[cfg(test)]
 mod tests {
-    use super::{PrivateSpec, with_room};
+    use super::{PrivateSpec, STATEMENTS_EACH, with_room};
     use crate::preset::PresetSpec;
     use base::{RampLimits, Warehouses};
     use server::preset::{Scale, find};
     use storage::Placement;
+    use tpcc::Style;
+    use tpcc::tpcc_mysql::PREPARED_STATEMENTS;
 
     #[test]
     fn a_ramp_raises_what_its_largest_count_needs_and_lowers_nothing() {
@@ -401,5 +400,8 @@ mod tests {
         assert_eq!(statements(None, 3109), None);
         assert_eq!(statements(None, 3110), some("200064"));
         assert_eq!(statements(Some("config-1"), 1_984), some("128000"));
+        let each = Style::ALL.map(Style::prepared_statements);
+        let mut each = each.into_iter().chain([PREPARED_STATEMENTS]);
+        assert!(each.all(|prepared| prepared <= STATEMENTS_EACH));
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{Span, Wrong};
 use crate::keys::{DURATION_MAX, Key, SET, Section, Shape};
 use crate::length::{Length, parse_precision};
-use base::parse_size;
+use base::{parse_size, variable_name};
 use std::time::Duration;
 use storage::nearest;
 use toml::Spanned;
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         let mut variables: Vec<Variable> = Vec::new();
         for (name, value) in entries {
             // As the server itself reads them.
-            let plain = name.get_ref().trim().to_ascii_lowercase().replace('-', "_");
+            let plain = variable_name(name.get_ref());
             if variables.iter().any(|other| other.name == plain) {
                 let why = format!("the variable {plain} is set twice; leave one of them out");
                 return Err(Wrong::new(name.span(), why));

@@ -6,7 +6,7 @@
 use crate::catalogue::Flavour;
 use crate::option_text;
 use crate::{ServerBuild, ServerError};
-use base::parse_size;
+use base::{parse_size, variable_name};
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,9 @@ const RESERVED: [&str; 13] = [
     "socket",
     "user",
 ];
+/// What a server that mydyno starts takes where neither a preset nor the user says otherwise.
+pub const CONNECTIONS_BASE: u32 = 1000;
+pub const PREPARED_STATEMENTS_BASE: u32 = 200_000;
 /// Redo in all files together, equal on every engine whether it has two files or one.
 const REDO_BYTES: u64 = 2 << 30;
 /// Kernel AIO events that InnoDB asks for per I/O thread.
@@ -66,11 +69,6 @@ impl Layout {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings(Vec<(String, String)>);
 
-/// Dashes are underscores and case does not matter, as for the server itself.
-pub(crate) fn normal(name: &str) -> String {
-    name.trim().to_ascii_lowercase().replace('-', "_")
-}
-
 /// Checks names and values that the user sets; the server judges the rest.
 ///
 /// # Errors
@@ -81,7 +79,7 @@ pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
             name: name.clone(),
             why,
         };
-        let plain = normal(name);
+        let plain = variable_name(name);
         let well_formed = !plain.is_empty()
             && plain
                 .chars()
@@ -115,7 +113,7 @@ impl Settings {
         let mut settings = Settings::default();
         settings.manage(build, layout, port);
         settings.base(build);
-        let names: Vec<String> = set.iter().map(|(name, _)| normal(name)).collect();
+        let names: Vec<String> = set.iter().map(|(name, _)| variable_name(name)).collect();
         let sets = |name: &str| names.iter().any(|n| n == name);
         if sets("log_bin") {
             settings.remove("disable_log_bin");
@@ -167,8 +165,9 @@ impl Settings {
             self.put("disable_log_bin", "");
         }
         self.put("performance_schema", "OFF");
-        self.put("max_connections", "1000");
-        self.put("max_prepared_stmt_count", "200000");
+        self.put("max_connections", &CONNECTIONS_BASE.to_string());
+        let statements = PREPARED_STATEMENTS_BASE.to_string();
+        self.put("max_prepared_stmt_count", &statements);
         self.put("innodb_buffer_pool_size", "1G");
         if has_redo_capacity(build) {
             self.put("innodb_redo_log_capacity", &REDO_BYTES.to_string());
@@ -190,7 +189,7 @@ impl Settings {
         direct_io_on: Option<&Path>,
         notes: &mut Vec<String>,
     ) {
-        let given = |name: &str| set.iter().any(|(n, _)| normal(n) == name);
+        let given = |name: &str| set.iter().any(|(n, _)| variable_name(n) == name);
         if !given("innodb_flush_method")
             && let Some(data) = direct_io_on
             && !direct_io_works(data)

@@ -1,6 +1,7 @@
 //! Which server variables put the files of a role into a directory of their own, on which server.
 
 use crate::error::StorageError;
+use base::given_in;
 use device::Role;
 use std::path::Path;
 
@@ -182,15 +183,6 @@ pub fn require_inside(
         }),
         None => Ok(()),
     }
-}
-
-/// A variable that the user set; the last one counts.
-pub(crate) fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    let found = set.iter().rev().find(|(given, _)| {
-        let plain = given.trim().to_ascii_lowercase().replace('-', "_");
-        plain.trim_start_matches("loose_") == name
-    });
-    found.map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@
 use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, size_text};
 use super::{Family, Releases, Translated};
 use crate::ServerBuild;
-use crate::settings::normal;
-use base::parse_size;
+use base::{given_in, parse_size};
 
 pub(super) const POOL: &str = "innodb_buffer_pool_size";
 pub(super) const INSTANCES: &str = "innodb_buffer_pool_instances";
@@ -67,9 +66,7 @@ impl PoolPart {
 }
 
 fn number(set: &[(String, String)], variable: &str) -> Option<u64> {
-    let mut all = set.iter().rev();
-    let found = all.find(|(name, _)| normal(name).trim_start_matches("loose_") == variable)?;
-    parse_size(&found.1)
+    given_in(set, variable).and_then(parse_size)
 }
 
 /// Does the server have chunks of a fixed size, where none is set?

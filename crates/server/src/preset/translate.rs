@@ -7,8 +7,8 @@ use super::sizes::{
 };
 use super::{Family, Preset, Scale, Variable, is_perconas_own};
 use crate::ServerBuild;
-use crate::settings::{has_redo_capacity, normal, single_redo_file};
-use base::parse_size;
+use crate::settings::{has_redo_capacity, single_redo_file};
+use base::{parse_size, variable_name};
 
 const CLEANERS: &str = "innodb_page_cleaners";
 const REDO_FILE: &str = "innodb_log_file_size";
@@ -239,7 +239,7 @@ impl<'a> Server<'a> {
     ) -> Server<'a> {
         let given = set
             .iter()
-            .map(|(name, value)| (normal(name), value.as_str()));
+            .map(|(name, value)| (variable_name(name), value.as_str()));
         let mut server = Server {
             build,
             family: Family::of(build),

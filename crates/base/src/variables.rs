@@ -1,0 +1,32 @@
+//! Server variables by name, as servers read names.
+
+/// Dashes are underscores and case does not matter.
+#[must_use]
+pub fn variable_name(text: &str) -> String {
+    text.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+/// The value that `set` gives a variable, which may be written with `loose_`; the last one counts.
+#[must_use]
+pub fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let mut all = set.iter().rev();
+    let found = all.find(|(given, _)| variable_name(given).trim_start_matches("loose_") == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::given_in;
+
+    #[test]
+    fn names_as_servers_read_them_and_the_last_counts() {
+        let set = [
+            ("innodb_page_size", "4K"),
+            (" Loose-InnoDB-Page-Size", "8K"),
+            ("innodb_page_size_x", "1"),
+        ];
+        let set = set.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(given_in(&set, "innodb_page_size"), Some("8K"));
+        assert_eq!(given_in(&set, "innodb_page"), None);
+    }
+}
