@@ -42,6 +42,12 @@ pub fn profile(name: &str) -> Profile {
     })
 }
 
+/// A profile that lets 500 requests pass in a second: 32 of them need times that no host's delays come near to.
+pub fn slow() -> Profile {
+    let slow = concat!(env!("CARGO_MANIFEST_DIR"), "/../device/tests/slow.toml");
+    Profile::parse(&fs::read_to_string(slow).unwrap()).unwrap()
+}
+
 /// A directory that is watched, a page and a setup.
 pub struct Bench {
     /// Times are compared: one at a time.

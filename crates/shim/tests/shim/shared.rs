@@ -1,8 +1,8 @@
 //! Processes that share a device: together they get what one of them gets alone.
 
-use crate::common::{Aligned, Bench, open, tell};
+use crate::common::{Aligned, Bench, open, slow, tell};
 use device::page::{Global, Snapshot};
-use device::{Profile, Role, SHARED_BYTES, Sharing};
+use device::{Role, SHARED_BYTES, Sharing};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const JOB: &str = "reads-of-a-slow-device";
-/// So many requests pass the device of [`SLOW`] in a second, one after another.
+/// So many requests pass the device of [`slow`] in a second, one after another.
 const PER_S: u64 = 500;
-const SLOW: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../device/tests/slow.toml"
-));
 const READS: u64 = 150;
 /// Time of two requests: the first does not wait, and the clock is read in whole milliseconds.
 const TOLERATED_MS: u64 = 2 * 1_000 / PER_S;
@@ -44,7 +40,7 @@ pub fn job(name: &str, files: &Path) -> bool {
 fn elapsed_ms(count: u32) -> Vec<u64> {
     let mut bench = Bench::new(&[Role::Data]);
     bench.fill("t.ibd", READS as usize * 4096);
-    bench.setup.devices[0].profile = Profile::parse(SLOW).unwrap();
+    bench.setup.devices[0].profile = slow();
     let path = |name: String| bench.directory.path().join(name);
     let memory = path("memory".to_owned());
     let file = File::create(&memory).unwrap();
