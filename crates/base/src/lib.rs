@@ -4,6 +4,7 @@
 //! Nothing here has a dependency, opens a file or a socket, or knows MySQL.
 
 mod clock;
+mod counted;
 mod exit;
 pub mod limits;
 mod percent;
@@ -14,6 +15,7 @@ mod units;
 mod variables;
 
 pub use clock::{DateTime, now_utc_ns};
+pub use counted::counted;
 pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
 pub use ramp_limits::{RampLimits, RampLimitsError};

@@ -108,7 +108,7 @@ pub struct DemoArguments {
 pub struct LoadArguments {
     #[command(flatten)]
     pub target: TargetArguments,
-    /// Warehouses, the size of the database: each about 115 MB on disk
+    /// Warehouses, the size of the database: each about 100 MB on disk
     #[arg(short, long, default_value_t = 10, value_parser = warehouses())]
     pub warehouses: u32,
     /// Equal seeds give equal databases, byte for byte

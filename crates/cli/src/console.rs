@@ -211,11 +211,11 @@ impl Drop for Console {
 fn run_position(run: &RunProgress) -> Position {
     let phase = if run.in_warmup { "warm-up" } else { "window" };
     let message = format!(
-        "{:.0} NOPM, new order p95 {:.1} ms, {} retries, {} errors",
+        "{:.0} NOPM, new order p95 {:.1} ms, {}, {}",
         run.nopm,
         run.new_order_p95_us / 1e3,
-        run.retries,
-        run.errors
+        base::counted(run.retries as usize, "retry", "retries"),
+        base::counted(run.errors as usize, "error", "errors")
     );
     Position {
         kind: match run.awaited {

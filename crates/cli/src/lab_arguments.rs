@@ -22,7 +22,7 @@ pub enum LabCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Run each cell of a plan for two seconds and keep nothing: does every server start with what is asked of it?
+    /// Run each cell of a plan for two seconds and keep no numbers: does every server start with what is asked of it?
     Check {
         /// A plan file
         plan: PathBuf,

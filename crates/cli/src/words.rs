@@ -107,12 +107,12 @@ fn what_ran(summary: &Summary) -> String {
         schemas => format!(" in each of {schemas} schemas"),
     };
     format!(
-        "{servers}{} {} ({}), {} warehouses{in_each}, {} connections, workload {}, style {}, seed {}",
+        "{servers}{} {} ({}), {}{in_each}, {}, workload {}, style {}, seed {}",
         summary.engine,
         summary.server_version,
         summary.transport,
-        summary.warehouses,
-        summary.connections,
+        base::counted(summary.warehouses as usize, "warehouse", "warehouses"),
+        base::counted(summary.connections as usize, "connection", "connections"),
         summary.workload,
         summary.style,
         summary.seed

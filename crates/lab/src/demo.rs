@@ -6,7 +6,7 @@ use crate::populate::record_load;
 use crate::private::{PrivateSpec, build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::spec::{Meters, RunSpec, Workload};
-use base::{Exit, Warehouses};
+use base::{Exit, Warehouses, counted};
 use device::Role;
 use plan::{Length, PRECISION_DEFAULT};
 use server::{Home, Image, ServerBuild, ServerError};
@@ -102,11 +102,11 @@ pub fn demo(
             break;
         }
         on_progress(Progress::Step(&format!(
-            "cell {} of {}: {}, {} connections",
+            "cell {} of {}: {}, {}",
             index + 1,
             cells.len(),
             cell.device,
-            cell.connections
+            counted(cell.connections as usize, "connection", "connections")
         )));
         let place = measure::Place {
             results,

@@ -9,7 +9,7 @@ use crate::spec::{RunSpec, Workload};
 use crate::study::failure_of;
 use crate::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
-use base::{Exit, RampLimits};
+use base::{Exit, RampLimits, counted};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{
@@ -319,8 +319,9 @@ impl<'a> Rise<'a> {
         let left_s = point_time.as_secs_f64() * left as f64;
         let number = self.good.len() + 1;
         format!(
-            "point {number} of at most {}: {connections} connections; at most {:.0} min left",
+            "point {number} of at most {}: {}; at most {:.0} min left",
             self.good.len() + left,
+            counted(connections as usize, "connection", "connections"),
             (left_s / 60.0).ceil()
         )
     }

@@ -2,7 +2,7 @@
 
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
-use crate::format::{NOT_AVAILABLE, counted, integer, or_na, significant, transaction, truncated};
+use crate::format::{NOT_AVAILABLE, integer, or_na, significant, transaction, truncated};
 use crate::instances::each_server;
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView};
@@ -12,6 +12,7 @@ use crate::panels::Panel;
 use crate::series::TRANSACTIONS;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use crate::used::used_section;
+use base::counted;
 use maud::{Markup, html};
 use store::{RepeatId, RepeatStatus};
 

@@ -1,11 +1,12 @@
 //! What the numbers were measured on: populations, server variables, option files, the machine, and how to do it again.
 
-use crate::format::{bytes, counted, duration, instant, integer, significant};
+use crate::format::{bytes, duration, instant, integer, significant};
 use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
 use crate::status::status_tables;
 use crate::tables::checks_table;
+use base::counted;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 use store::CellPreset;

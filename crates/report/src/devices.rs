@@ -1,7 +1,8 @@
 //! Storage: what a repeat asked of its devices by role, and response times of devices side by side.
 
-use crate::format::{counted, integer, or_na, percent, significant};
+use crate::format::{integer, or_na, percent, significant};
 use crate::model::RepeatView;
+use base::counted;
 use maud::{Markup, html};
 use store::{DeviceSummary, RequestSummary, ShimSummary};
 

@@ -120,11 +120,6 @@ pub fn capitalised(words: &str) -> String {
     })
 }
 
-/// One of them, or so many of them.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{bytes, duration, integer, or_na, percent, significant, transaction, truncated};

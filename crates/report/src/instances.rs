@@ -1,6 +1,7 @@
 //! Servers that were driven together: all of them against one alone, and each of them in a repeat.
 
-use crate::format::{or_na, percent, truncated};
+use crate::format::{NOT_AVAILABLE, or_na, percent, truncated};
+use crate::lab::missing::to_cell;
 use crate::model::{LabView, RepeatView};
 use analyse::{CellOutcome, Together, interference};
 use maud::{Markup, html};
@@ -8,7 +9,7 @@ use maud::{Markup, html};
 /// Throughput by the number of servers; nothing where the lab has one number only.
 pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
     let rows = interference(cells);
-    let label = |row: &Together| view.cells[row.place].label.as_str();
+    let cell = |row: &Together| &view.cells[row.place];
     html! {
         @if !rows.is_empty() {
             section id="instances" {
@@ -24,9 +25,12 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
                     } }
                     tbody { @for row in &rows {
                         tr {
-                            th scope="row" { (label(row)) }
+                            th scope="row" { (cell(row).label) }
                             td.num { (row.instances) }
-                            td.num { b { (or_na(row.nopm, truncated)) } }
+                            td.num { b { @match row.nopm {
+                                Some(nopm) => (to_cell(cell(row), &truncated(nopm))),
+                                None => (NOT_AVAILABLE),
+                            } } }
                             td.num { (or_na(row.efficiency, percent)) }
                             td.num { (row.spread.map_or_else(|| "-".to_owned(), percent)) }
                         }

@@ -337,7 +337,7 @@ fn labels(cells: &[Cell]) -> Vec<(String, String)> {
                 .collect::<Vec<_>>()
                 .join(", ");
             let connections =
-                crate::format::counted(cell.what.connections as usize, "connection", "connections");
+                base::counted(cell.what.connections as usize, "connection", "connections");
             let label = if group.is_empty() {
                 connections
             } else {
@@ -367,7 +367,7 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         ("schemas".to_owned(), format!("{} schemas", what.schemas)),
         (
             "instances".to_owned(),
-            crate::format::counted(what.instances as usize, "server", "servers"),
+            base::counted(what.instances as usize, "server", "servers"),
         ),
         (
             "home".to_owned(),
@@ -384,7 +384,7 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         ),
         (
             "partitions".to_owned(),
-            crate::format::counted(what.partitions as usize, "partition", "partitions"),
+            base::counted(what.partitions as usize, "partition", "partitions"),
         ),
     ];
     if !what.transport.is_empty() {

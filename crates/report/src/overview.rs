@@ -1,10 +1,11 @@
 //! What a reader sees first: the headline, the table of cells, and throughput over connections.
 
 use crate::bound::bound_tags;
-use crate::format::{NOT_AVAILABLE, counted, integer, ms, or_na, significant, truncated};
+use crate::format::{NOT_AVAILABLE, integer, ms, or_na, significant, truncated};
 use crate::lab::missing::{absent, footnotes};
 use crate::model::{CellView, LabView};
 use crate::stats::Repeated;
+use base::counted;
 use maud::{Markup, html};
 use store::{Repeat, RepeatStatus};
 

@@ -3,7 +3,7 @@
 use crate::cell::cell_section;
 use crate::config::{configuration, loads, reproduce};
 use crate::error::ReportError;
-use crate::format::{counted, instant};
+use crate::format::instant;
 use crate::instances::interference_section;
 use crate::lab::comparisons::comparisons;
 use crate::lab::curves::{Curves, by_connections, connection_charts};
@@ -16,6 +16,7 @@ use crate::panels::Panels;
 use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
 use analyse::{LabOutcome, lab_outcome};
+use base::counted;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;

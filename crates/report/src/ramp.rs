@@ -1,6 +1,6 @@
 //! Ramps: where each configuration saturates and why, and the points that say so. The charts over connections show the curves.
 
-use crate::format::{capitalised, ms, or_na, percent, significant, truncated};
+use crate::format::{NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, truncated};
 use crate::model::{CellView, LabView};
 use analyse::{RampOutcome, RampPoint};
 use maud::{Markup, html};
@@ -73,7 +73,7 @@ fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 tr {
                     th scope="row" { (name(ramp, view)) }
                     td.num { b { (ramp.supported_words()) } }
-                    td.num { (or_na(nopm_at(ramp, connections), truncated)) }
+                    td.num { (nopm_at(ramp, connections)) }
                     td { (ramp.words) }
                 }
             } }
@@ -81,14 +81,19 @@ fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
     }
 }
 
-/// Of several measurements of one count the mean.
-fn nopm_at(ramp: &RampOutcome, connections: Option<u32>) -> Option<f64> {
+/// Of several measurements of one count, which are of one cell, the mean.
+fn nopm_at(ramp: &RampOutcome, connections: Option<u32>) -> Markup {
     let there = ramp
         .points
         .iter()
-        .filter(|point| Some(point.connections) == connections);
-    let nopm: Vec<f64> = there.filter_map(|point| point.nopm).collect();
-    analyse::mean(&nopm)
+        .filter(|point| Some(point.connections) == connections && point.nopm.is_some());
+    let nopm: Vec<f64> = there.clone().filter_map(|point| point.nopm).collect();
+    html! {
+        @match there.clone().next_back().zip(analyse::mean(&nopm)) {
+            Some((point, nopm)) => a.to href={ "#cell-" (point.cell_id) } { (truncated(nopm)) },
+            None => (NOT_AVAILABLE),
+        }
+    }
 }
 
 fn points_table(ramp: &RampOutcome) -> Markup {

@@ -1,7 +1,8 @@
 //! What the server's own status counters rose by in the window.
 
-use crate::format::{counted, integer};
+use crate::format::integer;
 use crate::model::{CellView, LabView, RepeatView};
+use base::counted;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! What a cell used, in the mean of its windows.
 
-use crate::format::{counted, or_na, significant, trimmed};
+use crate::format::{or_na, significant, trimmed};
 use crate::model::{CellView, RepeatView};
 use analyse::{DiskResources, HostMachine, IoCountedBy, PowerMeter, Resources};
+use base::counted;
 use maud::{Markup, html};
 
 /// One number of [`Resources`].

@@ -130,8 +130,8 @@ pub enum InspectError {
     )]
     BadMeta { table: String, name: &'static str },
     #[error(
-        "schema {schema:?} holds {have} warehouses, but {wanted} were asked for; ask for at most {have}, or load \
-         {wanted}"
+        "schema {schema:?} holds {}, but {wanted} were asked for; ask for at most {have}, or load {wanted}",
+        base::counted(have.0 as usize, "warehouse", "warehouses")
     )]
     TooFewWarehouses {
         schema: String,

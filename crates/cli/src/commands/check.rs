@@ -6,7 +6,7 @@ use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use crate::schema_arguments::SchemaArguments;
 use ::server::Home;
-use base::Exit;
+use base::{Exit, counted};
 use lab::{Checked, Subject};
 use serde::Serialize;
 use store::CheckResult;
@@ -61,9 +61,9 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         }
         let good = checks.iter().filter(|check| check.passed).count();
         print(format_args!(
-            "{good} of {} checks passed on {} warehouses{}\n",
+            "{good} of {} checks passed on {}{}\n",
             checks.len(),
-            checked.warehouses,
+            counted(checked.warehouses.0 as usize, "warehouse", "warehouses"),
             match subject.schemas() {
                 1 => String::new(),
                 schemas => format!(" in each of {schemas} schemas"),

@@ -9,7 +9,7 @@ use crate::lab_arguments::{LabArguments, LabCommand};
 use ::server::preset::Scale;
 use ::server::{Home, images_max_bytes};
 use analyse::RampConditions;
-use base::{Exit, percent};
+use base::{Exit, counted, percent};
 use lab::{Planned, PresetOn, planned};
 use plan::{Cell, CellNeeds, Connections, Length, Needs, PLAN_BYTES_MAX, Plan, Setting};
 use serde::Serialize;
@@ -99,6 +99,7 @@ struct CellDocument<'a> {
     workload: &'a str,
     style: &'a str,
     connections: Option<u32>,
+    instances: u32,
     ramp: Option<RampConditions>,
     warmup_s: f64,
     warmup_auto: bool,
@@ -260,6 +261,7 @@ impl<'a> CellDocument<'a> {
             workload: &cell.workload,
             style: &cell.style,
             connections,
+            instances: cell.instances,
             ramp,
             warmup_s: cell.warmup.most.as_secs_f64(),
             warmup_auto: cell.warmup.is_auto,
@@ -286,10 +288,10 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     // Writing to a string cannot fail, here and below.
     let _ = writeln!(
         out,
-        "{}: {} cells, {} repeats, {order}\n",
+        "{}: {}, {}, {order}\n",
         plan.name(),
-        planned.cells.len(),
-        schedule.repeats
+        counted(planned.cells.len(), "cell", "cells"),
+        counted(schedule.repeats as usize, "repeat", "repeats")
     );
     let mut of_times = "about";
     if let Some((first, _)) = planned.cells.first() {
@@ -303,8 +305,8 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     for image in planned.missing_images(&planned.turns) {
         let _ = writeln!(
             out,
-            "to be populated first: {} warehouses{} on {}, {} on disk",
-            image.warehouses,
+            "to be populated first: {}{} on {}, {} on disk",
+            counted(image.warehouses.0 as usize, "warehouse", "warehouses"),
             match image.partitions {
                 0 => String::new(),
                 partitions => format!(" in {partitions} partitions"),

@@ -5,7 +5,7 @@ use crate::arguments::LoadArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
-use base::{Exit, Warehouses};
+use base::{Exit, Warehouses, counted};
 use lab::{LoadSpec, Progress, build_of, image_for, populate_schemas, record_load};
 use serde::Serialize;
 use std::fmt::Write;
@@ -180,8 +180,8 @@ fn image_is_there(image: String, json: bool) -> Outcome {
 
 fn words(load: &Load) -> String {
     let mut out = format!(
-        "{} warehouses on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
-        load.warehouses,
+        "{} on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
+        counted(load.warehouses as usize, "warehouse", "warehouses"),
         load.engine,
         load.server_version,
         load.duration_ns as f64 / 1e9,

@@ -227,7 +227,7 @@ fn schemas_that_are_no_database_to_run_on() {
     refused(
         run(&server.dsn, work.path(), &["-w", "2"]).run(),
         &[
-            "holds 1 warehouses, but 2 were asked for",
+            "holds 1 warehouse, but 2 were asked for",
             "ask for at most 1, or load 2",
         ],
     );

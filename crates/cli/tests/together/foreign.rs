@@ -43,5 +43,5 @@ fn a_database_without_the_marks_of_mydyno() {
         .in_directory(work.path())
         .run()
         .exits(4)
-        .says(&["holds 1 warehouses, but 2 were asked for"]);
+        .says(&["holds 1 warehouse, but 2 were asked for"]);
 }

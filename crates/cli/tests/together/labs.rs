@@ -201,7 +201,7 @@ fn the_first_ctrl_c_keeps_what_is_measured() {
     let first = first
         .wait(PATIENCE)
         .exits(130)
-        .says(&["1 repeats are missing"]);
+        .says(&["1 repeat is missing"]);
     let document = first.json();
     assert_eq!(text(&document, "/status"), "interrupted");
     assert_eq!(number(&document, "/left"), 1);

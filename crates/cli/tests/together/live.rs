@@ -91,7 +91,7 @@ fn on_a_terminal_there_is_a_dashboard() {
     assert!(!seen.contains(LEAVE), "{seen}");
     let shown = screen(&seen).join("\n");
     for words in [
-        "mysql-5.7, 1 warehouses, 2 connections, workload tpcc",
+        "mysql-5.7, 1 warehouse, 2 connections, workload tpcc",
         "completed/s   p95 ms   retries   errors",
         "I/O by disk",
         "Ctrl-C ends the run in good order",

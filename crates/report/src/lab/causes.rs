@@ -2,11 +2,12 @@
 
 use super::comparisons::{in_words, signed};
 use super::missing::{absent, to_cell};
-use crate::format::{capitalised, counted, significant, trimmed, us};
+use crate::format::{capitalised, significant, trimmed, us};
 use crate::model::{CellView, LabView};
 use analyse::{
     Account, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent, UNPROVEN,
 };
+use base::counted;
 use maud::{Markup, html};
 
 /// Rows of a table that is not folded.

@@ -2,9 +2,10 @@
 
 use super::causes::{causes, reversed};
 use super::missing::{absent, footnotes, to_cell};
-use crate::format::{NOT_AVAILABLE, counted, significant, trimmed, truncated};
+use crate::format::{NOT_AVAILABLE, significant, trimmed, truncated};
 use crate::model::{CellView, LabView};
 use analyse::{CellComparison, ComparedCell, LabOutcome, NamedValue, Ratio};
+use base::counted;
 use maud::{Markup, html};
 
 /// Bars of one figure; the table has all numbers.

@@ -1,7 +1,7 @@
 //! Throughput and response time over time, a line for each of what differs, at the same number of connections.
 
-use crate::format::counted;
 use crate::model::{LabView, RepeatView};
+use base::counted;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeSet;
