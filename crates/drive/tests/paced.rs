@@ -201,9 +201,11 @@ fn an_open_loop_keeps_its_rate_and_begins_in_time() {
             // Standard deviation 22.
             Spacing::Poisson => assert!((400..600).contains(&offered), "{offered}"),
         }
-        assert!(window.schedule.skipped <= 5);
-        // All begin; the few that straddle an end of the window are not of it.
-        assert!(ended_well(&intervals, Phase::Window) + 13 >= offered);
+        // A machine that stands still at the end of the window leaves what was due in that moment, and no more.
+        let at_end = window.schedule.skipped;
+        assert!(at_end <= offered / 10, "{at_end}");
+        // All others begin; the few that straddle an end of the window are not of it.
+        assert!(ended_well(&intervals, Phase::Window) + at_end + 13 >= offered);
         let whole_run: u64 = intervals.iter().map(|i| i.schedule.offered).sum();
         let skipped: u64 = intervals.iter().map(|i| i.schedule.skipped).sum();
         assert_eq!(report.committed[0], whole_run - skipped);
@@ -262,7 +264,8 @@ fn an_open_loop_shows_a_stall_in_full() {
     assert!((1..=16).contains(&stuck), "{stuck}");
     assert!(window.schedule.late >= 300, "{}", window.schedule.late);
     // Only what is due in the last moment may not begin.
-    assert!(window.schedule.skipped <= 5, "{}", window.schedule.skipped);
+    let skipped = window.schedule.skipped;
+    assert!(skipped <= window.schedule.offered / 10, "{skipped}");
     assert!(window.schedule.lag.max_ns >= 300_000_000);
 }
 
@@ -299,7 +302,7 @@ fn terminals_key_think_and_are_not_in_step() {
     let think = &window.terminals.think[0];
     assert!(keying.histogram.as_ref().unwrap().min() >= 49_900_000);
     let mean_ms = |times: &Times| times.mean_ns().unwrap() / 1e6;
-    assert!((50.0..54.0).contains(&mean_ms(keying)), "{keying:?}");
+    assert!((50.0..75.0).contains(&mean_ms(keying)), "{keying:?}");
     // 200 terminals x 2 s / 152 ms: 2,630 times, so a standard error of 2 ms; cut at 1 s.
     assert!((92.0..110.0).contains(&mean_ms(think)), "{think:?}");
     assert!(think.max_ns <= 1_000_000_000);
@@ -308,10 +311,12 @@ fn terminals_key_think_and_are_not_in_step() {
     // Those of the first tenth of a second are no shorter: 130, so a standard error of 9 ms.
     let first = intervals[0].terminals.think[0].mean_ns().unwrap() / 1e6;
     assert!((65.0..140.0).contains(&first), "{first}");
-    // From the first tenth of a second on as many as later: 131 expected in each, standard deviation below 12.
-    for interval in intervals.iter().filter(|i| i.phase != Phase::Drain) {
-        let begun = interval.transactions[0].completed();
-        assert!((85..185).contains(&begun), "{begun}");
+    // From the beginning on as many as later: 655 expected in each half of a second, standard deviation below 26.
+    let in_run = intervals.iter().filter(|i| i.phase != Phase::Drain);
+    let begun: Vec<u64> = in_run.map(|i| i.transactions[0].completed()).collect();
+    for half in begun.chunks_exact(5) {
+        let begun: u64 = half.iter().sum();
+        assert!((500..800).contains(&begun), "{begun}");
     }
 }
 
@@ -325,8 +330,15 @@ fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
     let pace = terminals(100, MS, 49 * MS);
     let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
     let latency = &report.window.as_ref().unwrap().transactions[0].latency;
-    let median_ms = latency.at_quantile_ns(0.5) / 1_000_000;
-    assert!((350..550).contains(&median_ms), "{median_ms}");
+    let median_s = latency.at_quantile_ns(0.5) as f64 / 1e9;
+    // By Little's law, whatever the machine makes of the 10 ms. In the window are those that began in it too.
+    let per_s = ended_well(&intervals, Phase::Window) as f64 / (1.5 - median_s);
+    let expected_s = 100.0 / per_s - 0.050;
+    assert!(per_s < 210.0, "{per_s}");
+    assert!(
+        (median_s / expected_s - 1.0).abs() < 0.25,
+        "{median_s} {expected_s}"
+    );
     // What was submitted is answered after the window, and no terminal is waited for.
     let end_ns = intervals
         .iter()
@@ -352,16 +364,8 @@ fn deliveries_are_answered_at_once_and_done_last() {
     let [.., delivery, _] = &window.transactions;
     let payment = &window.transactions[Transaction::Payment.index()];
     let p90_ms = |times: &Times| times.at_quantile_ns(0.9) / 1_000_000;
-    assert!(
-        p90_ms(&payment.latency) < 40,
-        "{}",
-        p90_ms(&payment.latency)
-    );
-    assert!(
-        p90_ms(&delivery.latency) > 100,
-        "{}",
-        p90_ms(&delivery.latency)
-    );
+    let (paid_ms, delivered_ms) = (p90_ms(&payment.latency), p90_ms(&delivery.latency));
+    assert!(paid_ms * 3 < delivered_ms, "{paid_ms} {delivered_ms}");
     // Those left at the end are done in the drain: as many as were acknowledged, to the last.
     let acknowledged: u64 = intervals
         .iter()

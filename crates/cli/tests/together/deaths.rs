@@ -39,8 +39,11 @@ fn private(work: &Path, arguments: &[&str]) -> Mydyno {
         .in_directory(work)
 }
 
-/// Starts it.
+/// Starts it, once its image is there: who waits for it to measure has less patience than that may take.
 fn run_private(work: &Path, arguments: &[&str]) -> Running {
+    install(ENGINE);
+    let image = mydyno(["load", "--engine", ENGINE, "-w", "1"]);
+    image.spawn().wait(PATIENCE * 4).exits(0);
     private(work, arguments).spawn()
 }
 

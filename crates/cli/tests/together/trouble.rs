@@ -7,7 +7,7 @@ use crate::support::{
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tpcc::Style;
 
@@ -188,12 +188,25 @@ fn procedures() {
 fn a_server_that_is_started_again_is_found_again() {
     // Nothing is lost in an ordinary shutdown.
     const ORDINARY: [&str; 2] = ["innodb_fast_shutdown=1", "innodb_flush_log_at_trx_commit=1"];
-    let trouble = Trouble::new(Style::Pipelined, &ORDINARY);
+    // A run gives a server up that is gone for 10 s. Where the machine is too busy to start one sooner, it is asked again.
+    let is_found = (0..3).any(|_| is_found_again(&ORDINARY));
+    assert!(
+        is_found,
+        "three times no server was back within {RESTART_MAX:?}"
+    );
+}
+
+const RESTART_MAX: Duration = Duration::from_secs(8);
+
+/// False where starting it again took too long to tell.
+fn is_found_again(ordinary: &[&str]) -> bool {
+    let trouble = Trouble::new(Style::Pipelined, ordinary);
     let server = &trouble.server;
     let running = trouble.run("8", "12s");
+    let began = Instant::now();
     mydyno(["server", "stop", &server.name]).run().exits(0);
     let port = server.port.to_string();
-    let all = QUICK.iter().chain(&ORDINARY);
+    let all = QUICK.iter().chain(ordinary);
     let settings = all.flat_map(|setting| ["--set", setting]);
     mydyno([
         "server",
@@ -207,6 +220,11 @@ fn a_server_that_is_started_again_is_found_again() {
     .and_args(settings)
     .run()
     .exits(0);
+    if began.elapsed() > RESTART_MAX {
+        running.wait(PATIENCE);
+        return false;
+    }
     let summary = proven(running);
     assert!(number(&summary, "/reconnects") >= 8, "{summary:#}");
+    true
 }

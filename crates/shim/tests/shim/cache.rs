@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Barrier;
+use std::time::Instant;
 
 const PAGE: usize = 16384;
 
@@ -69,11 +70,14 @@ fn more_jobs(name: &str, files: &Path) -> bool {
     match name {
         "read together" => {
             let barrier = Barrier::new(2);
+            // Of both, so that one that is late for the barrier does not seem to have waited less.
+            let began = Instant::now();
             let read = |name: &str| {
                 let file = file();
                 let mut buffer = vec![0; 4096];
                 barrier.wait();
-                timed(name, || file.read_exact_at(&mut buffer, 1 << 19).unwrap());
+                file.read_exact_at(&mut buffer, 1 << 19).unwrap();
+                tell(name, began.elapsed().as_nanos() as u64);
             };
             std::thread::scope(|scope| {
                 scope.spawn(|| read("first_ns"));
@@ -182,7 +186,7 @@ fn a_page_that_is_being_read_is_waited_for() {
     assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
     let read_ns = page.of_kind(Role::Data, Kind::Read, OfKind::ServiceSumNs);
     for name in ["first_ns", "second_ns"] {
-        assert!(told.get(name) > read_ns / 2, "{name} of {read_ns}");
+        assert!(told.get(name) >= read_ns, "{name} of {read_ns}");
     }
 }
 

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 
 const PAGE: usize = 16384;
 
@@ -151,7 +152,12 @@ fn requests_come_back_when_they_are_due() {
             bench.setup.spin = spin;
             bench.fill("t.ibd", 100 * PAGE);
             bench.run("direct");
-            is_on_time(&bench.page(), Role::Data)
+            let on_time = is_on_time(&bench.page(), Role::Data);
+            if !on_time {
+                // Whatever else the machine does may end.
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            on_time
         });
         assert!(on_time, "spin = {spin}");
     }
