@@ -16,6 +16,9 @@ const NO_NEW_ORDERS: &str = "no_new_orders";
 /// Of a ramp whose database lost something, or could not be looked at: nothing that was measured before counts either.
 const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
 
+/// Of fewer transactions the 90th percentile is that of the slowest three at most, and ends no ramp.
+const P90_TRANSACTIONS_MIN: u64 = 30;
+
 /// One ramp. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RampOutcome {
@@ -57,7 +60,7 @@ pub struct RampPoint {
     pub nopm: Option<f64>,
     pub nopm_half_width: Option<f64>,
     pub new_order_p95_us: Option<f64>,
-    /// By transaction type.
+    /// By transaction type; of those with 30 transactions in the window.
     pub p90_us: BTreeMap<String, f64>,
     pub cpu_busy_share: Option<f64>,
     pub reason_code: Option<String>,
@@ -275,7 +278,8 @@ impl RampPoint {
         self.new_order_p95_us = run.new_order_p95_us.mean;
         let intervals = Intervals::read(results, repeat.id)?;
         for (transaction, totals) in &intervals.window {
-            if let Some(ns) = totals.quantile_ns(0.9) {
+            let is_known = totals.completed() >= P90_TRANSACTIONS_MIN;
+            if let Some(ns) = totals.quantile_ns(0.9).filter(|_| is_known) {
                 self.p90_us.insert(transaction.clone(), ns as f64 / 1e3);
             }
         }

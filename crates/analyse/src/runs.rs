@@ -241,8 +241,12 @@ impl Run {
         Ok(Some(Run {
             id,
             of: format!(
-                "{} {} {} with {} warehouses and {} connections",
-                what.engine, what.workload, what.style, what.warehouses, what.connections
+                "{} {} {} with {} and {}",
+                what.engine,
+                what.workload,
+                what.style,
+                base::counted(what.warehouses as usize, "warehouse", "warehouses"),
+                base::counted(what.connections as usize, "connection", "connections")
             ),
             nopm,
             p95_us,

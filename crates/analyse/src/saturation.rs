@@ -7,9 +7,9 @@
 
 use crate::bend::{At, Bend, Turn, bend};
 use crate::statistics::mean;
-use base::{RampLimits, RampLimitsError};
+use base::{RampLimits, RampLimitsError, counted};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Standard deviations from a mean to the end of its 95 % interval.
@@ -158,7 +158,11 @@ impl fmt::Display for Saturation {
             };
             return write!(f, "no saturation point: {lead}{reason}");
         };
-        write!(f, "saturation point: {connections} connections")?;
+        write!(
+            f,
+            "saturation point: {}",
+            counted(connections as usize, "connection", "connections")
+        )?;
         match (self.connections_low, self.connections_high) {
             (Some(low), Some(high)) if low < high => {
                 write!(f, " (it may be anywhere from {low} to {high})")?;
@@ -373,16 +377,17 @@ impl Ramp {
             .collect();
         let pairs = || doubled.windows(2).map(|pair| (pair[0], pair[1]));
         let is_flat = pairs().any(|(fewer, more)| self.is_flat(fewer, more));
-        if !is_flat && !pairs().any(|(fewer, more)| self.is_steep(fewer, more)) {
-            return None;
-        }
-        let kinks = doubled[0].p90_us.keys().filter_map(|transaction| {
-            let found = self.corner(points, Turn::Up, |point| {
-                point.p90_us.get(transaction).copied()
-            })?;
+        let kinks = types(&doubled).into_iter().filter_map(|transaction| {
             let limit = self.limits.kink_elasticity?;
-            // Where throughput still rises, it can be nothing else.
-            (found.slope_after >= limit || !is_flat).then(|| (transaction.clone(), found))
+            let p90_us = |point: &Point| point.p90_us.get(transaction).copied();
+            let found = self.corner(points, Turn::Up, p90_us)?;
+            // A line through few points may be as steep as one likes.
+            let is_steep = || {
+                let mut behind = pairs().filter(|(_, more)| more.connections > found.corner);
+                behind.any(|(fewer, more)| rises(fewer, more, limit, p90_us))
+            };
+            let is_kink = found.slope_after >= limit && (is_flat || is_steep());
+            is_kink.then(|| (transaction.clone(), found))
         });
         let kink = kinks.max_by(|one, other| one.1.slope_after.total_cmp(&other.1.slope_after));
         let (found, reason) = match kink {
@@ -397,7 +402,9 @@ impl Ramp {
                 )
             }
             None => {
-                self.limits.plateau_elasticity?;
+                if !is_flat {
+                    return None;
+                }
                 let found = self.corner(points, Turn::Down, |point| Some(point.nopm))?;
                 let elasticity = found.slope_after;
                 (found, StopReason::Plateau { elasticity })
@@ -417,21 +424,7 @@ impl Ramp {
         let Some(limit) = self.limits.plateau_elasticity else {
             return false;
         };
-        let growth = f64::from(more.connections) / f64::from(fewer.connections);
-        more.nopm <= fewer.nopm * growth.powf(limit)
-    }
-
-    /// A response time rises as fast as in a kink.
-    fn is_steep(&self, fewer: &Point, more: &Point) -> bool {
-        let Some(limit) = self.limits.kink_elasticity else {
-            return false;
-        };
-        let growth = f64::from(more.connections) / f64::from(fewer.connections);
-        let rises = |(transaction, after): (&String, &f64)| {
-            let before = fewer.p90_us.get(transaction);
-            before.is_some_and(|before| *after >= before * growth.powf(limit))
-        };
-        more.p90_us.iter().any(rises)
+        !rises(fewer, more, limit, |point| Some(point.nopm))
     }
 
     fn corner(
@@ -503,26 +496,45 @@ impl Ramp {
     }
 }
 
+/// Does a value of both points rise faster than this power of the connections?
+fn rises(
+    fewer: &Point,
+    more: &Point,
+    elasticity: f64,
+    value: impl Fn(&Point) -> Option<f64>,
+) -> bool {
+    let growth = f64::from(more.connections) / f64::from(fewer.connections);
+    value(fewer)
+        .zip(value(more))
+        .is_some_and(|(before, after)| after > before * growth.powf(elasticity))
+}
+
 /// Points of one count as one; `same` holds at least one.
 fn mean_of(same: &[&Point]) -> Point {
     let count = same.len() as f64;
     let mean = |of: &dyn Fn(&Point) -> f64| same.iter().map(|point| of(point)).sum::<f64>() / count;
     let shares: Option<f64> = same.iter().map(|point| point.cpu_busy_share).sum();
-    let types = same[0].p90_us.keys().cloned();
     Point {
         connections: same[0].connections,
         nopm: mean(&|point| point.nopm),
         nopm_half_width: mean(&|point| point.nopm_half_width) / count.sqrt(),
         cpu_busy_share: shares.map(|sum| sum / count),
-        p90_us: types
+        p90_us: types(same)
+            .into_iter()
             .map(|name| {
-                let known = same.iter().filter_map(|point| point.p90_us.get(&name));
+                let known = same.iter().filter_map(|point| point.p90_us.get(name));
                 let known: Vec<f64> = known.copied().collect();
                 let sum: f64 = known.iter().sum();
-                (name, sum / known.len() as f64)
+                (name.clone(), sum / known.len() as f64)
             })
             .collect(),
     }
+}
+
+/// The transaction types that any of the points tells of.
+fn types<'a>(points: &[&'a Point]) -> BTreeSet<&'a String> {
+    let names = points.iter().map(|point| point.p90_us.keys());
+    names.flatten().collect()
 }
 
 #[cfg(test)]

@@ -247,6 +247,34 @@ fn kinks() {
 }
 
 #[test]
+fn a_step_of_a_response_time_is_no_kink() {
+    // From 16 connections on, nine of ten of one type no longer find their pages in the pool; throughput and the other type rise as before.
+    let mut ramp = Ramp::new(limits(8)).unwrap();
+    let measured = [
+        (8, 100.0, 1e3, 10e3),
+        (16, 190.0, 4e3, 12e3),
+        (32, 350.0, 4.4e3, 18e3),
+        (64, 640.0, 4.9e3, 22e3),
+        (128, 1_100.0, 5.3e3, 30e3),
+    ];
+    for (connections, nopm, order_status, new_order) in measured {
+        assert_eq!(ramp.next(), RampStep::Measure(connections));
+        ramp.observe(Point {
+            connections,
+            nopm,
+            nopm_half_width: 0.02 * nopm,
+            cpu_busy_share: None,
+            p90_us: [
+                ("new_order".to_owned(), new_order),
+                ("order_status".to_owned(), order_status),
+            ]
+            .into(),
+        });
+    }
+    assert_eq!(ramp.next(), RampStep::Measure(256));
+}
+
+#[test]
 fn the_processor() {
     let limits = RampLimits {
         cpu_busy_share: Some(0.8),
