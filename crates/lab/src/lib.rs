@@ -36,7 +36,7 @@ pub use drive::{Interval, Phase, Spacing};
 pub use error::LabError;
 pub use measure::{Measured, Place, measure};
 pub use named::{NamedSpec, start_named_on, stop_named_on};
-pub use pacing::CONNECTIONS_DEFAULT;
+pub use pacing::{CONNECTIONS_DEFAULT, connections};
 pub use planned::{Planned, PresetOn, planned};
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use preflight::check_meters;

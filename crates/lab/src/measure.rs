@@ -499,17 +499,18 @@ fn note_on_changed(before: &[(String, String)], after: &[(String, String)]) -> O
 
 /// Why the run is no result where more than that share of its tries ended in lock wait timeouts: the papers print NA for it.
 fn drowned(report: &RunReport, max_share: Option<f64>) -> Option<String> {
-    let of_code = |code: &str| -> u64 {
-        let tries = report.failed_tries.iter().filter(|((_, c), _)| c == code);
+    let failed = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
+        let tries = report.failed_tries.iter();
+        let tries = tries.filter(|((_, code), _)| is_counted(code));
         tries.map(|(_, tries)| tries.occurrences).sum()
     };
-    let timeouts = of_code(LOCK_WAIT_TIMEOUT);
-    let tries = timeouts + report.committed.iter().sum::<u64>();
+    let timeouts = failed(&|code| code == LOCK_WAIT_TIMEOUT);
+    let tries = failed(&|_| true) + report.committed.iter().sum::<u64>();
     let share = timeouts as f64 / tries.max(1) as f64;
     let max_share = max_share?;
     (share > max_share).then(|| {
         format!(
-            "{timeouts} of {tries} transactions ended in lock wait timeouts ({:.1} %, of which at most {:.1} % are allowed)",
+            "{timeouts} of {tries} tries of transactions ended in lock wait timeouts ({:.1} %, of which at most {:.1} % are allowed)",
             share * 100.0,
             max_share * 100.0
         )

@@ -65,6 +65,14 @@ impl Seats {
     }
 }
 
+/// Connections that a run opens on a database with rows for `loaded` warehouses: as many as were asked for, else one for each terminal.
+///
+/// # Errors
+/// [`LabError::Unfit`] where that is more than a run may have.
+pub fn connections(spec: &RunSpec, loaded: Warehouses) -> Result<u32, LabError> {
+    Ok(Seats::of(spec, loaded)?.connections)
+}
+
 /// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that was asked.
 pub(crate) fn pace(spec: &RunSpec, seats: Seats, capacity_per_s: Option<f64>) -> Pace {
     if let Some(count) = seats.terminals {

@@ -6,8 +6,8 @@ use crate::preset::PresetSpec;
 use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size, with_room};
 use crate::spec::Workload;
 use plan::{
-    AUTO_EXPECTED, Cell, CellNeeds, Connections, Files, Host, Known, MissingImage, Needs, Plan,
-    Scale, Sizes, Turn, execution_order,
+    AUTO_EXPECTED, Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes,
+    Turn, execution_order,
 };
 use server::preset::{self, Translated};
 use server::{Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, redo_bytes};
@@ -69,6 +69,8 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
         styles: names(Style::ALL.map(Style::name)),
         place: &read_place,
     };
+    // Whatever dead commands left takes none of the room that is looked at below; that some of it has to stay is told where a server starts.
+    server::sweep(home)?;
     let mut machine = Machine {
         home,
         builds: BTreeMap::new(),
@@ -199,10 +201,7 @@ pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
         partitions: cell.partitions,
         instances: cell.instances,
     };
-    Ok(match &cell.connections {
-        Connections::Fixed(_) => spec,
-        Connections::Ramp(limits) => with_room(spec, limits),
-    })
+    Ok(with_room(spec, cell.connections.most()))
 }
 
 /// What is asked of this machine once for all cells.
@@ -318,16 +317,13 @@ impl Machine<'_> {
         if let Some(build) = self.builds.get(&spec.engine) {
             return Ok(build.clone());
         }
-        let build = match build_of(self.home, spec) {
-            Ok(build) => Some(build),
-            Err(LabError::Server(ServerError::NotInstalled { engine })) => {
-                self.note(&format!(
-                    "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
-                ));
-                None
-            }
-            Err(error) => return Err(error),
-        };
+        let build = installed(self.home, spec)?;
+        if build.is_none() {
+            let engine = &spec.engine;
+            self.note(&format!(
+                "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
+            ));
+        }
         self.builds.insert(spec.engine.clone(), build.clone());
         Ok(build)
     }
@@ -337,6 +333,14 @@ impl Machine<'_> {
         if !self.notes.iter().any(|other| other == note) {
             self.notes.push(note.to_owned());
         }
+    }
+}
+
+/// The build that the spec asks for, where it is installed.
+pub(crate) fn installed(home: &Home, spec: &PrivateSpec) -> Result<Option<ServerBuild>, LabError> {
+    match build_of(home, spec) {
+        Err(LabError::Server(ServerError::NotInstalled { .. })) => Ok(None),
+        found => found.map(Some),
     }
 }
 
@@ -373,9 +377,14 @@ fn blamed(plan: &Plan, cell: &Cell, error: LabError) -> LabError {
         LabError::Storage(
             StorageError::NotPlaceable { role, .. }
             | StorageError::Contradiction { role, .. }
-            | StorageError::Outside { role, .. },
+            | StorageError::Outside { role, .. }
+            | StorageError::Disk {
+                role: Some(role), ..
+            }
+            | StorageError::BadDirectory {
+                role: Some(role), ..
+            },
         ) => *role,
-        LabError::Storage(StorageError::Disk { .. } | StorageError::BadDirectory { .. }) => "data",
         LabError::Unfit(_) => "set.innodb_page_size",
         _ => return error,
     };

@@ -48,7 +48,7 @@ pub(crate) async fn check_server(
     if limit < needed {
         return Err(LabError::Unfit(format!(
             "max_connections of the server is {limit}, but {connections} connections and the {in_use} that are open \
-             need {needed}; run SET GLOBAL max_connections = {needed}, or use at most {} connections",
+             need {needed}; run SET GLOBAL max_connections = {needed} (a private server: set it to that), or use at most {} connections",
             (limit + 1).saturating_sub(in_use + EXTRA_CONNECTIONS)
         )));
     }
@@ -60,7 +60,7 @@ pub(crate) async fn check_server(
     if limit < needed {
         return Err(LabError::Unfit(format!(
             "max_prepared_stmt_count of the server is {limit}, but {connections} connections with {statements} \
-             statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed}, or use fewer connections"
+             statements each need {needed}; run SET GLOBAL max_prepared_stmt_count = {needed} (a private server: set it to that), or use fewer connections"
         )));
     }
     let sql = "SELECT @@global.read_only OR @@global.innodb_read_only";

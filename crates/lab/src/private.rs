@@ -8,7 +8,7 @@ use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
 use crate::subject::Subject;
-use base::{RampLimits, Warehouses, given_in, parse_size};
+use base::{Warehouses, counted, given_in, parse_size};
 use drive::LoadError;
 use server::{
     CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey,
@@ -48,15 +48,15 @@ pub struct PrivateSpec {
     pub instances: u32,
 }
 
-/// Connections of a ramp's private server beside those of its largest count.
+/// Connections of a private server beside those that drive it.
 const CONNECTIONS_SPARE: u32 = 16;
 /// At least as many as any style prepares on each connection.
 const STATEMENTS_EACH: u32 = 64;
 
-/// A private server that takes the ramp's largest count. It may take more already, and what the user sets stays.
+/// A private server that takes so many connections, of a ramp its largest count. It may take more already, and what the user sets stays.
 #[must_use]
-pub fn with_room(mut spec: PrivateSpec, limits: &RampLimits) -> PrivateSpec {
-    let connections = limits.connections_max.saturating_add(CONNECTIONS_SPARE);
+pub fn with_room(mut spec: PrivateSpec, connections: u32) -> PrivateSpec {
+    let connections = connections.saturating_add(CONNECTIONS_SPARE);
     let statements = connections.saturating_mul(STATEMENTS_EACH);
     for (variable, base, room) in [
         ("max_connections", CONNECTIONS_BASE, connections),
@@ -115,7 +115,9 @@ pub fn image_for(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
-    // What cannot be placed is told before minutes go into an image.
+    // What cannot be placed is told before minutes go into an image. What dead commands left takes none of the room; that some of it has
+    // to stay is told where the server starts.
+    server::sweep(home)?;
     arrange_files(build, spec)?;
     let key = image_key(build, spec)?;
     if let Some(image) = Image::find(home, &key) {
@@ -132,8 +134,8 @@ pub fn image_for(
     };
     check_disk(home.root(), &load_spec, 0)?;
     on_progress(Progress::Step(&format!(
-        "populating {} warehouses on {} (once; about {:.1} GB)",
-        spec.warehouses,
+        "populating {} on {} (once; about {:.1} GB)",
+        counted(spec.warehouses.0 as usize, "warehouse", "warehouses"),
         build.engine,
         tables_bytes(spec) as f64 / 1e9
     )));
@@ -349,15 +351,15 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
 mod tests {
     use super::{PrivateSpec, STATEMENTS_EACH, with_room};
     use crate::preset::PresetSpec;
-    use base::{RampLimits, Warehouses};
+    use base::Warehouses;
     use server::preset::{Scale, find};
     use storage::Placement;
     use tpcc::Style;
     use tpcc::tpcc_mysql::PREPARED_STATEMENTS;
 
     #[test]
-    fn a_ramp_raises_what_its_largest_count_needs_and_lowers_nothing() {
-        let room = |variable: &str, preset: Option<&str>, set: &[(&str, &str)], connections_max| {
+    fn limits_are_raised_to_what_the_connections_need_and_never_lowered() {
+        let room = |variable: &str, preset: Option<&str>, set: &[(&str, &str)], connections| {
             let spec = PrivateSpec {
                 engine: "mysql-5.7".to_owned(),
                 binary: None,
@@ -376,17 +378,12 @@ mod tests {
                 partitions: 0,
                 instances: 1,
             };
-            let limits = RampLimits {
-                connections_max,
-                ..RampLimits::default()
-            };
-            let set = with_room(spec, &limits).set;
+            let set = with_room(spec, connections).set;
             let mut of = set.iter().filter(|(name, _)| name == variable);
             of.next().map(|(_, value)| value.clone())
         };
         let some = |value: &str| Some(value.to_owned());
-        let connections =
-            |preset, connections_max| room("max_connections", preset, &[], connections_max);
+        let connections = |preset, count| room("max_connections", preset, &[], count);
         assert_eq!(connections(None, 984), None);
         assert_eq!(connections(None, 985), some("1001"));
         assert_eq!(connections(Some("default"), 985), some("1001"));
@@ -395,8 +392,7 @@ mod tests {
         assert_eq!(connections(Some("config-1"), 3985), some("4001"));
         let own = [("Max-Connections", "30")];
         assert_eq!(room("max_connections", Some("config-1"), &own, 9000), None);
-        let statements =
-            |preset, connections_max| room("max_prepared_stmt_count", preset, &[], connections_max);
+        let statements = |preset, count| room("max_prepared_stmt_count", preset, &[], count);
         assert_eq!(statements(None, 3109), None);
         assert_eq!(statements(None, 3110), some("200064"));
         assert_eq!(statements(Some("config-1"), 1_984), some("128000"));

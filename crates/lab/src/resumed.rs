@@ -1,8 +1,8 @@
 //! A lab that goes on: are its servers and devices still those that it has measured?
 
 use crate::error::LabError;
-use crate::planned::{Planned, private_of};
-use crate::private::{arrange_files, build_of};
+use crate::planned::{Planned, installed, private_of};
+use crate::private::arrange_files;
 use plan::{Cell, Connections, Plan, Turn};
 use server::Home;
 use storage::RoleDevice;
@@ -11,7 +11,7 @@ use store::{Cell as StoredCell, LabId, NewCell, Results};
 /// Refuses to mix two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
 ///
 /// # Errors
-/// [`LabError::Plan`] at what was changed, with what to do; an engine is not installed; the results file cannot be read.
+/// [`LabError::Plan`] at what was changed, with what to do; the results file cannot be read.
 pub fn require_same(
     (home, results, lab): (&Home, &Results, LabId),
     plan: &Plan,
@@ -29,7 +29,10 @@ pub fn require_same(
             continue;
         }
         let private = private_of(cell)?;
-        let build = build_of(home, &private)?;
+        // Its cells are measured, or taking one of them says that it is missing.
+        let Some(build) = installed(home, &private)? else {
+            continue;
+        };
         let arranged = arrange_files(&build, &private)?;
         // What only cells have that are measured to their end may change.
         let of_server = || {

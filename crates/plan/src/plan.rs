@@ -144,6 +144,15 @@ impl Connections {
         }
     }
 
+    /// Of the largest measurement.
+    #[must_use]
+    pub fn most(&self) -> u32 {
+        match self {
+            Connections::Fixed(count) => *count,
+            Connections::Ramp(limits) => limits.connections_max,
+        }
+    }
+
     /// Windows that one repeat has at most.
     #[must_use]
     pub fn points_max(&self) -> u32 {

@@ -1,8 +1,8 @@
 //! The directory of one server, and how it is got rid of.
 //!
 //! A private server's directory holds a lock file that this process holds. The kernel frees the lock however the process
-//! ends, so a directory whose lock is free belongs to nobody: the next start sweeps it away, with the server that may
-//! still run in it and with the directories elsewhere that it lists.
+//! ends, so a directory whose lock is free belongs to nobody: the next command that looks for room or starts a server sweeps
+//! it away, with the server that may still run in it and with the directories elsewhere that it lists.
 
 use crate::error::io_at;
 use crate::home::{self, Lock};
@@ -164,7 +164,10 @@ fn gate(home: &Home) -> Result<Lock, ServerError> {
 
 /// Removes what commands left that ended without cleaning up, and kills their servers. What cannot be removed (another
 /// user's, on a hanging disk) does not keep a new server from starting; it is told.
-pub(crate) fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
+///
+/// # Errors
+/// The home cannot be read or locked.
+pub fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
     let _gate = gate(home)?;
     let run = home.run();
     let mut notes = Vec::new();

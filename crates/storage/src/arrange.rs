@@ -282,14 +282,23 @@ impl<'a> Arranger<'a> {
     }
 
     fn data_at(&self, path: &Path) -> Result<Location, StorageError> {
-        let path = usable(path)?;
+        self.directory(Role::Data, path, self.files.needed_bytes)
+    }
+
+    /// A real directory with room for so many bytes of each server.
+    fn directory(&self, role: Role, path: &Path, bytes: u64) -> Result<Location, StorageError> {
+        let path = usable(path, Some(role))?;
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
-        let needed_bytes = self.files.among.all(self.files.needed_bytes);
+        let needed_bytes = self.files.among.all(bytes);
         if free_bytes < needed_bytes {
             return Err(StorageError::Disk {
+                role: Some(role.name()),
                 path,
-                what: "the server's files",
+                what: match role {
+                    Role::Data => "the server's files".to_owned(),
+                    role => format!("the server's files of {}", role.name()),
+                },
                 needed_bytes,
                 free_bytes,
             });
@@ -347,8 +356,14 @@ impl<'a> Arranger<'a> {
             return Ok(());
         }
         let (location, must_move) = match place {
-            Place::Directory(path) => (Location::At(usable(path)?), true),
-            Place::Emulated { at: Some(path), .. } => (Location::At(usable(path)?), true),
+            Place::Directory(path) | Place::Emulated { at: Some(path), .. } => {
+                // What the others will need is not known.
+                let known_bytes = match role {
+                    Role::Redo => self.files.redo_bytes,
+                    _ => 0,
+                };
+                (self.directory(role, path, known_bytes)?, true)
+            }
             Place::Emulated { at: None, .. } if self.data_is_emulated() => {
                 (self.data.clone(), false)
             }
@@ -539,8 +554,9 @@ impl<'a> Arranger<'a> {
 }
 
 /// A directory that files can be put into, without links in its path: the shim compares paths.
-pub(crate) fn usable(path: &Path) -> Result<PathBuf, StorageError> {
+pub(crate) fn usable(path: &Path, role: Option<Role>) -> Result<PathBuf, StorageError> {
     let bad = |why: &str| StorageError::BadDirectory {
+        role: role.map(Role::name),
         path: path.to_owned(),
         why: why.to_owned(),
     };

@@ -37,15 +37,22 @@ pub enum StorageError {
     )]
     EmptySheet { name: String },
     #[error("{path} cannot hold files of a server: {why}")]
-    BadDirectory { path: PathBuf, why: String },
+    BadDirectory {
+        /// Whose place it was to be.
+        role: Option<&'static str>,
+        path: PathBuf,
+        why: String,
+    },
     #[error(
         "{path} is too small: it has {} MiB free and {what} need {} MiB; free some space or name another place",
         free_bytes >> 20,
         needed_bytes >> 20
     )]
     Disk {
+        /// Whose place it was to be.
+        role: Option<&'static str>,
         path: PathBuf,
-        what: &'static str,
+        what: String,
         needed_bytes: u64,
         free_bytes: u64,
     },

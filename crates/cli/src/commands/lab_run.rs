@@ -11,7 +11,7 @@ use crate::live::Live;
 use crate::words;
 use ::server::{Home, images_max_bytes};
 use analyse::{LabOutcome, lab_outcome};
-use base::Exit;
+use base::{Exit, counted};
 use lab::{
     Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing, planned,
     require_same, study, to_do,
@@ -61,9 +61,13 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         ));
     }
     if studied.left > 0 {
+        let command = match arguments.only.is_empty() {
+            true => "the same command",
+            false => "the command without --only",
+        };
         tell(format!(
-            "{} repeats are missing; the same command goes on with them",
-            studied.left
+            "{}; {command} goes on",
+            missing_words(studied.left)
         ));
     }
     write_report(&results, lab, &arguments.output)?;
@@ -96,17 +100,25 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
     Some(Failure::new(Exit::Usage, words))
 }
 
+/// The lab of a plan.
+struct Taken {
+    lab: LabId,
+    notes: Vec<String>,
+    /// It is done, and stays as it is.
+    is_over: bool,
+}
+
 /// Begins the lab of the plan, or goes on with it, and says what to know of it.
 fn begin(
     (home, results): (&Home, &Results),
     plan: &Plan,
     planned: &Planned,
     spec: &StudySpec,
-) -> Result<(LabId, Vec<String>), Failure> {
+) -> Result<Taken, Failure> {
     let begun = lab_of(results, plan)?;
-    if let Some(lab) = begun
-        && results.lab(lab)?.status == LabStatus::Running
-    {
+    let status = begun.map(|lab| results.lab(lab)).transpose()?;
+    let status = status.map(|lab| lab.status);
+    if let (Some(lab), Some(LabStatus::Running)) = (begun, status) {
         let words = format!(
             "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
         );
@@ -118,9 +130,20 @@ fn begin(
     let notes = planned.notes.iter().cloned().chain(note).collect();
     let Some(lab) = begun else {
         let lab = begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?;
-        return Ok((lab, notes));
+        return Ok(Taken {
+            lab,
+            notes,
+            is_over: false,
+        });
     };
     require_same((home, results, lab), plan, planned, &turns)?;
+    if turns.is_empty() && status == Some(LabStatus::Done) {
+        return Ok(Taken {
+            lab,
+            notes,
+            is_over: true,
+        });
+    }
     let left = missing(results, lab, planned, spec.redo)?.len();
     let all = planned.turns.len();
     tell(format!(
@@ -128,7 +151,15 @@ fn begin(
         all - left
     ));
     results.resume_lab(lab)?;
-    Ok((lab, notes))
+    Ok(Taken {
+        lab,
+        notes,
+        is_over: false,
+    })
+}
+
+fn missing_words(left: usize) -> String {
+    counted(left, "repeat is missing", "repeats are missing")
 }
 
 fn execute(
@@ -139,7 +170,8 @@ fn execute(
     stop: &AtomicBool,
     live: &mut Live,
 ) -> Result<(LabId, Studied), Failure> {
-    let (lab, mut told) = begin((home, results), plan, planned, spec)?;
+    let taken = begin((home, results), plan, planned, spec)?;
+    let (lab, mut told) = (taken.lab, taken.notes);
     let mut console = Console::new()?;
     for note in &told {
         console.show(Progress::Note(note));
@@ -167,13 +199,12 @@ fn execute(
     let (status, reason) = match &studied {
         Ok(studied) if studied.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
         Ok(Studied { left: 0, .. }) => (LabStatus::Done, None),
-        Ok(studied) => {
-            let reason = format!("{} repeats are missing", studied.left);
-            (LabStatus::Interrupted, Some(reason))
-        }
+        Ok(studied) => (LabStatus::Interrupted, Some(missing_words(studied.left))),
         Err(error) => (LabStatus::Failed, Some(error.to_string())),
     };
-    results.finish_lab(lab, status, reason.as_deref())?;
+    if !taken.is_over {
+        results.finish_lab(lab, status, reason.as_deref())?;
+    }
     Ok((lab, studied?))
 }
 

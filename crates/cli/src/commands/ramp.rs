@@ -33,7 +33,7 @@ pub fn run(arguments: &RampArguments) -> Outcome {
     let measuring = &arguments.measuring;
     let limits = arguments.limits();
     let private = measuring.private(arguments.warehouses.map(Warehouses));
-    let private = private.map(|spec| with_room(spec, &limits));
+    let private = private.map(|spec| with_room(spec, limits.connections_max));
     let mut begun = Begun::of(measuring, private, &arguments.results, &stop)?;
     let lab = begun.lab("ramp")?;
     let Begun {

@@ -10,7 +10,7 @@ use crate::live::Live;
 use crate::tpcc_mysql_live::Live as TpccMysqlLive;
 use crate::words;
 use base::{Exit, Warehouses};
-use lab::{OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, measure};
+use lab::{OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, measure, with_room};
 use plan::PRECISION_DEFAULT;
 
 /// Runs the command.
@@ -21,7 +21,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
     let mut begun = Begun::of(
         &arguments.measuring,
-        private(arguments),
+        private(arguments)?,
         &arguments.results,
         &stop,
     )?;
@@ -86,12 +86,16 @@ pub fn run(arguments: &RunArguments) -> Outcome {
 }
 
 /// The private servers that are asked for, if any are.
-fn private(arguments: &RunArguments) -> Option<PrivateSpec> {
-    let one = arguments.measuring.private(loaded(arguments))?;
-    Some(PrivateSpec {
+fn private(arguments: &RunArguments) -> Result<Option<PrivateSpec>, Failure> {
+    let Some(one) = arguments.measuring.private(loaded(arguments)) else {
+        return Ok(None);
+    };
+    let all = PrivateSpec {
         instances: arguments.instances,
         ..one
-    })
+    };
+    let connections = lab::connections(&spec(arguments), all.warehouses)?;
+    Ok(Some(with_room(all, connections)))
 }
 
 /// Warehouses with rows, where a number is named.

@@ -212,6 +212,11 @@ fn what_cannot_be_placed_says_so() {
     files.needed_bytes = u64::MAX;
     let error = arranged(&[(Role::Data, place())], &files, &host(None)).unwrap_err();
     assert!(matches!(error, StorageError::Disk { .. }));
+    let mut files = mysql_57();
+    files.redo_bytes = u64::MAX;
+    let error = arranged(&[(Role::Redo, place())], &files, &host(None)).unwrap_err();
+    let words = error.to_string();
+    assert!(words.contains("files of redo need"), "{words}");
     for path in ["/nonexistent/x", "/etc/passwd"] {
         let places = [(Role::Redo, Place::Directory(PathBuf::from(path)))];
         let error = arranged(&places, &mysql_57(), &host(None)).unwrap_err();

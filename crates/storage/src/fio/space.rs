@@ -50,14 +50,15 @@ impl TestFile {
         content: Content,
         stop: &AtomicBool,
     ) -> Result<TestFile, StorageError> {
-        let parent = crate::arrange::usable(parent)?;
+        let parent = crate::arrange::usable(parent, None)?;
         sweep(&parent);
         let free = backing::free_bytes(&parent).map_err(io_at("ask for the space of", &parent))?;
         let room = free / FREE_FACTOR;
         if room < BYTES_MIN {
             return Err(StorageError::Disk {
+                role: None,
                 path: parent,
-                what: "fio's file and a reserve",
+                what: "fio's file and a reserve".to_owned(),
                 needed_bytes: BYTES_MIN * FREE_FACTOR,
                 free_bytes: free,
             });
