@@ -4,6 +4,7 @@
 use super::state::{HISTORY, Stage, State};
 use super::usage::{Cpu, IoBy, IoRow};
 use crate::words::{awaited, ms, optional};
+use base::counted;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -130,15 +131,15 @@ fn result_lines(state: &State) -> Vec<Line<'_>> {
 /// What runs: `mysql-5.7, 10 warehouses, 8 connections, workload tpcc, style statements`.
 fn about(state: &State) -> String {
     let about = &state.about;
-    let counted = |count: Option<u32>, what: &str| match count {
-        Some(count) => format!(", {count} {what}"),
+    let known = |count: Option<u32>, one: &str, many: &str| match count {
+        Some(count) => format!(", {}", counted(count as usize, one, many)),
         None => String::new(),
     };
     format!(
         "{}{}{}, workload {}, style {}",
         about.target,
-        counted(state.warehouses, "warehouses"),
-        counted(state.connections, "connections"),
+        known(state.warehouses, "warehouse", "warehouses"),
+        known(state.connections, "connection", "connections"),
         about.workload,
         about.style
     )
@@ -182,12 +183,12 @@ fn titled(title: String) -> Block<'static> {
 
 fn draw_throughput(state: &State, area: Rect, buffer: &mut Buffer) {
     let block = titled(format!(
-        " NOPM {} (highest {} in the last {}; {} retries, {} errors) ",
+        " NOPM {} (highest {} in the last {}; {}, {}) ",
         optional(state.nopm, 0),
         optional(state.nopm_max(), 0),
         time(HISTORY),
-        state.retries(),
-        state.errors()
+        counted(state.retries() as usize, "retry", "retries"),
+        counted(state.errors() as usize, "error", "errors")
     ));
     let inside = block.inner(area);
     block.render(area, buffer);
