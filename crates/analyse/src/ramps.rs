@@ -7,7 +7,7 @@ use crate::samples::Samples;
 use crate::saturation::{FailedPoint, Point, Ramp, Saturation};
 use base::RampLimits;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Cell, LabId, RampId, Repeat, Results, StoreError, StoredRamp};
 
 const NEW_ORDER: &str = "new_order";
@@ -16,8 +16,8 @@ const NO_NEW_ORDERS: &str = "no_new_orders";
 /// Of a ramp whose database lost something, or could not be looked at: nothing that was measured before counts either.
 const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
 
-/// Of fewer transactions the 90th percentile is that of the slowest three at most, and ends no ramp.
-const P90_TRANSACTIONS_MIN: u64 = 30;
+/// Of fewer transactions the 90th percentile rests on the slowest three at most: it may double by chance.
+const KINK_TRANSACTIONS_MIN: u64 = 30;
 
 /// One ramp. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,8 +60,11 @@ pub struct RampPoint {
     pub nopm: Option<f64>,
     pub nopm_half_width: Option<f64>,
     pub new_order_p95_us: Option<f64>,
-    /// By transaction type; of those with 30 transactions in the window.
+    /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
+    /// [`Point::rare`]
+    #[serde(skip)]
+    pub rare: BTreeSet<String>,
     pub cpu_busy_share: Option<f64>,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
@@ -77,6 +80,7 @@ impl RampPoint {
             nopm_half_width: self.nopm_half_width.unwrap_or(0.0),
             cpu_busy_share: self.cpu_busy_share,
             p90_us: self.p90_us.clone(),
+            rare: self.rare.clone(),
         })
     }
 
@@ -240,6 +244,7 @@ pub fn ramp_point(results: &Results, repeat: &Repeat) -> Result<Option<RampPoint
         nopm_half_width: None,
         new_order_p95_us: None,
         p90_us: BTreeMap::new(),
+        rare: BTreeSet::new(),
         cpu_busy_share: None,
         reason_code: repeat.reason_code.clone().filter(|_| failed),
         reason: repeat.reason.clone().filter(|_| failed),
@@ -278,8 +283,10 @@ impl RampPoint {
         self.new_order_p95_us = run.new_order_p95_us.mean;
         let intervals = Intervals::read(results, repeat.id)?;
         for (transaction, totals) in &intervals.window {
-            let is_known = totals.completed() >= P90_TRANSACTIONS_MIN;
-            if let Some(ns) = totals.quantile_ns(0.9).filter(|_| is_known) {
+            if totals.completed() < KINK_TRANSACTIONS_MIN {
+                self.rare.insert(transaction.clone());
+            }
+            if let Some(ns) = totals.quantile_ns(0.9) {
                 self.p90_us.insert(transaction.clone(), ns as f64 / 1e3);
             }
         }
@@ -461,6 +468,7 @@ mod tests {
             nopm_half_width: None,
             new_order_p95_us: None,
             p90_us: Default::default(),
+            rare: Default::default(),
             cpu_busy_share: None,
             reason_code: reason_code.map(str::to_owned),
             reason: None,

@@ -15,6 +15,9 @@ use std::fmt;
 /// Standard deviations from a mean to the end of its 95 % interval.
 const NORMAL_REACH: f64 = 1.96;
 
+/// With a rise of throughput above this power of the connections, a response time that turns up may be a step.
+const FLAT_ELASTICITY: f64 = 0.2;
+
 /// What one number of connections gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -26,6 +29,9 @@ pub struct Point {
     pub cpu_busy_share: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
+    /// Types that were too few for their 90th percentile to tell a kink from noise.
+    #[serde(skip)]
+    pub rare: BTreeSet<String>,
 }
 
 /// A number of connections that gave no result.
@@ -128,9 +134,9 @@ impl fmt::Display for StopReason {
                 reason,
             } => {
                 if is_of_count(reason_code) {
-                    write!(f, "{connections} connections gave no result")?;
+                    write!(f, "{} gave no result", connections_words(*connections))?;
                 } else {
-                    write!(f, "the ramp failed at {connections} connections")?;
+                    write!(f, "the ramp failed at {}", connections_words(*connections))?;
                 }
                 let reason = reason.lines().next().unwrap_or_default();
                 write!(f, " ({reason_code}): {reason}")
@@ -146,7 +152,8 @@ impl fmt::Display for Saturation {
             return match self.connections {
                 Some(most) => write!(
                     f,
-                    "no saturation point: no stop condition showed up to {most} connections, the most that were measured"
+                    "no saturation point: no stop condition showed up to {}, the most that were measured",
+                    connections_words(most)
                 ),
                 None => write!(f, "no saturation point: nothing was measured"),
             };
@@ -158,11 +165,7 @@ impl fmt::Display for Saturation {
             };
             return write!(f, "no saturation point: {lead}{reason}");
         };
-        write!(
-            f,
-            "saturation point: {}",
-            counted(connections as usize, "connection", "connections")
-        )?;
+        write!(f, "saturation point: {}", connections_words(connections))?;
         match (self.connections_low, self.connections_high) {
             (Some(low), Some(high)) if low < high => {
                 write!(f, " (it may be anywhere from {low} to {high})")?;
@@ -375,21 +378,7 @@ impl Ramp {
             .doubling()
             .map_while(|count| points.iter().find(|point| point.connections == count))
             .collect();
-        let pairs = || doubled.windows(2).map(|pair| (pair[0], pair[1]));
-        let is_flat = pairs().any(|(fewer, more)| self.is_flat(fewer, more));
-        let kinks = types(&doubled).into_iter().filter_map(|transaction| {
-            let limit = self.limits.kink_elasticity?;
-            let p90_us = |point: &Point| point.p90_us.get(transaction).copied();
-            let found = self.corner(points, Turn::Up, p90_us)?;
-            // A line through few points may be as steep as one likes.
-            let is_steep = || {
-                let mut behind = pairs().filter(|(_, more)| more.connections > found.corner);
-                behind.any(|(fewer, more)| rises(fewer, more, limit, p90_us))
-            };
-            let is_kink = found.slope_after >= limit && (is_flat || is_steep());
-            is_kink.then(|| (transaction.clone(), found))
-        });
-        let kink = kinks.max_by(|one, other| one.1.slope_after.total_cmp(&other.1.slope_after));
+        let kink = self.kink(points, &doubled);
         let (found, reason) = match kink {
             Some((transaction, found)) => {
                 let elasticity = found.slope_after;
@@ -402,10 +391,11 @@ impl Ramp {
                 )
             }
             None => {
-                if !is_flat {
+                let flat = self.limits.plateau_elasticity?;
+                let found = self.corner(points, Turn::Down, |point| Some(point.nopm))?;
+                if !is_flat_behind(&doubled, found.corner, flat) {
                     return None;
                 }
-                let found = self.corner(points, Turn::Down, |point| Some(point.nopm))?;
                 let elasticity = found.slope_after;
                 (found, StopReason::Plateau { elasticity })
             }
@@ -419,12 +409,27 @@ impl Ramp {
         })
     }
 
-    /// Throughput rises no faster than on a plateau. Noise may hide that for another doubling, which costs a point; it seldom makes one.
-    fn is_flat(&self, fewer: &Point, more: &Point) -> bool {
-        let Some(limit) = self.limits.plateau_elasticity else {
-            return false;
-        };
-        !rises(fewer, more, limit, |point| Some(point.nopm))
+    /// The transaction type whose response time turns up most, and where; `None` where none turns up as fast as it would have to.
+    fn kink(&self, points: &[Point], doubled: &[&Point]) -> Option<(String, Bend)> {
+        let limit = self.limits.kink_elasticity?;
+        let flat = self.limits.plateau_elasticity.unwrap_or(FLAT_ELASTICITY);
+        let is_rare = |name: &&String| doubled.iter().any(|point| point.rare.contains(*name));
+        let names = types(doubled).into_iter().filter(|name| !is_rare(name));
+        let kinks = names.filter_map(|transaction| {
+            let p90_us = |point: &Point| point.p90_us.get(transaction).copied();
+            let found = self.corner(points, Turn::Up, p90_us)?;
+            // While throughput rises, one doubling may be a step, and a line through few points as steep as one likes.
+            let behind = doubled
+                .iter()
+                .filter(|point| point.connections >= found.corner);
+            let is_steep = match behind.collect::<Vec<_>>()[..] {
+                [first, _, .., last] => rises(first, last, limit, p90_us),
+                _ => false,
+            };
+            let is_kink = is_steep || is_flat_behind(doubled, found.corner, flat);
+            (is_kink && found.slope_after >= limit).then(|| (transaction.clone(), found))
+        });
+        kinks.max_by(|one, other| one.1.slope_after.total_cmp(&other.1.slope_after))
     }
 
     fn corner(
@@ -496,6 +501,19 @@ impl Ramp {
     }
 }
 
+fn connections_words(connections: u32) -> String {
+    counted(connections as usize, "connection", "connections")
+}
+
+/// Does a doubling behind the corner leave throughput as it was? Noise may hide that for another doubling, which costs a point; it seldom makes
+/// one.
+fn is_flat_behind(doubled: &[&Point], corner: u32, elasticity: f64) -> bool {
+    let mut behind = doubled
+        .windows(2)
+        .filter(|pair| pair[1].connections > corner);
+    behind.any(|pair| !rises(pair[0], pair[1], elasticity, |point| Some(point.nopm)))
+}
+
 /// Does a value of both points rise faster than this power of the connections?
 fn rises(
     fewer: &Point,
@@ -528,6 +546,7 @@ fn mean_of(same: &[&Point]) -> Point {
                 (name.clone(), sum / known.len() as f64)
             })
             .collect(),
+        rare: same.iter().flat_map(|point| point.rare.clone()).collect(),
     }
 }
 

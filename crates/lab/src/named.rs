@@ -96,7 +96,11 @@ pub fn start_named_on(
             return Ok((instance, preset_note.into_iter().collect()));
         }
         None if is_known => return Err(not_placed(&spec.name)),
-        None => new(build, spec, preset.as_ref())?,
+        None => {
+            // What dead commands left takes none of the room that is looked for.
+            server::sweep(home)?;
+            new(build, spec, preset.as_ref())?
+        }
     };
     notes.extend(preset_note);
     if kept.directories().any(is_in_memory_above) {

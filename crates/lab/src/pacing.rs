@@ -102,8 +102,12 @@ pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
     };
     if spec.inactive_warehouses > 0 {
         notes.push(format!(
-            "{terminals} terminals, of which those of {} inactive warehouses work on the rows of the others",
-            spec.inactive_warehouses
+            "{terminals} terminals, of which those of {} work on the rows of the others",
+            base::counted(
+                spec.inactive_warehouses as usize,
+                "inactive warehouse",
+                "inactive warehouses"
+            )
         ));
     }
     let fixed = |length: Length| (!length.is_auto).then_some(length.most);

@@ -404,8 +404,8 @@ impl<'a> Rise<'a> {
                 results.fail_repeat(repeat, &failure)?;
             }
             on_progress(Progress::Note(&format!(
-                "{} connections gave no result: {}",
-                point.connections,
+                "{} gave no result: {}",
+                counted(point.connections as usize, "connection", "connections"),
                 reason.lines().next().unwrap_or_default()
             )));
             return Ok(PointEnd::Failed(Failed {

@@ -3,9 +3,10 @@
 use crate::error::LabError;
 use crate::planned::{Planned, installed, private_of};
 use crate::private::arrange_files;
+use device::Role;
 use plan::{Cell, Connections, Plan, Turn};
 use server::Home;
-use storage::RoleDevice;
+use storage::{Place, RoleDevice};
 use store::{Cell as StoredCell, LabId, NewCell, Results};
 
 /// Refuses to mix two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
@@ -29,21 +30,22 @@ pub fn require_same(
             continue;
         }
         let private = private_of(cell)?;
-        // Its cells are measured, or taking one of them says that it is missing.
-        let Some(build) = installed(home, &private)? else {
-            continue;
+        let build = installed(home, &private)?;
+        let devices = match &build {
+            Some(build) => arrange_files(build, &private)?.devices,
+            None => data_device(cell),
         };
-        let arranged = arrange_files(&build, &private)?;
         // What only cells have that are measured to their end may change.
         let of_server = || {
             let is_taken = to_take.iter().any(|other| other.engine == cell.engine);
             let mut measured = measured.iter();
-            let other = measured.find_map(|one| other_version(&one.what, &build.version));
+            let version = &build.as_ref()?.version;
+            let other = measured.find_map(|one| other_version(&one.what, version));
             other.filter(|_| is_taken)
         };
         let of_device = || {
             let mut measured = measured.iter();
-            let device = measured.find_map(|one| other_figures(&one.what, &arranged.devices))?;
+            let device = measured.find_map(|one| other_figures(&one.what, &devices))?;
             let place = cell.placement.places.get(&device.role)?;
             let has_place = |other: &&Cell| other.placement.places.values().any(|one| one == place);
             if !to_take.iter().any(has_place) {
@@ -64,6 +66,19 @@ pub fn require_same(
         }
     }
     Ok(())
+}
+
+/// What is known of the devices of a server that is not installed: data is where its place says, on any.
+fn data_device(cell: &Cell) -> Vec<RoleDevice> {
+    let place = cell.placement.places.get(&Role::Data);
+    let device = place.map(|place| RoleDevice {
+        role: Role::Data,
+        device: place.device_name(),
+        emulated: matches!(place, Place::Emulated { .. }),
+        profile_fingerprint: place.fingerprint(),
+        backing: String::new(),
+    });
+    device.into_iter().collect()
 }
 
 /// What the lab has stored of a cell of its plan, among `all`: of one that is a ramp, its points.

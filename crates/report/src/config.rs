@@ -28,7 +28,7 @@ fn load(view: &LoadView) -> Markup {
     let seconds = load.duration_ns as f64 / 1e9;
     html! {
         p {
-            b { (load.warehouses) " warehouses in " (significant(seconds)) " s" }
+            b { (counted(load.warehouses as usize, "warehouse", "warehouses")) " in " (significant(seconds)) " s" }
             " on " (load.engine) " " (load.server_version) " by "
             @match load.method {
                 store::LoadMethod::LocalInfile => "LOAD DATA LOCAL INFILE",

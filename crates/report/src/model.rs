@@ -362,7 +362,7 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         ("style".to_owned(), what.style.clone()),
         (
             "warehouses".to_owned(),
-            format!("{} warehouses", what.warehouses),
+            base::counted(what.warehouses as usize, "warehouse", "warehouses"),
         ),
         ("schemas".to_owned(), format!("{} schemas", what.schemas)),
         (

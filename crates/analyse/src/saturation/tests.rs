@@ -1,7 +1,7 @@
 use super::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
 use base::RampLimits;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a synthetic target does with so many connections.
 #[derive(Clone, Copy)]
@@ -69,6 +69,7 @@ fn ramped(
             nopm_half_width: 1.96 * scatter.nopm * nopm,
             cpu_busy_share: Some(scattered(truth.cpu_busy_share, scatter.cpu)),
             p90_us: [("new_order".to_owned(), scattered(truth.p90_us, scatter.p90))].into(),
+            rare: BTreeSet::new(),
         });
     }
     panic!("a ramp measures no more points than it may");
@@ -246,32 +247,76 @@ fn kinks() {
     }
 }
 
-#[test]
-fn a_step_of_a_response_time_is_no_kink() {
-    // From 16 connections on, nine of ten of one type no longer find their pages in the pool; throughput and the other type rise as before.
+/// A ramp that was given these counts: connections, throughput, and the 90th percentiles of new orders and order statuses.
+fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
     let mut ramp = Ramp::new(limits(8)).unwrap();
-    let measured = [
-        (8, 100.0, 1e3, 10e3),
-        (16, 190.0, 4e3, 12e3),
-        (32, 350.0, 4.4e3, 18e3),
-        (64, 640.0, 4.9e3, 22e3),
-        (128, 1_100.0, 5.3e3, 30e3),
-    ];
-    for (connections, nopm, order_status, new_order) in measured {
-        assert_eq!(ramp.next(), RampStep::Measure(connections));
+    for &(connections, nopm, new_order_us, order_status_us) in points {
+        let p90_us = [
+            ("new_order", new_order_us),
+            ("order_status", order_status_us),
+        ];
         ramp.observe(Point {
             connections,
             nopm,
             nopm_half_width: 0.02 * nopm,
             cpu_busy_share: None,
-            p90_us: [
-                ("new_order".to_owned(), new_order),
-                ("order_status".to_owned(), order_status),
-            ]
-            .into(),
+            p90_us: p90_us.map(|(name, us)| (name.to_owned(), us)).into(),
+            rare: rare.iter().map(|name| (*name).to_owned()).collect(),
         });
     }
-    assert_eq!(ramp.next(), RampStep::Measure(256));
+    ramp
+}
+
+#[test]
+fn a_step_of_a_response_time_is_no_kink() {
+    // From some count on, one type no longer finds its pages in the pool; throughput and the other type rise as before.
+    let rising = [
+        (8, 100.0, 10e3),
+        (16, 190.0, 12e3),
+        (32, 350.0, 18e3),
+        (64, 640.0, 22e3),
+    ];
+    for step_at in [16, 32, 64] {
+        for measured in 1..=rising.len() {
+            let points = rising[..measured]
+                .iter()
+                .map(|&(connections, nopm, new_order_us)| {
+                    let order_status_us = if connections < step_at { 1e3 } else { 4.5e3 };
+                    (connections, nopm, new_order_us, order_status_us)
+                });
+            let ramp = given(&points.collect::<Vec<_>>(), &[]);
+            let next = RampStep::Measure(8 << measured);
+            assert_eq!(ramp.next(), next, "{step_at} {measured}");
+        }
+    }
+}
+
+#[test]
+fn a_kink_needs_transactions_enough() {
+    // Throughput no longer rises behind 16, and one type's response time as the third power.
+    let points = [
+        (8, 100.0, 10e3, 1e3),
+        (16, 200.0, 10e3, 1e3),
+        (32, 205.0, 20e3, 8e3),
+        (64, 205.0, 40e3, 64e3),
+    ];
+    let of = |ramp: Ramp| ramp.saturation().reason.unwrap();
+    let kink = of(given(&points, &[]));
+    assert!(
+        matches!(&kink, StopReason::Kink { transaction, .. } if transaction == "order_status"),
+        "{kink:?}"
+    );
+    assert!(is_plateau(&of(given(&points, &["order_status"]))));
+}
+
+#[test]
+fn a_doubling_that_gave_nothing_before_throughput_rises_is_no_plateau() {
+    let nopm = [200.0, 205.0, 400.0, 760.0, 1_000.0];
+    let points: Vec<(u32, f64, f64, f64)> = (0..)
+        .zip(nopm)
+        .map(|(doublings, nopm)| (8 << doublings, nopm, 10e3, 1e3))
+        .collect();
+    assert_eq!(given(&points, &[]).next(), RampStep::Measure(256));
 }
 
 #[test]
@@ -358,6 +403,7 @@ fn a_count_without_a_result_ends_the_ramp() {
                 nopm_half_width: 0.0,
                 cpu_busy_share: None,
                 p90_us: BTreeMap::new(),
+                rare: BTreeSet::new(),
             });
         }
         assert!(matches!(ramp.next(), RampStep::Measure(_)));
@@ -437,6 +483,7 @@ fn a_stalled_target_is_no_panic() {
             nopm_half_width: 0.0,
             cpu_busy_share: None,
             p90_us: BTreeMap::new(),
+            rare: BTreeSet::new(),
         });
     }
     let mut steps = 0;
@@ -448,6 +495,7 @@ fn a_stalled_target_is_no_panic() {
             nopm_half_width: 0.0,
             cpu_busy_share: None,
             p90_us: BTreeMap::new(),
+            rare: BTreeSet::new(),
         });
     }
     assert!(steps <= 22, "{steps}");

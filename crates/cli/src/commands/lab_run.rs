@@ -36,6 +36,11 @@ struct Document<'a> {
 pub fn run(arguments: &LabRunArguments) -> Outcome {
     let plan = read(&arguments.plan)?;
     let home = Home::from_env()?;
+    // One that is measured has the room that another would look for.
+    let file = &arguments.results.results;
+    if file.exists() {
+        require_idle(&Results::open(file)?, &plan)?;
+    }
     let planned = planned(&home, &plan)?;
     if let Some(unknown) = unknown_cell(&planned, &arguments.only) {
         return Err(unknown);
@@ -47,7 +52,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     let stop = stop_flag();
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
     check_meters(&meters, &stop)?;
-    let results = Results::create_or_open(&arguments.results.results)?;
+    let results = Results::create_or_open(file)?;
     let spec = StudySpec {
         only: arguments.only.clone(),
         redo: arguments.redo,
@@ -100,11 +105,24 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
     Some(Failure::new(Exit::Usage, words))
 }
 
+/// Refuses a plan whose lab another process executes.
+fn require_idle(results: &Results, plan: &Plan) -> Result<(), Failure> {
+    if let Some(lab) = lab_of(results, plan)?
+        && results.lab(lab)?.status == LabStatus::Running
+    {
+        let words = format!(
+            "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
+        );
+        return Err(Failure::new(Exit::Environment, words));
+    }
+    Ok(())
+}
+
 /// The lab of a plan.
 struct Taken {
     lab: LabId,
     notes: Vec<String>,
-    /// It is done, and stays as it is.
+    /// There is nothing to do, and it stays as it ended.
     is_over: bool,
 }
 
@@ -115,15 +133,9 @@ fn begin(
     planned: &Planned,
     spec: &StudySpec,
 ) -> Result<Taken, Failure> {
+    // Another may have begun meanwhile.
+    require_idle(results, plan)?;
     let begun = lab_of(results, plan)?;
-    let status = begun.map(|lab| results.lab(lab)).transpose()?;
-    let status = status.map(|lab| lab.status);
-    if let (Some(lab), Some(LabStatus::Running)) = (begun, status) {
-        let words = format!(
-            "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
-        );
-        return Err(Failure::new(Exit::Environment, words));
-    }
     let turns = to_do(results, begun, planned, spec)?;
     planned.needs(plan, &turns)?;
     let note = planned.note_on_images(&turns, images_max_bytes()?);
@@ -137,14 +149,15 @@ fn begin(
         });
     };
     require_same((home, results, lab), plan, planned, &turns)?;
-    if turns.is_empty() && status == Some(LabStatus::Done) {
+    let left = missing(results, lab, planned, spec.redo)?.len();
+    // Where its end was not stored, it is stored now.
+    if turns.is_empty() && (left > 0 || results.lab(lab)?.status == LabStatus::Done) {
         return Ok(Taken {
             lab,
             notes,
             is_over: true,
         });
     }
-    let left = missing(results, lab, planned, spec.redo)?.len();
     let all = planned.turns.len();
     tell(format!(
         "lab {lab} goes on: {} of {all} repeats are there",
@@ -247,7 +260,10 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
         print(words::lab(&outcome))?;
     }
     if studied.exit == Exit::Ok && failed > 0 {
-        let words = format!("{failed} of {} cells give no result", planned.cells.len());
+        let words = format!(
+            "of {}, {failed} without a result",
+            counted(planned.cells.len(), "cell", "cells")
+        );
         return Err(Failure::new(Exit::Failed, words));
     }
     Ok(studied.exit)

@@ -24,7 +24,8 @@ pub fn lab(lab: &LabOutcome) -> String {
     if single > 0 {
         let _ = writeln!(
             out,
-            "+- is half of a 95 % interval; of {single} cells with one repeat it tells nothing of how another would differ"
+            "+- is half of a 95 % interval; of {} with one repeat it tells nothing of how another would differ",
+            base::counted(single, "cell", "cells")
         );
     } else {
         let _ = writeln!(out, "+- is half of a 95 % interval over repeats");

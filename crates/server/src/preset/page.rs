@@ -169,7 +169,7 @@ fn page() -> String {
         unknown to this server, and left\n\
         out. At other sizes than the papers' also: scaled; added (`innodb_buffer_pool_chunk_size`, where servers would round \
         the pool up); and\n\
-        overridden by `--set`. The first two columns and the last two are of servers that tests start with each preset, \
+        overridden (by `--set`, a plan's `set`, or for the number of connections). The first two columns and the last two are of servers that tests start with each preset, \
         comparing SHOW GLOBAL VARIABLES with\n\
         what was set; the others follow the servers' documentation.\n\n\
         {fates}\n\

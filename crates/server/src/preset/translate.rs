@@ -73,7 +73,7 @@ impl Fate {
         match self {
             Fate::Placed => "left to places (--redo, --undo, --temp, ...)",
             Fate::Unknown => "unknown here",
-            Fate::Overridden => "overridden by --set",
+            Fate::Overridden => "set otherwise",
             other => other.name(),
         }
     }

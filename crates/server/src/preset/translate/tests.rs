@@ -248,7 +248,7 @@ fn the_user_wins() {
     );
     assert_eq!(line(&translated, "innodb_page_cleaners"), Some("32"));
     let note = translated.note().unwrap();
-    assert!(note.contains("overridden by --set"), "{note}");
+    assert!(note.contains("set otherwise"), "{note}");
     assert!(note.contains("innodb_io_capacity 300000 to 2000"), "{note}");
 }
 
