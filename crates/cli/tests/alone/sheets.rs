@@ -84,19 +84,19 @@ title = ""
 capacity_bytes = 800_000_000_000
 [sheet]
 random_read_iops = 400
-random_read_queue_depth = 32
+random_read_queue_depth = 13
 random_write_iops = 400
-random_write_queue_depth = 32
-read_latency_us = 40_000
-flush_latency_us = 40_000
+random_write_queue_depth = 13
+read_latency_us = 25_000
+flush_latency_us = 25_000
 [solid_state]
-read_latency_us = 40_000
+read_latency_us = 25_000
 random_read_iops = 400
 sequential_read_mb_per_s = 40
-write_latency_us = 30_000
+write_latency_us = 25_000
 random_write_iops = 400
 sequential_write_mb_per_s = 40
-flush_us = 40_000
+flush_us = 25_000
 power_loss_protected = true
 "#;
 
