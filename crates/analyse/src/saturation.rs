@@ -7,16 +7,13 @@
 
 use crate::bend::{At, Bend, Turn, bend};
 use crate::statistics::mean;
-use base::{RampLimits, RampLimitsError, counted};
+use base::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError, counted};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Standard deviations from a mean to the end of its 95 % interval.
 const NORMAL_REACH: f64 = 1.96;
-
-/// With a rise of throughput above this power of the connections, a response time that turns up may be a step.
-const FLAT_ELASTICITY: f64 = 0.2;
 
 /// What one number of connections gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -378,8 +375,7 @@ impl Ramp {
             .doubling()
             .map_while(|count| points.iter().find(|point| point.connections == count))
             .collect();
-        let kink = self.kink(points, &doubled);
-        let (found, reason) = match kink {
+        let (found, reason) = match self.kink(points, &doubled) {
             Some((transaction, found)) => {
                 let elasticity = found.slope_after;
                 (
@@ -412,7 +408,7 @@ impl Ramp {
     /// The transaction type whose response time turns up most, and where; `None` where none turns up as fast as it would have to.
     fn kink(&self, points: &[Point], doubled: &[&Point]) -> Option<(String, Bend)> {
         let limit = self.limits.kink_elasticity?;
-        let flat = self.limits.plateau_elasticity.unwrap_or(FLAT_ELASTICITY);
+        let flat = self.limits.plateau_elasticity.unwrap_or(PLATEAU_ELASTICITY);
         let is_rare = |name: &&String| doubled.iter().any(|point| point.rare.contains(*name));
         let names = types(doubled).into_iter().filter(|name| !is_rare(name));
         let kinks = names.filter_map(|transaction| {

@@ -18,7 +18,7 @@ pub use clock::{DateTime, now_utc_ns};
 pub use counted::counted;
 pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
-pub use ramp_limits::{RampLimits, RampLimitsError};
+pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
 pub use random::Random;
 pub use session::{
     Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,

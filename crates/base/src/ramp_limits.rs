@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Throughput that rises with this power of the connections at most is on a plateau: 15 % for twice as many.
+pub const PLATEAU_ELASTICITY: f64 = 0.2;
+
 /// Conditions and bounds of a ramp. [`RampLimits::default`] has those of the white papers; `None`, or a type that is not named, is no condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RampLimits {
@@ -44,7 +47,7 @@ impl Default for RampLimits {
                 .into_iter()
                 .collect(),
             kink_elasticity: Some(2.0),
-            plateau_elasticity: Some(0.2),
+            plateau_elasticity: Some(PLATEAU_ELASTICITY),
         }
     }
 }

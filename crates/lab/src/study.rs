@@ -101,13 +101,12 @@ pub fn missing(
 /// # Errors
 /// The results file cannot be read.
 pub fn to_do(
-    results: &Results,
-    lab: Option<LabId>,
+    begun: Option<(&Results, LabId)>,
     planned: &Planned,
     spec: &StudySpec,
 ) -> Result<Vec<Turn>, LabError> {
-    let mut turns = match lab {
-        Some(lab) => missing(results, lab, planned, spec.redo)?,
+    let mut turns = match begun {
+        Some((results, lab)) => missing(results, lab, planned, spec.redo)?,
         None => planned.turns.clone(),
     };
     turns.retain(|turn| {
@@ -141,7 +140,7 @@ pub fn study(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Studied, LabError> {
     let (home, results, lab) = place;
-    let turns = to_do(results, Some(lab), planned, spec)?;
+    let turns = to_do(Some((results, lab)), planned, spec)?;
     let mut images = Vec::with_capacity(turns.len());
     for turn in &turns {
         // What is not installed is told before hours have gone into the others.

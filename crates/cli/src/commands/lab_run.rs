@@ -49,15 +49,19 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         power_command: arguments.power_command.clone(),
         host_metrics: None,
     };
-    let stop = stop_flag();
-    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
-    check_meters(&meters, &stop)?;
-    let results = Results::create_or_open(file)?;
     let spec = StudySpec {
         only: arguments.only.clone(),
         redo: arguments.redo,
         meters,
     };
+    if !file.exists() {
+        // What cannot be done leaves no file.
+        planned.needs(&plan, &to_do(None, &planned, &spec)?)?;
+    }
+    let stop = stop_flag();
+    let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
+    check_meters(&spec.meters, &stop)?;
+    let results = Results::create_or_open(file)?;
     let place = (&home, &results);
     let (lab, studied) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
     if studied.measured == 0 && studied.left == 0 {
@@ -136,7 +140,7 @@ fn begin(
     // Another may have begun meanwhile.
     require_idle(results, plan)?;
     let begun = lab_of(results, plan)?;
-    let turns = to_do(results, begun, planned, spec)?;
+    let turns = to_do(begun.map(|lab| (results, lab)), planned, spec)?;
     planned.needs(plan, &turns)?;
     let note = planned.note_on_images(&turns, images_max_bytes()?);
     let notes = planned.notes.iter().cloned().chain(note).collect();
