@@ -3,13 +3,13 @@
 use crate::error::LabError;
 use crate::measure::{self, measure};
 use crate::populate::record_load;
-use crate::private::{PrivateSpec, build_of, image_for, start_on};
+use crate::private::{PrivateSpec, image_for, installed_build, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::spec::{Meters, RunSpec, Workload};
 use base::{Exit, Warehouses, counted};
 use device::Role;
 use plan::{Length, PRECISION_DEFAULT};
-use server::{Home, Image, ServerBuild, ServerError};
+use server::{Home, Image, ServerBuild};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{Place, Placement};
@@ -176,16 +176,14 @@ fn installed(
     private: &PrivateSpec,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<ServerBuild, LabError> {
-    match build_of(home, private) {
-        Err(LabError::Server(ServerError::NotInstalled { .. })) => {
-            on_progress(Progress::Step(&format!("installing {}", private.engine)));
-            let engine = &private.engine;
-            Ok(server::install(home, engine, None, &mut |what| {
-                on_progress(Progress::Step(what));
-            })?)
-        }
-        other => other,
+    if let Some(build) = installed_build(home, private)? {
+        return Ok(build);
     }
+    let engine = &private.engine;
+    on_progress(Progress::Step(&format!("installing {engine}")));
+    Ok(server::install(home, engine, None, &mut |what| {
+        on_progress(Progress::Step(what));
+    })?)
 }
 
 /// What all servers of the demo are started from.

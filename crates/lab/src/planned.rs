@@ -3,14 +3,16 @@
 use crate::error::LabError;
 use crate::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
 use crate::preset::PresetSpec;
-use crate::private::{PrivateSpec, arrange_files, build_of, image_key, page_size, with_room};
+use crate::private::{
+    PrivateSpec, arrange_files, image_key, installed_build, page_size, with_room,
+};
 use crate::spec::Workload;
 use plan::{
     AUTO_EXPECTED, Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes,
     Turn, execution_order,
 };
 use server::preset::{self, Translated};
-use server::{Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, redo_bytes};
+use server::{Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, redo_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use storage::{Arrangement, Place, StorageError, is_in_memory};
@@ -317,7 +319,7 @@ impl Machine<'_> {
         if let Some(build) = self.builds.get(&spec.engine) {
             return Ok(build.clone());
         }
-        let build = installed(self.home, spec)?;
+        let build = installed_build(self.home, spec)?;
         if build.is_none() {
             let engine = &spec.engine;
             self.note(&format!(
@@ -333,14 +335,6 @@ impl Machine<'_> {
         if !self.notes.iter().any(|other| other == note) {
             self.notes.push(note.to_owned());
         }
-    }
-}
-
-/// The build that the spec asks for, where it is installed.
-pub(crate) fn installed(home: &Home, spec: &PrivateSpec) -> Result<Option<ServerBuild>, LabError> {
-    match build_of(home, spec) {
-        Err(LabError::Server(ServerError::NotInstalled { .. })) => Ok(None),
-        found => found.map(Some),
     }
 }
 

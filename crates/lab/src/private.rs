@@ -12,8 +12,8 @@ use base::{Warehouses, counted, given_in, parse_size};
 use drive::LoadError;
 use server::{
     CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey,
-    InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, images_max_bytes,
-    redo_bytes, shrink_images,
+    InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
+    images_max_bytes, redo_bytes, shrink_images,
 };
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,6 +100,20 @@ pub fn build_of(home: &Home, spec: &PrivateSpec) -> Result<ServerBuild, LabError
         Some(binary) => ServerBuild::from_binary(binary)?,
         None => server::find(home, &spec.engine)?,
     })
+}
+
+/// The same, where it is installed.
+///
+/// # Errors
+/// Where it is unknown.
+pub(crate) fn installed_build(
+    home: &Home,
+    spec: &PrivateSpec,
+) -> Result<Option<ServerBuild>, LabError> {
+    match build_of(home, spec) {
+        Err(LabError::Server(ServerError::NotInstalled { .. })) => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// The image that the spec needs and, where it had to be made, the record of its load. Where room for images is short, those of

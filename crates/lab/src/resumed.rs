@@ -1,8 +1,8 @@
 //! A lab that goes on: are its servers and devices still those that it has measured?
 
 use crate::error::LabError;
-use crate::planned::{Planned, installed, private_of};
-use crate::private::arrange_files;
+use crate::planned::{Planned, private_of};
+use crate::private::{arrange_files, installed_build};
 use device::Role;
 use plan::{Cell, Connections, Plan, Turn};
 use server::Home;
@@ -30,7 +30,7 @@ pub fn require_same(
             continue;
         }
         let private = private_of(cell)?;
-        let build = installed(home, &private)?;
+        let build = installed_build(home, &private)?;
         let devices = match &build {
             Some(build) => arrange_files(build, &private)?.devices,
             None => data_device(cell),

@@ -1,6 +1,7 @@
 //! Ramps: where each configuration saturates and why, and the points that say so. The charts over connections show the curves.
 
 use crate::format::{NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, truncated};
+use crate::lab::missing::to_cell_of;
 use crate::model::{CellView, LabView};
 use analyse::{RampOutcome, RampPoint};
 use maud::{Markup, html};
@@ -90,7 +91,7 @@ fn nopm_at(ramp: &RampOutcome, connections: Option<u32>) -> Markup {
     let nopm: Vec<f64> = there.clone().filter_map(|point| point.nopm).collect();
     html! {
         @match there.clone().next_back().zip(analyse::mean(&nopm)) {
-            Some((point, nopm)) => a.to href={ "#cell-" (point.cell_id) } { (truncated(nopm)) },
+            Some((point, nopm)) => (to_cell_of(point.cell_id, &truncated(nopm))),
             None => (NOT_AVAILABLE),
         }
     }

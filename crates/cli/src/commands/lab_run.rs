@@ -155,23 +155,19 @@ fn begin(
     require_same((home, results, lab), plan, planned, &turns)?;
     let left = missing(results, lab, planned, spec.redo)?.len();
     // Where its end was not stored, it is stored now.
-    if turns.is_empty() && (left > 0 || results.lab(lab)?.status == LabStatus::Done) {
-        return Ok(Taken {
-            lab,
-            notes,
-            is_over: true,
-        });
+    let is_over = turns.is_empty() && (left > 0 || results.lab(lab)?.status == LabStatus::Done);
+    if !is_over {
+        let all = planned.turns.len();
+        tell(format!(
+            "lab {lab} goes on: {} of {all} repeats are there",
+            all - left
+        ));
+        results.resume_lab(lab)?;
     }
-    let all = planned.turns.len();
-    tell(format!(
-        "lab {lab} goes on: {} of {all} repeats are there",
-        all - left
-    ));
-    results.resume_lab(lab)?;
     Ok(Taken {
         lab,
         notes,
-        is_over: false,
+        is_over,
     })
 }
 

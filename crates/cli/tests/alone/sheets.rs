@@ -77,39 +77,15 @@ fn assert_within(profile: &str, keys: &[&str]) {
     panic!("{profile}: {ATTEMPTS} times so; is this machine busy? {open:#?}");
 }
 
-/// So slow that no host's delays are a twentieth of it.
-const PATIENT: &str = r#"
-name = "patient"
-title = ""
-capacity_bytes = 800_000_000_000
-[sheet]
-random_read_iops = 400
-random_read_queue_depth = 13
-random_write_iops = 400
-random_write_queue_depth = 13
-read_latency_us = 25_000
-flush_latency_us = 25_000
-[solid_state]
-read_latency_us = 25_000
-random_read_iops = 400
-sequential_read_mb_per_s = 40
-write_latency_us = 25_000
-random_write_iops = 400
-sequential_write_mb_per_s = 40
-flush_us = 25_000
-power_loss_protected = true
-"#;
+const PATIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../device/tests/patient.toml");
 
 #[test]
 fn emulated_devices_meet_their_sheets() {
     let _turn = turn();
-    let work = directory();
-    let patient = work.path().join("patient.toml");
-    fs::write(&patient, PATIENT).unwrap();
     let of_requests = ["random_read_iops", "random_write_iops"];
     let of_times = ["read_latency_us", "flush_latency_us"];
     let all = [of_requests, of_times].concat();
-    assert_within(patient.to_str().unwrap(), &all);
+    assert_within(PATIENT, &all);
     // Many of these are outstanding, so that a host that is late loses little. Where it is late for the rest of their sheets, as hosts of
     // many guests are, the verdict is `host-limited`; `outside` would be wrong.
     let of_bytes = ["sequential_read_mb_per_s", "sequential_write_mb_per_s"];

@@ -59,6 +59,14 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
     summary
 }
 
+fn all_hold(summary: &Value) {
+    let checks = summary["checks"].as_array().unwrap();
+    assert!(
+        checks.iter().all(|check| check["passed"] == true),
+        "{checks:#?}"
+    );
+}
+
 /// All styles in a closed loop, and one with terminals: each of the engines another.
 fn all_on(engine: &str, of_terminals: Style) {
     let work = directory();
@@ -80,18 +88,10 @@ fn all_on(engine: &str, of_terminals: Style) {
             _ => result_metadata(engine),
         };
         assert_eq!(text(&summary, "/result_metadata"), described, "{style:?}");
-        let checks = summary["checks"].as_array().unwrap();
-        assert!(
-            checks.iter().all(|check| check["passed"] == true),
-            "{checks:#?}"
-        );
+        all_hold(&summary);
     }
     let terminals = run(&server, work.path(), "tpcc-spec", of_terminals.name());
-    let checks = terminals["checks"].as_array().unwrap();
-    assert!(
-        checks.iter().all(|check| check["passed"] == true),
-        "{checks:#?}"
-    );
+    all_hold(&terminals);
     let summary = run(&server, work.path(), "tpcc-mysql", "statements");
     let failed: Vec<&str> = summary["checks"]
         .as_array()
