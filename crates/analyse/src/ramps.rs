@@ -4,8 +4,8 @@ use crate::load::Intervals;
 use crate::resources::resources;
 use crate::runs::{RunsAsked, runs};
 use crate::samples::Samples;
-use crate::saturation::{FailedPoint, Point, Ramp, Saturation};
-use base::RampLimits;
+use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
+use base::{RampLimits, counted, percent};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Cell, LabId, RampId, Repeat, Results, StoreError, StoredRamp};
@@ -104,7 +104,18 @@ impl RampOutcome {
         saturation.connections
     }
 
-    /// The same for people.
+    /// The transaction type whose response times ended it, where that is another than the one that people look at first.
+    #[must_use]
+    pub fn telling_transaction(&self) -> Option<&str> {
+        match self.saturation.as_ref()?.reason.as_ref()? {
+            StopReason::ResponseTime { transaction, .. } | StopReason::Kink { transaction, .. } => {
+                Some(transaction.as_str()).filter(|name| *name != NEW_ORDER)
+            }
+            _ => None,
+        }
+    }
+
+    /// [`RampOutcome::supported_connections`] for people.
     #[must_use]
     pub fn supported_words(&self) -> String {
         let saturation = self.saturation.as_ref();
@@ -134,7 +145,10 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
         .map(|ramp| ramp.saturation());
     let words = match &saturation {
         Some(saturation) => saturation.to_string(),
-        None => format!("not at its end: {} points are measured", points.len()),
+        None => format!(
+            "not at its end: {}",
+            counted(points.len(), "point is measured", "points are measured")
+        ),
     };
     Ok(RampOutcome {
         ordinal: stored.what.ordinal,
@@ -296,6 +310,12 @@ impl RampPoint {
         Ok(())
     }
 
+    /// The 90th percentile of a type.
+    #[must_use]
+    pub fn p90_us_of(&self, transaction: &str) -> Option<f64> {
+        self.p90_us.get(transaction).copied()
+    }
+
     /// The 90th percentile of the type that people look at first.
     #[must_use]
     pub fn new_order_p90_us(&self) -> Option<f64> {
@@ -317,6 +337,39 @@ impl RampConditions {
             stop_kink_elasticity: limits.kink_elasticity,
             stop_plateau_elasticity: limits.plateau_elasticity,
         }
+    }
+
+    /// For people: `from 8 connections by steps of 8 to 1024 at most, in 24 points at most, until CPU 80 %, ...`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut until: Vec<String> = Vec::new();
+        until.extend(
+            self.stop_cpu_busy_share
+                .map(|share| format!("CPU {}", percent(share))),
+        );
+        for (transaction, us) in &self.stop_p90_us {
+            until.push(format!("p90 of {transaction} above {} s", us / 1e6));
+        }
+        until.extend(
+            self.stop_kink_elasticity
+                .map(|power| format!("a kink of power {power}")),
+        );
+        until.extend(
+            self.stop_plateau_elasticity
+                .map(|power| format!("a plateau below power {power}")),
+        );
+        let until = if until.is_empty() {
+            "whatever shows".to_owned()
+        } else {
+            until.join(", ")
+        };
+        format!(
+            "from {} by steps of {} to {} at most, in {} at most, until {until}",
+            counted(self.connections_start as usize, "connection", "connections"),
+            self.connections_step,
+            self.connections_max,
+            counted(self.points_max, "point", "points"),
+        )
     }
 }
 

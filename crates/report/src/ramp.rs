@@ -1,6 +1,8 @@
 //! Ramps: where each configuration saturates and why, and the points that say so. The charts over connections show the curves.
 
-use crate::format::{NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, truncated};
+use crate::format::{
+    NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, transaction, truncated,
+};
 use crate::lab::missing::to_cell_of;
 use crate::model::{CellView, LabView};
 use analyse::{RampOutcome, RampPoint};
@@ -51,6 +53,7 @@ pub fn ramp_section(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 @for ramp in ramps {
                     @if ramps.len() > 1 { h3 { (name(ramp, view)) } }
                     p { b { (capitalised(&ramp.words)) } "." }
+                    p.soft.small { "Asked for: " (ramp.conditions.words()) "." }
                     @if !ramp.points.is_empty() { (points_table(ramp)) }
                 }
             }
@@ -101,6 +104,7 @@ fn points_table(ramp: &RampOutcome) -> Markup {
     let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
     points.sort_by_key(|point| point.connections);
     let saturated = ramp.supported_connections();
+    let telling = ramp.telling_transaction();
     html! {
         div.scroll { table.ramp {
             caption { "Points by connections; ± is half of the 95 % interval of the point's own window." }
@@ -110,15 +114,16 @@ fn points_table(ramp: &RampOutcome) -> Markup {
                 th scope="col" { "Uncertainty" }
                 th.num scope="col" { "New order p90" span.unit { "ms" } }
                 th.num scope="col" { "New order p95" span.unit { "ms" } }
+                @if let Some(name) = telling { th.num scope="col" { (transaction(name)) " p90" span.unit { "ms" } } }
                 th.num scope="col" { "CPU busy" span.unit { "of the server's machine" } }
                 th scope="col" { "" }
             } }
-            tbody { @for point in points { (point_row(point, Some(point.connections) == saturated)) } }
+            tbody { @for point in points { (point_row(point, telling, Some(point.connections) == saturated)) } }
         } }
     }
 }
 
-fn point_row(point: &RampPoint, is_saturated: bool) -> Markup {
+fn point_row(point: &RampPoint, telling: Option<&str>, is_saturated: bool) -> Markup {
     let ms = |us: Option<f64>| or_na(us.map(|us| us * 1e3), ms);
     html! {
         tr {
@@ -127,6 +132,7 @@ fn point_row(point: &RampPoint, is_saturated: bool) -> Markup {
             td.small { @if let Some(half) = point.nopm_half_width { "± " (significant(half)) } }
             td.num { (ms(point.new_order_p90_us())) }
             td.num { (ms(point.new_order_p95_us)) }
+            @if let Some(name) = telling { td.num { (ms(point.p90_us_of(name))) } }
             td.num { (or_na(point.cpu_busy_share, percent)) }
             td {
                 @if is_saturated { span.tag.good { "saturation point" } }

@@ -6,35 +6,41 @@ use std::fmt::Write;
 
 /// The points by connections, and the saturation point.
 pub fn ramp(ramp: &RampOutcome) -> String {
-    let mut out = String::new();
+    let telling = ramp.telling_transaction();
+    let mut out = format!("{}\n", ramp.conditions.words());
     // Writing to a string cannot fail, here and below.
-    let _ = writeln!(
+    let _ = write!(
         out,
-        "{:>11}{:>11}{:>10}{:>17}{:>17}{:>8}",
-        "connections", "NOPM", "+-", "new order p90 ms", "new order p95 ms", "CPU %"
+        "{:>11}{:>11}{:>10}{:>17}{:>17}",
+        "connections", "NOPM", "+-", "new order p90 ms", "new order p95 ms"
     );
+    if let Some(name) = telling {
+        let title = format!("{} p90 ms", name.replace('_', " "));
+        let _ = write!(out, "{title:>20}");
+    }
+    let _ = writeln!(out, "{:>8}", "CPU %");
     let mut points: Vec<&RampPoint> = ramp.points.iter().collect();
     points.sort_by_key(|point| point.connections);
     for point in points {
         let _ = write!(out, "{:>11}", point.connections);
-        match &point.reason_code {
-            Some(code) => {
-                let _ = writeln!(out, "{:>11}  {code}", "NA");
-            }
-            None => {
-                let _ = writeln!(
-                    out,
-                    "{:>11}{:>10}{:>17}{:>17}{:>8}",
-                    optional(point.nopm, 0),
-                    point
-                        .nopm_half_width
-                        .map_or_else(|| "-".to_owned(), |half| format!("{half:.0}")),
-                    ms(point.new_order_p90_us()),
-                    ms(point.new_order_p95_us),
-                    optional(point.cpu_busy_share.map(|share| share * 100.0), 0)
-                );
-            }
+        if let Some(code) = &point.reason_code {
+            let _ = writeln!(out, "{:>11}  {code}", "NA");
+            continue;
         }
+        let half = point.nopm_half_width.map(|half| format!("{half:.0}"));
+        let _ = write!(
+            out,
+            "{:>11}{:>10}{:>17}{:>17}",
+            optional(point.nopm, 0),
+            half.as_deref().unwrap_or("-"),
+            ms(point.new_order_p90_us()),
+            ms(point.new_order_p95_us),
+        );
+        if let Some(name) = telling {
+            let _ = write!(out, "{:>20}", ms(point.p90_us_of(name)));
+        }
+        let busy = point.cpu_busy_share.map(|share| share * 100.0);
+        let _ = writeln!(out, "{:>8}", optional(busy, 0));
     }
     let _ = writeln!(out, "{}", ramp.words);
     out
