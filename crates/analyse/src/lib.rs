@@ -37,7 +37,9 @@ pub use document::{Measurement, measurement};
 pub use interference::{Together, instance_spread, interference};
 pub use load::Intervals;
 pub use matrix::{Dimension, Matrix, NamedValue, Slice};
-pub use outcomes::{CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome};
+pub use outcomes::{
+    CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome, varying,
+};
 pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};

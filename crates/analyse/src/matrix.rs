@@ -68,9 +68,9 @@ impl Dimension {
         self.values.iter().map(|value| first(value)).collect()
     }
 
-    /// Its name; of dimensions that are one, the first of theirs.
-    pub(crate) fn first_name(&self) -> Option<&str> {
-        self.name.split(TOGETHER).next()
+    /// Its name; of dimensions that are one, each of theirs.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.name.split(TOGETHER)
     }
 
     /// One of its values, by index.

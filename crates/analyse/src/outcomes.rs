@@ -2,7 +2,7 @@
 
 use crate::comparisons::{CellComparison, comparisons};
 use crate::interference::instance_spread;
-use crate::matrix::Matrix;
+use crate::matrix::{Dimension, Matrix};
 use crate::ramps::{RampOutcome, ramps};
 use crate::reversals::{Reversal, reversals};
 use crate::runs::{Basis, RunsAsked, Value, runs};
@@ -130,6 +130,18 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         cells,
         ramps: ramps(results, id)?,
     })
+}
+
+/// Names of [`CellOutcome::names`] that tell cells apart, but for their connections. What a cell that never had a server does not say
+/// is no difference.
+#[must_use]
+pub fn varying(cells: &[CellOutcome]) -> Vec<String> {
+    let matrix = matrix(cells);
+    let names = matrix.dimensions().iter().flat_map(Dimension::names);
+    names
+        .filter(|name| *name != CONNECTIONS)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What the cells differ in.

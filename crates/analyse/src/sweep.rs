@@ -22,6 +22,16 @@ const ENUMERATED: [&str; 8] = [
     "query_cache_type",
 ];
 
+/// Variables whose 0 is no least amount, but says that there is no limit, or that the thing is off. It is on no curve.
+const ZERO_IS_A_MODE: [&str; 6] = [
+    "innodb_adaptive_max_sleep_delay",
+    "innodb_commit_concurrency",
+    "innodb_max_dirty_pages_pct_lwm",
+    "innodb_max_purge_lag",
+    "innodb_thread_concurrency",
+    "sync_binlog",
+];
+
 /// Throughput over the values of one variable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
@@ -69,10 +79,14 @@ pub struct Turning {
 pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
     let mut all = Vec::new();
     for (index, dimension) in matrix.dimensions().iter().enumerate() {
-        let is_amount = dimension.name != CONNECTIONS && !is_enumerated(dimension);
+        let is_amount = dimension.name != CONNECTIONS && !is_among(dimension, &ENUMERATED);
         let numbers = dimension.numbers().filter(|_| is_amount);
         let Some(numbers) = numbers else { continue };
-        for slice in matrix.slices(index) {
+        let zero_is_amount = !is_among(dimension, &ZERO_IS_A_MODE);
+        for mut slice in matrix.slices(index) {
+            slice
+                .cells
+                .retain(|(value, _)| zero_is_amount || numbers[*value] != 0.0);
             if slice.cells.len() < POINTS_MIN {
                 continue;
             }
@@ -107,11 +121,10 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
     all
 }
 
-/// Of dimensions that are one, the first counts, as for its numbers.
-fn is_enumerated(dimension: &Dimension) -> bool {
-    dimension
-        .first_name()
-        .is_some_and(|name| ENUMERATED.contains(&name))
+/// Is the dimension one of these variables? Of dimensions that are one, the first counts, as for its numbers.
+fn is_among(dimension: &Dimension, variables: &[&str]) -> bool {
+    let first = dimension.names().next();
+    first.is_some_and(|name| variables.contains(&name))
 }
 
 /// A value with its mean.
@@ -338,15 +351,18 @@ mod tests {
     fn modes_are_no_amounts() {
         let modes = |name: &str| {
             let mut cells = Vec::new();
-            for (at, mode) in ["0", "1", "2"].iter().enumerate() {
+            for (at, mode) in ["0", "1", "2", "4"].iter().enumerate() {
                 let mut of = cell(at as u32 + 1, ("hdd-15k", "200"), 8, &[9.0, 10.0]);
                 of.settings.insert(name.to_owned(), (*mode).to_owned());
                 cells.push(of);
             }
-            sweeps(&cells, &matrix(&cells)).len()
+            let found = sweeps(&cells, &matrix(&cells));
+            found.first().map_or(0, |sweep| sweep.points.len())
         };
         assert_eq!(modes("innodb_flush_log_at_trx_commit"), 0);
-        assert_eq!(modes("innodb_lru_scan_depth"), 1);
+        assert_eq!(modes("innodb_lru_scan_depth"), 4);
+        // Its 0 is no limit.
+        assert_eq!(modes("innodb_thread_concurrency"), 3);
     }
 
     #[test]

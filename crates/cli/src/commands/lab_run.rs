@@ -9,12 +9,12 @@ use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::LabRunArguments;
 use crate::live::Live;
 use crate::words;
-use ::server::{Home, images_max_bytes};
+use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing, planned,
-    require_same, study, to_do,
+    LabError, Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing,
+    planned, require_same, study, to_do,
 };
 use plan::Plan;
 use serde::Serialize;
@@ -56,7 +56,9 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     };
     if !file.exists() {
         // What cannot be done leaves no file.
-        planned.needs(&plan, &to_do(None, &planned, &spec)?)?;
+        let turns = to_do(None, &planned, &spec)?;
+        planned.needs(&plan, &turns)?;
+        planned.images_for(&turns).map_err(LabError::from)?;
     }
     let stop = stop_flag();
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
@@ -142,7 +144,7 @@ fn begin(
     let begun = lab_of(results, plan)?;
     let turns = to_do(begun.map(|lab| (results, lab)), planned, spec)?;
     planned.needs(plan, &turns)?;
-    let note = planned.note_on_images(&turns, images_max_bytes()?);
+    let note = planned.note_on_images(&turns);
     let notes = planned.notes.iter().cloned().chain(note).collect();
     let Some(lab) = begun else {
         let lab = begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?;
@@ -210,7 +212,6 @@ fn execute(
     live.finish(&mut console);
     console.done();
     let (status, reason) = match &studied {
-        Ok(studied) if studied.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
         Ok(Studied { left: 0, .. }) => (LabStatus::Done, None),
         Ok(studied) => (LabStatus::Interrupted, Some(missing_words(studied.left))),
         Err(error) => (LabStatus::Failed, Some(error.to_string())),

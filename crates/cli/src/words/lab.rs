@@ -1,17 +1,23 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
 
 use super::{ms, optional};
-use analyse::{Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, Value, interference};
+use analyse::{
+    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, Value, interference, varying,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::Summary;
 
-/// Two tables, and why cells have no number.
+/// Two tables, and why cells have no number; of a lab that is not done, how it stands.
 pub fn lab(lab: &LabOutcome) -> String {
-    if !lab.ramps.is_empty() {
-        return ramps(lab);
+    let mut out = format!("lab {} ({}): {}", lab.lab_id, lab.name, lab.status);
+    if let Some(reason) = &lab.reason {
+        let _ = write!(out, ", {}", first_line(reason));
     }
-    let mut out = String::new();
+    out.push_str("\n\n");
+    if !lab.ramps.is_empty() {
+        return out + &ramps(lab);
+    }
     let varying = varying(&lab.cells);
     let nopm = |cell: &CellOutcome| number(&cell.nopm, 1.0);
     let p95 = |cell: &CellOutcome| number(&cell.new_order_p95_us, 1e-3);
@@ -130,23 +136,6 @@ fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-/// Names that have more than one value (to have none is one), without connections.
-fn varying(cells: &[CellOutcome]) -> Vec<String> {
-    let all: Vec<BTreeMap<String, String>> = cells
-        .iter()
-        .map(|cell| cell.names().into_iter().collect())
-        .collect();
-    let mut order: Vec<String> = Vec::new();
-    for (name, _) in cells.iter().flat_map(CellOutcome::names) {
-        if !order.contains(&name) {
-            order.push(name);
-        }
-    }
-    let differs = |name: &String| all.iter().any(|one| one.get(name) != all[0].get(name));
-    order.retain(|name| name != CONNECTIONS && differs(name));
-    order
 }
 
 fn table(
