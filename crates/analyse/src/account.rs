@@ -38,8 +38,8 @@ impl Part {
     pub fn title(self) -> &'static str {
         match self {
             Part::RowLocks => "waits for row locks",
-            Part::DataReads => "reads of data",
-            Part::DataWrites => "writes of data",
+            Part::DataReads => "reads of pages",
+            Part::DataWrites => "writes of pages",
             Part::Logs => "redo and binary log",
             Part::ServerCpu => "CPU of the server",
         }

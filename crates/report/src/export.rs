@@ -3,6 +3,7 @@
 
 use crate::error::ReportError;
 use crate::model::{CellView, LabView, RepeatView};
+use analyse::RampOutcome;
 use std::path::{Path, PathBuf};
 use store::{LabId, Results};
 
@@ -42,8 +43,8 @@ fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
     }
 }
 
-/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `devices.csv`, `inputs.csv`, `checks.csv`, `variables.csv` and
-/// `samples.csv` into `directory`, which is made where it is missing. Returns their paths.
+/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `devices.csv`, `inputs.csv`, `checks.csv`, `variables.csv`, `samples.csv` and
+/// `ramps.csv` into `directory`, which is made where it is missing. Returns their paths.
 ///
 /// # Errors
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
@@ -63,6 +64,7 @@ pub fn export_csv(
         checks(&view, directory)?,
         variables(&view, directory)?,
         samples(results, &view, directory)?,
+        ramps(&analyse::ramps(results, lab)?, directory)?,
     ])
 }
 
@@ -84,7 +86,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 40] = [
+const CELLS_HEADER: [&str; 42] = [
     "cell",
     "repeat",
     "label",
@@ -125,6 +127,8 @@ const CELLS_HEADER: [&str; 40] = [
     "window_precision_share",
     "partitions",
     "instances",
+    "preset",
+    "settings_json",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -149,6 +153,12 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         )
     };
     let [ordinal, repeat_ordinal] = key(cell, repeat);
+    let settings: serde_json::Map<String, serde_json::Value> = what
+        .settings
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone().into()))
+        .collect();
+    let settings = serde_json::Value::from(settings);
     [
         ordinal,
         repeat_ordinal,
@@ -194,7 +204,41 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(done.and_then(|r| r.window_precision_share)),
         what.partitions.to_string(),
         what.instances.to_string(),
+        what.preset
+            .as_ref()
+            .map(|preset| preset.name.clone())
+            .unwrap_or_default(),
+        settings.to_string(),
     ]
+}
+
+/// Where each ramp ended; its points are cells and repeats, each with a line of its own.
+fn ramps(all: &[RampOutcome], directory: &Path) -> Result<PathBuf, ReportError> {
+    let header = [
+        "ramp",
+        "ramp_repeat",
+        "cell",
+        "repeat",
+        "connections",
+        "is_saturation_point",
+        "saturation",
+    ];
+    let mut table = Table::create(directory, "ramps.csv", &header)?;
+    for ramp in all {
+        let saturated = ramp.supported_connections();
+        for point in &ramp.points {
+            table.row(&[
+                ramp.ordinal.to_string(),
+                ramp.repeat.to_string(),
+                point.cell.to_string(),
+                point.repeat.to_string(),
+                point.connections.to_string(),
+                (saturated == Some(point.connections)).to_string(),
+                ramp.words.clone(),
+            ])?;
+        }
+    }
+    table.finish()
 }
 
 fn intervals(results: &Results, view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {

@@ -1,21 +1,21 @@
 //! Servers that were driven together: all of them against one alone, and each of them in a repeat.
 
-use crate::format::{NOT_AVAILABLE, or_na, percent, truncated};
-use crate::lab::missing::to_cell;
-use crate::model::{LabView, RepeatView};
+use crate::format::{or_na, trimmed, truncated};
+use crate::lab::missing::{footnotes, number};
+use crate::model::{CellView, LabView, RepeatView};
 use analyse::{CellOutcome, Together, interference};
 use maud::{Markup, html};
 
 /// Throughput by the number of servers; nothing where the lab has one number only.
 pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
     let rows = interference(cells);
-    let cell = |row: &Together| &view.cells[row.place];
+    let cell = |row: &Together| -> &CellView { &view.cells[row.place] };
     html! {
         @if !rows.is_empty() {
             section id="instances" {
                 h2 { "By servers on one machine" }
                 div.scroll { table {
-                    caption { "Servers divide the buffer pool, the page cache and the connections, and share the machine and its devices. Against one: throughput of all of them by that of one server alone. Spread: the most less the least of them, by their mean." }
+                    caption { "Servers divide the buffer pool, the page cache and the connections, and share the machine and its devices. Against one: throughput of all of them by that of one server alone. Spread: the most less the least of them, by their mean. ± is the 95 % confidence interval over repeats, and a number without it is of one repeat; how sure a difference is, the comparisons say." }
                     thead { tr {
                         th scope="col" { "Cell" }
                         th.num scope="col" { "Servers" }
@@ -27,18 +27,21 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
                         tr {
                             th scope="row" { (cell(row).label) }
                             td.num { (row.instances) }
-                            td.num { b { @match row.nopm {
-                                Some(nopm) => (to_cell(cell(row), &truncated(nopm))),
-                                None => (NOT_AVAILABLE),
-                            } } }
-                            td.num { (or_na(row.efficiency, percent)) }
-                            td.num { (row.spread.map_or_else(|| "-".to_owned(), percent)) }
+                            td.num { (number(cell(row), cell(row).nopm().as_ref(), truncated)) }
+                            td.num { (or_na(row.efficiency, percents)) }
+                            td.num { (row.spread.map_or_else(|| "-".to_owned(), percents)) }
                         }
                     } }
                 } }
+                (footnotes(rows.iter().map(cell)))
             }
         }
     }
+}
+
+/// A share, in a column of percents.
+fn percents(share: f64) -> String {
+    trimmed(share * 100.0, 1)
 }
 
 /// What each server of a repeat did; nothing where there was one.

@@ -15,12 +15,11 @@ use crate::overview::{results_table, tiles};
 use crate::panels::Panels;
 use crate::ramp::{RampMark, ramp_marks, ramp_section};
 use crate::series::{Distribution, Series, distribution};
-use analyse::{LabOutcome, lab_outcome};
-use base::counted;
+use analyse::{LabOutcome, interference, lab_outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{LabId, LabStatus, Results};
+use store::{LabId, LabStatus, NewCell, Results};
 
 /// What every page says of its numbers.
 pub const DISCLAIMER: &str =
@@ -176,17 +175,12 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
 }
 
 fn header(view: &LabView, together: &Together<'_>) -> Markup {
-    let first = view.cells.first().map(|cell| &cell.cell.what);
     html! {
         header {
             p.kicker { "mydyno report · " (instant(view.lab.started_utc_ns)) }
             h1 { (view.lab.name) }
             p.lead {
-                @if let Some(what) = first {
-                    (engines(view)) ", "
-                    (counted(what.warehouses as usize, "warehouse", "warehouses"))
-                    ", workload " (what.workload) ", style " (what.style) ", over " (what.transport) "."
-                }
+                @if !view.cells.is_empty() { (workloads(view)) "." }
                 @if let Some(machine) = machine(view) { " On " (machine) "." }
             }
             @if view.lab.status != LabStatus::Done {
@@ -210,11 +204,13 @@ fn navigation(view: &LabView, together: &Together<'_>) -> Markup {
     html! {
         nav aria-label="Sections" {
             a href="#results" { "Results" }
+            @if !together.outcome.ramps.is_empty() { a href="#ramp" { "Ramp" } }
             @if together.connections.is_some() { a href="#connections" { "By connections" } }
             @if !together.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
             @if !together.variables.is_empty() { a href="#sweeps" { "Turning points" } }
             @if !together.over_time.is_empty() { a href="#over-time" { "Over time" } }
             @if !together.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
+            @if !interference(&together.outcome.cells).is_empty() { a href="#instances" { "By servers" } }
             @if view.is_folded() { a href={ "#cell-" (view.cells[0].cell.id) } { (view.cells.len()) " cells" } }
             @else { @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } } }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
@@ -224,19 +220,54 @@ fn navigation(view: &LabView, together: &Together<'_>) -> Markup {
     }
 }
 
-/// `mysql-5.7 (5.7.22)`, each once.
-fn engines(view: &LabView) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for cell in &view.cells {
-        let name = format!(
-            "{} ({})",
-            cell.cell.what.engine, cell.cell.what.server_version
-        );
-        if !names.contains(&name) {
-            names.push(name);
+/// What the cells asked of which servers: `mysql-5.7 (5.7.22), 10 warehouses, workload tpcc, style statements, over a unix socket`. What
+/// they differ in has all of its values.
+fn workloads(view: &LabView) -> String {
+    let whats = || view.cells.iter().map(|cell| &cell.cell.what);
+    let started = || whats().filter(|what| !what.server_version.is_empty());
+    let engine = |what: &NewCell| format!("{} ({})", what.engine, what.server_version);
+    let not_started = whats().filter(|what| !started().any(|other| other.engine == what.engine));
+    let engines = started().map(engine);
+    let mut parts = vec![
+        each_once(engines.chain(not_started.map(|what| what.engine.clone()))),
+        warehouses(whats().map(|what| what.warehouses)),
+        format!(
+            "workload {}",
+            each_once(whats().map(|what| what.workload.clone()))
+        ),
+        format!(
+            "style {}",
+            each_once(whats().map(|what| what.style.clone()))
+        ),
+    ];
+    let transport = each_once(started().map(|what| what.transport.clone()));
+    if !transport.is_empty() {
+        parts.push(format!("over {transport}"));
+    }
+    parts.join(", ")
+}
+
+fn each_once(names: impl Iterator<Item = String>) -> String {
+    let mut known: Vec<String> = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
         }
     }
-    names.join(", ")
+    match known.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} and {last}", others.join(", ")),
+        _ => known.concat(),
+    }
+}
+
+/// `1 warehouse`, `5, 10 and 20 warehouses`.
+fn warehouses(each: impl Iterator<Item = u32> + Clone) -> String {
+    let numbers = each_once(each.clone().map(|number| number.to_string()));
+    let is_one = each.max() == Some(1);
+    format!(
+        "{numbers} {}",
+        if is_one { "warehouse" } else { "warehouses" }
+    )
 }
 
 fn machine(view: &LabView) -> Option<String> {

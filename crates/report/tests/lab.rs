@@ -144,6 +144,33 @@ fn cells_without_a_number_are_among_their_like() {
 }
 
 #[test]
+fn a_cell_of_fewer_repeats_says_so() {
+    let shape = Shape {
+        name: "fewer",
+        capacities: &[],
+        repeats: 2,
+        failing_cell: None,
+        observed: false,
+        ..LAB
+    };
+    let (scratch, _, _) = page_of(&shape, "fewer");
+    let results = store::Results::open(&scratch.path().join("mydyno.db")).unwrap();
+    let lab = results.labs().unwrap()[0].id;
+    let cell = results.cells(lab).unwrap().remove(3);
+    let last = results.repeats(cell.id).unwrap().remove(1);
+    let drowned = store::RepeatFailure {
+        reason_code: "lock_wait_timeout".to_owned(),
+        reason: "319 of 424 tries".to_owned(),
+        ..store::RepeatFailure::default()
+    };
+    results.fail_repeat(last.id, &drowned).unwrap();
+    let html = report::render(&results, lab).unwrap();
+    let footnote = "cell 4</a> (1 of 2 failed): lock_wait_timeout: 319 of 424 tries";
+    assert!(html.matches(footnote).count() >= 3, "{footnote}");
+    assert!(!html.contains("\">NA</a>"));
+}
+
+#[test]
 fn one_repeat_says_so() {
     let shape = Shape {
         repeats: 1,

@@ -337,7 +337,8 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
             "inputs.csv",
             "checks.csv",
             "variables.csv",
-            "samples.csv"
+            "samples.csv",
+            "ramps.csv"
         ]
     );
     let cells = table(&files[0]);
@@ -345,6 +346,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
         (cells[0]["status"].as_str(), cells[1]["status"].as_str()),
         ("done", "failed")
     );
+    assert_eq!(cells[0]["settings_json"], "{\"preset\":\"config-3\"}");
     let summary = results.summary(store::RepeatId(1)).unwrap();
     assert_eq!(cells[0]["nopm"].parse(), Ok(summary.nopm.unwrap()));
     assert_eq!(

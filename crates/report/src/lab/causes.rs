@@ -107,7 +107,7 @@ impl<'a> Group<'a> {
         };
         let told = rest.iter().filter_map(|row| {
             let (account, base) = (row.account.as_ref()?, first.account.as_ref()?);
-            Some((row.value, explained(account, base, row.nopm.differs())))
+            Some((row.value, explained(account, base, scatter(row.nopm))))
         });
         html! {
             @for (value, words) in told {
@@ -143,7 +143,7 @@ fn table(groups: &[Group<'_>], dimension: &str) -> Markup {
         } }
         p.soft.small {
             "Per transaction, in the mean of the repeats. Response times of requests are added up whether or not a transaction waited for them: pages are also "
-            "written in the background. Times of writes have those of their flushes, those of logs their writes. So parts overlap. -: not measured."
+            "written in the background. Times of writes have those of their flushes, those of logs their writes. So parts overlap. Pages are those of data, undo and doublewrite. -: not measured, or not the same in all repeats."
         }
     }
 }
@@ -176,14 +176,18 @@ fn row_of(row: &Row<'_>) -> Markup {
     }
 }
 
-/// What differs between two cells, the largest first; `differs` says whether their throughput does.
-fn explained(account: &Account, base: &Account, differs: bool) -> String {
+/// What to say of a difference in throughput that may be none.
+fn scatter(nopm: &Ratio) -> &'static str {
+    match (nopm.differs(), nopm.p_value) {
+        (true, _) => "",
+        (false, Some(_)) => ", no more than scatter makes",
+        (false, None) => ", which single repeats do not tell apart",
+    }
+}
+
+/// What differs between two cells, the largest first; `scatter` is what [`scatter`] says of them.
+fn explained(account: &Account, base: &Account, scatter: &str) -> String {
     let times = [account, base].map(|of| us(of.time_us));
-    let scatter = if differs {
-        ""
-    } else {
-        ", no more than scatter makes"
-    };
     let mut words = vec![format!(
         "a transaction took {} instead of {}{scatter}",
         times[0], times[1]
@@ -262,25 +266,25 @@ mod tests {
         let base = account(400_000.0, (2.0, 900.0), 140.0, BoundBy::Cpu);
         let slow = account(2_500_000.0, (52.0, 2_100_000.0), 0.0, BoundBy::ReadIo);
         assert_eq!(
-            explained(&slow, &base, true),
-            "a transaction took 2.50 s instead of 400 ms; reads of data 2.10 s (52.0 reads) instead of 900 µs (2.00 reads); 0 pages from \
+            explained(&slow, &base, ""),
+            "a transaction took 2.50 s instead of 400 ms; reads of pages 2.10 s (52.0 reads) instead of 900 µs (2.00 reads); 0 pages from \
              the page cache instead of 140; read-I/O bound instead of CPU bound."
         );
         let quick = account(390_000.0, (52.0, 6_200.0), 141.0, BoundBy::Cpu);
         assert_eq!(
-            explained(&quick, &base, false),
-            "a transaction took 390 ms instead of 400 ms, no more than scatter makes; reads of data 6.20 ms (52.0 reads) instead of 900 µs \
+            explained(&quick, &base, ", no more than scatter makes"),
+            "a transaction took 390 ms instead of 400 ms, no more than scatter makes; reads of pages 6.20 ms (52.0 reads) instead of 900 µs \
              (2.00 reads), which weighs little; both CPU bound."
         );
         let quicker = account(300_000.0, (52.0, 50_000.0), 140.0, BoundBy::Cpu);
-        let words = explained(&quicker, &base, true);
+        let words = explained(&quicker, &base, "");
         assert!(
-            words.contains("; although reads of data 50.0 ms"),
+            words.contains("; although reads of pages 50.0 ms"),
             "{words}"
         );
         let mut uncounted = quick;
         uncounted.parts.clear();
-        let words = explained(&uncounted, &base, true);
+        let words = explained(&uncounted, &base, "");
         assert!(words.contains("counted in one of them only"), "{words}");
     }
 

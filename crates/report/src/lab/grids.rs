@@ -1,13 +1,13 @@
 //! Tables of one number: a row for each of what differs, a column for each number of connections. Where only one of the two varies, all
 //! numbers share one table, a column for each.
 
-use super::missing::{footnotes, number, to_cell};
+use super::missing::{footnotes, has_result, number, to_cell};
 use crate::format::{significant, trimmed, truncated};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::stats::Repeated;
 use analyse::Resources;
 use maud::{Markup, html};
-use store::{DeviceSummary, RequestSummary};
+use store::DeviceSummary;
 
 /// A number of a cell.
 struct Metric {
@@ -71,31 +71,36 @@ const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> Me
 }
 
 /// By role, as the shim counted.
-const STORAGE: [Metric; 7] = [
-    metric("Reads of data", "1/s", |cell| {
-        asked(cell, "data", |device| device.read.as_ref()?.per_s)
+const STORAGE: [Metric; 20] = [
+    metric("Reads of data", "1/s", |cell| reads(cell, "data")),
+    metric("Writes of data", "1/s", |cell| writes(cell, "data")),
+    metric("Read from data", "MB/s", |cell| read_mb(cell, "data")),
+    metric("Written to data", "MB/s", |cell| written_mb(cell, "data")),
+    metric("Reads of undo", "1/s", |cell| reads(cell, "undo")),
+    metric("Writes of undo", "1/s", |cell| writes(cell, "undo")),
+    metric("Read from undo", "MB/s", |cell| read_mb(cell, "undo")),
+    metric("Written to undo", "MB/s", |cell| written_mb(cell, "undo")),
+    metric("Writes of doublewrite", "1/s", |cell| {
+        writes(cell, "doublewrite")
     }),
-    metric("Writes of data", "1/s", |cell| {
-        asked(cell, "data", |device| device.write.as_ref()?.per_s)
+    metric("Written to doublewrite", "MB/s", |cell| {
+        written_mb(cell, "doublewrite")
     }),
-    metric("Read from data", "MB/s", |cell| {
-        asked(cell, "data", |device| megabytes(device.read.as_ref()))
+    metric("Writes of redo", "1/s", |cell| writes(cell, "redo")),
+    metric("Written to redo", "MB/s", |cell| written_mb(cell, "redo")),
+    metric("Flushes of redo", "1/s", |cell| flushes(cell, "redo")),
+    metric("Writes of binlog", "1/s", |cell| writes(cell, "binlog")),
+    metric("Written to binlog", "MB/s", |cell| {
+        written_mb(cell, "binlog")
     }),
-    metric("Written to data", "MB/s", |cell| {
-        asked(cell, "data", |device| megabytes(device.write.as_ref()))
-    }),
-    metric("Writes of redo", "1/s", |cell| {
-        asked(cell, "redo", |device| device.write.as_ref()?.per_s)
-    }),
-    metric("Written to redo", "MB/s", |cell| {
-        asked(cell, "redo", |device| megabytes(device.write.as_ref()))
-    }),
-    metric("Flushes of redo", "1/s", |cell| {
-        asked(cell, "redo", |device| device.flush.as_ref()?.per_s)
-    }),
+    metric("Flushes of binlog", "1/s", |cell| flushes(cell, "binlog")),
+    metric("Reads of temp", "1/s", |cell| reads(cell, "temp")),
+    metric("Writes of temp", "1/s", |cell| writes(cell, "temp")),
+    metric("Read from temp", "MB/s", |cell| read_mb(cell, "temp")),
+    metric("Written to temp", "MB/s", |cell| written_mb(cell, "temp")),
 ];
 
-/// The same as the server says, where nobody counted by role.
+/// The same as the server says, where nobody counted by role in some cell.
 const STORAGE_BY_SERVER: [Metric; 4] = [
     metric("Reads, as the server says", "1/s", |cell| {
         used(cell, |r| r.server.data_reads_per_s)
@@ -135,6 +140,7 @@ fn used(cell: &CellView, number: fn(&Resources) -> Option<f64>) -> Option<Repeat
     cell.repeated(|repeat| number(repeat.resources.as_ref()?))
 }
 
+/// Requests of a role; `None` where it had none.
 fn asked(
     cell: &CellView,
     role: &str,
@@ -146,8 +152,24 @@ fn asked(
     })
 }
 
-fn megabytes(requests: Option<&RequestSummary>) -> Option<f64> {
-    requests?.mb_per_s
+fn reads(cell: &CellView, role: &str) -> Option<Repeated> {
+    asked(cell, role, |device| device.read.as_ref()?.per_s)
+}
+
+fn writes(cell: &CellView, role: &str) -> Option<Repeated> {
+    asked(cell, role, |device| device.write.as_ref()?.per_s)
+}
+
+fn flushes(cell: &CellView, role: &str) -> Option<Repeated> {
+    asked(cell, role, |device| device.flush.as_ref()?.per_s)
+}
+
+fn read_mb(cell: &CellView, role: &str) -> Option<Repeated> {
+    asked(cell, role, |device| device.read.as_ref()?.mb_per_s)
+}
+
+fn written_mb(cell: &CellView, role: &str) -> Option<Repeated> {
+    asked(cell, role, |device| device.write.as_ref()?.mb_per_s)
 }
 
 /// Tables of what clients saw by connections; nothing unless something else varies too.
@@ -168,9 +190,15 @@ pub fn resources(view: &LabView) -> Markup {
         let is_known = |metric: &&Metric| view.cells.iter().any(|c| (metric.of)(c).is_some());
         metrics.iter().filter(is_known).collect()
     };
+    let is_counted = |cell: &CellView| STORAGE.iter().any(|metric| (metric.of)(cell).is_some());
     let mut storage = known(&STORAGE);
-    if storage.is_empty() {
-        storage = known(&STORAGE_BY_SERVER);
+    if !view
+        .cells
+        .iter()
+        .filter(|cell| has_result(cell))
+        .all(is_counted)
+    {
+        storage.extend(known(&STORAGE_BY_SERVER));
     }
     let metrics = [known(&MACHINE), storage, known(&COSTS)].concat();
     let axes = Axes::of(view);

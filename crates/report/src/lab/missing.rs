@@ -40,35 +40,44 @@ pub fn has_result(cell: &CellView) -> bool {
     cell.whole().next().is_some()
 }
 
-/// Why cells have no result.
+/// Why cells have no result, or have it of fewer repeats.
 struct Reason<'a> {
+    has_result: bool,
     code: &'a str,
     /// Of the first of them.
     words: String,
     cells: Vec<&'a CellView>,
 }
 
-/// The reasons of all NA of a table; nothing where there is none.
+/// The reasons of all NA of a table, and of repeats that its numbers are without; nothing where there is none.
 pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
     let mut reasons: Vec<Reason> = Vec::new();
-    for cell in cells.into_iter().filter(|cell| !has_result(cell)) {
+    for cell in cells {
+        let has_result = has_result(cell);
+        if has_result && failed(cell) == 0 {
+            continue;
+        }
         let (code, words) = reason(cell);
-        match reasons.iter_mut().find(|known| known.code == code) {
+        let is_known = |known: &&mut Reason| known.has_result == has_result && known.code == code;
+        match reasons.iter_mut().find(is_known) {
             Some(known) => known.cells.push(cell),
             None => reasons.push(Reason {
+                has_result,
                 code,
                 words,
                 cells: vec![cell],
             }),
         }
     }
+    reasons.sort_by_key(|reason| reason.has_result);
     html! {
         @for reason in &reasons {
             p.soft.small.na {
-                (NOT_AVAILABLE) ", "
+                @if reason.has_result { "Of fewer repeats, " } @else { (NOT_AVAILABLE) ", " }
                 @for (index, cell) in reason.cells.iter().enumerate() {
                     @if index > 0 { ", " }
                     (to_cell(cell, &format!("cell {}", cell.cell.what.ordinal)))
+                    @if reason.has_result { " (" (failed(cell)) " of " (cell.repeats.len()) " failed)" }
                 }
                 ": " (reason.code)
                 @if !reason.words.is_empty() {
@@ -78,6 +87,14 @@ pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
             }
         }
     }
+}
+
+/// Repeats that failed by themselves.
+fn failed(cell: &CellView) -> usize {
+    let repeats = cell.repeats.iter();
+    repeats
+        .filter(|repeat| repeat.repeat.own_failure().is_some())
+        .count()
 }
 
 /// The word for programs and the first line of the reason, of the repeat that failed first.
