@@ -9,13 +9,11 @@ use analyse::{Precision, PrecisionAsked, Steadiness, Trend, Watched, precision, 
 use base::{limits, percent, percent_at_most};
 use drive::{Control, Interval, Phase, RunReport};
 use plan::Length;
-use series::{Gauges, Series};
+use series::{Gauges, Series, TOLERANCE};
 use std::time::Duration;
 use store::{RepeatResult, SampleBatch};
 use tpcc::Transaction;
 
-/// What throughput may change over the later half of a warm-up, as a share of its mean.
-const TOLERANCE: f64 = 0.05;
 /// A series is looked at again when it has become longer by one part of so many: each look takes time, and a chance to err.
 const LOOK_PARTS: u64 = 100;
 

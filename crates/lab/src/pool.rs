@@ -99,10 +99,11 @@ impl Divided {
         let whole = translated(build, asked, set, None);
         let pool = Pool::of(&with_users(whole.as_ref(), set), servers)?;
         if servers <= 1 {
+            let chunk = chunk_of_users(build, whole.as_ref(), set);
             return Ok(Divided {
                 pool,
                 preset: whole,
-                set: set.to_vec(),
+                set: set.iter().cloned().chain(chunk).collect(),
             });
         }
         let part = PoolPart::of(build, pool.each_bytes, whole.as_ref(), set);
@@ -124,6 +125,22 @@ impl Divided {
     pub(crate) fn all(&self) -> Vec<(String, String)> {
         with_users(self.preset.as_ref(), &self.set)
     }
+}
+
+/// Who names a pool means that one, and not what the server would round it up to: the size of a chunk with which it stays what it is.
+fn chunk_of_users(
+    build: &ServerBuild,
+    preset: Option<&Translated>,
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
+    let Some(bytes) = given_in(set, VARIABLE).and_then(parse_size) else {
+        return Vec::new();
+    };
+    let part = PoolPart::of(build, bytes, preset, set);
+    let mut lines = part.set();
+    // With chunks of whole MiB it may not be possible.
+    lines.retain(|(name, _)| name != VARIABLE && part.bytes == bytes);
+    lines
 }
 
 #[cfg(test)]

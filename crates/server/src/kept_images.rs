@@ -145,6 +145,10 @@ pub fn remove_image(home: &Home, name: &str) -> Result<KeptImage, ServerError> {
     })
 }
 
+/// Around the name of an image that is being removed.
+const GONE_PREFIX: &str = ".tmp-";
+const GONE_SUFFIX: &str = "-removed";
+
 /// Returns whether nobody used it.
 fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
     let directory = kept.image.directory();
@@ -156,10 +160,26 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
         return Ok(false);
     };
     // Under another name it is no image any more, should this process die here.
-    let gone = home.images().join(format!(".tmp-{}-removed", kept.name));
+    let gone = home
+        .images()
+        .join(format!("{GONE_PREFIX}{}{GONE_SUFFIX}", kept.name));
     fs::rename(directory, &gone).map_err(io_at("remove", directory))?;
     home::remove_tree_if_there(&gone)?;
     Ok(true)
+}
+
+/// Removes the rest of images whose removal was killed. Where another process is about it, both are.
+pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
+    let images = home.images();
+    for entry in fs::read_dir(&images).map_err(io_at("read", &images))? {
+        let entry = entry.map_err(io_at("read", &images))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(GONE_PREFIX) && name.ends_with(GONE_SUFFIX) {
+            home::remove_tree_if_there(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use crate::error::io_at;
 use crate::home::{self, Lock};
+use crate::kept_images::sweep_removed;
 use crate::{Home, ServerError, process};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -177,10 +178,15 @@ pub fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
             continue;
         }
         if let Err(error) = sweep_one(&path) {
-            notes.push(format!("what an earlier command left stays: {error}"));
+            notes.push(stays(&error));
         }
     }
+    notes.extend(sweep_removed(home).err().map(|error| stays(&error)));
     Ok(notes)
+}
+
+fn stays(error: &ServerError) -> String {
+    format!("what an earlier command left stays: {error}")
 }
 
 fn sweep_one(path: &Path) -> Result<(), ServerError> {

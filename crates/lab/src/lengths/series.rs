@@ -6,8 +6,8 @@ use store::{MetricSource, SampleBatch};
 
 /// Where a series has so many values, each two become one.
 const VALUES_MAX: usize = 4_000;
-/// What a gauge of the server may change over the later half, as a share of its mean: it follows throughput slowly, and in a saw-tooth.
-const TOLERANCE: f64 = 0.1;
+/// What a series may change over the later half of a warm-up, as a share of its mean.
+pub(super) const TOLERANCE: f64 = 0.1;
 /// Less of the buffer pool, or of the redo log, has no say.
 const NEGLIGIBLE: f64 = 0.01;
 /// A gauge that was not read for so long is silent: nothing is steady while it may come back.

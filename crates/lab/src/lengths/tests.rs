@@ -30,6 +30,7 @@ pub(crate) fn spec(warmup: Length, window: Length) -> RunSpec {
         checks: false,
         lock_wait_timeouts_max_share: None,
         meters: Meters::default(),
+        engine: None,
         settings: Vec::new(),
     }
 }
