@@ -223,6 +223,7 @@ impl Servers<'_> {
             lock_wait_timeouts_max_share: None,
             meters: Meters::default(),
             // The same for all: nothing that tells one cell from another.
+            engine: None,
             settings: Vec::new(),
         };
         measure(place, &subject, &run, stop, on_progress)

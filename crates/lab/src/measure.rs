@@ -104,7 +104,8 @@ pub fn measure(
         .configured
         .as_ref()
         .and_then(|one| one.note.as_ref());
-    let of_places = subject.placed.notes.iter();
+    let of_places = subject.notes();
+    let of_places = of_places.iter();
     tell_all(
         of_places.chain(of_preset).chain(&notes).chain(&of_pace),
         on_progress,
@@ -238,7 +239,10 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
     let ns = |duration: Duration| duration.as_nanos() as u64;
     NewCell {
         ordinal: place.ordinal,
-        engine: engine_name(subject, &begun.server),
+        engine: match &spec.engine {
+            Some(named) => named.clone(),
+            None => engine_name(subject, &begun.server),
+        },
         server_version: begun.server.version.clone(),
         flavour: if begun.server.is_mariadb {
             "mariadb"
@@ -448,15 +452,16 @@ impl Measurement<'_> {
         let checks = match checked {
             Ok(checks) => checks,
             Err(LabError::Interrupted) => {
-                on_progress(Progress::Note(
-                    "the checks were interrupted: run `mydyno check`",
-                ));
+                // What goes with its server cannot be checked later.
+                if !self.subject.is_private() {
+                    on_progress(Progress::Note(
+                        "the checks were interrupted: run `mydyno check`",
+                    ));
+                }
                 return Ok(Exit::Interrupted);
             }
             Err(error) => return self.failed(error),
         };
-        self.results
-            .record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
         let by_tpcc_mysql = self.spec.workload == Workload::TpccMysql;
         let failed = FailedChecks::of(
             &checks,
@@ -465,11 +470,16 @@ impl Measurement<'_> {
         if let Some(note) = failed.note() {
             on_progress(Progress::Note(&note));
         }
-        if failed.unexpected.is_empty() {
-            return Ok(Exit::Ok);
-        }
-        let reason = format!("checks failed: {}", failed.unexpected.join(", "));
-        self.fail(Exit::CheckFailed, "check_failed", &reason)
+        // Before its checks are there, without which it has not ended: who is killed in between has proven nothing.
+        let exit = if failed.unexpected.is_empty() {
+            Exit::Ok
+        } else {
+            let reason = format!("checks failed: {}", failed.unexpected.join(", "));
+            self.fail(Exit::CheckFailed, "check_failed", &reason)?
+        };
+        self.results
+            .record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
+        Ok(exit)
     }
 }
 

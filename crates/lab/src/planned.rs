@@ -12,7 +12,9 @@ use plan::{
     Turn, execution_order,
 };
 use server::preset::{self, Translated};
-use server::{Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, redo_bytes};
+use server::{
+    Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, images_max_bytes, redo_bytes,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use storage::{Arrangement, Place, StorageError, is_in_memory};
@@ -92,6 +94,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     let host = Host {
         disk_free_bytes: storage::room_bytes(home.root()).ok(),
         memory_available_bytes: storage::available_memory_bytes(),
+        images_max_bytes: images_max_bytes()?,
     };
     Ok(Planned {
         turns: execution_order(cells.len(), plan.schedule()),
@@ -125,7 +128,8 @@ impl Planned {
 
     /// What to know where not all images of these turns may be kept at a time.
     #[must_use]
-    pub fn note_on_images(&self, turns: &[Turn], max_bytes: u64) -> Option<String> {
+    pub fn note_on_images(&self, turns: &[Turn]) -> Option<String> {
+        let max_bytes = self.host.images_max_bytes;
         let of_turns = self.images_of(turns);
         let bytes = |image: &&PlannedImage| {
             let estimated = image.made.disk_bytes();
@@ -148,9 +152,19 @@ impl Planned {
         })
     }
 
-    /// The image of a turn; `None` where its engine is not installed.
-    pub(crate) fn image_key(&self, turn: Turn) -> Option<&ImageKey> {
-        self.images[self.image_index(turn)?].key.as_ref()
+    /// The image of each of the turns: what is not installed is told before hours have gone into the others.
+    ///
+    /// # Errors
+    /// [`ServerError::NotInstalled`]
+    pub fn images_for(&self, turns: &[Turn]) -> Result<Vec<ImageKey>, ServerError> {
+        let image = |turn: &Turn| {
+            let image = self.image_index(*turn).map(|index| &self.images[index]);
+            let key = image.and_then(|image| image.key.clone());
+            key.ok_or_else(|| ServerError::NotInstalled {
+                engine: self.cells[turn.index].0.engine.clone(),
+            })
+        };
+        turns.iter().map(image).collect()
     }
 
     fn image_index(&self, turn: Turn) -> Option<usize> {
@@ -193,7 +207,7 @@ fn read_place(text: &str) -> Result<Place, String> {
 pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
     let spec = PrivateSpec {
         engine: cell.engine.clone(),
-        binary: None,
+        binary: cell.binary().map(Path::to_owned),
         preset: Some(preset_of(cell)?),
         set: cell.set.clone(),
         placement: cell.placement.clone(),
@@ -241,7 +255,8 @@ impl Machine<'_> {
             foreign_keys: cell.foreign_keys,
             partitions: cell.partitions,
         };
-        let server = match self.build(&spec)? {
+        let build = self.build(&spec);
+        let server = match build.map_err(|error| blamed(plan, cell, error))? {
             None => OfServer {
                 sizes: DEFAULT_SIZES,
                 files: cell.files(),
@@ -380,6 +395,7 @@ fn blamed(plan: &Plan, cell: &Cell, error: LabError) -> LabError {
             },
         ) => *role,
         LabError::Unfit(_) => "set.innodb_page_size",
+        LabError::Server(ServerError::NotAServer { .. }) => "engine",
         _ => return error,
     };
     LabError::Plan(plan.refuse(cell, key, &error.to_string()))

@@ -137,7 +137,7 @@ pub fn image_for(
     if let Some(image) = Image::find(home, &key) {
         return Ok((image, None));
     }
-    let max_bytes = images_max_bytes()?;
+    let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
     let load_spec = LoadSpec {
         warehouses: spec.warehouses,
         seed: spec.seed,
@@ -146,6 +146,10 @@ pub fn image_for(
         partitions: spec.partitions,
         force: false,
     };
+    // Others give way to it, before the disk is full and after it is known how much it takes.
+    let max_bytes = images_max_bytes()?;
+    let others_bytes = max_bytes.saturating_sub(tables_bytes(spec));
+    shrink(home, others_bytes, &needed, on_progress)?;
     check_disk(home.root(), &load_spec, 0)?;
     on_progress(Progress::Step(&format!(
         "populating {} on {} (once; about {:.1} GB)",
@@ -175,11 +179,21 @@ pub fn image_for(
         },
     })?;
     let image = publish(home, &key, subject, &load)?;
-    let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
-    if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, &needed)?) {
+    shrink(home, max_bytes, &needed, on_progress)?;
+    Ok((image, Some(load)))
+}
+
+/// As [`shrink_images`], and says so.
+fn shrink(
+    home: &Home,
+    max_bytes: u64,
+    needed: &[ImageKey],
+    on_progress: &mut OnProgress<'_>,
+) -> Result<(), LabError> {
+    if let Some(note) = note_on_removed(&shrink_images(home, max_bytes, needed)?) {
         on_progress(Progress::Note(&note));
     }
-    Ok((image, Some(load)))
+    Ok(())
 }
 
 fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
@@ -322,6 +336,7 @@ fn start_one(
     let instance = room::start(home, build, options)?;
     let mut placed = Placed::of(arranged, instance.directory());
     placed.require_shim(build)?;
+    placed.notes.extend(instance.notes.iter().cloned());
     placed.notes.extend(divided.pool.note());
     let configured = divided.preset.as_ref().map(Configured::of);
     Ok(Subject::private(instance)

@@ -5,6 +5,7 @@ use crate::check::{FailedChecks, check_subject};
 use crate::error::LabError;
 use crate::measure::{Measured, Place, measure};
 use crate::progress::{OnProgress, Progress};
+use crate::room;
 use crate::spec::{RunSpec, Workload};
 use crate::study::failure_of;
 use crate::subject::Subject;
@@ -48,7 +49,7 @@ const POINT_TIME: Duration = Duration::from_secs(3);
 /// Returns Ok, Interrupted or CheckFailed; where no number of connections gave a result, ServerFailed or Failed.
 ///
 /// # Errors
-/// Where the first point could not begin, or the results file cannot be written.
+/// Where the first point could not begin, a disk is full ([`LabError::NoRoom`]), or the results file cannot be written.
 pub fn ramp(
     place: RampPlace<'_>,
     subject: &Subject,
@@ -385,7 +386,9 @@ impl<'a> Rise<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<PointEnd, LabError> {
         let results = self.place.results;
-        let Some(point) = ramp_point(results, &results.repeat(repeat)?)? else {
+        let stored = results.repeat(repeat)?;
+        room::require_of(&stored)?;
+        let Some(point) = ramp_point(results, &stored)? else {
             return Ok(PointEnd::Interrupted);
         };
         if let Some(FailedPoint {
@@ -395,7 +398,7 @@ impl<'a> Rise<'a> {
         }) = point.failed()
         {
             // It was measured, and did nothing.
-            if results.repeat(repeat)?.is_whole() {
+            if stored.is_whole() {
                 let failure = RepeatFailure {
                     reason_code: reason_code.clone(),
                     reason: reason.clone(),
@@ -511,21 +514,24 @@ impl<'a> Rise<'a> {
                 return Ok(error.exit());
             }
         };
-        results.record_checks(CheckedOn::Repeat(repeat), &checked.checks)?;
         let by_tpcc_mysql = self.spec.run.workload == Workload::TpccMysql;
         let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
         let mut unexpected = checked.unexpected;
         unexpected.retain(|name| failed.unexpected.contains(name));
-        if unexpected.is_empty() {
-            return Ok(Exit::Ok);
-        }
-        let failure = RepeatFailure {
-            reason_code: "check_failed".to_owned(),
-            reason: format!("checks failed: {}", unexpected.join(", ")),
-            log_tail: self.subject.log_tail(),
+        // Before its checks are there: who is killed in between has proven nothing.
+        let exit = if unexpected.is_empty() {
+            Exit::Ok
+        } else {
+            let failure = RepeatFailure {
+                reason_code: "check_failed".to_owned(),
+                reason: format!("checks failed: {}", unexpected.join(", ")),
+                log_tail: self.subject.log_tail(),
+            };
+            results.fail_repeat(repeat, &failure)?;
+            Exit::CheckFailed
         };
-        results.fail_repeat(repeat, &failure)?;
-        Ok(Exit::CheckFailed)
+        results.record_checks(CheckedOn::Repeat(repeat), &checked.checks)?;
+        Ok(exit)
     }
 }
 

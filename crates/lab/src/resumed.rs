@@ -1,4 +1,4 @@
-//! A lab that goes on: are its servers and devices still those that it has measured?
+//! A lab that goes on: are its machine, servers and devices still those that it has measured?
 
 use crate::error::LabError;
 use crate::planned::{Planned, private_of};
@@ -9,7 +9,10 @@ use server::Home;
 use storage::{Place, RoleDevice};
 use store::{Cell as StoredCell, LabId, NewCell, Results};
 
-/// Refuses to mix two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
+/// Facts of a host that tell machines apart, and do not change while one is in use.
+const OF_MACHINE: [&str; 2] = ["cpu_model", "cpu_cores"];
+
+/// Refuses to mix two machines, two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
 ///
 /// # Errors
 /// [`LabError::Plan`] at what was changed, with what to do; the results file cannot be read.
@@ -24,6 +27,17 @@ pub fn require_same(
         .map(|turn| &planned.cells[turn.index].0)
         .collect();
     let all = results.cells(lab)?;
+    let mixed = |what: &str| {
+        format!(
+            "lab {lab} has measured {what}, and would be of both; go back to what it was, or begin a new lab: name another file with \
+             --results, or give the plan another `name`"
+        )
+    };
+    if let (Some(first), false) = (to_take.first(), all.is_empty())
+        && let Some(what) = other_machine(&results.host_facts(lab)?, &observe::host_facts(None))
+    {
+        return Err(plan.refuse(first, "", &mixed(&what)).into());
+    }
     for (cell, _) in &planned.cells {
         let measured = measured(results, lab, cell, &all)?;
         if measured.is_empty() {
@@ -58,14 +72,22 @@ pub fn require_same(
             Some((device.role.name(), words))
         };
         if let Some((key, what)) = of_server().or_else(of_device) {
-            let why = format!(
-                "lab {lab} has measured {what}, and would be of both; go back to what it was, or begin a new lab: name \
-                 another file with --results, or give the plan another `name`"
-            );
-            return Err(plan.refuse(cell, key, &why).into());
+            return Err(plan.refuse(cell, key, &mixed(&what)).into());
         }
     }
     Ok(())
+}
+
+/// What the machine was, where it is known to be another one now.
+fn other_machine(stored: &[(String, String)], now: &[(String, String)]) -> Option<String> {
+    let fact = |facts: &[(String, String)], name: &str| {
+        let found = facts.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.clone())
+    };
+    OF_MACHINE.iter().find_map(|name| {
+        let (was, is) = (fact(stored, name)?, fact(now, name)?);
+        (was != is).then(|| format!("on a machine with {name} {was}, which is {is} on this one"))
+    })
 }
 
 /// What is known of the devices of a server that is not installed: data is where its place says, on any.
@@ -129,10 +151,28 @@ fn other_figures<'a>(stored: &NewCell, now: &'a [RoleDevice]) -> Option<&'a Role
 
 #[cfg(test)]
 mod tests {
-    use super::{other_figures, other_version};
+    use super::{other_figures, other_machine, other_version};
     use device::Role;
     use storage::RoleDevice;
     use store::{CellPlace, NewCell};
+
+    #[test]
+    fn machines_are_compared_by_their_processors() {
+        let facts = |model: &str, cores: &str, kernel: &str| {
+            let all = [
+                ("cpu_model", model),
+                ("cpu_cores", cores),
+                ("kernel", kernel),
+            ];
+            all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        let was = facts("EPYC 9654", "2", "6.1");
+        assert_eq!(other_machine(&was, &facts("EPYC 9654", "2", "6.12")), None);
+        let what = other_machine(&was, &facts("EPYC 9654", "8", "6.1")).unwrap();
+        assert!(what.contains("cpu_cores 2, which is 8"), "{what}");
+        // Some processors do not say what they are.
+        assert_eq!(other_machine(&was[1..], &facts("Xeon", "2", "6.1")), None);
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

@@ -4,6 +4,7 @@
 use crate::error::LabError;
 use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError};
 use std::path::{Path, PathBuf};
+use store::{DISK_FULL, Repeat};
 
 /// A tablespace grows by so much in a step.
 const TABLES_MIN_BYTES: u64 = 64 << 20;
@@ -74,6 +75,19 @@ pub(crate) fn start(
         }
         _ => error.into(),
     })
+}
+
+/// A full disk is no cell's fault: what measured this repeat ends, and goes on with it when there is room.
+///
+/// # Errors
+/// [`LabError::NoRoom`] with what the repeat ended by.
+pub(crate) fn require_of(repeat: &Repeat) -> Result<(), LabError> {
+    match &repeat.reason {
+        Some(reason) if repeat.reason_code.as_deref() == Some(DISK_FULL) => {
+            Err(LabError::NoRoom(reason.clone()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Does a server's log tell of a full file system (error 28, ENOSPC)?

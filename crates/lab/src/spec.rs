@@ -36,6 +36,8 @@ pub struct RunSpec {
     pub lock_wait_timeouts_max_share: Option<f64>,
     /// What is observed beside the load that only the user can name.
     pub meters: Meters,
+    /// What the cell's engine is called in results, where that is not what its server is.
+    pub engine: Option<String>,
     /// What else names this cell: server variables that were set.
     pub settings: Vec<(String, String)>,
 }

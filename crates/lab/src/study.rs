@@ -9,6 +9,7 @@ use crate::planned::{Planned, private_of};
 use crate::populate::record_load;
 use crate::private::{build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
+use crate::room;
 use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
 use analyse::standing_points;
@@ -20,8 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use storage::StorageError;
 use store::{
-    CheckedOn, DISK_FULL, LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatId,
-    RepeatStatus, Results, redact,
+    CheckedOn, LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
+    redact,
 };
 use tpcc::Style;
 
@@ -141,14 +142,7 @@ pub fn study(
 ) -> Result<Studied, LabError> {
     let (home, results, lab) = place;
     let turns = to_do(Some((results, lab)), planned, spec)?;
-    let mut images = Vec::with_capacity(turns.len());
-    for turn in &turns {
-        // What is not installed is told before hours have gone into the others.
-        let image = planned.image_key(*turn).cloned();
-        images.push(image.ok_or_else(|| ServerError::NotInstalled {
-            engine: planned.cells[turn.index].0.engine.clone(),
-        })?);
-    }
+    let images = planned.images_for(&turns)?;
     let study = Study {
         home,
         results,
@@ -311,7 +305,10 @@ impl Study<'_> {
             Err(error) => (Err(error), false),
         };
         let (exit, failure) = match measured {
-            Ok(measured) if timed_out => (measured.exit, Some(timed_out_after(limit))),
+            // Else it had ended before, and only its server took longer.
+            Ok(measured) if timed_out && measured.exit == Exit::Interrupted => {
+                (measured.exit, Some(timed_out_after(limit)))
+            }
             Ok(measured) => (measured.exit, None),
             Err(error) if is_of_machine(&error) => return Err(error),
             Err(_) if timed_out => (Exit::Failed, Some(timed_out_after(limit))),
@@ -337,7 +334,7 @@ impl Study<'_> {
                 repeat
             }
         };
-        self.require_room(repeat)?;
+        room::require_of(&self.results.repeat(repeat)?)?;
         let Some(failure) = failure else {
             return Ok(exit);
         };
@@ -361,17 +358,6 @@ impl Study<'_> {
         let mut repeats = self.results.repeats(cell.id)?;
         repeats.retain(|repeat| repeat.ordinal == turn.repeat);
         Ok(repeats.pop())
-    }
-
-    /// A full disk is no cell's fault: the lab ends, and goes on with this repeat when there is room.
-    fn require_room(&self, repeat: RepeatId) -> Result<(), LabError> {
-        let repeat = self.results.repeat(repeat)?;
-        match repeat.reason {
-            Some(reason) if repeat.reason_code.as_deref() == Some(DISK_FULL) => {
-                Err(LabError::NoRoom(reason))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn image(
@@ -436,6 +422,7 @@ impl Study<'_> {
             checks: true,
             lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
             meters: self.spec.meters.clone(),
+            engine: Some(cell.engine.clone()),
             settings: settings_of(cell),
         })
     }
@@ -500,6 +487,7 @@ fn is_of_machine(error: &LabError) -> bool {
                     | ServerError::Io { .. }
                     | ServerError::Locked { .. }
                     | ServerError::MissingPackage { .. }
+                    | ServerError::NotAServer { .. }
                     | ServerError::NotInstalled { .. }
                     | ServerError::Room { .. }
             )

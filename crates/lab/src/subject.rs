@@ -96,6 +96,17 @@ impl Subject {
         std::iter::once(self).chain(&self.others)
     }
 
+    /// What is to be known of all servers as they were started, each once.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.each().flat_map(|server| &server.placed.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        notes
+    }
+
     /// How many servers there are.
     #[must_use]
     pub fn instances(&self) -> u32 {

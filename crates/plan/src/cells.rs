@@ -46,6 +46,8 @@ pub struct Known<'a> {
 impl Known<'_> {
     fn check(&self, setting: &Spanned<Setting>) -> Result<(), Wrong> {
         let (kind, name, known) = match setting.get_ref() {
+            // A binary, which its caller tries.
+            Setting::Engine(name) if is_binary(name) => return Ok(()),
             Setting::Engine(name) => ("engine", name, &self.engines),
             Setting::Preset(name) => ("preset", name, &self.presets),
             Setting::Workload(name) => ("workload", name, &self.workloads),
@@ -58,6 +60,11 @@ impl Known<'_> {
         let why = format!("unknown {kind} {name:?}");
         Err(Wrong::new(setting.span(), with_known(why, name, known)))
     }
+}
+
+/// Is this engine a server's binary, and no name of the catalogue?
+pub(crate) fn is_binary(engine: &str) -> bool {
+    engine.contains('/')
 }
 
 /// The places that a plan names, read once.
@@ -166,6 +173,7 @@ impl Plan {
             workload: String::new(),
             style: String::new(),
             connections: match &self.ramp {
+                Some(limits) if self.is_shortened => Connections::Fixed(limits.start),
                 Some(limits) => Connections::Ramp(limits.clone()),
                 None => Connections::Fixed(0),
             },

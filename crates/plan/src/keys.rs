@@ -161,7 +161,7 @@ pub(crate) static REPEAT_TIME_LIMIT: Key = by_default(
 pub(crate) static ENGINE: Key = dimension(
     "engine",
     Shape::Text,
-    "a server of `mydyno server list`: `mysql-5.7`",
+    "a server of `mydyno server list`: `mysql-5.7`; or the path of a server's binary, with a slash: `/usr/sbin/mysqld`",
 );
 pub(crate) static PRESET: Key = by_default(
     "default",

@@ -136,6 +136,8 @@ pub struct Host {
     pub disk_free_bytes: Option<u64>,
     /// `None` where it is not known.
     pub memory_available_bytes: Option<u64>,
+    /// Of images that are kept; one that is being made may be too much.
+    pub images_max_bytes: u64,
 }
 
 /// What a lab needs for all repeats that it has to make.
@@ -159,9 +161,10 @@ impl Plan {
         images: &[MissingImage],
         host: &Host,
     ) -> Result<Needs, PlanError> {
-        let images_bytes = images
-            .iter()
-            .fold(0_u64, |sum, image| sum.saturating_add(image.disk_bytes()));
+        let of_images = images.iter().map(MissingImage::disk_bytes);
+        let largest_bytes = of_images.clone().max().unwrap_or(0);
+        let kept_bytes = host.images_max_bytes.saturating_add(largest_bytes);
+        let images_bytes = of_images.fold(0, u64::saturating_add).min(kept_bytes);
         for (cell, needs) in repeats {
             self.require_memory(cell, needs, host)?;
             self.require_disk(cell, images_bytes.saturating_add(needs.disk_bytes()), host)?;
@@ -200,7 +203,7 @@ impl Plan {
             Some(free) if bytes > free => {
                 let why = format!(
                     "it needs {} of disk for its files and the images of this plan, and mydyno's directory has {}; take fewer warehouses, \
-                     or free some space",
+                     or free some space (`mydyno server images` lists databases that it keeps)",
                     gigabytes(bytes),
                     gigabytes(free)
                 );

@@ -75,6 +75,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         precision_share: PRECISION_DEFAULT,
         interval: INTERVAL_DEFAULT,
         ramp: None,
+        is_shortened: false,
         axes: Vec::new(),
         exclusions: Vec::new(),
     };

@@ -1,5 +1,6 @@
 //! What a plan says, and what a cell of its matrix is.
 
+use crate::cells::is_binary;
 use crate::error::{PlanError, Source, Span, Wrong};
 use crate::length::Length;
 use crate::needs::Files;
@@ -7,6 +8,7 @@ use crate::order::{Order, Schedule};
 use crate::setting::Setting;
 use base::{RampLimits, Warehouses};
 use device::Role;
+use std::path::Path;
 use std::time::Duration;
 use storage::{Place, Placement};
 use toml::Spanned;
@@ -62,6 +64,8 @@ pub struct Plan {
     pub(crate) interval: Duration,
     /// In place of connections.
     pub(crate) ramp: Option<RampLimits>,
+    /// Its cells are for seconds, which say nothing of where a ramp ends.
+    pub(crate) is_shortened: bool,
     /// In the order of the matrix: the values of the last one change fastest.
     pub(crate) axes: Vec<Axis>,
     pub(crate) exclusions: Vec<Exclusion>,
@@ -96,7 +100,8 @@ impl Plan {
         self.time_limit.as_ref().map(|limit| *limit.get_ref())
     }
 
-    /// The same cells, once each and for seconds: enough to see that their servers start and take the load.
+    /// The same cells, once each and for seconds: enough to see that their servers start and take the load. Of a ramp its start alone, as
+    /// a cell, which may do without a new order.
     #[must_use]
     pub fn shortened(self) -> Plan {
         Plan {
@@ -104,10 +109,7 @@ impl Plan {
             warmup: Length::fixed(Duration::from_secs(1)),
             window: Length::fixed(Duration::from_secs(2)),
             interval: Duration::from_secs(1),
-            ramp: self.ramp.map(|limits| RampLimits {
-                points_max: 1,
-                ..limits
-            }),
+            is_shortened: true,
             time_limit: None,
             ..self
         }
@@ -181,6 +183,7 @@ pub struct Cell {
     pub settings: Vec<Setting>,
     /// Those of them that tell it from the other cells of its plan.
     pub varying: Vec<Setting>,
+    /// A name of the catalogue, or the path of a server's binary.
     pub engine: String,
     pub preset: String,
     pub scale: Scale,
@@ -209,6 +212,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The server's binary, where `engine` is the path of one.
+    #[must_use]
+    pub fn binary(&self) -> Option<&Path> {
+        is_binary(&self.engine).then(|| Path::new(&self.engine))
+    }
+
     /// What tells it from the other cells, for people: `data=hdd-15k connections=8`.
     #[must_use]
     pub fn label(&self) -> String {

@@ -152,10 +152,8 @@ mod tests {
             all[0].key()
         );
         let short = Plan::parse(&text, "p.toml").unwrap().shortened();
-        assert_eq!(
-            short.cells(&known()).unwrap()[0].connections.points_max(),
-            1
-        );
+        let short = short.cells(&known()).unwrap();
+        assert_eq!(short[0].connections, Connections::Fixed(2));
     }
 
     /// What stands there, the text that the error's place is at, and words of the error.

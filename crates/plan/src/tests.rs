@@ -427,6 +427,7 @@ fn what_there_is_not_is_refused() {
     let host = |disk: u64, memory: u64| Host {
         disk_free_bytes: Some(disk << 30),
         memory_available_bytes: Some(memory << 30),
+        images_max_bytes: 64 << 30,
     };
     let needs_of = |plan: &Plan, files, host| {
         let cells = needed(files);
@@ -453,6 +454,16 @@ fn what_there_is_not_is_refused() {
     let error = of(Files::Home, host(5, 4)).unwrap_err();
     assert!(error.why.contains("of disk"), "{error}");
     assert!(of(Files::Elsewhere, host(3, 4)).is_ok());
+    // Images that are not kept at a time need no room at a time.
+    let most = |images_max_bytes| {
+        let host = Host {
+            images_max_bytes,
+            ..host(99, 99)
+        };
+        let images = vec![images[0].clone(); 30];
+        plan.needs(&[], &images, &host).unwrap().disk_bytes
+    };
+    assert!(most(u64::MAX) > 25 << 30 && most(4 << 30) < 9 << 30);
     // What is done already needs nothing any more.
     let none = plan.needs(&[], &[], &host(0, 0)).unwrap();
     assert_eq!((none.disk_bytes, none.duration), (0, Duration::ZERO));

@@ -6,8 +6,8 @@ use super::lab_run;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::{LabArguments, LabCommand};
+use ::server::Home;
 use ::server::preset::Scale;
-use ::server::{Home, images_max_bytes};
 use analyse::RampConditions;
 use base::{Exit, counted, percent};
 use lab::{Planned, PresetOn, planned};
@@ -32,7 +32,7 @@ fn show(path: &Path, json: bool) -> Outcome {
     let plan = read(path)?;
     let mut planned = planned(&Home::from_env()?, &plan)?;
     let needs = planned.needs(&plan, &planned.turns)?;
-    let note = planned.note_on_images(&planned.turns, images_max_bytes()?);
+    let note = planned.note_on_images(&planned.turns);
     planned.notes.extend(note);
     if json {
         print_json(&Document::of(path, &plan, &planned, &needs))?;

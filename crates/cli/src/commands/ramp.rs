@@ -122,6 +122,7 @@ fn run_spec(arguments: &RampArguments) -> RunSpec {
         checks: arguments.check,
         lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
         meters: measuring.meters(),
+        engine: None,
         settings: measuring.settings(),
     }
 }

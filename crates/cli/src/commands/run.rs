@@ -125,6 +125,7 @@ fn spec(arguments: &RunArguments) -> RunSpec {
         checks: arguments.check,
         lock_wait_timeouts_max_share: None,
         meters: measuring.meters(),
+        engine: None,
         settings: measuring.settings(),
     }
 }

@@ -249,6 +249,14 @@ fn servers_and_devices_are_not_mixed() {
         .exits(3)
         .says(&["plan.toml:6:11: ", "5.7.10-log", "--results"]);
     tamper(here, "UPDATE cell SET server_version = '5.7.22-log'");
+    let doubled = |by: &str| {
+        format!("UPDATE host_fact SET value = CAST(value AS INTEGER) {by} WHERE key = 'cpu_cores'")
+    };
+    tamper(here, &doubled("* 2"));
+    ended(here, &[])
+        .exits(3)
+        .says(&["plan.toml:1:1: ", "cpu_cores", "--results"]);
+    tamper(here, &doubled("/ 2"));
     // What an earlier call has found out stays so.
     tamper(
         here,
@@ -257,6 +265,38 @@ fn servers_and_devices_are_not_mixed() {
     let document = ended(here, &[]).exits(6).json();
     assert_eq!(number(&document, "/left"), 0);
     ended(here, &[]).exits(6).says(&["nothing is left"]);
+}
+
+#[test]
+fn a_servers_binary_is_an_engine() {
+    install("mysql-5.7");
+    let temp = directory();
+    let here = temp.path();
+    let servers = mydyno(["server", "list", "--json"]).run().exits(0).json();
+    let installed = list(&servers, "/engines").iter();
+    let of_engine = |one: &&serde_json::Value| text(one, "/name") == "mysql-5.7";
+    let binary = installed.clone().find(of_engine).unwrap();
+    let binary = text(binary, "/binary").to_owned();
+    let with = |engines: &str| {
+        format!(
+            "[server]\nengine = {engines}\n[load]\nwarehouses = 1\nconnections = 2\nwarmup = \"0s\"\nwindow = \"1s\"\n"
+        )
+    };
+    plan(here, &with(&format!("[\"mysql-5.7\", \"{binary}\"]")));
+    let document = ended(here, &[]).exits(0).json();
+    let engines: Vec<&str> = list(&document, "/cells")
+        .iter()
+        .map(|cell| text(cell, "/engine"))
+        .collect();
+    assert_eq!(engines, ["mysql-5.7", &binary]);
+    let compared = &document["comparisons"][0];
+    assert_eq!(text(compared, "/dimension"), "engine", "{document:#}");
+    // One that is none is told where the plan names it.
+    plan(here, &with("\"/bin/true\""));
+    lab_run(here, &[])
+        .run()
+        .exits(3)
+        .says(&["plan.toml:4:10: ", "/bin/true"]);
 }
 
 #[test]

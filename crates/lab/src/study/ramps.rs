@@ -12,7 +12,7 @@ use base::{Exit, RampLimits};
 use plan::Turn;
 use server::{Image, ImageKey};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use store::{LabId, Results};
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
@@ -64,9 +64,6 @@ impl Study<'_> {
             Ok(Exit::Interrupted) | Err(LabError::Interrupted) if timed_out => {
                 timed_out_after(limit)
             }
-            Ok(Exit::Interrupted) if !self.stop.load(Ordering::Relaxed) => {
-                return self.room_of_ramp(turn).map(|()| Exit::Interrupted);
-            }
             Ok(exit) => return Ok(exit),
             Err(error) if is_of_machine(&error) => return Err(error),
             Err(_) if timed_out => timed_out_after(limit),
@@ -76,21 +73,6 @@ impl Study<'_> {
         on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
         store_failed_ramp(place, planned_cell(cell), limits, &failure)?;
         Ok(Exit::Failed)
-    }
-
-    /// As [`Study::require_room`], of the last point.
-    fn room_of_ramp(&self, turn: Turn) -> Result<(), LabError> {
-        let place = (self.cell(turn).ordinal, turn.repeat);
-        let ramps = self.results.ramps(self.lab)?;
-        let mut of_turn = ramps.iter().rev();
-        let ramp = of_turn.find(|ramp| (ramp.what.ordinal, ramp.what.repeat) == place);
-        let Some(ramp) = ramp else {
-            return Ok(());
-        };
-        match self.results.ramp_points(ramp.id)?.last() {
-            Some(point) => self.require_room(point.id),
-            None => Ok(()),
-        }
     }
 
     fn ramp(
