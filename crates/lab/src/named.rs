@@ -3,7 +3,8 @@
 
 use crate::devices::{Placed, places_of};
 use crate::error::LabError;
-use crate::preset::{PresetSpec, configured_file, lines, translated, with_users};
+use crate::pool::Divided;
+use crate::preset::{PresetSpec, configured_file, lines, with_users};
 use crate::private::files_of;
 use device::Role;
 use device::page::Snapshot;
@@ -87,7 +88,11 @@ pub fn start_named_on(
         false => None,
     };
     let is_plain = spec.placement == Placement::default();
-    let preset = translated(build, spec.preset, &spec.set, None);
+    let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
+    let spec = &NamedSpec {
+        set,
+        ..spec.clone()
+    };
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),

@@ -73,15 +73,15 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
         styles: names(Style::ALL.map(Style::name)),
         place: &read_place,
     };
-    // Whatever dead commands left takes none of the room that is looked at below; that some of it has to stay is told where a server starts.
-    server::sweep(home)?;
+    // Whatever dead commands left takes none of the room that is looked at below.
+    let notes = server::sweep(home)?;
     let mut machine = Machine {
         home,
         builds: BTreeMap::new(),
         servers: BTreeMap::new(),
         images: Vec::new(),
         presets: Vec::new(),
-        notes: Vec::new(),
+        notes,
     };
     let mut cells = Vec::new();
     for (index, cell) in plan.cells(&known)?.into_iter().enumerate() {
@@ -217,7 +217,7 @@ pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
         partitions: cell.partitions,
         instances: cell.instances,
     };
-    Ok(with_room(spec, cell.connections.most()))
+    Ok(with_room(spec, cell.connections_most))
 }
 
 /// What is asked of this machine once for all cells.
@@ -290,7 +290,10 @@ impl Machine<'_> {
     /// The index of the image.
     fn image(&mut self, made: MissingImage, key: Option<ImageKey>) -> usize {
         let mut known = self.images.iter();
-        if let Some(index) = known.position(|image| image.made == made) {
+        // Two builds of one version, where one is named by its path, share an image.
+        let is_same =
+            |image: &PlannedImage| image.made == made || (key.is_some() && image.key == key);
+        if let Some(index) = known.position(is_same) {
             return index;
         }
         let there = key.as_ref().and_then(|key| Image::find(self.home, key));
@@ -335,11 +338,14 @@ impl Machine<'_> {
             return Ok(build.clone());
         }
         let build = installed_build(self.home, spec)?;
-        if build.is_none() {
-            let engine = &spec.engine;
-            self.note(&format!(
-                "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
-            ));
+        match &build {
+            Some(build) => server::require_startable(build)?,
+            None => {
+                let engine = &spec.engine;
+                self.note(&format!(
+                    "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
+                ));
+            }
         }
         self.builds.insert(spec.engine.clone(), build.clone());
         Ok(build)
@@ -395,7 +401,9 @@ fn blamed(plan: &Plan, cell: &Cell, error: LabError) -> LabError {
             },
         ) => *role,
         LabError::Unfit(_) => "set.innodb_page_size",
-        LabError::Server(ServerError::NotAServer { .. }) => "engine",
+        LabError::Server(ServerError::NotAServer { .. } | ServerError::WrongVersion { .. }) => {
+            "engine"
+        }
         _ => return error,
     };
     LabError::Plan(plan.refuse(cell, key, &error.to_string()))

@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::preset::{PresetSpec, lines, translated, with_users};
 use base::{given_in, parse_size};
 use server::ServerBuild;
-use server::preset::{POOL_BYTES_MIN, PoolPart, Translated};
+use server::preset::{POOL_BYTES_MIN, PoolPart, Translated, chunk_of};
 
 const VARIABLE: &str = "innodb_buffer_pool_size";
 /// What mydyno's servers have where nothing else is set.
@@ -99,7 +99,9 @@ impl Divided {
         let whole = translated(build, asked, set, None);
         let pool = Pool::of(&with_users(whole.as_ref(), set), servers)?;
         if servers <= 1 {
-            let chunk = chunk_of_users(build, whole.as_ref(), set);
+            // Who names a pool means that one, and not what the server would round it up to.
+            let named_bytes = given_in(set, VARIABLE).and_then(parse_size);
+            let chunk = named_bytes.and_then(|bytes| chunk_of(build, bytes, whole.as_ref(), set));
             return Ok(Divided {
                 pool,
                 preset: whole,
@@ -125,22 +127,6 @@ impl Divided {
     pub(crate) fn all(&self) -> Vec<(String, String)> {
         with_users(self.preset.as_ref(), &self.set)
     }
-}
-
-/// Who names a pool means that one, and not what the server would round it up to: the size of a chunk with which it stays what it is.
-fn chunk_of_users(
-    build: &ServerBuild,
-    preset: Option<&Translated>,
-    set: &[(String, String)],
-) -> Vec<(String, String)> {
-    let Some(bytes) = given_in(set, VARIABLE).and_then(parse_size) else {
-        return Vec::new();
-    };
-    let part = PoolPart::of(build, bytes, preset, set);
-    let mut lines = part.set();
-    // With chunks of whole MiB it may not be possible.
-    lines.retain(|(name, _)| name != VARIABLE && part.bytes == bytes);
-    lines
 }
 
 #[cfg(test)]

@@ -129,8 +129,7 @@ pub fn image_for(
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
-    // What cannot be placed is told before minutes go into an image. What dead commands left takes none of the room; that some of it has
-    // to stay is told where the server starts.
+    // What cannot be placed is told before minutes go into an image. What dead commands left takes none of the room.
     server::sweep(home)?;
     arrange_files(build, spec)?;
     let key = image_key(build, spec)?;
@@ -146,11 +145,13 @@ pub fn image_for(
         partitions: spec.partitions,
         force: false,
     };
-    // Others give way to it, before the disk is full and after it is known how much it takes.
     let max_bytes = images_max_bytes()?;
-    let others_bytes = max_bytes.saturating_sub(tables_bytes(spec));
-    shrink(home, others_bytes, &needed, on_progress)?;
-    check_disk(home.root(), &load_spec, 0)?;
+    // Others give way to it now only where there is no room for both: what cannot be populated should cost none of them.
+    if check_disk(home.root(), &load_spec, 0).is_err() {
+        let others_bytes = max_bytes.saturating_sub(tables_bytes(spec));
+        shrink(home, others_bytes, &needed, on_progress)?;
+        check_disk(home.root(), &load_spec, 0)?;
+    }
     on_progress(Progress::Step(&format!(
         "populating {} on {} (once; about {:.1} GB)",
         counted(spec.warehouses.0 as usize, "warehouse", "warehouses"),

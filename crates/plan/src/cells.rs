@@ -177,6 +177,7 @@ impl Plan {
                 Some(limits) => Connections::Ramp(limits.clone()),
                 None => Connections::Fixed(0),
             },
+            connections_most: self.ramp.as_ref().map_or(0, |ramp| ramp.connections_max),
             warmup: self.warmup,
             window: self.window,
             precision_share: self.precision_share,
@@ -226,7 +227,10 @@ impl Plan {
                         return Err(Wrong::new(setting.span(), why));
                     }
                 }
-                Setting::Connections(count) => cell.connections = Connections::Fixed(*count),
+                Setting::Connections(count) => {
+                    cell.connections = Connections::Fixed(*count);
+                    cell.connections_most = *count;
+                }
                 Setting::Instances(instances) => cell.instances = *instances,
             }
         }

@@ -143,7 +143,7 @@ pub struct Host {
 /// What a lab needs for all repeats that it has to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Images that are to be made, and the largest clone.
+    /// Images that are to be made, as far as they are kept at a time, and the largest clone.
     pub disk_bytes: u64,
     /// Of the cell that needs most.
     pub memory_bytes: u64,

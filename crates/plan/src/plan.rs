@@ -146,15 +146,6 @@ impl Connections {
         }
     }
 
-    /// Of the largest measurement.
-    #[must_use]
-    pub fn most(&self) -> u32 {
-        match self {
-            Connections::Fixed(count) => *count,
-            Connections::Ramp(limits) => limits.connections_max,
-        }
-    }
-
     /// Windows that one repeat has at most.
     #[must_use]
     pub fn points_max(&self) -> u32 {
@@ -199,6 +190,8 @@ pub struct Cell {
     pub workload: String,
     pub style: String,
     pub connections: Connections,
+    /// Of its largest measurement, which its server has to take.
+    pub connections_most: u32,
     pub warmup: Length,
     pub window: Length,
     /// Of an automatic window: see [`crate::parse_precision`].

@@ -154,6 +154,7 @@ mod tests {
         let short = Plan::parse(&text, "p.toml").unwrap().shortened();
         let short = short.cells(&known()).unwrap();
         assert_eq!(short[0].connections, Connections::Fixed(2));
+        assert_eq!(short[0].connections_most, 50);
     }
 
     /// What stands there, the text that the error's place is at, and words of the error.

@@ -51,7 +51,12 @@ pub(crate) fn start(
     settings::validate(&options.preset)?;
     settings::validate(&options.set)?;
     require_startable(build)?;
-    let notes = room::sweep(home)?;
+    let swept = room::sweep(home)?;
+    let notes = match options.lifetime {
+        Lifetime::Named(_) => swept,
+        // Results are no place for what other commands left.
+        Lifetime::Private => Vec::new(),
+    };
     let (mut room, lock, resumed) = open_room(home, build, &options)?;
     let layout = lay_out(&mut room, &options, resumed.as_ref())?;
     // Whoever was connected to the stopped server of that name can be so again.
@@ -106,7 +111,10 @@ pub(crate) fn start(
 }
 
 /// The oldest servers that initialise and create accounts in the way that this room uses.
-fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
+///
+/// # Errors
+/// [`ServerError::WrongVersion`] for older ones.
+pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
     let oldest = match build.flavour {
         Flavour::Mysql => (5, 7, 6),
         Flavour::MariaDb => (10, 1, 3),
@@ -118,7 +126,7 @@ fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
         what: build.binary.display().to_string(),
         wanted: format!("{}.{}.{} or newer", oldest.0, oldest.1, oldest.2),
         got: build.version.clone(),
-        todo: "start it yourself and name it with --dsn".to_owned(),
+        todo: "take a newer one, or start it yourself and name it with --dsn".to_owned(),
     })
 }
 

@@ -41,6 +41,7 @@ pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime, Storage};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
+pub use launch::require_startable;
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
 pub use room::sweep;
 pub use settings::{

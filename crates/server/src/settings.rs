@@ -195,10 +195,10 @@ impl Settings {
             && !direct_io_works(data)
         {
             self.put("innodb_flush_method", "fsync");
-            notes.push(format!(
-                "the file system of {} has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache",
-                data.display()
-            ));
+            // Each server has a directory of its own, and all the same note.
+            notes.push(
+                "the data's file system has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache".to_owned(),
+            );
         }
         let threads = |name| self.number(name).unwrap_or(4);
         let needed = (threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2)
@@ -209,7 +209,8 @@ impl Settings {
         {
             self.put("innodb_use_native_aio", "OFF");
             notes.push(format!(
-                "the kernel has {free} asynchronous I/O requests left and InnoDB needs {needed}; innodb_use_native_aio is OFF (raise fs.aio-max-nr)"
+                "the kernel has too few asynchronous I/O requests left, and InnoDB needs {needed}; innodb_use_native_aio is OFF (raise \
+                 fs.aio-max-nr)"
             ));
         }
     }

@@ -166,7 +166,7 @@ pub struct Lab {
 pub struct NewCell {
     /// Place in the lab, from 1; the order of the plan.
     pub ordinal: u32,
-    /// As in `--engine`: `mysql-5.7`.
+    /// As `--engine` or the plan has it: `mysql-5.7`, or in a plan the path of a server's binary.
     pub engine: String,
     /// As the server says: `5.7.22-log`.
     pub server_version: String,

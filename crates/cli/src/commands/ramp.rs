@@ -60,14 +60,22 @@ pub fn run(arguments: &RampArguments) -> Outcome {
     let (status, reason) = ending(ended.as_ref().copied());
     results.finish_lab(lab, status, reason.as_deref())?;
     console.done();
-    let exit = ended?;
-    show(arguments, results, lab)?;
-    Ok(exit)
+    let ramps = ramps(results, lab)?;
+    // Whatever ended it, what it has measured is shown.
+    if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
+        show(arguments, results, lab, &ramps)?;
+    }
+    ended
 }
 
-fn show(arguments: &RampArguments, results: &Results, lab: LabId) -> Result<(), Failure> {
+fn show(
+    arguments: &RampArguments,
+    results: &Results,
+    lab: LabId,
+    ramps: &[RampOutcome],
+) -> Result<(), Failure> {
     write_report(results, lab, &arguments.output)?;
-    for ramp in &ramps(results, lab)? {
+    for ramp in ramps {
         if arguments.json {
             print_json(&Document {
                 schema_version: 1,

@@ -273,13 +273,12 @@ fn a_servers_binary_is_an_engine() {
     let temp = directory();
     let here = temp.path();
     let servers = mydyno(["server", "list", "--json"]).run().exits(0).json();
-    let installed = list(&servers, "/engines").iter();
-    let of_engine = |one: &&serde_json::Value| text(one, "/name") == "mysql-5.7";
-    let binary = installed.clone().find(of_engine).unwrap();
-    let binary = text(binary, "/binary").to_owned();
+    let mut engines = list(&servers, "/engines").iter();
+    let installed = engines.find(|one| text(one, "/name") == "mysql-5.7");
+    let binary = text(installed.unwrap(), "/binary");
     let with = |engines: &str| {
         format!(
-            "[server]\nengine = {engines}\n[load]\nwarehouses = 1\nconnections = 2\nwarmup = \"0s\"\nwindow = \"1s\"\n"
+            "[server]\nengine = {engines}\nset = {{ innodb_buffer_pool_size = \"150M\" }}\n[load]\nwarehouses = 1\nconnections = 2\nwarmup = \"0s\"\nwindow = \"1s\"\n"
         )
     };
     plan(here, &with(&format!("[\"mysql-5.7\", \"{binary}\"]")));
@@ -288,7 +287,10 @@ fn a_servers_binary_is_an_engine() {
         .iter()
         .map(|cell| text(cell, "/engine"))
         .collect();
-    assert_eq!(engines, ["mysql-5.7", &binary]);
+    assert_eq!(engines, ["mysql-5.7", binary]);
+    // As named, where the server alone would have rounded it up to 256M.
+    let pools = "SELECT DISTINCT value FROM server_variable WHERE name = 'innodb_buffer_pool_size'";
+    assert_eq!(results(&here.join(DATABASE), pools), [["157286400"]]);
     let compared = &document["comparisons"][0];
     assert_eq!(text(compared, "/dimension"), "engine", "{document:#}");
     // One that is none is told where the plan names it.

@@ -97,13 +97,13 @@ fn failed(cell: &CellView) -> usize {
         .count()
 }
 
-/// The word for programs and the first line of the reason, of the repeat that failed first.
+/// The word for programs and the first line of the reason: of the repeat that failed first by itself, else of the first that was stopped.
 fn reason(cell: &CellView) -> (&str, String) {
-    let failed = cell
-        .repeats
-        .iter()
-        .find_map(|repeat| Some((repeat.repeat.reason_code.as_deref()?, &repeat.repeat.reason)));
-    if let Some((code, words)) = failed {
+    let repeats = || cell.repeats.iter().map(|view| &view.repeat);
+    let failed = repeats().find_map(|repeat| Some((repeat.own_failure()?, &repeat.reason)));
+    let stopped =
+        || repeats().find_map(|repeat| Some((repeat.reason_code.as_deref()?, &repeat.reason)));
+    if let Some((code, words)) = failed.or_else(stopped) {
         let line = words.as_deref().and_then(|words| words.lines().next());
         return (code, line.unwrap_or("").to_owned());
     }

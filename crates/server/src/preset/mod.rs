@@ -13,7 +13,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub use part::PoolPart;
+pub use part::{PoolPart, chunk_of};
 pub use sizes::{POOL_BYTES_MIN, REFERENCE_WAREHOUSES, Scale};
 pub use translate::{Fate, Translated, VariableFate};
 

@@ -35,11 +35,7 @@ impl PoolPart {
                 chunk_bytes: None,
             };
         }
-        let of_preset = preset.map_or(&[][..], |preset| &preset.set);
-        let instances = match number(set, INSTANCES).or_else(|| number(of_preset, INSTANCES)) {
-            _ if bytes < INSTANCES_POOL_BYTES_MIN || has_one_instance(build) => 1,
-            given => given.unwrap_or(INSTANCES_DEFAULT).max(1),
-        };
+        let instances = instances_of(build, bytes, preset, set);
         let chunk_bytes = number(set, CHUNK);
         let unit = chunk_bytes.unwrap_or(1 << 20).max(1 << 20);
         let unit = unit.saturating_mul(instances);
@@ -62,6 +58,38 @@ impl PoolPart {
         let line = |name: &str, bytes| (name.to_owned(), size_text(bytes));
         let chunk = self.chunk_bytes.map(|bytes| line(CHUNK, bytes));
         [line(POOL, self.bytes)].into_iter().chain(chunk).collect()
+    }
+}
+
+/// The line with which a pool of `bytes`, which the user names, becomes no larger than whole MiB in each of its instances; `None` where
+/// the server takes it so anyway, or the user names the size of chunks.
+#[must_use]
+pub fn chunk_of(
+    build: &ServerBuild,
+    bytes: u64,
+    preset: Option<&Translated>,
+    set: &[(String, String)],
+) -> Option<(String, String)> {
+    if !has_chunks(build) || number(set, CHUNK).is_some() {
+        return None;
+    }
+    let instances = instances_of(build, bytes, preset, set);
+    let whole_bytes = bytes.checked_next_multiple_of(instances.checked_mul(1 << 20)?)?;
+    let chunk_bytes = chunk_for(whole_bytes, instances)?;
+    Some((CHUNK.to_owned(), size_text(chunk_bytes)))
+}
+
+/// Of a pool, beside the preset and variables that the user sets.
+fn instances_of(
+    build: &ServerBuild,
+    bytes: u64,
+    preset: Option<&Translated>,
+    set: &[(String, String)],
+) -> u64 {
+    let of_preset = preset.map_or(&[][..], |preset| &preset.set);
+    match number(set, INSTANCES).or_else(|| number(of_preset, INSTANCES)) {
+        _ if bytes < INSTANCES_POOL_BYTES_MIN || has_one_instance(build) => 1,
+        given => given.unwrap_or(INSTANCES_DEFAULT).max(1),
     }
 }
 
@@ -94,7 +122,7 @@ pub(super) fn chunk_for(pool_bytes: u64, instances: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, INSTANCES, POOL, PoolPart};
+    use super::{CHUNK, INSTANCES, POOL, PoolPart, chunk_of};
     use crate::catalogue::Flavour;
     use crate::preset::page::build;
     use crate::preset::{Fate, Scale, find};
@@ -132,6 +160,23 @@ mod tests {
         let later = build("mariadb-10.11", Flavour::MariaDb, (10, 11, 19));
         let of_later = PoolPart::of(&later, 341 * MIB, None, &[]);
         assert_eq!(of_later, of(341, None));
+    }
+
+    #[test]
+    fn a_pool_that_is_named_grows_by_no_chunk() {
+        let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
+        let chunk = |mib: u64, set: &[(String, String)]| {
+            chunk_of(&server, mib * MIB, None, set).map(|(_, value)| value)
+        };
+        assert_eq!(chunk(150, &[]).as_deref(), Some("150M"));
+        // Less than a chunk, and whole chunks.
+        assert_eq!((chunk(100, &[]), chunk(2048, &[])), (None, None));
+        // In 8 instances: 1104M, where the server's own would be 2048M.
+        assert_eq!(chunk(1100, &[]).as_deref(), Some("138M"));
+        let given = [("innodb-buffer-pool-chunk-size".to_owned(), "64M".to_owned())];
+        assert_eq!(chunk(150, &given), None);
+        let later = build("mariadb-10.11", Flavour::MariaDb, (10, 11, 19));
+        assert_eq!(chunk_of(&later, 150 * MIB, None, &[]), None);
     }
 
     #[test]
