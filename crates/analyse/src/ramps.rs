@@ -348,7 +348,11 @@ impl RampConditions {
                 .map(|share| format!("CPU {}", percent(share))),
         );
         for (transaction, us) in &self.stop_p90_us {
-            until.push(format!("p90 of {transaction} above {} s", us / 1e6));
+            until.push(format!(
+                "p90 of {} above {} s",
+                transaction.replace('_', ' '),
+                us / 1e6
+            ));
         }
         until.extend(
             self.stop_kink_elasticity
