@@ -350,7 +350,7 @@ impl RampConditions {
         for (transaction, us) in &self.stop_p90_us {
             until.push(format!(
                 "p90 of {} above {} s",
-                transaction.replace('_', ' '),
+                transaction.replace('_', " "),
                 us / 1e6
             ));
         }

@@ -222,8 +222,8 @@ impl Servers<'_> {
             checks: true,
             lock_wait_timeouts_max_share: None,
             meters: Meters::default(),
-            // The same for all: nothing that tells one cell from another.
             engine: None,
+            // The same for all: nothing that tells one cell from another.
             settings: Vec::new(),
         };
         measure(place, &subject, &run, stop, on_progress)

@@ -104,10 +104,10 @@ pub fn measure(
         .configured
         .as_ref()
         .and_then(|one| one.note.as_ref());
-    let of_places = subject.notes();
-    let of_places = of_places.iter();
+    let of_servers = subject.notes();
+    let of_servers = of_servers.iter();
     tell_all(
-        of_places.chain(of_preset).chain(&notes).chain(&of_pace),
+        of_servers.chain(of_preset).chain(&notes).chain(&of_pace),
         on_progress,
     );
     let measurement = Measurement {

@@ -256,5 +256,10 @@ mod tests {
                 .count(),
             0
         );
+        // What a removal left that was killed.
+        let rest = home.images().join(".tmp-x-removed/data");
+        fs::create_dir_all(&rest).unwrap();
+        crate::sweep(&home).unwrap();
+        assert!(!rest.exists());
     }
 }

@@ -110,7 +110,7 @@ pub(crate) fn start(
     Ok(instance)
 }
 
-/// The oldest servers that initialise and create accounts in the way that this room uses.
+/// Refuses servers that are older than those that initialise and create accounts in the way that this room uses.
 ///
 /// # Errors
 /// [`ServerError::WrongVersion`] for older ones.
