@@ -5,7 +5,7 @@ use crate::resources::resources;
 use crate::runs::{RunsAsked, runs};
 use crate::samples::Samples;
 use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
-use base::{RampLimits, counted, percent};
+use base::{RampLimits, counted};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Cell, LabId, RampId, Repeat, Results, StoreError, StoredRamp};
@@ -26,6 +26,9 @@ pub struct RampOutcome {
     pub ordinal: u32,
     pub repeat: u32,
     pub conditions: RampConditions,
+    /// The same in the plan's words.
+    #[serde(skip)]
+    pub asked: String,
     /// In the order of measurement.
     pub points: Vec<RampPoint>,
     /// `None` while points or checks are missing.
@@ -154,6 +157,7 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
         ordinal: stored.what.ordinal,
         repeat: stored.what.repeat,
         conditions: RampConditions::of(limits),
+        asked: limits.to_string(),
         points,
         saturation,
         words,
@@ -319,7 +323,7 @@ impl RampPoint {
     /// The 90th percentile of the type that people look at first.
     #[must_use]
     pub fn new_order_p90_us(&self) -> Option<f64> {
-        self.p90_us.get(NEW_ORDER).copied()
+        self.p90_us_of(NEW_ORDER)
     }
 }
 
@@ -337,43 +341,6 @@ impl RampConditions {
             stop_kink_elasticity: limits.kink_elasticity,
             stop_plateau_elasticity: limits.plateau_elasticity,
         }
-    }
-
-    /// For people: `from 8 connections by steps of 8 to 1024 at most, in 24 points at most, until CPU 80 %, ...`.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let mut until: Vec<String> = Vec::new();
-        until.extend(
-            self.stop_cpu_busy_share
-                .map(|share| format!("CPU {}", percent(share))),
-        );
-        for (transaction, us) in &self.stop_p90_us {
-            until.push(format!(
-                "p90 of {} above {} s",
-                transaction.replace('_', " "),
-                us / 1e6
-            ));
-        }
-        until.extend(
-            self.stop_kink_elasticity
-                .map(|power| format!("a kink of power {power}")),
-        );
-        until.extend(
-            self.stop_plateau_elasticity
-                .map(|power| format!("a plateau below power {power}")),
-        );
-        let until = if until.is_empty() {
-            "whatever shows".to_owned()
-        } else {
-            until.join(", ")
-        };
-        format!(
-            "from {} by steps of {} to {} at most, in {} at most, until {until}",
-            counted(self.connections_start as usize, "connection", "connections"),
-            self.connections_step,
-            self.connections_max,
-            counted(self.points_max, "point", "points"),
-        )
     }
 }
 

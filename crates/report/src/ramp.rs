@@ -53,7 +53,7 @@ pub fn ramp_section(ramps: &[RampOutcome], view: &LabView) -> Markup {
                 @for ramp in ramps {
                     @if ramps.len() > 1 { h3 { (name(ramp, view)) } }
                     p { b { (capitalised(&ramp.words)) } "." }
-                    p.soft.small { "Asked for: " (ramp.conditions.words()) "." }
+                    p.soft.small { "Asked for: " (ramp.asked) "." }
                     @if !ramp.points.is_empty() { (points_table(ramp)) }
                 }
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::Summary;
 
-/// Two tables, and why cells have no number; of a lab that is not done, how it stands.
+/// How it stands, two tables, and why cells have no number.
 pub fn lab(lab: &LabOutcome) -> String {
     let mut out = format!("lab {} ({}): {}", lab.lab_id, lab.name, lab.status);
     if let Some(reason) = &lab.reason {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The points by connections, and the saturation point.
 pub fn ramp(ramp: &RampOutcome) -> String {
     let telling = ramp.telling_transaction();
-    let mut out = format!("{}\n", ramp.conditions.words());
+    let mut out = format!("{}\n", ramp.asked);
     // Writing to a string cannot fail, here and below.
     let _ = write!(
         out,

@@ -13,8 +13,35 @@ use store::DeviceSummary;
 struct Metric {
     title: &'static str,
     unit: &'static str,
-    of: fn(&CellView) -> Option<Repeated>,
+    of: Of,
     shown: fn(f64) -> String,
+}
+
+/// Where a number comes from.
+enum Of {
+    Cell(fn(&CellView) -> Option<Repeated>),
+    /// The requests of a role; `None` where it had none.
+    Role(&'static str, fn(&DeviceSummary) -> Option<f64>),
+}
+
+impl Metric {
+    /// `Throughput`, `Reads of data`.
+    fn title(&self) -> String {
+        match self.of {
+            Of::Cell(_) => self.title.to_owned(),
+            Of::Role(role, _) => format!("{} {role}", self.title),
+        }
+    }
+
+    fn of(&self, cell: &CellView) -> Option<Repeated> {
+        match self.of {
+            Of::Cell(number) => number(cell),
+            Of::Role(role, number) => cell.repeated(|repeat| {
+                let mut devices = repeat.storage.devices.iter();
+                number(devices.find(|device| device.role == role)?)
+            }),
+        }
+    }
 }
 
 const fn metric(
@@ -25,7 +52,7 @@ const fn metric(
     Metric {
         title,
         unit,
-        of,
+        of: Of::Cell(of),
         shown: significant,
     }
 }
@@ -65,40 +92,48 @@ const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> Me
     Metric {
         title,
         unit: "% of all cores",
-        of,
+        of: Of::Cell(of),
         shown: |share| trimmed(share * 100.0, 2),
     }
 }
 
+/// A kind of requests: what stands before the role, its unit, its number.
+type Requests = (
+    &'static str,
+    &'static str,
+    fn(&DeviceSummary) -> Option<f64>,
+);
+const READS: Requests = ("Reads of", "1/s", |device| device.read.as_ref()?.per_s);
+const WRITES: Requests = ("Writes of", "1/s", |device| device.write.as_ref()?.per_s);
+const READ: Requests = ("Read from", "MB/s", |device| device.read.as_ref()?.mb_per_s);
+const WRITTEN: Requests = ("Written to", "MB/s", |device| {
+    device.write.as_ref()?.mb_per_s
+});
+const FLUSHES: Requests = ("Flushes of", "1/s", |device| device.flush.as_ref()?.per_s);
+
 /// By role, as the shim counted.
-const STORAGE: [Metric; 20] = [
-    metric("Reads of data", "1/s", |cell| reads(cell, "data")),
-    metric("Writes of data", "1/s", |cell| writes(cell, "data")),
-    metric("Read from data", "MB/s", |cell| read_mb(cell, "data")),
-    metric("Written to data", "MB/s", |cell| written_mb(cell, "data")),
-    metric("Reads of undo", "1/s", |cell| reads(cell, "undo")),
-    metric("Writes of undo", "1/s", |cell| writes(cell, "undo")),
-    metric("Read from undo", "MB/s", |cell| read_mb(cell, "undo")),
-    metric("Written to undo", "MB/s", |cell| written_mb(cell, "undo")),
-    metric("Writes of doublewrite", "1/s", |cell| {
-        writes(cell, "doublewrite")
-    }),
-    metric("Written to doublewrite", "MB/s", |cell| {
-        written_mb(cell, "doublewrite")
-    }),
-    metric("Writes of redo", "1/s", |cell| writes(cell, "redo")),
-    metric("Written to redo", "MB/s", |cell| written_mb(cell, "redo")),
-    metric("Flushes of redo", "1/s", |cell| flushes(cell, "redo")),
-    metric("Writes of binlog", "1/s", |cell| writes(cell, "binlog")),
-    metric("Written to binlog", "MB/s", |cell| {
-        written_mb(cell, "binlog")
-    }),
-    metric("Flushes of binlog", "1/s", |cell| flushes(cell, "binlog")),
-    metric("Reads of temp", "1/s", |cell| reads(cell, "temp")),
-    metric("Writes of temp", "1/s", |cell| writes(cell, "temp")),
-    metric("Read from temp", "MB/s", |cell| read_mb(cell, "temp")),
-    metric("Written to temp", "MB/s", |cell| written_mb(cell, "temp")),
+const STORAGE: [(&str, &[Requests]); 6] = [
+    ("data", &[READS, WRITES, READ, WRITTEN]),
+    ("undo", &[READS, WRITES, READ, WRITTEN]),
+    ("doublewrite", &[WRITES, WRITTEN]),
+    ("redo", &[WRITES, WRITTEN, FLUSHES]),
+    ("binlog", &[WRITES, WRITTEN, FLUSHES]),
+    ("temp", &[READS, WRITES, READ, WRITTEN]),
 ];
+
+fn storage_by_role() -> Vec<Metric> {
+    let of_role = |(role, kinds): &(&'static str, &[Requests])| {
+        let role = *role;
+        let of_kind = |(title, unit, number): &Requests| Metric {
+            title,
+            unit,
+            of: Of::Role(role, *number),
+            shown: significant,
+        };
+        kinds.iter().map(of_kind).collect::<Vec<_>>()
+    };
+    STORAGE.iter().flat_map(of_role).collect()
+}
 
 /// The same as the server says, where nobody counted by role in some cell.
 const STORAGE_BY_SERVER: [Metric; 4] = [
@@ -140,38 +175,6 @@ fn used(cell: &CellView, number: fn(&Resources) -> Option<f64>) -> Option<Repeat
     cell.repeated(|repeat| number(repeat.resources.as_ref()?))
 }
 
-/// Requests of a role; `None` where it had none.
-fn asked(
-    cell: &CellView,
-    role: &str,
-    number: fn(&DeviceSummary) -> Option<f64>,
-) -> Option<Repeated> {
-    cell.repeated(|repeat| {
-        let mut devices = repeat.storage.devices.iter();
-        number(devices.find(|device| device.role == role)?)
-    })
-}
-
-fn reads(cell: &CellView, role: &str) -> Option<Repeated> {
-    asked(cell, role, |device| device.read.as_ref()?.per_s)
-}
-
-fn writes(cell: &CellView, role: &str) -> Option<Repeated> {
-    asked(cell, role, |device| device.write.as_ref()?.per_s)
-}
-
-fn flushes(cell: &CellView, role: &str) -> Option<Repeated> {
-    asked(cell, role, |device| device.flush.as_ref()?.per_s)
-}
-
-fn read_mb(cell: &CellView, role: &str) -> Option<Repeated> {
-    asked(cell, role, |device| device.read.as_ref()?.mb_per_s)
-}
-
-fn written_mb(cell: &CellView, role: &str) -> Option<Repeated> {
-    asked(cell, role, |device| device.write.as_ref()?.mb_per_s)
-}
-
 /// Tables of what clients saw by connections; nothing unless something else varies too.
 pub fn delivered(view: &LabView) -> Markup {
     let axes = Axes::of(view);
@@ -186,21 +189,16 @@ pub fn delivered(view: &LabView) -> Markup {
 
 /// What the cells used of the machine, side by side; nothing where nothing was sampled, and of a single cell.
 pub fn resources(view: &LabView) -> Markup {
-    let known = |metrics: &'static [Metric]| -> Vec<&Metric> {
-        let is_known = |metric: &&Metric| view.cells.iter().any(|c| (metric.of)(c).is_some());
-        metrics.iter().filter(is_known).collect()
-    };
-    let is_counted = |cell: &CellView| STORAGE.iter().any(|metric| (metric.of)(cell).is_some());
-    let mut storage = known(&STORAGE);
-    if !view
-        .cells
-        .iter()
-        .filter(|cell| has_result(cell))
-        .all(is_counted)
-    {
-        storage.extend(known(&STORAGE_BY_SERVER));
+    let by_role = storage_by_role();
+    let is_known = |metric: &&Metric| view.cells.iter().any(|cell| metric.of(cell).is_some());
+    let is_counted = |cell: &CellView| by_role.iter().any(|metric| metric.of(cell).is_some());
+    let mut metrics: Vec<&Metric> = MACHINE.iter().chain(&by_role).collect();
+    let mut measured = view.cells.iter().filter(|cell| has_result(cell));
+    if !measured.all(is_counted) {
+        metrics.extend(&STORAGE_BY_SERVER);
     }
-    let metrics = [known(&MACHINE), storage, known(&COSTS)].concat();
+    metrics.extend(&COSTS);
+    metrics.retain(is_known);
     let axes = Axes::of(view);
     html! {
         @if view.cells.len() > 1 && !metrics.is_empty() {
@@ -258,7 +256,7 @@ impl Axes<'_> {
         let count = self.connections.len();
         html! {
             div.scroll { table.grid {
-                caption { b { (metric.title) } ", " (metric.unit) }
+                caption { b { (metric.title()) } ", " (metric.unit) }
                 thead {
                     tr { th scope="col" rowspan="2" {} th.num scope="colgroup" colspan=(count) { "connections" } }
                     tr { @for number in &self.connections { th.num scope="col" { (number) } } }
@@ -268,7 +266,7 @@ impl Axes<'_> {
                         th scope="row" { (group) }
                         @for connections in &self.connections {
                             td.num { @match self.at(group, *connections) {
-                                Some(cell) => (number(cell, (metric.of)(cell).as_ref(), metric.shown)),
+                                Some(cell) => (number(cell, metric.of(cell).as_ref(), metric.shown)),
                                 None => {}
                             } }
                         }
@@ -285,13 +283,13 @@ fn list(view: &LabView, metrics: &[&Metric]) -> Markup {
         div.scroll { table.grid {
             thead { tr {
                 th scope="col" { "Cell" }
-                @for metric in metrics { th.num scope="col" { (metric.title) span.unit { (metric.unit) } } }
+                @for metric in metrics { th.num scope="col" { (metric.title()) span.unit { (metric.unit) } } }
             } }
             tbody { @for cell in &view.cells {
                 tr {
                     th scope="row" { (to_cell(cell, &cell.label)) }
                     @for metric in metrics {
-                        td.num { (number(cell, (metric.of)(cell).as_ref(), metric.shown)) }
+                        td.num { (number(cell, metric.of(cell).as_ref(), metric.shown)) }
                     }
                 }
             } }

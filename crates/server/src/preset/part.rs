@@ -1,5 +1,5 @@
 //! One server's part of a buffer pool that several servers divide. Servers round a pool up to whole chunks in each of its instances: of a
-//! machine's memory that is divided, more would be taken than there is.
+//! machine's memory that is divided, more would be taken than there is; and of pools that a user names, several would be one.
 
 use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, size_text};
 use super::{Family, Releases, Translated};
@@ -55,7 +55,6 @@ impl PoolPart {
     /// The lines for the server's option file.
     #[must_use]
     pub fn set(&self) -> Vec<(String, String)> {
-        let line = |name: &str, bytes| (name.to_owned(), size_text(bytes));
         let chunk = self.chunk_bytes.map(|bytes| line(CHUNK, bytes));
         [line(POOL, self.bytes)].into_iter().chain(chunk).collect()
     }
@@ -76,7 +75,11 @@ pub fn chunk_of(
     let instances = instances_of(build, bytes, preset, set);
     let whole_bytes = bytes.checked_next_multiple_of(instances.checked_mul(1 << 20)?)?;
     let chunk_bytes = chunk_for(whole_bytes, instances)?;
-    Some((CHUNK.to_owned(), size_text(chunk_bytes)))
+    Some(line(CHUNK, chunk_bytes))
+}
+
+fn line(variable: &str, bytes: u64) -> (String, String) {
+    (variable.to_owned(), size_text(bytes))
 }
 
 /// Of a pool, beside the preset and variables that the user sets.
