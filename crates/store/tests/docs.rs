@@ -71,7 +71,7 @@ fn every_query_runs() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(queries.len(), 11);
+    assert_eq!(queries.len(), 12);
     for query in &queries {
         let mut statement = connection.prepare(query).unwrap();
         let mut rows = statement.query([]).unwrap();

@@ -1,0 +1,72 @@
+//! Where the time of transactions goes, as it is stored.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{result, running};
+use hdrhistogram::Histogram;
+use store::{StatementTime, TimeTotals, TransactionTime};
+
+fn statement(transaction: &str, kind: &str, times_us: &[u64]) -> StatementTime {
+    let mut histogram = Histogram::new_with_bounds(1_000, 3_600_000_000_000, 2).unwrap();
+    for us in times_us {
+        histogram.record(us * 1_000).unwrap();
+    }
+    StatementTime {
+        transaction: transaction.to_owned(),
+        kind: kind.to_owned(),
+        times: TimeTotals {
+            histogram,
+            sum_ns: times_us.iter().sum::<u64>() * 1_000,
+            max_ns: times_us.iter().max().copied().unwrap_or(0) * 1_000,
+            out_of_bounds: 0,
+        },
+    }
+}
+
+#[test]
+fn times_of_statements_come_back_longest_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
+    assert!(results.statement_times(repeat).unwrap().is_empty());
+    let payment = TransactionTime {
+        transaction: "payment".to_owned(),
+        transactions: 2,
+        response_ns: 9_000_000,
+        queued_ns: 1_000_000,
+        paused_ns: 500_000,
+    };
+    let statements = [
+        statement("payment", "commit", &[4_000, 500]),
+        statement("payment", "pay_warehouse", &[1_000; 5]),
+        statement("new_order", "commit", &[700]),
+    ];
+    // Whoever stores twice replaces.
+    for _ in 0..2 {
+        let transactions = [payment.clone()];
+        results
+            .record_statement_times(repeat, &transactions, &statements)
+            .unwrap();
+    }
+    results.finish_repeat(repeat, &result()).unwrap();
+    assert_eq!(results.transaction_times(repeat).unwrap(), [payment]);
+    let stored = results.statement_times(repeat).unwrap();
+    let seen: Vec<_> = stored
+        .iter()
+        .map(|s| (s.transaction.as_str(), s.kind.as_str(), s.executions()))
+        .collect();
+    let wanted = [
+        ("new_order", "commit", 1),
+        ("payment", "pay_warehouse", 5),
+        ("payment", "commit", 2),
+    ];
+    assert_eq!(seen, wanted);
+    let commit = &stored[2].times;
+    assert_eq!((commit.sum_ns, commit.max_ns), (4_500_000, 4_000_000));
+    let p50_us = commit.quantile_ns(0.5).unwrap() as f64 / 1e3;
+    assert!((495.0..505.0).contains(&p50_us), "{p50_us}");
+    // Histograms of two digits merge, with each other and with those of three.
+    let mut all = TimeTotals::default();
+    stored.iter().for_each(|s| all.add(&s.times));
+    assert_eq!(all.count(), 8);
+}
