@@ -5,6 +5,7 @@ use base::{Session, SessionError};
 use tpcc::Population;
 use tpcc::database::{self, CREATE_META_SQL, Contents, LoadState, LoadedChunks, Meta};
 use tpcc::schema::{self, Table};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What a schema holds, seen by a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub(crate) async fn prepare<S: Session>(
 ) -> Result<Prepared, LoadError> {
     let schema = database::schema_name(session).await?;
     set_up(session).await?;
-    let lock = "SELECT GET_LOCK(CONCAT('mydyno:', MD5(DATABASE())), 0)";
-    if integer(session, lock).await? != 1 {
+    let lock = format!("SELECT GET_LOCK('{}', 0)", lock_name(&schema));
+    if integer(session, &lock).await? != 1 {
         return Err(LoadError::Locked { schema });
     }
     let population = Population::new(options.seed, options.warehouses);
@@ -85,8 +86,16 @@ async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
 
 /// Does the session still hold the lock that [`prepare`] took? A server may end a session that idles.
 pub(crate) async fn still_locked<S: Session>(session: &mut S) -> Result<bool, LoadError> {
-    let sql = "SELECT IS_USED_LOCK(CONCAT('mydyno:', MD5(DATABASE()))) = CONNECTION_ID()";
-    Ok(integer(session, sql).await? == 1)
+    let schema = database::schema_name(session).await?;
+    let name = lock_name(&schema);
+    let sql = format!("SELECT IS_USED_LOCK('{name}') = CONNECTION_ID()");
+    Ok(integer(session, &sql).await? == 1)
+}
+
+/// The lock of the loads of a schema. It is hashed here: a lock's name has 64 characters at most, as many as a schema's,
+/// and MySQL 9.6 moved MD5 and SHA1 to a component that servers need not have.
+fn lock_name(schema: &str) -> String {
+    format!("mydyno:{:016x}", xxh3_64(schema.as_bytes()))
 }
 
 async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {
@@ -203,4 +212,25 @@ async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
     }
     session.query("SET SESSION foreign_key_checks = 1").await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lock_name;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_schema_has_a_lock_whose_name_servers_take_as_it_is() {
+        let longest = "\u{1F600}".repeat(64);
+        let schemas = ["tpcc", "tpcc2", "TPCC", "it's", &longest, &longest[4..], ""];
+        let names: BTreeSet<String> = schemas.into_iter().map(lock_name).collect();
+        assert_eq!(names.len(), schemas.len());
+        for name in names {
+            // Names are compared without regard to case, and stand between quotes.
+            let is_plain = |c: char| c.is_ascii_digit() || c.is_ascii_lowercase() || c == ':';
+            assert!(name.len() <= 64 && name.chars().all(is_plain), "{name}");
+        }
+        // Programs of other versions that load the same schema wait for each other.
+        assert_eq!(lock_name("tpcc"), "mydyno:1215c5ea14bb881f");
+    }
 }
