@@ -5,6 +5,7 @@
 //! [`Summary`] is the JSON document of one measurement, computed from the file alone. `docs/results-file.md` describes the tables
 //! for people who query them with SQL.
 
+mod blocks;
 mod device_io;
 mod error;
 mod histogram;
@@ -28,6 +29,7 @@ mod types;
 mod write;
 mod write_cell;
 
+pub use blocks::*;
 pub use device_io::*;
 pub use error::StoreError;
 pub use histogram::empty_histogram;

@@ -428,11 +428,14 @@ pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
             efficiency: row.get("efficiency")?,
         }),
     };
+    let ordinal = row.get("ordinal")?;
+    let block: Option<u32> = row.get("block")?;
     Ok(Repeat {
         id: RepeatId(row.get("id")?),
         cell: CellId(row.get("cell_id")?),
-        ordinal: row.get("ordinal")?,
+        ordinal,
         attempt: row.get("attempt")?,
+        block: block.unwrap_or(ordinal),
         status: word(row, "status", RepeatStatus::parse)?,
         reason_code: row.get("reason_code")?,
         reason: row.get("reason")?,

@@ -244,6 +244,9 @@ pub struct Repeat {
     pub ordinal: u32,
     /// From 1; the highest one counts.
     pub attempt: u32,
+    /// The block of the lab in which it was measured, see [`crate::Block`]; the ordinal in files of a
+    /// format before 11 and outside labs.
+    pub block: u32,
     pub status: RepeatStatus,
     /// Of a failed or skipped one: `lock_wait_timeout`, `server_died`, `interrupted_process`, ...
     pub reason_code: Option<String>,

@@ -404,8 +404,11 @@ pub(crate) fn insert_repeat(
     repeat: &NewRepeat,
 ) -> rusqlite::Result<RepeatId> {
     transaction.execute(
-        "INSERT INTO repeat (cell_id, ordinal, attempt, status, started_utc_ns, my_cnf, process) VALUES (?1, ?2, \
-         (SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2), 'running', ?3, ?4, ?5)",
+        "INSERT INTO repeat (cell_id, ordinal, attempt, block, status, started_utc_ns, my_cnf, \
+         process) VALUES (?1, ?2, \
+         (SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2), \
+         (SELECT max(block) FROM block WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1)), \
+         'running', ?3, ?4, ?5)",
         params![
             repeat.cell.0,
             repeat.ordinal,
