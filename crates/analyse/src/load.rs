@@ -8,10 +8,8 @@ use store::{
 /// The intervals of a repeat, added up.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
-    /// Of transactions that lie in the window as a whole.
+    /// Of transactions that ended in the window.
     pub window: WindowTotals,
-    /// Of those that ended behind it, of all types.
-    pub drain: Totals,
 }
 
 impl Intervals {
@@ -27,13 +25,9 @@ impl Intervals {
 
     /// Adds one.
     pub fn add(&mut self, row: &IntervalRow) {
-        match row.phase {
-            Phase::Warmup => {}
-            Phase::Window => {
-                let of_type = self.window.entry(row.transaction.clone());
-                of_type.or_default().add(row);
-            }
-            Phase::Drain => self.drain.add(row),
+        if row.phase == Phase::Window {
+            let of_type = self.window.entry(row.transaction.clone());
+            of_type.or_default().add(row);
         }
     }
 
@@ -54,9 +48,6 @@ pub(crate) struct Load {
 impl Load {
     /// Of a window of `window_ns`, which is not 0.
     ///
-    /// Transactions that began before the window are in no interval, but cost in it. As many as ended behind it stand for them, which is
-    /// right where the load is steady; without a warm-up there are none.
-    ///
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn of(
@@ -66,12 +57,7 @@ impl Load {
         intervals: &Intervals,
         window_ns: u64,
     ) -> Result<Load, StoreError> {
-        let (straddling, straddling_ns) = if repeat.warmup_ns(&cell.what) > 0 {
-            (intervals.drain.completed(), intervals.drain.latency_sum_ns)
-        } else {
-            (0, 0)
-        };
-        let ended = (intervals.completed() + straddling) as f64;
+        let ended = intervals.completed() as f64;
         let in_transactions_ns = if cell.what.rate_asked.is_some() {
             // Response times count from the intended start: the backlog is in them, and keeps no connection busy.
             let times = results.window_times(repeat.id)?;
@@ -80,7 +66,7 @@ impl Load {
             mean_ns.unwrap_or(0.0) * ended
         } else {
             let response_ns = intervals.window.values().map(|of| of.latency_sum_ns);
-            (response_ns.sum::<u64>() + straddling_ns) as f64
+            response_ns.sum::<u64>() as f64
         };
         let window_ns = window_ns as f64;
         Ok(Load {

@@ -128,6 +128,13 @@ pub(crate) fn runs(
         let kinds: Vec<&str> = kinds.into_iter().collect();
         notes.push(format!("{name} mixes {}", kinds.join(", ")));
     }
+    for run in measured.iter().filter(|run| run.is_low) {
+        notes.push(format!(
+            "{name}: repeat {} was measured by an earlier mydyno, which left out what began before \
+             the window: its notes say how far its numbers are low",
+            run.id
+        ));
+    }
     let single = match &measured[..] {
         [only] => {
             notes.push(format!(
@@ -198,6 +205,8 @@ struct Run {
     id: RepeatId,
     /// What must be the same in runs that are taken for one thing.
     of: String,
+    /// Is something of its window in no interval?
+    is_low: bool,
     nopm: Option<f64>,
     p95_us: Option<f64>,
     /// One value for each interval of the window; their means are the two numbers.
@@ -248,6 +257,7 @@ impl Run {
                 base::counted(what.warehouses as usize, "warehouse", "warehouses"),
                 base::counted(what.connections as usize, "connection", "connections")
             ),
+            is_low: repeat.new_orders_left_out != Some(0),
             nopm,
             p95_us,
             nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),
@@ -275,7 +285,8 @@ impl Interval {
 /// What each interval adds to the window's rate, so that one which is shorter weighs less; unit: NOPM.
 fn rates(intervals: &[Interval], nopm: f64) -> Vec<f64> {
     let length_ns = intervals.iter().map(|of| of.length_ns).sum::<f64>() / intervals.len() as f64;
-    let expected_per_ns = nopm / 60e9;
+    let new_orders: f64 = intervals.iter().map(|of| of.new_orders).sum();
+    let expected_per_ns = new_orders / (length_ns * intervals.len() as f64);
     let rate =
         |of: &Interval| nopm + (of.new_orders - expected_per_ns * of.length_ns) * 60e9 / length_ns;
     intervals.iter().map(rate).collect()

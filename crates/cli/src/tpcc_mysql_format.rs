@@ -23,7 +23,7 @@ const NS_PER_MS: u64 = 1_000_000;
 /// How the numbers of this format come about, where tpcc-mysql has them otherwise.
 const MEANINGS: [&str; 7] = [
     "TpmC is the name of this format's field. It is no audited tpmC and not comparable with published TPC-C results.",
-    "It counts transactions that began and ended inside the measured time, of all of it; deliberate rollbacks included.",
+    "It counts transactions that ended inside the measured time, of all of it; deliberate rollbacks included.",
     "Counters are exact, so Raw Results and Raw Results2 are equal. rt counts new tries, fl transactions given up.",
     "Limits are 5, 5, 5, 80 and 20 seconds and printed in ms; lt counts what took as long or longer.",
     "avg_rt is of the measured time alone: no warm-up. Response times include retries and the pauses between them.",

@@ -4,6 +4,7 @@ use crate::client::{Failed, Workload};
 use crate::pace::{Pace, Share};
 use crate::recorder::{FailedTries, Interval, Phase, Totals};
 use crate::schedule::Schedule;
+use crate::times::Times;
 use crate::worker::{self, Message, Start, Work};
 use base::{Exit, now_utc_ns};
 use std::collections::BTreeMap;
@@ -96,6 +97,9 @@ pub struct RunReport {
     pub committed: [u64; 5],
     /// Transactions of the whole run whose COMMIT had no answer.
     pub in_doubt: [u64; 5],
+    /// Response times of those of the window that began before it, by
+    /// [`tpcc::Transaction::index`]: clause 5.4.2 leaves them out.
+    pub begun_before_window: [Times; 5],
     /// Transactions of the whole run that were given up.
     pub errors: u64,
     pub reconnects: u64,
@@ -113,6 +117,7 @@ impl RunReport {
         RunReport {
             window_ns: 0,
             window: None,
+            begun_before_window: Default::default(),
             statements: 0,
             inputs: InputCounters::default(),
             ..self
@@ -124,6 +129,7 @@ impl RunReport {
         let mut totals = Totals {
             committed: self.committed,
             in_doubt: self.in_doubt,
+            begun_before_window: std::mem::take(&mut self.begun_before_window),
             errors: self.errors,
             reconnects: self.reconnects,
             failed_tries: std::mem::take(&mut self.failed_tries),
@@ -131,6 +137,8 @@ impl RunReport {
         totals.merge(Totals {
             committed: earlier.committed,
             in_doubt: earlier.in_doubt,
+            // Of another window than the one that is reported.
+            begun_before_window: Default::default(),
             errors: earlier.errors,
             reconnects: earlier.reconnects,
             failed_tries: earlier.failed_tries,
@@ -142,6 +150,7 @@ impl RunReport {
     fn take_totals(&mut self, totals: Totals) {
         self.committed = totals.committed;
         self.in_doubt = totals.in_doubt;
+        self.begun_before_window = totals.begun_before_window;
         self.errors = totals.errors;
         self.reconnects = totals.reconnects;
         self.failed_tries = totals.failed_tries;
@@ -441,7 +450,7 @@ impl Dispatcher {
         match message {
             Message::Interval(interval) => self.collect(*interval, on_event),
             Message::Finished { totals, abandoned } => {
-                self.totals.merge(totals);
+                self.totals.merge(*totals);
                 self.report.abandoned += abandoned;
                 self.finished += 1;
             }

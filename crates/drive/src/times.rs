@@ -50,6 +50,24 @@ impl Times {
         self.out_of_bounds += other.out_of_bounds;
     }
 
+    /// These without some of them, which are among them. The longest of the rest is not known to
+    /// more than the histogram's three digits.
+    #[must_use]
+    pub fn without(&self, some: &Times) -> Times {
+        let mut rest = self.clone();
+        if let (Some(all), Some(some)) = (&mut rest.histogram, &some.histogram) {
+            all.subtract(some.as_ref())
+                .expect("what is taken away is part of it");
+        }
+        rest.sum_ns -= some.sum_ns;
+        rest.out_of_bounds -= some.out_of_bounds;
+        if rest.out_of_bounds == 0 {
+            let longest = rest.histogram.as_ref().map_or(0, |times| times.max());
+            rest.max_ns = rest.max_ns.min(longest);
+        }
+        rest
+    }
+
     /// How many there were.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -90,5 +108,8 @@ mod tests {
         sum.merge(&times);
         sum.merge(&times);
         assert_eq!((sum.count(), sum.out_of_bounds), (202, 2));
+        let rest = sum.without(&times);
+        assert_eq!((rest.count(), rest.sum_ns), (times.count(), times.sum_ns));
+        assert_eq!(rest.without(&times).count(), 0);
     }
 }

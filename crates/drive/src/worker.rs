@@ -38,7 +38,7 @@ pub(crate) enum Message {
     Interval(Box<Interval>),
     /// The last message. `abandoned`: transactions that were still under way.
     Finished {
-        totals: Totals,
+        totals: Box<Totals>,
         abandoned: usize,
     },
     /// The thread's reactor failed; the worker has ended.
@@ -86,7 +86,7 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
                 tell(Message::Interval(Box::new(interval)));
             }
             tell(Message::Finished {
-                totals: recorder.totals,
+                totals: Box::new(recorder.totals),
                 abandoned,
             });
         }

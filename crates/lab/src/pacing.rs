@@ -235,6 +235,7 @@ pub(crate) fn complete(
         rate_per_s: paced.rate_per_s,
         ceiling_nopm: verdicts.map(|judged| judged.ceiling.nopm),
         ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),
+        new_orders_within_window: verdicts.map(|judged| judged.new_orders),
         efficiency: verdicts.map(|judged| judged.efficiency),
         ..result
     }
@@ -243,6 +244,8 @@ pub(crate) fn complete(
 /// What the clauses say of a run with terminals.
 pub(crate) struct Judged {
     ceiling: Ceiling,
+    /// That began and ended in the window.
+    new_orders: u64,
     efficiency: f64,
     pub(crate) requirements: Vec<Requirement>,
 }
@@ -257,14 +260,19 @@ pub(crate) fn judge(
     let terminals = seats.terminals?;
     let window = report.window.as_ref()?;
     let window_s = report.window_ns as f64 / 1e9;
-    let new_orders = &window.transactions[Transaction::NewOrder.index()];
+    // Clause 5.4.2 takes what began and ended in the window.
+    let within_window: [Times; 5] = std::array::from_fn(|index| {
+        let ended = &window.transactions[index].latency;
+        ended.without(&report.begun_before_window[index])
+    });
+    let new_orders = within_window[Transaction::NewOrder.index()].count();
     let ceiling = ceiling(terminals, window_s);
     let measured = Measured {
-        new_orders_per_minute: new_orders.completed() as f64 * 60.0 / window_s,
+        new_orders_per_minute: new_orders as f64 * 60.0 / window_s,
         ceiling,
         warehouses: Warehouses(loaded.0 + spec.inactive_warehouses),
         loaded,
-        response: std::array::from_fn(|index| times_of(&window.transactions[index].latency)),
+        response: within_window.each_ref().map(times_of),
         acknowledgement: times_of(&window.terminals.acknowledgement),
         keying: std::array::from_fn(|index| times_of(&window.terminals.keying[index])),
         think: std::array::from_fn(|index| times_of(&window.terminals.think[index])),
@@ -272,6 +280,7 @@ pub(crate) fn judge(
     };
     Some(Judged {
         ceiling,
+        new_orders,
         efficiency: measured.efficiency(),
         requirements: measured
             .requirements()

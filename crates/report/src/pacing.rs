@@ -54,7 +54,7 @@ fn users(of: &TerminalsSummary) -> Markup {
         p {
             (integer(u64::from(of.count))) " terminals at " (integer(u64::from(of.paced_warehouses))) " warehouses"
             @if of.inactive_warehouses > 0 { ", " (integer(u64::from(of.inactive_warehouses))) " of them without rows" }
-            ". Efficiency " b { (or_na(of.efficiency, percent)) } " of 12.86 NOPM per warehouse; terminals that wait for nothing but their users would do "
+            ". " (nopm(of.nopm_within_window)) " NOPM began and ended in the window. Efficiency " b { (or_na(of.efficiency, percent)) } " of 12.86 NOPM per warehouse; terminals that wait for nothing but their users would do "
             (nopm(of.ceiling_nopm)) " NOPM, with a standard deviation of " (nopm(of.ceiling_deviation_nopm)) " in such a window."
         }
         div.scroll { table {

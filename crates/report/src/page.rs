@@ -161,7 +161,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (configuration(view))
                     (reproduce(view))
                     footer {
-                        p { (DISCLAIMER) " NOPM is new orders per minute in the window, deliberate rollbacks included (clause 5.4.2)." }
+                        p { (DISCLAIMER) " NOPM is new orders that ended in the window, per minute, deliberate rollbacks included." }
                         p { "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
                     }
                 }

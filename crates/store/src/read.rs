@@ -425,6 +425,7 @@ pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
             rate_per_s: row.get("rate_per_s")?,
             ceiling_nopm: row.get("ceiling_nopm")?,
             ceiling_deviation_nopm: row.get("ceiling_deviation_nopm")?,
+            new_orders_within_window: row.get("new_orders_within_window")?,
             efficiency: row.get("efficiency")?,
         }),
     };
@@ -442,6 +443,7 @@ pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
         started_utc_ns: row.get("started_utc_ns")?,
         finished_utc_ns: row.get("finished_utc_ns")?,
         result,
+        new_orders_left_out: row.get("new_orders_left_out")?,
         my_cnf: row.get("my_cnf")?,
         log_tail: row.get("log_tail")?,
     })

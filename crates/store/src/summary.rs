@@ -56,11 +56,11 @@ pub struct Summary {
     /// Of an automatic window: how well its mean throughput was to be known, and is.
     pub precision_share: Option<f64>,
     pub window_precision_share: Option<f64>,
-    /// New orders per minute in the window, deliberate rollbacks included (clause 5.4.2); exact.
+    /// New orders per minute that ended in the window, deliberate rollbacks included; exact.
     pub nopm: Option<f64>,
     /// The part of each of several servers; empty where there was one.
     pub nopm_by_instance: Vec<f64>,
-    /// Transactions of all types per minute in the window.
+    /// Transactions of all types per minute that ended in the window.
     pub tpm_total: Option<f64>,
     pub client_cpu_s: Option<f64>,
     pub client_peak_rss_bytes: Option<u64>,
@@ -362,7 +362,8 @@ impl Rates {
         };
         let window_s = seconds(result.measured_window_ns);
         let cpu_s = seconds(result.client_cpu_ns);
-        let new_orders = totals.get("new_order").map_or(0, Totals::completed) as f64;
+        let in_intervals = totals.get("new_order").map_or(0, Totals::completed);
+        let new_orders = (in_intervals + repeat.new_orders_left_out.unwrap_or(0)) as f64;
         let all: u64 = totals.values().map(Totals::completed).sum();
         let statements = result.statements as f64;
         Rates {

@@ -3,7 +3,7 @@
 use crate::pacing::{ScheduleCounts, TimeKind, WindowTimes};
 use crate::summary::{ByTransaction, WindowTotals};
 use crate::totals::{TimeTotals, Totals};
-use crate::types::{Cell, Repeat, RepeatStatus};
+use crate::types::{Cell, Repeat, RepeatResult, RepeatStatus};
 use crate::{Results, StoreError};
 use serde::Serialize;
 
@@ -15,6 +15,7 @@ pub struct TerminalsSummary {
     pub inactive_warehouses: u32,
     pub ceiling_nopm: Option<f64>,
     pub ceiling_deviation_nopm: Option<f64>,
+    pub nopm_within_window: Option<f64>,
     pub efficiency: Option<f64>,
     pub keying_mean_s: ByTransaction<Option<f64>>,
     pub think_mean_s: ByTransaction<Option<f64>>,
@@ -124,6 +125,15 @@ impl Results {
     }
 }
 
+impl RepeatResult {
+    /// New orders per minute that began and ended in the window, of workload `tpcc-spec`.
+    #[must_use]
+    pub fn nopm_within_window(&self) -> Option<f64> {
+        let new_orders = self.new_orders_within_window? as f64;
+        (self.measured_window_ns > 0).then(|| new_orders * 60e9 / self.measured_window_ns as f64)
+    }
+}
+
 fn is_done(repeat: &Repeat) -> bool {
     repeat.status == RepeatStatus::Done
 }
@@ -151,6 +161,7 @@ fn terminals_of(
         inactive_warehouses,
         ceiling_nopm: result.and_then(|r| r.ceiling_nopm),
         ceiling_deviation_nopm: result.and_then(|r| r.ceiling_deviation_nopm),
+        nopm_within_window: result.and_then(RepeatResult::nopm_within_window),
         efficiency: result.and_then(|r| r.efficiency),
         keying_mean_s: means(TimeKind::Keying),
         think_mean_s: means(TimeKind::Think),

@@ -255,6 +255,9 @@ pub struct Repeat {
     pub finished_utc_ns: Option<i64>,
     /// What was measured; a failed repeat has it only where it failed after its window.
     pub result: Option<RepeatResult>,
+    /// New orders that ended in the window and are in no interval: 0, but in files that were begun
+    /// with a format before 11. `None` where such a file does not tell.
+    pub new_orders_left_out: Option<u64>,
     pub my_cnf: Option<String>,
     pub log_tail: Option<String>,
 }
@@ -322,7 +325,9 @@ pub struct RepeatResult {
     /// New orders per minute of terminals that wait for nothing but their users, with the standard deviation that chance gives.
     pub ceiling_nopm: Option<f64>,
     pub ceiling_deviation_nopm: Option<f64>,
-    /// NOPM / (12.86 x warehouses with terminals).
+    /// Of workload `tpcc-spec`: new orders that began and ended in the window (clause 5.4.2).
+    pub new_orders_within_window: Option<u64>,
+    /// New orders per minute of these / (12.86 x warehouses with terminals).
     pub efficiency: Option<f64>,
 }
 

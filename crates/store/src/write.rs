@@ -249,7 +249,8 @@ impl Results {
                  client_peak_rss_bytes = :rss, statements = :statements, committed_new_orders = :committed, \
                  in_doubt_new_orders = :in_doubt, district_next_o_id_sum_before = :before, \
                  district_next_o_id_sum_after = :after, reconnects = :reconnects, capacity_per_s = :capacity, \
-                 rate_per_s = :rate, ceiling_nopm = :ceiling, ceiling_deviation_nopm = :deviation, efficiency = :efficiency \
+                 rate_per_s = :rate, ceiling_nopm = :ceiling, ceiling_deviation_nopm = :deviation, efficiency = :efficiency, \
+                 new_orders_within_window = :within_window \
                  WHERE id = :id AND (status = 'running' OR reason_code IN ('interrupted', 'interrupted_process'))",
                 named_params! {
                     ":id": repeat.0,
@@ -274,6 +275,7 @@ impl Results {
                     ":ceiling": result.ceiling_nopm,
                     ":deviation": result.ceiling_deviation_nopm,
                     ":efficiency": result.efficiency,
+                    ":within_window": result.new_orders_within_window,
                 },
             )
         })?;

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use store::{
-    APPLICATION_ID, FORMAT, LabStatus, NewRepeat, Phase, RepeatFailure, RepeatStatus, Results,
-    StoreError,
+    APPLICATION_ID, FORMAT, LabStatus, NewRepeat, Phase, RepeatFailure, RepeatId, RepeatStatus,
+    Results, StoreError,
 };
 
 fn error_of(outcome: Result<Results, StoreError>) -> StoreError {
@@ -139,6 +139,60 @@ fn a_file_of_format_1_is_brought_up_to_date() {
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .unwrap();
     assert_eq!(version, FORMAT);
+}
+
+/// Formats before 11 put what began in the warm-up and ended in the window into no interval. The
+/// driver counted it over the whole run all the same, so the new orders among it are known.
+#[test]
+fn new_orders_that_an_earlier_format_left_out_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let old = Connection::open(&path).unwrap();
+    for format in 1..=10 {
+        let file = format!("src/migrations/{format:04}.sql");
+        let migration = std::fs::read_to_string(file).unwrap();
+        old.execute_batch(&migration).unwrap();
+    }
+    // One second of window. Of 40 new orders committed, 10 are in the warm-up, 20 in the window and
+    // 3 in the drain, so 7 straddled the begin of the window. The third one has terminals.
+    let mut rows =
+        "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, \
+        process) VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
+            .to_owned();
+    for (id, capacity, terminals) in [(1, "NULL", "NULL"), (2, "300.0", "NULL"), (3, "NULL", "10")]
+    {
+        rows += &format!(
+            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, target, workload, \
+             style, warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, terminals) \
+             VALUES ({id}, 1, {id}, '', '', '', '', '', 'tpcc', 'statements', 1, 8, 0, 1, 0, 1, 1, 1, {terminals}); \
+             INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, \
+             client_cpu_ns, statements, committed_new_orders, in_doubt_new_orders, reconnects, capacity_per_s, \
+             window_started_utc_ns, window_ended_utc_ns, process) \
+             VALUES ({id}, {id}, 1, 1, 'done', 1, 1000000000, 1, 1, 40, 0, 0, {capacity}, 1, 2, '');"
+        );
+        for (phase, committed) in [("warmup", 10), ("window", 20), ("drain", 3)] {
+            rows += &format!(
+                "INSERT INTO interval (repeat_id, phase, start_offset_ns, end_offset_ns, transaction_type, committed, \
+                 rolled_back, deadlocks, lock_wait_timeouts, other_retries, errors, latency_sum_ns, latency_max_ns, \
+                 latency_out_of_bounds) VALUES ({id}, '{phase}', 0, 1, 'new_order', {committed}, 1, 0, 0, 0, 0, 0, 0, 0);"
+            );
+        }
+    }
+    old.execute_batch(&rows).unwrap();
+    old.pragma_update(None, "application_id", APPLICATION_ID)
+        .unwrap();
+    old.pragma_update(None, "user_version", 10).unwrap();
+    drop(old);
+    let results = Results::open(&path).unwrap();
+    let summary = |id| results.summary(RepeatId(id)).unwrap();
+    let (converted, unknown, terminals) = (summary(1), summary(2), summary(3));
+    assert_eq!(converted.nopm, Some(60.0 * 28.0));
+    assert!(converted.notes[0].contains("NOPM has the 7 new orders added"));
+    // The closed loop that found the capacity has no intervals: nothing can be said of the run.
+    assert_eq!(unknown.nopm, Some(60.0 * 21.0));
+    assert!(unknown.notes[0].contains("all rates, NOPM too, are low"));
+    let terminals = terminals.terminals.unwrap();
+    assert_eq!(terminals.nopm_within_window, Some(60.0 * 21.0));
 }
 
 #[test]

@@ -137,8 +137,8 @@ pub const DEVIATIONS: [Deviation; 22] = [
     ),
     fixed(
         "measured window",
-        "counters are exact, limits are seconds, and only what began and ended in the window counts; in tpcc-mysql \
-         counters lose updates, limits of 5 s are 5 ms, and warm-up is in averages and the first interval",
+        "counters are exact, limits are seconds, and only what ended in the window counts; in tpcc-mysql counters \
+         lose updates, limits of 5 s are 5 ms, and warm-up is in averages and the first interval",
     ),
 ];
 
