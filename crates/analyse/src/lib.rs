@@ -6,6 +6,7 @@ mod bound;
 mod compare;
 mod comparisons;
 mod document;
+mod driver;
 mod interference;
 mod load;
 mod matrix;

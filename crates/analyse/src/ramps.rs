@@ -376,6 +376,8 @@ mod tests {
             cell: results.begin_cell(lab, &cell).unwrap(),
             ordinal: 1,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         let repeat = results.begin_ramp_point(ramp, &repeat).unwrap();
         let mut latency = empty_histogram();
@@ -470,6 +472,8 @@ mod tests {
             cell: results.repeat(last).unwrap().cell,
             ordinal: 1,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         let again = results.begin_ramp_point(ramp, &repeat).unwrap();
         results.fail_repeat(again, &failure("interrupted")).unwrap();

@@ -1,6 +1,7 @@
 //! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys; METHODOLOGY.md says how each is computed.
 
 use crate::bound::{Bound, DriverThread, Evidence, HostCpu, Reading, ReadsCounted, bound};
+use crate::driver::Driver;
 use crate::load::{Intervals, Load};
 use crate::per_transaction::{self, PerTransaction};
 use crate::price::{PriceResources, price};
@@ -185,8 +186,31 @@ pub fn resources(
     let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
     resources.per_transaction =
         per_transaction::of(&of_window, &resources, intervals, &load, &cell.what);
-    resources.bound = of_window.bound(&resources, &load, cell.what.instances);
+    let bound = of_window.bound(&resources, &load, cell.what.instances);
+    resources.bound = match driver_of(results, repeat, cell)? {
+        Some(driver) => bound.map(|bound| driver.advise(bound)),
+        None => bound,
+    };
     Ok(Some(resources))
+}
+
+/// The driver of a repeat; `None` where its threads or the cores of its machine are not known.
+fn driver_of(
+    results: &Results,
+    repeat: &Repeat,
+    cell: &Cell,
+) -> Result<Option<Driver>, StoreError> {
+    let facts = results.host_facts(cell.lab)?;
+    let cores = facts.iter().find(|(name, _)| name == "cpu_cores");
+    let cores = cores.and_then(|(_, cores)| cores.parse().ok());
+    Ok(repeat
+        .driver_threads
+        .zip(cores)
+        .map(|(threads, cores)| Driver {
+            threads,
+            cores,
+            connections: cell.what.connections,
+        }))
 }
 
 /// The samples of a window.

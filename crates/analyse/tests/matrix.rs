@@ -68,6 +68,8 @@ fn outcome(path: &Path) -> LabOutcome {
                     cell: id,
                     ordinal: repeat,
                     my_cnf: None,
+                    seed: None,
+                    driver_threads: None,
                 };
                 let id = results.begin_repeat(&new).unwrap();
                 if ordinal == 5 {

@@ -49,6 +49,8 @@ fn running_with(special: NewCell) -> (TempDir, Results, RepeatId) {
         cell: results.begin_cell(lab, &cell).unwrap(),
         ordinal: 1,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let repeat = results.begin_repeat(&repeat).unwrap();
     let rows = [

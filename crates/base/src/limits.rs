@@ -8,6 +8,8 @@ pub const WAREHOUSES_MAX: u32 = 1_000_000;
 pub const SCHEMAS_MAX: u32 = 1_000;
 /// Most connections of one run.
 pub const CONNECTIONS_MAX: u32 = 100_000;
+/// Most threads of the driver of one run.
+pub const DRIVER_THREADS_MAX: u32 = 256;
 /// Servers that are driven together on one machine.
 pub const INSTANCES_MAX: u32 = 64;
 /// Longest wait for a connection to be accepted and logged in.

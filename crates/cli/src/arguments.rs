@@ -112,7 +112,7 @@ pub struct LoadArguments {
     #[arg(short, long, default_value_t = 10, value_parser = warehouses())]
     pub warehouses: u32,
     /// Equal seeds give equal databases, byte for byte
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = lab::POPULATION_SEED)]
     pub seed: u64,
     /// Connections that load at the same time [default: one per core, 2 to 8]
     #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]

@@ -4,6 +4,7 @@ use crate::arguments::{TargetArguments, exporter, interval, schemas, shell_comma
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
 use crate::schema_arguments::SchemaArguments;
+use base::limits;
 use clap::Args;
 use std::time::Duration;
 
@@ -18,9 +19,17 @@ pub struct MeasuringArguments {
     /// One point of the time series
     #[arg(long, default_value = "1s", value_parser = interval)]
     pub interval: Duration,
-    /// Seed of inputs and, with --engine, of the population
-    #[arg(long, default_value_t = 1)]
+    /// Seed of the transactions' inputs; the same gives the same inputs, and finds their rows in the server's memory
+    /// [default: a new one, which the summary names]
+    #[arg(long, default_value_t = lab::new_seed(), hide_default_value = true)]
     pub seed: u64,
+    /// Seed of the population of --engine, as in `mydyno load --seed`
+    #[arg(long, value_name = "SEED", default_value_t = lab::POPULATION_SEED, conflicts_with_all = ["dsn", "defaults_file"])]
+    pub population_seed: u64,
+    /// Threads of the driver that carry the connections [default: one for each core or, where the server is on this
+    /// machine (--engine, a unix socket or a loopback address), for every fourth]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DRIVER_THREADS_MAX)))]
+    pub threads: Option<u32>,
     /// Bind each connection to a warehouse
     #[arg(long)]
     pub home: bool,

@@ -106,8 +106,12 @@ fn what_ran(summary: &Summary) -> String {
         1 => String::new(),
         schemas => format!(" in each of {schemas} schemas"),
     };
+    let threads = summary.driver_threads.map_or_else(String::new, |threads| {
+        let threads = base::counted(threads as usize, "driver thread", "driver threads");
+        format!(", {threads}")
+    });
     format!(
-        "{servers}{} {} ({}), {}{in_each}, {}, workload {}, style {}, seed {}",
+        "{servers}{} {} ({}), {}{in_each}, {}, workload {}, style {}, seed {}{threads}",
         summary.engine,
         summary.server_version,
         summary.transport,

@@ -5,6 +5,7 @@ use crate::measure::{self, measure};
 use crate::populate::record_load;
 use crate::private::{PrivateSpec, image_for, installed_build, start_on};
 use crate::progress::{OnProgress, Progress};
+use crate::seeds::{POPULATION_SEED, new_seed};
 use crate::spec::{Meters, RunSpec, Workload};
 use base::{Exit, Warehouses, counted};
 use device::Role;
@@ -28,6 +29,7 @@ pub struct DemoSpec {
     pub connections: Vec<u32>,
     pub warmup: Duration,
     pub window: Duration,
+    /// What the inputs derive from, in all cells.
     pub seed: u64,
 }
 
@@ -43,7 +45,7 @@ const SETTINGS: [(&str, &str); 3] = [
 ];
 
 impl Default for DemoSpec {
-    /// 4 warehouses, 8 and 32 connections on each of four devices, windows of 10 s.
+    /// 4 warehouses, 8 and 32 connections on each of four devices, windows of 10 s, a new seed.
     fn default() -> Self {
         DemoSpec {
             engine: "mysql-5.7".to_owned(),
@@ -52,7 +54,7 @@ impl Default for DemoSpec {
             connections: vec![8, 32],
             warmup: Duration::from_secs(4),
             window: Duration::from_secs(10),
-            seed: 1,
+            seed: new_seed(),
         }
     }
 }
@@ -114,6 +116,7 @@ pub fn demo(
             ordinal: index as u32 + 1,
             repeat: 1,
             notes: &[],
+            seed: spec.seed,
             ramp: None,
         };
         let measured = servers.measure(place, spec, cell, stop, on_progress)?;
@@ -164,7 +167,7 @@ fn private_of(spec: &DemoSpec) -> PrivateSpec {
         set,
         placement: Placement::default(),
         warehouses: spec.warehouses,
-        seed: spec.seed,
+        seed: POPULATION_SEED,
         foreign_keys: true,
         partitions: 0,
         instances: 1,
@@ -210,6 +213,7 @@ impl Servers<'_> {
             workload: Workload::Tpcc,
             style: Style::Statements,
             connections: Some(cell.connections),
+            threads: None,
             rate: None,
             inactive_warehouses: 0,
             warmup: Length::fixed(spec.warmup),

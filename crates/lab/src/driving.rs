@@ -10,6 +10,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::records::{Last, rows_of};
 use crate::schemas;
 use crate::spec::{OpenLoop, Rate, Workload};
+use base::limits;
 use drive::{
     Abort, AbortCause, Control, Event, Homes, Interval, Pace, RunOptions, RunReport, Schemas,
     TpccMysqlOptions, TpccMysqlWorkload, TpccOptions, TpccWorkload,
@@ -20,18 +21,20 @@ use store::StoreError;
 use tpcc::RunConstants;
 use wire::Connector;
 
-/// Connections that one driver thread carries well: a thread does some 100,000 statements a second.
-const CONNECTIONS_PER_WORKER: u32 = 64;
-
 /// So often samples go to the store and are told, also where an interval is longer.
 const SAMPLES_EVERY: Duration = Duration::from_secs(1);
 
-fn workers(connections: u32) -> u32 {
-    // The server needs the cores more than the driver: at most every fourth is the driver's.
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    connections
-        .div_ceil(CONNECTIONS_PER_WORKER)
-        .clamp(1, (cores / 4).max(1))
+/// Threads that carry a run's connections: as many as are asked for, else one for each core of this machine or, where the
+/// server is on it and needs the cores more than the driver does, for every fourth. A thread needs a connection.
+pub(crate) fn driver_threads(asked: Option<u32>, connections: u32, is_server_local: bool) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    threads_of(asked, connections, is_server_local, cores)
+}
+
+fn threads_of(asked: Option<u32>, connections: u32, is_server_local: bool, cores: u32) -> u32 {
+    let by_default = if is_server_local { cores / 4 } else { cores };
+    let wanted = asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX);
+    wanted.clamp(1, connections.max(1))
 }
 
 /// What a run is for.
@@ -175,7 +178,7 @@ impl Measurement<'_> {
     fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
         RunOptions {
             connections: begun.seats.connections,
-            workers: workers(begun.seats.connections),
+            workers: self.threads,
             warmup: self.spec.warmup.most,
             window: self.spec.window.most,
             interval: self.spec.interval,
@@ -335,5 +338,22 @@ impl Measurement<'_> {
         } else {
             Control::Continue
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::threads_of;
+
+    #[test]
+    fn the_driver_has_all_cores_where_the_server_has_others() {
+        let by_default = |cores, is_local| threads_of(None, 64, is_local, cores);
+        assert_eq!(by_default(16, false), 16);
+        assert_eq!(by_default(16, true), 4);
+        assert_eq!(by_default(2, true), 1);
+        // A core without a connection has nothing to do.
+        assert_eq!(threads_of(None, 3, false, 16), 3);
+        assert_eq!(threads_of(Some(6), 64, true, 16), 6);
+        assert_eq!(threads_of(Some(6), 4, true, 16), 4);
     }
 }

@@ -25,6 +25,7 @@ mod records;
 mod resumed;
 mod room;
 mod schemas;
+mod seeds;
 mod spec;
 mod study;
 mod subject;
@@ -47,6 +48,7 @@ pub use private::{
 pub use progress::{Awaited, OnProgress, Progress, RunProgress};
 pub use ramp::{RampPlace, RampSpec, ramp};
 pub use resumed::require_same;
+pub use seeds::{POPULATION_SEED, new_seed};
 pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};
 pub use study::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, Studied, StudySpec, lab_of, missing, study, to_do};
 pub use subject::{SCHEMA, Subject};

@@ -1,6 +1,7 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
 use crate::check::{FailedChecks, check};
+use crate::driving::driver_threads;
 use crate::error::LabError;
 use crate::lengths::Lengths;
 use crate::pacing::{self, Seats};
@@ -37,17 +38,10 @@ pub struct Place<'a> {
     pub repeat: u32,
     /// Told before, to be stored with it.
     pub notes: &'a [String],
+    /// What the inputs of this measurement derive from.
+    pub seed: u64,
     /// That the measurement is a point of.
     pub ramp: Option<RampId>,
-}
-
-impl Place<'_> {
-    /// Where a ramp measures a count again on the same server, the rows of its first inputs are in the pool. No other point's seed is
-    /// that far away.
-    fn seed_of_inputs(&self, seed: u64) -> u64 {
-        let again = self.ramp.map_or(0, |_| u64::from(self.repeat - 1));
-        seed.wrapping_add(again << 32)
-    }
 }
 
 /// How a measurement ended.
@@ -74,6 +68,7 @@ pub fn measure(
     let begun =
         before(&databases, subject.instances(), spec).map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.seats.connections)?;
+    let threads = driver_threads(spec.threads, begun.seats.connections, subject.is_local());
     let cell = place
         .results
         .begin_cell(place.lab, &cell_of(place, subject, spec, &begun))?;
@@ -81,6 +76,8 @@ pub fn measure(
         cell,
         ordinal: place.repeat,
         my_cnf: subject.my_cnf(),
+        seed: Some(place.seed),
+        driver_threads: Some(threads),
     };
     let repeat = match place.ramp {
         Some(ramp) => place.results.begin_ramp_point(ramp, &new)?,
@@ -115,7 +112,8 @@ pub fn measure(
         repeat,
         subject,
         spec,
-        seed: place.seed_of_inputs(spec.seed),
+        seed: place.seed,
+        threads,
         stop,
     };
     let exit = match measurement.take(&databases, &begun, on_progress) {
@@ -294,6 +292,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) spec: &'a RunSpec,
     /// Of the transactions' inputs.
     pub(crate) seed: u64,
+    /// Of the driver.
+    pub(crate) threads: u32,
     pub(crate) stop: &'a AtomicBool,
 }
 

@@ -11,7 +11,7 @@ use observe::{
 use std::time::{Duration, Instant};
 use storage::ShimPage;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
-use wire::{Address, ConnectOptions};
+use wire::ConnectOptions;
 
 /// How often each source is read.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -134,7 +134,7 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     };
     sources.extend(Together::of(subject.each().map(status).collect()));
     // This machine's cores and disks say nothing of a server on another.
-    let local = is_local(&subject.connect.address);
+    let local = subject.is_local();
     if let Some(url) = &meters.host_metrics {
         sources.push(Box::new(ExporterSource::new(url)));
     } else if local {
@@ -156,23 +156,11 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     sources
 }
 
-/// Is the server on this machine?
-fn is_local(address: &Address) -> bool {
-    match address {
-        Address::Unix(_) => true,
-        Address::Tcp { host, .. } => {
-            let ip = host.parse::<std::net::IpAddr>();
-            host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_local, note_of};
+    use super::note_of;
     use observe::Sampled;
     use store::SampleBatch;
-    use wire::Address;
 
     #[test]
     fn losses_are_told_in_words() {
@@ -217,24 +205,6 @@ mod tests {
             ),
         ] {
             assert_eq!(note_of(&sampled).as_deref(), Some(expected));
-        }
-    }
-
-    #[test]
-    fn only_this_machine_is_local() {
-        let tcp = |host: &str| Address::Tcp {
-            host: host.to_owned(),
-            port: 3306,
-        };
-        for (address, expected) in [
-            (Address::Unix("/run/mysqld.sock".into()), true),
-            (tcp("localhost"), true),
-            (tcp("127.0.0.1"), true),
-            (tcp("::1"), true),
-            (tcp("db.example"), false),
-            (tcp("192.0.2.7"), false),
-        ] {
-            assert_eq!(is_local(&address), expected, "{address:?}");
         }
     }
 }

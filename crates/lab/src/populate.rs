@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
-use crate::subject::{Subject, block_on, with_session};
+use crate::subject::{Subject, block_on, is_local, with_session};
 use base::{Connect, Session, SessionError, Warehouses, now_utc_ns};
 use drive::{LoadError, LoadOptions, LoadReport, Method};
 use observe::peak_rss_bytes;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{Load, LoadId, LoadMethod, LoadTable, Results};
 use tpcc::population::database_bytes_estimate;
-use wire::{Address, ConnectOptions, Connector, ServerInfo};
+use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
 #[derive(Clone, Copy, Debug)]
@@ -200,15 +200,6 @@ fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
 fn quoted(text: &str) -> String {
     let hex: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
     format!("X'{hex}'")
-}
-
-fn is_local(address: &Address) -> bool {
-    match address {
-        Address::Unix(_) => true,
-        Address::Tcp { host, .. } => {
-            host == "localhost" || host == "::1" || host.starts_with("127.")
-        }
-    }
 }
 
 fn record_of(

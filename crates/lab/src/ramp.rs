@@ -6,6 +6,7 @@ use crate::error::LabError;
 use crate::measure::{Measured, Place, measure};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
+use crate::seeds::seed_of_point;
 use crate::spec::{RunSpec, Workload};
 use crate::study::failure_of;
 use crate::subject::Subject;
@@ -35,6 +36,8 @@ pub struct RampPlace<'a> {
     pub ordinal: u32,
     /// Which ramp of that cell, from 1.
     pub repeat: u32,
+    /// What the inputs of this ramp derive from; each of its points has a seed of its own.
+    pub seed: u64,
     /// Cells of the plan: those of points come after them.
     pub planned_cells: u32,
     /// Told before, to be stored with the first point.
@@ -155,7 +158,6 @@ impl Points<'_> {
     ) -> Result<RepeatId, LabError> {
         let RampPlace { results, lab, .. } = self.place;
         let (ordinal, repeat) = self.next_of(connections, counted)?;
-        let seed = seed_of_point(planned.seed, connections);
         let siblings = results.ramp_cells(lab, self.place.ordinal)?;
         let same = siblings
             .iter()
@@ -166,7 +168,6 @@ impl Points<'_> {
                 let what = NewCell {
                     ordinal,
                     connections,
-                    seed,
                     ..sibling.what.clone()
                 };
                 results.begin_cell(lab, &what)?
@@ -175,7 +176,6 @@ impl Points<'_> {
                 let what = NewCell {
                     ordinal,
                     connections,
-                    seed,
                     ..planned
                 };
                 results.begin_planned_cell(lab, &what)?
@@ -185,6 +185,8 @@ impl Points<'_> {
             cell,
             ordinal: repeat,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         let repeat = results.begin_ramp_point(self.id, &new)?;
         results.fail_repeat(repeat, failure)?;
@@ -344,12 +346,12 @@ impl<'a> Rise<'a> {
                 None => self.place.notes,
                 Some(_) => &[],
             },
+            seed: seed_of_point(self.place.seed, connections, repeat),
             ramp: Some(self.id),
         };
         let run = RunSpec {
             connections: Some(connections),
             checks: false,
-            seed: seed_of_point(self.spec.run.seed, connections),
             ..self.spec.run.clone()
         };
         let newest = self.points().stored()?.last().map(|repeat| repeat.id);
@@ -470,7 +472,7 @@ impl<'a> Rise<'a> {
         if self.good.is_empty() {
             return Ok(None);
         }
-        // All but the seed is as in its other points.
+        // All else is as in its other points.
         let planned = NewCell {
             seed: self.spec.run.seed,
             ..NewCell::default()
@@ -550,9 +552,4 @@ fn ids(points: &[RampPoint]) -> Vec<RepeatId> {
         .iter()
         .map(|point| RepeatId(point.repeat_id))
         .collect()
-}
-
-/// No point has the inputs of another, whose rows are in the pool.
-fn seed_of_point(seed: u64, connections: u32) -> u64 {
-    seed.wrapping_add(u64::from(connections))
 }

@@ -17,6 +17,8 @@ pub struct RunSpec {
     pub style: Style,
     /// None: 8 or, where there are terminals, one for each.
     pub connections: Option<u32>,
+    /// Of the driver. None: one for each core or, where the server is on this machine, for every fourth.
+    pub threads: Option<u32>,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
     pub warmup: Length,
@@ -24,6 +26,7 @@ pub struct RunSpec {
     /// Of an automatic window: half the width of the 95 % interval of its mean throughput, as a share of that.
     pub precision_share: f64,
     pub interval: Duration,
+    /// That was asked for; each measurement has one of its own for its inputs ([`crate::Place`]).
     pub seed: u64,
     /// Warehouses to use; all that the database has where none are named.
     pub warehouses: Option<Warehouses>,

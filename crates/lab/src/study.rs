@@ -10,6 +10,7 @@ use crate::populate::record_load;
 use crate::private::{build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
+use crate::seeds::seed_of_repeat;
 use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
 use analyse::standing_points;
@@ -259,6 +260,11 @@ impl Study<'_> {
         &self.planned.cells[turn.index].0
     }
 
+    /// What the inputs of a turn derive from.
+    fn seed(&self, turn: Turn) -> u64 {
+        seed_of_repeat(self.cell(turn).seed, turn.repeat)
+    }
+
     fn expected(&self, turn: Turn) -> Duration {
         self.planned.cells[turn.index].1.duration
     }
@@ -394,6 +400,7 @@ impl Study<'_> {
             ordinal: cell.ordinal,
             repeat: turn.repeat,
             notes,
+            seed: self.seed(turn),
             ramp: None,
         };
         measure(place, &subject, &self.run_of(cell)?, stop, on_progress)
@@ -410,6 +417,7 @@ impl Study<'_> {
             workload: workload.ok_or_else(|| unknown("workload"))?,
             style: style.ok_or_else(|| unknown("style"))?,
             connections: Some(cell.connections.first()),
+            threads: cell.threads,
             rate: None,
             warmup: cell.warmup,
             window: cell.window,
@@ -434,6 +442,8 @@ impl Study<'_> {
             cell: self.results.begin_planned_cell(self.lab, &new)?,
             ordinal: turn.repeat,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         })
     }
 }

@@ -67,6 +67,11 @@ impl Subject {
         }
     }
 
+    /// Is it on this machine: one that mydyno started, or one that is reached by a unix socket or a loopback address?
+    pub(crate) fn is_local(&self) -> bool {
+        is_local(&self.connect.address)
+    }
+
     /// Does it end with this command?
     pub(crate) fn is_private(&self) -> bool {
         matches!(self.origin, Origin::Private(_))
@@ -350,6 +355,17 @@ impl Subject {
     }
 }
 
+/// Is what is reached there on this machine?
+pub(crate) fn is_local(address: &Address) -> bool {
+    match address {
+        Address::Unix(_) => true,
+        Address::Tcp { host, .. } => {
+            let ip = host.parse::<std::net::IpAddr>();
+            host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
+        }
+    }
+}
+
 /// Runs `future` to its end on this thread.
 pub(crate) fn block_on<T>(
     future: impl Future<Output = Result<T, LabError>>,
@@ -400,3 +416,27 @@ const LEAVING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a stop, or an end, is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::is_local;
+    use wire::Address;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        let tcp = |host: &str| Address::Tcp {
+            host: host.to_owned(),
+            port: 3306,
+        };
+        for (address, expected) in [
+            (Address::Unix("/run/mysqld.sock".into()), true),
+            (tcp("localhost"), true),
+            (tcp("127.0.0.1"), true),
+            (tcp("::1"), true),
+            (tcp("db.example"), false),
+            (tcp("192.0.2.7"), false),
+        ] {
+            assert_eq!(is_local(&address), expected, "{address:?}");
+        }
+    }
+}

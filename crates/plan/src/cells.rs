@@ -182,6 +182,7 @@ impl Plan {
             window: self.window,
             precision_share: self.precision_share,
             interval: self.interval,
+            threads: self.threads,
             seed: self.seed,
             repeats: self.repeats,
             repeat_time_limit: Duration::ZERO,

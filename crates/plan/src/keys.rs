@@ -2,7 +2,8 @@
 
 use crate::length::{PRECISION_LEAST, PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use base::limits::{
-    AUTO_INTERVALS_MIN, CONNECTIONS_MAX, INSTANCES_MAX, INTERVAL_MIN, WAREHOUSES_MAX,
+    AUTO_INTERVALS_MIN, CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN,
+    WAREHOUSES_MAX,
 };
 use device::Role;
 use std::time::Duration;
@@ -138,7 +139,8 @@ pub(crate) static SEED: Key = by_default(
     key(
         "seed",
         Shape::Seed,
-        "of the order, of the population and of the transactions' inputs",
+        "of the order and of the population; the inputs of each repeat derive from it and from the repeat's number, and are the same in \
+         all cells",
     ),
 );
 pub(crate) static TIME_LIMIT: Key = by_default(
@@ -355,6 +357,15 @@ pub(crate) static INTERVAL: Key = by_default(
     ),
 );
 
+pub(crate) static THREADS: Key = by_default(
+    "one for every fourth core, as the servers are on this machine",
+    key(
+        "threads",
+        counted(DRIVER_THREADS_MAX),
+        "threads of the driver that carry the connections",
+    ),
+);
+
 pub(crate) static RAMP_START: Key = by_default(
     "8",
     key(
@@ -471,6 +482,7 @@ pub(crate) static LOAD: Section = Section {
         &WINDOW,
         &PRECISION,
         &INTERVAL,
+        &THREADS,
     ],
     required: &[],
 };

@@ -74,6 +74,7 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
         window: WINDOW_DEFAULT,
         precision_share: PRECISION_DEFAULT,
         interval: INTERVAL_DEFAULT,
+        threads: None,
         ramp: None,
         is_shortened: false,
         axes: Vec::new(),
@@ -152,6 +153,8 @@ impl Plan {
             }
             self.interval = interval.into_inner();
         }
+        let threads = load.one(&keys::THREADS, read::count)?;
+        self.threads = threads.map(Spanned::into_inner);
         for (key, length) in [(&keys::WARMUP, warmup), (&keys::WINDOW, window)] {
             if let Some(length) = length {
                 self.require_intervals(key, &length)?;

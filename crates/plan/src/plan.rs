@@ -62,6 +62,7 @@ pub struct Plan {
     pub(crate) window: Length,
     pub(crate) precision_share: f64,
     pub(crate) interval: Duration,
+    pub(crate) threads: Option<u32>,
     /// In place of connections.
     pub(crate) ramp: Option<RampLimits>,
     /// Its cells are for seconds, which say nothing of where a ramp ends.
@@ -197,7 +198,9 @@ pub struct Cell {
     /// Of an automatic window: see [`crate::parse_precision`].
     pub precision_share: f64,
     pub interval: Duration,
-    /// Of the population and of the inputs.
+    /// Of the driver; `None` for as many as it takes by itself.
+    pub threads: Option<u32>,
+    /// Of the population; those of the inputs derive from it.
     pub seed: u64,
     pub repeats: u32,
     /// After which a repeat is ended as failed.
@@ -283,6 +286,9 @@ impl Cell {
         }
         if self.window.is_auto {
             lines.push(format!("window=auto to {}", self.precision_share));
+        }
+        if let Some(threads) = self.threads {
+            lines.push(format!("threads={threads}"));
         }
         lines.join("\n")
     }

@@ -86,7 +86,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 42] = [
+const CELLS_HEADER: [&str; 43] = [
     "cell",
     "repeat",
     "label",
@@ -129,6 +129,7 @@ const CELLS_HEADER: [&str; 42] = [
     "instances",
     "preset",
     "settings_json",
+    "driver_threads",
 ];
 
 fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
@@ -172,7 +173,7 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         what.connections.to_string(),
         what.home.to_string(),
         what.foreign_keys.to_string(),
-        what.seed.to_string(),
+        repeat.repeat.seed.unwrap_or(what.seed).to_string(),
         (what.warmup_ns as f64 / 1e9).to_string(),
         number(repeat.rates.window_s),
         repeat.repeat.status.to_string(),
@@ -209,6 +210,7 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
             .map(|preset| preset.name.clone())
             .unwrap_or_default(),
         settings.to_string(),
+        number(repeat.repeat.driver_threads),
     ]
 }
 

@@ -47,6 +47,8 @@ fn report_of(cells: &[&[u64]], never_started: Option<u32>) -> String {
             cell,
             ordinal: 1,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         let repeat = results.begin_repeat(&new).unwrap();
         let all = servers.iter().sum();

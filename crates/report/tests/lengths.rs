@@ -29,6 +29,8 @@ fn what_automatic_lengths_came_to() {
             cell,
             ordinal,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         let repeat = results.begin_repeat(&repeat).unwrap();
         let result = RepeatResult {

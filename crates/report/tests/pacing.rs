@@ -52,6 +52,8 @@ fn pace_and_verdicts_are_shown_where_there_are_any() {
                 cell,
                 ordinal: 1,
                 my_cnf: None,
+                seed: None,
+                driver_threads: None,
             })
             .unwrap();
         if has_terminals {

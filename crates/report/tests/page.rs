@@ -268,6 +268,8 @@ fn labs_that_are_not_finished() {
         cell: running,
         ordinal: 1,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let repeat = results.begin_repeat(&repeat).unwrap();
     results

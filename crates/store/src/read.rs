@@ -446,6 +446,8 @@ pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
         new_orders_left_out: row.get("new_orders_left_out")?,
         my_cnf: row.get("my_cnf")?,
         log_tail: row.get("log_tail")?,
+        seed: row.get::<_, Option<i64>>("seed")?.map(i64::cast_unsigned),
+        driver_threads: row.get("driver_threads")?,
     })
 }
 

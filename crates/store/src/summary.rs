@@ -36,7 +36,9 @@ pub struct Summary {
     pub home: bool,
     pub foreign_keys: bool,
     pub partitions: u32,
+    /// What the inputs derive from.
     pub seed: u64,
+    pub driver_threads: Option<u32>,
     pub schemas: u32,
     /// Servers that were driven together; `nopm` and everything else is of all of them.
     pub instances: u32,
@@ -242,7 +244,8 @@ impl Results {
             home: what.home,
             foreign_keys: what.foreign_keys,
             partitions: what.partitions,
-            seed: what.seed,
+            seed: repeat.seed.unwrap_or(what.seed),
+            driver_threads: repeat.driver_threads,
             schemas: what.schemas,
             instances: what.instances,
             result_metadata: what.result_metadata.clone(),

@@ -195,6 +195,7 @@ pub struct NewCell {
     pub window_auto: bool,
     /// Half the width of the mean's 95 % interval, as a share of the mean; of an automatic window.
     pub precision_share: Option<f64>,
+    /// As the plan or the command has it; each repeat has a seed of its own for its inputs.
     pub seed: u64,
     /// That connections are spread over, each with so many warehouses; 1 without `--schemas`.
     pub schemas: u32,
@@ -234,6 +235,10 @@ pub struct NewRepeat {
     pub ordinal: u32,
     /// The server's option file, where it is ours.
     pub my_cnf: Option<String>,
+    /// What the inputs of its transactions derive from; `None` where it is not driven.
+    pub seed: Option<u64>,
+    /// Threads of the driver that carry its connections; `None` where it is not driven.
+    pub driver_threads: Option<u32>,
 }
 
 /// A repeat as stored.
@@ -260,6 +265,10 @@ pub struct Repeat {
     pub new_orders_left_out: Option<u64>,
     pub my_cnf: Option<String>,
     pub log_tail: Option<String>,
+    /// As [`NewRepeat::seed`]; `None` too in files of a format before 11, where its cell has it.
+    pub seed: Option<u64>,
+    /// As [`NewRepeat::driver_threads`]; `None` too in files of a format before 11.
+    pub driver_threads: Option<u32>,
 }
 
 impl Repeat {

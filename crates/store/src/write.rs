@@ -407,16 +407,18 @@ pub(crate) fn insert_repeat(
 ) -> rusqlite::Result<RepeatId> {
     transaction.execute(
         "INSERT INTO repeat (cell_id, ordinal, attempt, block, status, started_utc_ns, my_cnf, \
-         process) VALUES (?1, ?2, \
+         process, seed, driver_threads) VALUES (?1, ?2, \
          (SELECT coalesce(max(attempt), 0) + 1 FROM repeat WHERE cell_id = ?1 AND ordinal = ?2), \
          (SELECT max(block) FROM block WHERE lab_id = (SELECT lab_id FROM cell WHERE id = ?1)), \
-         'running', ?3, ?4, ?5)",
+         'running', ?3, ?4, ?5, ?6, ?7)",
         params![
             repeat.cell.0,
             repeat.ordinal,
             now_utc_ns(),
             repeat.my_cnf.as_deref().map(redact),
             process::identity(),
+            repeat.seed.map(u64::cast_signed),
+            repeat.driver_threads,
         ],
     )?;
     Ok(RepeatId(transaction.last_insert_rowid()))

@@ -17,6 +17,8 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
             cell,
             ordinal,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         results.repeat(results.begin_repeat(&new).unwrap()).unwrap()
     };

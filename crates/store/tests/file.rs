@@ -308,6 +308,8 @@ fn child_measures_forever() {
         cell,
         ordinal: 2,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let second = results.begin_repeat(&second).unwrap();
     for n in 0.. {
@@ -369,6 +371,8 @@ fn kill_9_loses_only_the_running_repeat() {
         cell: cell_id,
         ordinal: 2,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let again = results.begin_repeat(&again).unwrap();
     results.finish_repeat(again, &result()).unwrap();

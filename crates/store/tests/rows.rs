@@ -235,6 +235,8 @@ fn a_resumed_lab_must_be_the_same() {
         cell: stored.id,
         ordinal: 2,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let why = RepeatFailure {
         reason_code: "not_needed".to_owned(),

@@ -26,7 +26,9 @@ impl MeasuringArguments {
     /// The private server that is asked for, if one is.
     pub fn private(&self, warehouses: Option<Warehouses>) -> Option<PrivateSpec> {
         let warehouses = warehouses.map_or(PRIVATE_WAREHOUSES, |named| named.0);
-        let spec = self.target.private(warehouses, self.seed, self.schema)?;
+        let spec = self
+            .target
+            .private(warehouses, self.population_seed, self.schema)?;
         Some(PrivateSpec {
             preset: self.preset.for_warehouses(spec.warehouses),
             placement: self.places.placement(),

@@ -22,6 +22,7 @@ struct Document<'a> {
     schema_version: u32,
     results_file: String,
     lab_id: i64,
+    seed: u64,
     ramp: &'a RampOutcome,
     report: &'a Path,
 }
@@ -48,6 +49,7 @@ pub fn run(arguments: &RampArguments) -> Outcome {
         lab,
         ordinal: 1,
         repeat: 1,
+        seed: measuring.seed,
         planned_cells: 0,
         notes: &notes,
     };
@@ -81,12 +83,17 @@ fn show(
                 schema_version: 1,
                 results_file: results.path().display().to_string(),
                 lab_id: lab.0,
+                seed: arguments.measuring.seed,
                 ramp,
                 report: &arguments.output,
             })?;
         } else {
             print(words::ramp(ramp))?;
-            print(format!("report: {}\n", arguments.output.display()))?;
+            print(format!(
+                "seed: {}\nreport: {}\n",
+                arguments.measuring.seed,
+                arguments.output.display()
+            ))?;
         }
     }
     Ok(())
@@ -118,6 +125,7 @@ fn run_spec(arguments: &RampArguments) -> RunSpec {
         workload: arguments.workload,
         style: arguments.style,
         connections: None,
+        threads: measuring.threads,
         rate: None,
         warmup: arguments.warmup,
         window: arguments.window,

@@ -44,6 +44,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         ordinal: 1,
         repeat: 1,
         notes: &notes,
+        seed: arguments.measuring.seed,
         ramp: None,
     };
     let measured = measure(place, subject, &spec(arguments), &stop, &mut |p| {
@@ -110,6 +111,7 @@ fn spec(arguments: &RunArguments) -> RunSpec {
         workload: arguments.workload,
         style: arguments.style,
         connections: arguments.connections,
+        threads: measuring.threads,
         rate: arguments.rate.map(|rate| OpenLoop {
             rate,
             spacing: arguments.arrivals.unwrap_or(Spacing::Poisson),

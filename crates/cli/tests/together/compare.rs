@@ -27,6 +27,8 @@ fn record(results: &Results, lab: LabId, ordinal: u32, per_s: u64) {
             cell,
             ordinal: 1,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         })
         .unwrap();
     let rows: Vec<IntervalRow> = (0..30)
@@ -85,6 +87,8 @@ fn written(directory: &Path) {
         cell,
         ordinal: 1,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let repeat = results.begin_repeat(&repeat).unwrap();
     let failure = RepeatFailure {

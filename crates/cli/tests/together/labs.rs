@@ -104,6 +104,13 @@ fn a_lab_goes_on_where_it_was_killed() {
         before.iter().all(|row| after.contains(row)),
         "{before:?} {after:?}"
     );
+    // Each repeat has inputs of its own, in the part that went on too, and all cells have the same.
+    let seeds = results(
+        &here.join(DATABASE),
+        "SELECT DISTINCT ordinal, seed FROM repeat WHERE status = 'done' ORDER BY ordinal",
+    );
+    assert_eq!(seeds.len(), 2, "{seeds:?}");
+    assert_ne!(seeds[0][1], seeds[1][1], "{seeds:?}");
     for cell in cells {
         assert_eq!(text(cell, "/preset"), "config-3");
         assert!(cell["nopm"]["mean"].as_f64().unwrap() > 0.0, "{cell}");

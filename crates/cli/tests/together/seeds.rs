@@ -37,6 +37,38 @@ fn server_checksums(dsn: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_run_draws_its_inputs_and_says_which() {
+    let server = Server::start("mysql-5.7", &QUICK);
+    let dsn = server.schema("drawn");
+    load(&dsn, &["-w", "1"]);
+    let work = directory();
+    let run = |more: &[&str]| {
+        mydyno(["run", "--dsn", &dsn, "-c", "2", "--warmup", "0"])
+            .and_args(["--window", "1s", "--json", "--threads", "2"])
+            .and_args(more)
+            .in_directory(work.path())
+            .run()
+            .exits(0)
+            .json()
+    };
+    let (first, second) = (run(&[]), run(&[]));
+    let seed = number(&first, "/seed");
+    assert_ne!(seed, number(&second, "/seed"));
+    assert_eq!(number(&first, "/driver_threads"), 2);
+    // It is what the inputs derive from: the same come again.
+    let again = run(&["--seed", &seed.to_string()]);
+    assert_eq!(number(&again, "/seed"), seed);
+    let stored = crate::support::results(
+        &work.path().join("mydyno.db"),
+        "SELECT seed, driver_threads FROM repeat ORDER BY id",
+    );
+    let expected = [&first, &second, &again].map(|run| number(run, "/seed").to_string());
+    for (row, seed) in stored.iter().zip(expected) {
+        assert_eq!(*row, [seed, "2".to_owned()]);
+    }
+}
+
+#[test]
 fn equal_seeds_give_equal_databases() {
     let server = Server::start("mysql-5.7", &QUICK);
     let (one, other, third) = (

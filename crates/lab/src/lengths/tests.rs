@@ -25,6 +25,7 @@ pub(crate) fn spec(warmup: Length, window: Length) -> RunSpec {
         interval: Duration::from_secs(1),
         seed: 1,
         warehouses: None,
+        threads: None,
         inactive_warehouses: 0,
         home: false,
         checks: false,

@@ -101,6 +101,7 @@ impl Study<'_> {
             lab: self.lab,
             ordinal: self.cell(turn).ordinal,
             repeat: turn.repeat,
+            seed: self.seed(turn),
             planned_cells: self.planned.cells.len() as u32,
             notes,
         }

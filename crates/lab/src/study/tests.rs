@@ -28,6 +28,8 @@ fn measure(
         cell: results.begin_cell(lab, &cell).unwrap(),
         ordinal: 1,
         my_cnf: None,
+        seed: None,
+        driver_threads: None,
     };
     let repeat = match ramp {
         Some(ramp) => results.begin_ramp_point(ramp, &repeat).unwrap(),

@@ -234,6 +234,8 @@ pub fn never_start(results: &Results, lab: LabId, cell: NewCell, repeats: u32) {
             cell,
             ordinal,
             my_cnf: None,
+            seed: None,
+            driver_threads: None,
         };
         let id = results.begin_repeat(&new).unwrap();
         let failure = RepeatFailure {
@@ -311,6 +313,8 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
         my_cnf: Some(
             "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n".to_owned(),
         ),
+        seed: None,
+        driver_threads: None,
     };
     let id = begin(results, shape, &new);
     results

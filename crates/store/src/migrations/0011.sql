@@ -76,3 +76,8 @@ UPDATE repeat SET new_orders_within_window =
         (SELECT coalesce(sum(committed + rolled_back), 0) FROM interval
          WHERE repeat_id = repeat.id AND transaction_type = 'new_order' AND phase = 'window')
     WHERE measured_window_ns IS NOT NULL AND cell_id IN (SELECT id FROM cell WHERE terminals IS NOT NULL);
+
+-- What the inputs of a repeat derive from, and how many threads of the driver carried its
+-- connections: NULL in older files and where it was never driven. An older repeat has the seed of its cell.
+ALTER TABLE repeat ADD COLUMN seed INTEGER;
+ALTER TABLE repeat ADD COLUMN driver_threads INTEGER;

@@ -174,6 +174,8 @@ pub fn running_as(path: &Path, cell: NewCell) -> (Results, LabId, CellId, Repeat
         cell,
         ordinal: 1,
         my_cnf: Some("[client]\npassword = geheim\n".to_owned()),
+        seed: None,
+        driver_threads: None,
     };
     let repeat = results.begin_repeat(&repeat).unwrap();
     (results, lab, cell, repeat)

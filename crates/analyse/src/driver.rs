@@ -1,0 +1,71 @@
+//! What to raise where mydyno's own threads had no time left.
+
+use crate::bound::{Bound, BoundBy};
+use base::counted;
+
+/// The driver of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Driver {
+    pub(crate) threads: u32,
+    /// Of its machine.
+    pub(crate) cores: u32,
+    pub(crate) connections: u32,
+}
+
+impl Driver {
+    /// Adds to a verdict on the driver what to raise.
+    pub(crate) fn advise(self, bound: Bound) -> Bound {
+        if bound.by != BoundBy::Driver {
+            return bound;
+        }
+        Bound {
+            because: format!("{}; {}", bound.because, self.advice()),
+            ..bound
+        }
+    }
+
+    fn advice(self) -> String {
+        let threads = counted(self.threads as usize, "thread", "threads");
+        let cores = counted(self.cores as usize, "core", "cores");
+        if self.threads >= self.cores {
+            return format!(
+                "the driver had {threads} on {cores}, which are all: drive from a machine with more cores, or from a \
+                 second one"
+            );
+        }
+        if self.threads >= self.connections {
+            return format!(
+                "the driver had {threads}, one for each connection: raise --connections, or drive from a machine with \
+                 faster cores"
+            );
+        }
+        format!("the driver had {threads} on {cores}: raise --threads")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Driver;
+    use crate::bound::{Bound, BoundBy};
+
+    #[test]
+    fn the_verdict_on_the_driver_says_what_to_raise() {
+        let told = |by, threads, connections| {
+            let driver = Driver {
+                threads,
+                cores: 16,
+                connections,
+            };
+            let because = "it was busy".to_owned();
+            driver.advise(Bound { by, because }).because
+        };
+        let words = told(BoundBy::Driver, 4, 64);
+        assert_eq!(
+            words,
+            "it was busy; the driver had 4 threads on 16 cores: raise --threads"
+        );
+        assert!(told(BoundBy::Driver, 16, 64).contains("a machine with more cores"));
+        assert!(told(BoundBy::Driver, 4, 4).contains("--connections"));
+        assert_eq!(told(BoundBy::Cpu, 4, 64), "it was busy");
+    }
+}
