@@ -58,7 +58,7 @@ pub trait Client {
     /// Statements sent so far over this client.
     fn statements(&self) -> u64;
 
-    /// Counts the operation tried last, which has ended well inside the window.
+    /// Counts the operation tried last, which has ended well or is in doubt.
     fn count_inputs(&self, operation: &Self::Operation, counters: &mut InputCounters);
 
     /// Ends the connection in good order.

@@ -42,6 +42,8 @@ struct Job<O> {
 /// What follows a try.
 enum Next {
     Transaction,
+    /// The next transaction, after a pause: this one was given up.
+    AfterError,
     Try,
     /// This one is lost.
     Connection,
@@ -58,6 +60,8 @@ pub(crate) struct Connection<'a, W: Workload> {
     /// Connections of this worker that have not ended.
     pub(crate) alive: &'a Cell<usize>,
     pub(crate) random: Random,
+    /// Transactions given up since the last one that ended well.
+    pub(crate) errors_in_a_row: u32,
 }
 
 impl<W: Workload> Connection<'_, W> {
@@ -74,6 +78,7 @@ impl<W: Workload> Connection<'_, W> {
     async fn serve(&mut self, mut client: W::Client) -> Option<W::Client> {
         while let Some(job) = self.next().await {
             if self.transaction(&mut client, &job).await {
+                self.pause_after_errors().await;
                 continue;
             }
             drop(client);
@@ -127,7 +132,14 @@ impl<W: Workload> Connection<'_, W> {
         let alive = loop {
             let attempt = client.attempt(&job.operation).await;
             match self.settle(client, job, attempt, tries) {
-                Next::Transaction => break true,
+                Next::Transaction => {
+                    self.errors_in_a_row = 0;
+                    break true;
+                }
+                Next::AfterError => {
+                    self.errors_in_a_row += 1;
+                    break true;
+                }
                 Next::Connection => break false,
                 Next::Try => {
                     // What pauses has been rolled back and is in no doubt.
@@ -167,29 +179,52 @@ impl<W: Workload> Connection<'_, W> {
         let failed = match attempt {
             Attempt::Failed(failed) => failed,
             well => {
-                let inputs = recorder.ended_well(transaction, &well, operated, self.schedule);
-                if let Some(inputs) = inputs {
+                recorder.ended_well(transaction, &well, operated, self.schedule, |inputs| {
                     client.count_inputs(&job.operation, inputs);
-                }
+                });
                 return Next::Transaction;
             }
         };
         recorder.failed_try(transaction, &failed);
+        if failed.kind == (FailureKind::Lost { in_doubt: true }) {
+            client.count_inputs(&job.operation, &mut recorder.totals.in_doubt_inputs);
+        }
         let next = match failed.kind {
             FailureKind::Lost { .. } => Next::Connection,
-            FailureKind::Fatal => Next::Transaction,
-            _ if tries >= limits::TRIES_MAX => Next::Transaction,
+            FailureKind::Fatal => Next::AfterError,
+            _ if tries >= limits::TRIES_MAX => Next::AfterError,
             _ => return Next::Try,
         };
         recorder.given_up(transaction);
         next
     }
 
-    /// Waits a random time, longer with each try, so that two transactions do not meet again and again.
-    async fn pause(&mut self, tries: u32) {
+    /// A random time, longer with each try, so that two transactions do not meet again and again.
+    fn pause_length(&mut self, tries: u32) -> Duration {
         let most = Duration::from_millis(1 << tries.min(10)).min(PAUSE_MAX);
-        let pause = most.mul_f64(self.random.unit());
+        most.mul_f64(self.random.unit())
+    }
+
+    async fn pause(&mut self, tries: u32) {
+        let pause = self.pause_length(tries);
         reactor::sleep_until(Instant::now() + pause).await;
+    }
+
+    /// Waits after a transaction that was given up, longer with each one in a row: a server that
+    /// takes no more writes is not asked again as fast as it refuses.
+    async fn pause_after_errors(&mut self) {
+        if self.errors_in_a_row == 0 {
+            return;
+        }
+        let pause = self.pause_length(self.errors_in_a_row);
+        let begin_ns = self.schedule.now_ns();
+        let end_ns = (begin_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
+        if begin_ns < end_ns {
+            self.recorder
+                .borrow_mut()
+                .paused(begin_ns, end_ns, self.schedule);
+            reactor::sleep_until(self.schedule.instant(end_ns)).await;
+        }
     }
 
     /// Connects again until it works, cannot work any more, or the run is over.

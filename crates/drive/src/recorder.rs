@@ -173,6 +173,9 @@ pub(crate) struct Totals {
     pub(crate) committed: [u64; 5],
     pub(crate) in_doubt: [u64; 5],
     pub(crate) begun_before_window: [Times; 5],
+    pub(crate) inputs: InputCounters,
+    pub(crate) in_doubt_inputs: InputCounters,
+    pub(crate) error_pauses_ns: u64,
     pub(crate) errors: u64,
     pub(crate) reconnects: u64,
     pub(crate) failed_tries: BTreeMap<(&'static str, String), FailedTries>,
@@ -185,6 +188,9 @@ impl Totals {
             self.in_doubt[index] += other.in_doubt[index];
             self.begun_before_window[index].merge(&other.begun_before_window[index]);
         }
+        self.inputs.merge(&other.inputs);
+        self.in_doubt_inputs.merge(&other.in_doubt_inputs);
+        self.error_pauses_ns += other.error_pauses_ns;
         self.errors += other.errors;
         self.reconnects += other.reconnects;
         for (key, theirs) in other.failed_tries {
@@ -297,14 +303,15 @@ impl Recorder {
     }
 
     /// A transaction that ended well. It counts for the interval in which it ended, whenever it
-    /// began. Returns the counters of its inputs where it ended in the window.
+    /// began. `count_inputs` adds its inputs to counters.
     pub(crate) fn ended_well(
         &mut self,
         transaction: Transaction,
         how: &Attempt,
         operated: Operated,
         schedule: &Schedule,
-    ) -> Option<&mut InputCounters> {
+        count_inputs: impl FnOnce(&mut InputCounters),
+    ) {
         let committed = u64::from(*how == Attempt::Committed);
         self.totals.committed[transaction.index()] += committed;
         let in_window = self.current.phase == Phase::Window;
@@ -325,7 +332,20 @@ impl Recorder {
         if transaction == Transaction::NewOrder {
             self.current.add_new_orders(operated.database, 1);
         }
-        in_window.then_some(&mut self.current.inputs)
+        let mut inputs = InputCounters::default();
+        count_inputs(&mut inputs);
+        self.totals.inputs.merge(&inputs);
+        if in_window {
+            self.current.inputs.merge(&inputs);
+        }
+    }
+
+    /// A connection pauses from `begin_ns` to `end_ns` after a transaction that was given up.
+    pub(crate) fn paused(&mut self, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
+        self.advance(begin_ns, schedule);
+        if self.current.phase == Phase::Window {
+            self.totals.error_pauses_ns += end_ns - begin_ns;
+        }
     }
 
     pub(crate) fn add_statements(&mut self, statements: u64) {
@@ -391,7 +411,7 @@ mod tests {
         Schedule::new(Instant::now(), 1_500, 4_000, 1_000)
     }
 
-    fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) -> bool {
+    fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
         recorder.advance(end_ns, schedule);
         let operated = Operated {
             database: 0,
@@ -399,14 +419,13 @@ mod tests {
             scheduled_try_ns: None,
             end_ns,
         };
-        recorder
-            .ended_well(
-                Transaction::Payment,
-                &Attempt::Committed,
-                operated,
-                schedule,
-            )
-            .is_some()
+        recorder.ended_well(
+            Transaction::Payment,
+            &Attempt::Committed,
+            operated,
+            schedule,
+            |inputs| inputs.payments += 1,
+        );
     }
 
     /// 32 connections of 3 s a transaction, evenly staggered: 10.67 end each second. Counting
@@ -455,17 +474,16 @@ mod tests {
     fn what_ends_in_the_window_is_measured() {
         let schedule = schedule();
         let mut recorder = Recorder::new(&schedule);
-        assert!(!committed(&mut recorder, 0, 900, &schedule), "warm-up");
-        assert!(
-            committed(&mut recorder, 1_400, 1_600, &schedule),
-            "straddles the start"
-        );
-        assert!(committed(&mut recorder, 1_600, 2_400, &schedule));
-        assert!(committed(&mut recorder, 2_400, 3_999, &schedule));
-        assert!(
-            !committed(&mut recorder, 3_999, 4_100, &schedule),
-            "straddles the end"
-        );
+        // The second and the last one straddle an end of the window.
+        for (begin_ns, end_ns) in [
+            (0, 900),
+            (1_400, 1_600),
+            (1_600, 2_400),
+            (2_400, 3_999),
+            (3_999, 4_100),
+        ] {
+            committed(&mut recorder, begin_ns, end_ns, &schedule);
+        }
         let intervals = recorder.finish(5_000, &schedule);
         let seen: Vec<_> = intervals
             .iter()
@@ -475,6 +493,7 @@ mod tests {
                     i.start_offset_ns,
                     i.end_offset_ns,
                     i.transactions[1].committed,
+                    i.inputs.payments,
                 )
             })
             .collect();
@@ -482,15 +501,16 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (Warmup, 0, 1_000, 1),
-                (Warmup, 1_000, 1_500, 0),
-                (Window, 1_500, 2_500, 2),
-                (Window, 2_500, 3_500, 0),
-                (Window, 3_500, 4_000, 1),
-                (Drain, 4_000, 5_000, 1),
+                (Warmup, 0, 1_000, 1, 0),
+                (Warmup, 1_000, 1_500, 0, 0),
+                (Window, 1_500, 2_500, 2, 2),
+                (Window, 2_500, 3_500, 0, 0),
+                (Window, 3_500, 4_000, 1, 1),
+                (Drain, 4_000, 5_000, 1, 0),
             ]
         );
         assert_eq!(recorder.totals.committed[1], 5);
+        assert_eq!(recorder.totals.inputs.payments, 5);
         assert_eq!(recorder.totals.begun_before_window[1].count(), 1);
     }
 

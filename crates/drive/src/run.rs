@@ -100,6 +100,12 @@ pub struct RunReport {
     /// Response times of those of the window that began before it, by
     /// [`tpcc::Transaction::index`]: clause 5.4.2 leaves them out.
     pub begun_before_window: [Times; 5],
+    /// Inputs of the whole run: of what ended well, and of what is in doubt as its connection was
+    /// lost.
+    pub all_inputs: InputCounters,
+    pub in_doubt_inputs: InputCounters,
+    /// Time that all connections together paused in the window after transactions given up.
+    pub error_pauses_ns: u64,
     /// Transactions of the whole run that were given up.
     pub errors: u64,
     pub reconnects: u64,
@@ -118,6 +124,7 @@ impl RunReport {
             window_ns: 0,
             window: None,
             begun_before_window: Default::default(),
+            error_pauses_ns: 0,
             statements: 0,
             inputs: InputCounters::default(),
             ..self
@@ -130,6 +137,9 @@ impl RunReport {
             committed: self.committed,
             in_doubt: self.in_doubt,
             begun_before_window: std::mem::take(&mut self.begun_before_window),
+            inputs: self.all_inputs,
+            in_doubt_inputs: self.in_doubt_inputs,
+            error_pauses_ns: self.error_pauses_ns,
             errors: self.errors,
             reconnects: self.reconnects,
             failed_tries: std::mem::take(&mut self.failed_tries),
@@ -139,6 +149,9 @@ impl RunReport {
             in_doubt: earlier.in_doubt,
             // Of another window than the one that is reported.
             begun_before_window: Default::default(),
+            error_pauses_ns: 0,
+            inputs: earlier.all_inputs,
+            in_doubt_inputs: earlier.in_doubt_inputs,
             errors: earlier.errors,
             reconnects: earlier.reconnects,
             failed_tries: earlier.failed_tries,
@@ -151,6 +164,9 @@ impl RunReport {
         self.committed = totals.committed;
         self.in_doubt = totals.in_doubt;
         self.begun_before_window = totals.begun_before_window;
+        self.all_inputs = totals.inputs;
+        self.in_doubt_inputs = totals.in_doubt_inputs;
+        self.error_pauses_ns = totals.error_pauses_ns;
         self.errors = totals.errors;
         self.reconnects = totals.reconnects;
         self.failed_tries = totals.failed_tries;
@@ -184,8 +200,10 @@ impl RunError {
 
 /// How long all connections together may stay lost before the server counts as gone.
 const ALL_LOST_TIMEOUT: Duration = Duration::from_secs(10);
-/// So many transactions given up and none committed: the run is pointless.
-const USELESS_ERRORS: u64 = 1_000;
+/// So many transactions given up, in all and by each connection, and none that ended well: the run
+/// is pointless. Few, as connections pause after errors.
+const USELESS_ERRORS: u64 = 100;
+const USELESS_ERRORS_EACH: u64 = 4;
 /// Name of the threads that carry connections; a number follows.
 pub const WORKER_THREAD: &str = "driver-";
 /// Time between two ticks.
@@ -317,6 +335,8 @@ struct Dispatcher {
     last_connected: Instant,
     completed_seen: u64,
     errors_seen: u64,
+    /// As many without one that ended well end the run.
+    useless_errors: u64,
 }
 
 impl Dispatcher {
@@ -344,6 +364,8 @@ impl Dispatcher {
             last_connected: Instant::now(),
             completed_seen: 0,
             errors_seen: 0,
+            useless_errors: USELESS_ERRORS
+                .max(USELESS_ERRORS_EACH * u64::from(options.connections)),
         }
     }
 
@@ -431,7 +453,7 @@ impl Dispatcher {
                 reason: format!("all connections are lost and none came back within {seconds} s"),
             }));
         }
-        if self.errors_seen >= USELESS_ERRORS && self.completed_seen == 0 {
+        if self.errors_seen >= self.useless_errors && self.completed_seen == 0 {
             self.obey(Control::Abort(Abort {
                 cause: AbortCause::Useless,
                 reason: format!(

@@ -175,6 +175,7 @@ impl<W: Workload> Work<'_, W> {
                 schedule,
                 recorder,
                 random: pauses(self.options.seed, connection),
+                errors_in_a_row: 0,
             };
             tasks.spawn(task.run(client));
         }

@@ -407,7 +407,38 @@ fn a_run_in_which_everything_fails_ends_early() {
             .aborted
             .is_some_and(|why| why.reason.contains("every transaction fails"))
     );
-    assert!(report.errors >= 1_000);
+    assert!(report.errors >= 100);
+}
+
+/// As a server does that turns read-only in mid-run: without pauses each connection would try some
+/// 10,000 times a second.
+#[test]
+fn connections_pause_while_everything_fails() {
+    let script = |operation, _| match operation {
+        ..20 => Attempt::Committed,
+        _ => Attempt::Failed(failed(FailureKind::Fatal, "1290")),
+    };
+    let fake = Fake::new(MS / 10, script);
+    let (report, _) = drive(&fake, &options(4, 2_500 * MS));
+    assert_eq!(report.committed[0], 4 * 19);
+    // In the mean 1 s until pauses are of 0.5 s each: some 14 by each connection.
+    let errors = report.errors;
+    assert!((4 * 5..4 * 40).contains(&errors), "{errors}");
+    let paused = report.error_pauses_ns as f64 / (4 * report.window_ns) as f64;
+    assert!((0.7..=1.0).contains(&paused), "{paused}");
+    assert!(report.aborted.is_none());
+}
+
+#[test]
+fn errors_in_between_cost_next_to_nothing() {
+    let script = |operation, _| match operation % 10 {
+        0 => Attempt::Failed(failed(FailureKind::Fatal, "missing_row")),
+        _ => Attempt::Committed,
+    };
+    let (report, _) = drive(&Fake::new(MS, script), &options(2, 500 * MS));
+    let paused = report.error_pauses_ns as f64 / (2 * report.window_ns) as f64;
+    assert!(report.errors > 10 && paused < 0.2, "{paused}");
+    assert_eq!(report.all_inputs.new_orders, report.committed[0]);
 }
 
 #[test]

@@ -4,10 +4,12 @@
 //! to a terminal; a command hands in a function that is told what goes on.
 
 mod check;
+mod cross_check;
 mod demo;
 mod devices;
 mod driving;
 mod error;
+mod failed_transactions;
 mod lengths;
 mod measure;
 mod named;

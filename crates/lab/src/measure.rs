@@ -1,8 +1,10 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
 use crate::check::{FailedChecks, check};
+use crate::cross_check::{Known, mismatch};
 use crate::driving::driver_threads;
 use crate::error::LabError;
+use crate::failed_transactions::{Made, TRANSACTION_ERRORS, first_errors, refusal};
 use crate::lengths::Lengths;
 use crate::pacing::{self, Seats};
 use crate::populate::engine_name;
@@ -21,11 +23,9 @@ use store::{
     CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
     RepeatId, RepeatResult, Results,
 };
+use tpcc::database::Sums;
 use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
-
-/// ER_LOCK_WAIT_TIMEOUT.
-const LOCK_WAIT_TIMEOUT: &str = "1205";
 
 /// Where a cell belongs.
 #[derive(Clone, Copy)]
@@ -148,7 +148,7 @@ pub(crate) struct Begun {
     pub(crate) seats: Seats,
     /// TLS version and cipher.
     pub(crate) tls: Option<String>,
-    pub(crate) next_order_sum: i64,
+    pub(crate) sums: Sums,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) status: Vec<(String, String)>,
     /// Of a database of another tool.
@@ -187,7 +187,7 @@ impl Begun {
 /// `servers` are those that the databases are on.
 fn before(databases: &Schemas<Connector>, servers: u32, spec: &RunSpec) -> Result<Begun, LabError> {
     let inspected = schemas::inspect(databases, spec.warehouses)?;
-    let next_order_sum = schemas::next_order_sum(databases)?;
+    let sums = schemas::sums(databases)?;
     let database = inspected.database;
     let warehouses = spec.warehouses.unwrap_or(database.warehouses);
     let seats = Seats::of(spec, warehouses)?;
@@ -211,7 +211,7 @@ fn before(databases: &Schemas<Connector>, servers: u32, spec: &RunSpec) -> Resul
             transport: session.transport(),
             result_metadata: result_metadata(session, spec.style).await?,
             tls: session.tls(),
-            next_order_sum,
+            sums,
             variables,
             status,
             missing_indexes: inspected.missing_indexes,
@@ -297,15 +297,15 @@ pub(crate) struct Measurement<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Sum of d_next_o_id, variables and status, when all has been driven.
-type After = (i64, Vec<(String, String)>, Vec<(String, String)>);
+/// Sums, variables and status, when all has been driven.
+type After = (Sums, Vec<(String, String)>, Vec<(String, String)>);
 
 fn read_after(databases: &Schemas<Connector>) -> Result<After, LabError> {
-    let next_order_sum = schemas::next_order_sum(databases)?;
+    let sums = schemas::sums(databases)?;
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
-        Ok((next_order_sum, variables, status))
+        Ok((sums, variables, status))
     })
 }
 
@@ -336,9 +336,9 @@ impl Measurement<'_> {
         let counters = counters_of(&report.inputs, begun.warehouses);
         self.results.record_inputs(self.repeat, &counters)?;
         if let Some(abort) = &report.aborted {
-            return self.aborted(abort);
+            return self.aborted(abort, &report);
         }
-        let (next_order_sum, variables, status) = match read_after(databases) {
+        let (sums, variables, status) = match read_after(databases) {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
@@ -353,34 +353,49 @@ impl Measurement<'_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let sums = (begun.next_order_sum, next_order_sum);
         let judged = pacing::judge(self.spec, begun.seats, begun.warehouses, &report);
         if let Some(judged) = &judged {
             self.results
                 .record_requirements(self.repeat, &judged.requirements)?;
         }
-        let result = pacing::complete(result_of(&report, sums), paced, judged.as_ref());
+        let result = pacing::complete(
+            result_of(&report, (&begun.sums, &sums)),
+            paced,
+            judged.as_ref(),
+        );
         let result = lengths.complete(result);
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
-        if let Some(reason) = mismatch(&report, sums) {
+        let known = Known {
+            open_orders_have_no_gaps: begun.database.c_load.is_some(),
+            commits_each_district: self.spec.workload == Workload::TpccMysql,
+        };
+        if let Some(reason) = mismatch(&report, &begun.sums, &sums, known) {
             return self.fail(Exit::CheckFailed, "check_failed", &reason);
         }
-        let new_orders = report.inputs.new_orders;
-        if report.errors > 0 && (new_orders == 0 || self.subject.no_room().is_some()) {
-            let reason = format!(
-                "{new_orders} new orders ended well, and {} transactions failed",
-                report.errors
-            );
-            return self.fail(Exit::Failed, "transactions_fail", &reason);
+        if report.errors > 0 && self.subject.no_room().is_some() {
+            let errors = first_errors(&report, &Transaction::ALL.map(Transaction::name));
+            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &errors);
+        }
+        // Who ends a run early keeps its numbers, where it has any.
+        if report.interrupted && report.inputs.new_orders > 0 {
+            return Ok(Exit::Interrupted);
+        }
+        if let Some(refusal) = refusal(&report, self.made(begun)) {
+            return self.fail(Exit::Failed, refusal.code, &refusal.reason);
         }
         if report.interrupted {
             return Ok(Exit::Interrupted);
         }
-        if let Some(reason) = drowned(&report, self.spec.lock_wait_timeouts_max_share) {
-            return self.fail(Exit::Failed, "lock_wait_timeout", &reason);
-        }
         self.check(databases, begun, on_progress)
+    }
+
+    fn made(&self, begun: &Begun) -> Made {
+        Made {
+            connections: begun.seats.connections,
+            terminals: begun.seats.terminals,
+            lock_wait_timeouts_max_share: self.spec.lock_wait_timeouts_max_share,
+        }
     }
 
     /// Stores the result, and before it what each of several servers did in the window.
@@ -412,13 +427,17 @@ impl Measurement<'_> {
         Ok(exit)
     }
 
-    fn aborted(&self, abort: &Abort) -> Result<Exit, LabError> {
+    fn aborted(&self, abort: &Abort, report: &RunReport) -> Result<Exit, LabError> {
         match abort.cause {
             AbortCause::ServerGone => {
                 let reason = self.subject.ended().unwrap_or(abort.reason.clone());
                 self.fail(Exit::ServerFailed, "server_died", &reason)
             }
-            AbortCause::Useless => self.fail(Exit::Failed, "transactions_fail", &abort.reason),
+            AbortCause::Useless => {
+                let errors = first_errors(report, &Transaction::ALL.map(Transaction::name));
+                let reason = format!("{}: {errors}", abort.reason);
+                self.fail(Exit::Failed, TRANSACTION_ERRORS, &reason)
+            }
         }
     }
 
@@ -503,39 +522,6 @@ fn note_on_changed(before: &[(String, String)], after: &[(String, String)]) -> O
         format!(
             "server variables changed during the run, so that its numbers are of no one configuration: {}",
             changed.join(", ")
-        )
-    })
-}
-
-/// Why the run is no result where more than that share of its tries ended in lock wait timeouts: the papers print NA for it.
-fn drowned(report: &RunReport, max_share: Option<f64>) -> Option<String> {
-    let failed = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
-        let tries = report.failed_tries.iter();
-        let tries = tries.filter(|((_, code), _)| is_counted(code));
-        tries.map(|(_, tries)| tries.occurrences).sum()
-    };
-    let timeouts = failed(&|code| code == LOCK_WAIT_TIMEOUT);
-    let tries = failed(&|_| true) + report.committed.iter().sum::<u64>();
-    let share = timeouts as f64 / tries.max(1) as f64;
-    let max_share = max_share?;
-    (share > max_share).then(|| {
-        format!(
-            "{timeouts} of {tries} tries of transactions ended in lock wait timeouts ({:.1} %, of which at most {:.1} % are allowed)",
-            share * 100.0,
-            max_share * 100.0
-        )
-    })
-}
-
-/// What is wrong where the database does not have the new orders that the driver committed.
-fn mismatch(report: &RunReport, (before, after): (i64, i64)) -> Option<String> {
-    let rise = after - before;
-    let committed = report.committed[Transaction::NewOrder.index()] as i64;
-    let in_doubt = report.in_doubt[Transaction::NewOrder.index()] as i64;
-    (!(committed..=committed + in_doubt).contains(&rise)).then(|| {
-        format!(
-            "the driver committed {committed} new orders ({in_doubt} in doubt), but the database has {rise} more; does \
-             somebody else use it?"
         )
     })
 }

@@ -10,10 +10,11 @@ use std::time::Duration;
 use store::{
     Band, CounterUnit, Failure, InputCounter, IntervalRow, RepeatResult, Verdict, empty_histogram,
 };
+use tpcc::database::Sums;
 use tpcc::{InputCounters, Transaction};
 
-/// What a finished run counted; `next_order_sums` are those of d_next_o_id before and after.
-pub(crate) fn result_of(report: &RunReport, next_order_sums: (i64, i64)) -> RepeatResult {
+/// What a finished run counted; the sums are those before and after it.
+pub(crate) fn result_of(report: &RunReport, (before, after): (&Sums, &Sums)) -> RepeatResult {
     RepeatResult {
         window_started_utc_ns: report.window_started_utc_ns,
         window_ended_utc_ns: report.window_ended_utc_ns,
@@ -25,8 +26,8 @@ pub(crate) fn result_of(report: &RunReport, next_order_sums: (i64, i64)) -> Repe
         statements: report.statements,
         committed_new_orders: report.committed[Transaction::NewOrder.index()],
         in_doubt_new_orders: report.in_doubt[Transaction::NewOrder.index()],
-        district_next_o_id_sum_before: Some(next_order_sums.0),
-        district_next_o_id_sum_after: Some(next_order_sums.1),
+        district_next_o_id_sum_before: Some(before.next_orders),
+        district_next_o_id_sum_after: Some(after.next_orders),
         reconnects: report.reconnects,
         ..RepeatResult::default()
     }

@@ -5,6 +5,7 @@ use crate::error::LabError;
 use crate::subject::with_session;
 use base::Warehouses;
 use drive::Schemas;
+use tpcc::database::Sums;
 use tpcc::{Database, probe};
 use wire::{ConnectOptions, Connection, Connector};
 
@@ -111,22 +112,23 @@ fn join(
     Ok(())
 }
 
-/// Sum of `d_next_o_id` over all schemas.
+/// What the transactions so far add up to, over all schemas.
 ///
 /// # Errors
 /// Where a server refuses.
-pub(crate) fn next_order_sum(databases: &Schemas<Connector>) -> Result<i64, LabError> {
-    let mut sum = 0;
+pub(crate) fn sums(databases: &Schemas<Connector>) -> Result<Sums, LabError> {
+    let mut sums = Sums::default();
     for connector in databases.iter() {
-        sum += with_session(connector, async |session| {
-            let sum = tpcc::database::next_order_sum(session).await;
-            sum.map_err(|error| LabError::Session {
-                doing: "summing d_next_o_id",
+        let of_one = with_session(connector, async |session| {
+            let sums = tpcc::database::sums(session).await;
+            sums.map_err(|error| LabError::Session {
+                doing: "summing d_next_o_id, w_ytd and the oldest open orders",
                 error,
             })
         })?;
+        sums.add(&of_one);
     }
-    Ok(sum)
+    Ok(sums)
 }
 
 /// Writes into databases of ours that workload `tpcc-mysql` drives them.

@@ -1,6 +1,7 @@
 //! What was entered: the counters of clauses 5.5.1.5 and 9.2.2.5, by which an interval is valid.
 
 use crate::input::{CustomerKey, Input};
+use crate::schema::DISTRICTS;
 use crate::transactions::Outcome;
 use base::Warehouses;
 
@@ -22,6 +23,10 @@ pub struct InputCounters {
     pub deliveries: u64,
     /// Deliveries with at least one district without an open order.
     pub skipping_deliveries: u64,
+    /// Amounts of the payments.
+    pub payment_cents: u64,
+    /// Orders that the deliveries delivered.
+    pub delivered_orders: u64,
 }
 
 /// One counter with what the clause allows and what chance gives.
@@ -63,20 +68,20 @@ impl InputCounters {
                 let remote = payment.customer_warehouse != payment.warehouse;
                 self.remote_payments += u64::from(remote);
                 self.payments_by_name += by_name(payment.customer);
+                self.payment_cents += payment.amount.0.unsigned_abs();
             }
             Input::OrderStatus(status) => {
                 self.order_statuses += 1;
                 self.order_statuses_by_name += by_name(status.customer);
             }
             Input::Delivery(_) => {
+                let skipped = match outcome {
+                    Outcome::Delivered { skipped_districts } => skipped_districts,
+                    Outcome::Committed | Outcome::RolledBack => 0,
+                };
                 self.deliveries += 1;
-                let skipped = matches!(
-                    outcome,
-                    Outcome::Delivered {
-                        skipped_districts: 1..
-                    }
-                );
-                self.skipping_deliveries += u64::from(skipped);
+                self.skipping_deliveries += u64::from(skipped > 0);
+                self.delivered_orders += u64::from(DISTRICTS.saturating_sub(skipped));
             }
             Input::StockLevel(_) => {}
         }
@@ -95,6 +100,8 @@ impl InputCounters {
         self.order_statuses_by_name += other.order_statuses_by_name;
         self.deliveries += other.deliveries;
         self.skipping_deliveries += other.skipping_deliveries;
+        self.payment_cents += other.payment_cents;
+        self.delivered_orders += other.delivered_orders;
     }
 
     /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote, so those are left out.

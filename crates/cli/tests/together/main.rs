@@ -8,6 +8,7 @@ mod deaths;
 mod devices;
 mod emulation;
 mod engines;
+mod failing;
 mod faults;
 mod foreign;
 mod help;

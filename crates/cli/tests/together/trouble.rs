@@ -63,7 +63,7 @@ impl Trouble {
     }
 
     fn killed_connections(&self) {
-        let running = self.run("4", "4s");
+        let running = self.run("4", AMPLE);
         let mut other = Held::open(&self.server.dsn);
         let ids = other.query(
             "SELECT id FROM information_schema.processlist WHERE db = 'tpcc' AND id <> CONNECTION_ID()",

@@ -1,0 +1,327 @@
+//! Is a run whose transactions fail a result? One rule for every workload, lab and ramp.
+
+use drive::{RunReport, TransactionStats};
+use tpcc::Transaction;
+use tpcc::pacing::{DECK_CARDS, DECK_SIZE};
+
+/// ER_LOCK_WAIT_TIMEOUT.
+const LOCK_WAIT_TIMEOUT: &str = "1205";
+/// Of the transactions of a type, and of the time of connections.
+const ERRORS_MAX_SHARE: f64 = 0.01;
+/// A right mix is taken for a wrong one once in 10^9 runs: ln(10^9 x 5 types x 2 sides).
+const FALSE_ALARM_LN: f64 = 23.0;
+/// Kinds of errors that a reason names.
+const ERRORS_TOLD_MAX: usize = 5;
+
+/// [`Refusal::code`] where too many transactions end in errors.
+pub(crate) const TRANSACTION_ERRORS: &str = "transaction_errors";
+
+/// What a run was made with, as far as the rule asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) connections: u32,
+    /// Of workload `tpcc-spec`.
+    pub(crate) terminals: Option<u32>,
+    /// Of all tries; no bound where it is `None`.
+    pub(crate) lock_wait_timeouts_max_share: Option<f64>,
+}
+
+/// Why a run is no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: &'static str,
+    pub(crate) reason: String,
+}
+
+/// Why the run is no result, where that is so.
+pub(crate) fn refusal(report: &RunReport, made: Made) -> Option<Refusal> {
+    lock_wait_timeouts(report, made.lock_wait_timeouts_max_share)
+        .or_else(|| errors(report))
+        .or_else(|| pauses(report, made.connections))
+        .or_else(|| mix(report, made))
+}
+
+/// More than that share of the tries ended in lock wait timeouts: the papers print NA for it.
+fn lock_wait_timeouts(report: &RunReport, max_share: Option<f64>) -> Option<Refusal> {
+    let failed = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
+        let tries = report.failed_tries.iter();
+        let tries = tries.filter(|((_, code), _)| is_counted(code));
+        tries.map(|(_, tries)| tries.occurrences).sum()
+    };
+    let timeouts = failed(&|code| code == LOCK_WAIT_TIMEOUT);
+    let tries = failed(&|_| true) + report.committed.iter().sum::<u64>();
+    let share = timeouts as f64 / tries.max(1) as f64;
+    let max_share = max_share?;
+    (share > max_share).then(|| Refusal {
+        code: "lock_wait_timeout",
+        reason: format!(
+            "{timeouts} of {tries} tries of transactions ended in lock wait timeouts ({:.1} %, of which at most {:.1} % are allowed)",
+            share * 100.0,
+            max_share * 100.0
+        ),
+    })
+}
+
+/// Transactions of a type that ended in the window, well or as errors; deliberate rollbacks are well.
+fn ended(of: &TransactionStats) -> u64 {
+    of.completed() + of.errors
+}
+
+/// Are so many of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of Chernoff:
+/// two of two are, one of twenty is not.
+fn is_beyond(errors: u64, all: u64) -> bool {
+    let share = errors as f64 / all.max(1) as f64;
+    if share <= ERRORS_MAX_SHARE {
+        return false;
+    }
+    let part = |seen: f64, expected: f64| {
+        if seen > 0.0 {
+            seen * (seen / expected).ln()
+        } else {
+            0.0
+        }
+    };
+    let divergence = part(share, ERRORS_MAX_SHARE) + part(1.0 - share, 1.0 - ERRORS_MAX_SHARE);
+    // One false alarm in a thousand.
+    all as f64 * divergence > 1000_f64.ln()
+}
+
+/// More than the allowed share of a type ended in errors.
+fn errors(report: &RunReport) -> Option<Refusal> {
+    let window = report.window.as_ref()?;
+    let types = Transaction::ALL.iter().zip(&window.transactions);
+    let failing: Vec<_> = types
+        .filter(|(_, of)| is_beyond(of.errors, ended(of)))
+        .collect();
+    let (transaction, worst) = failing
+        .iter()
+        .max_by(|(_, one), (_, other)| one.errors.cmp(&other.errors))?;
+    let names: Vec<&str> = failing.iter().map(|(of, _)| of.name()).collect();
+    Some(Refusal {
+        code: TRANSACTION_ERRORS,
+        reason: format!(
+            "{} of {} transactions of type {} ended in errors ({:.1} %, of which at most {:.1} % are allowed): {}",
+            worst.errors,
+            ended(worst),
+            transaction.name(),
+            worst.errors as f64 / ended(worst) as f64 * 100.0,
+            ERRORS_MAX_SHARE * 100.0,
+            first_errors(report, &names)
+        ),
+    })
+}
+
+/// Connections paused so long after errors that few of these could come.
+fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
+    let available_ns = report.window_ns as f64 * f64::from(connections);
+    let share = report.error_pauses_ns as f64 / available_ns.max(1.0);
+    (share > ERRORS_MAX_SHARE).then(|| Refusal {
+        code: TRANSACTION_ERRORS,
+        reason: format!(
+            "connections paused for {:.1} % of the window after transactions that ended in errors (of which at most {:.1} \
+             % are allowed): {}",
+            share * 100.0,
+            ERRORS_MAX_SHARE * 100.0,
+            first_errors(report, &Transaction::ALL.map(Transaction::name))
+        ),
+    })
+}
+
+/// The first error of each kind that transactions of these types met, the most frequent kind first.
+pub(crate) fn first_errors(report: &RunReport, types: &[&str]) -> String {
+    let mut kinds: Vec<_> = report
+        .failed_tries
+        .iter()
+        .filter(|((of, _), _)| types.contains(of))
+        .collect();
+    kinds.sort_by_key(|(_, tries)| std::cmp::Reverse(tries.occurrences));
+    let told: Vec<String> = kinds
+        .iter()
+        .take(ERRORS_TOLD_MAX)
+        .map(|((of, code), tries)| {
+            let times = base::counted(tries.occurrences as usize, "time", "times");
+            format!("{code} in {of}, {times}: {}", tries.first_message)
+        })
+        .collect();
+    told.join("; ")
+}
+
+/// The mix of what ended is not what was dealt. Every workload deals decks of 23 cards; by the
+/// inequality of Bernstein, which holds for draws from decks as for independent ones, and where at
+/// each end of the window every connection may be in a transaction of one type.
+fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
+    let window = report.window.as_ref()?;
+    let mut counts: [u64; 5] = std::array::from_fn(|index| ended(&window.transactions[index]));
+    if made.terminals.is_some() {
+        // Deliveries may wait in their queue: what was put into it was dealt.
+        counts[Transaction::Delivery.index()] = window.terminals.acknowledgement.count();
+    }
+    let all: u64 = counts.iter().sum();
+    let under_way = f64::from(made.connections + made.terminals.unwrap_or(0));
+    Transaction::ALL.into_iter().find_map(|transaction| {
+        let index = transaction.index();
+        let dealt = f64::from(DECK_CARDS[index]) / f64::from(DECK_SIZE);
+        let expected = all as f64 * dealt;
+        let variance = expected * (1.0 - dealt);
+        let third = FALSE_ALARM_LN / 3.0;
+        let chance = third + (third * third + 2.0 * FALSE_ALARM_LN * variance).sqrt();
+        let off = (counts[index] as f64 - expected).abs();
+        (off > chance + under_way).then(|| Refusal {
+            code: "mix_outside_chance",
+            reason: format!(
+                "{} of {all} transactions of the window were of type {}, but of the mix that is dealt {expected:.0} were \
+                 to come, give or take {:.0} by chance; what ended is another workload",
+                counts[index],
+                transaction.name(),
+                chance + under_way
+            ),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Made, is_beyond, refusal};
+    use drive::{FailedTries, Interval, Phase, RunReport};
+    use std::time::Duration;
+
+    const MADE: Made = Made {
+        connections: 8,
+        terminals: None,
+        lock_wait_timeouts_max_share: Some(0.05),
+    };
+
+    /// A minute in which so many of each type ended well, and so many as errors.
+    fn report(completed: [u64; 5], errors: [u64; 5]) -> RunReport {
+        let mut window = crate::lengths::tests::interval(Phase::Window, 0, 60);
+        for (index, of) in window.transactions.iter_mut().enumerate() {
+            of.committed = completed[index];
+            of.errors = errors[index];
+        }
+        RunReport {
+            window_ns: Duration::from_secs(60).as_nanos() as u64,
+            committed: completed,
+            window: Some(Box::new(window)),
+            ..RunReport::default()
+        }
+    }
+
+    fn code_of(report: &RunReport) -> Option<&'static str> {
+        refusal(report, MADE).map(|refusal| refusal.code)
+    }
+
+    fn failed_tries(report: &mut RunReport, of: &'static str, code: &str, occurrences: u64) {
+        let tries = FailedTries {
+            occurrences,
+            first_message: format!("the words of {code}"),
+        };
+        report.failed_tries.insert((of, code.to_owned()), tries);
+    }
+
+    const WELL: [u64; 5] = [10_000, 10_000, 1_000, 1_000, 1_000];
+
+    #[test]
+    fn a_run_without_errors_is_a_result() {
+        assert_eq!(code_of(&report(WELL, [0; 5])), None);
+        assert_eq!(code_of(&report(WELL, [90, 90, 9, 9, 9])), None);
+        assert_eq!(code_of(&report([0; 5], [0; 5])), None);
+    }
+
+    /// A revoked privilege: throughput rises, as the work of these vanishes.
+    #[test]
+    fn one_type_that_fails_makes_the_run_none() {
+        let mut all_deliveries = report([10_000, 10_000, 1_000, 0, 1_000], [0, 0, 0, 1_000, 0]);
+        failed_tries(&mut all_deliveries, "delivery", "1142", 1_000);
+        failed_tries(&mut all_deliveries, "delivery", "1213", 7);
+        failed_tries(&mut all_deliveries, "payment", "1205", 3);
+        let refusal = refusal(&all_deliveries, MADE).unwrap();
+        assert_eq!(refusal.code, "transaction_errors");
+        let words = "1000 of 1000 transactions of type delivery ended in errors (100.0 %, of which at most 1.0 % are \
+            allowed): 1142 in delivery, 1000 times: the words of 1142; 1213 in delivery, 7 times: the words of 1213";
+        assert_eq!(refusal.reason, words);
+        assert_eq!(
+            code_of(&report(WELL, [150, 0, 0, 0, 0])),
+            Some("transaction_errors")
+        );
+    }
+
+    #[test]
+    fn few_errors_by_chance_are_none() {
+        for (errors, all) in [
+            (0, 0),
+            (0, 5),
+            (1, 1),
+            (1, 20),
+            (2, 87),
+            (130, 10_000),
+            (10_200, 1_000_000),
+        ] {
+            assert!(!is_beyond(errors, all), "{errors} of {all}");
+        }
+        for (errors, all) in [(2, 2), (4, 4), (7, 87), (150, 10_000), (10_500, 1_000_000)] {
+            assert!(is_beyond(errors, all), "{errors} of {all}");
+        }
+    }
+
+    #[test]
+    fn pauses_after_errors_count_where_errors_are_few() {
+        let mut last_tenth = report(WELL, [20, 20, 0, 2, 0]);
+        failed_tries(&mut last_tenth, "new_order", "1290", 20);
+        last_tenth.error_pauses_ns = 8 * last_tenth.window_ns / 10;
+        let refusal = refusal(&last_tenth, MADE).unwrap();
+        assert_eq!(refusal.code, "transaction_errors");
+        assert!(refusal.reason.starts_with("connections paused for 10.0 %"));
+        assert!(
+            refusal
+                .reason
+                .ends_with("1290 in new_order, 20 times: the words of 1290")
+        );
+    }
+
+    #[test]
+    fn lock_wait_timeouts_have_their_own_bound() {
+        let mut waiting = report(WELL, [0; 5]);
+        failed_tries(&mut waiting, "payment", "1205", 1_000);
+        assert_eq!(code_of(&waiting), None);
+        failed_tries(&mut waiting, "payment", "1205", 2_000);
+        assert_eq!(code_of(&waiting), Some("lock_wait_timeout"));
+        let without_bound = Made {
+            lock_wait_timeouts_max_share: None,
+            ..MADE
+        };
+        assert_eq!(refusal(&waiting, without_bound), None);
+    }
+
+    #[test]
+    fn the_mix_is_what_was_dealt() {
+        let no_deliveries = [10_000, 10_000, 1_000, 0, 1_000];
+        let other = Some("mix_outside_chance");
+        assert_eq!(code_of(&report(no_deliveries, [0; 5])), other);
+        assert_eq!(
+            code_of(&report([11_000, 9_000, 1_000, 1_000, 1_000], [0; 5])),
+            other
+        );
+        // By chance, or as many are under way at an end of the window.
+        assert_eq!(
+            code_of(&report([10_250, 9_750, 960, 1_040, 1_000], [0; 5])),
+            None
+        );
+        assert_eq!(code_of(&report([60, 70, 2, 0, 1], [0; 5])), None);
+        assert_eq!(code_of(&report([20, 0, 0, 0, 0], [0; 5])), None);
+    }
+
+    #[test]
+    fn deliveries_that_wait_in_the_queue_of_terminals_were_dealt() {
+        let mut late = report([10_000, 10_000, 1_000, 0, 1_000], [0; 5]);
+        let made = Made {
+            terminals: Some(100),
+            ..MADE
+        };
+        assert!(refusal(&late, made).is_some());
+        let window: &mut Interval = late.window.as_mut().unwrap();
+        for _ in 0..1_000 {
+            window.terminals.acknowledgement.record(2_000);
+        }
+        assert_eq!(refusal(&late, made), None);
+    }
+}
