@@ -5,6 +5,7 @@
 //! two copies and subtracts.
 
 use crate::role::Role;
+use std::ffi::CStr;
 
 /// First word of a page.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"mydyno01");
@@ -40,7 +41,16 @@ pub enum Global {
     ModelNs,
     ModelCalls,
     SpinNs,
+    /// Threads that serve a client: time from each message of it to the next wait for one; of it,
+    /// time that they slept, as InnoDB does where it finds no free page, and that they spun before
+    /// due times.
+    SessionActiveNs,
+    SessionSleepNs,
+    SessionSpinNs,
 }
+
+/// The name that the shim gives to threads which serve a client.
+pub const SESSION_THREAD: &CStr = c"mydyno-session";
 
 /// How many words of the process there are; a role's begin at multiples of [`ROLE_WORDS`] behind them.
 pub const GLOBAL_WORDS: usize = 32;
@@ -84,6 +94,10 @@ pub enum OfRole {
     LateNs,
     /// Emulated requests for which the host needed longer than the model.
     Overruns,
+    /// Time that threads which serve a client waited in reads, writes and flushes.
+    SessionReadNs,
+    SessionWriteNs,
+    SessionFlushNs,
 }
 
 const OF_ROLE_WORDS: usize = 16;
@@ -254,8 +268,8 @@ mod tests {
 
     #[test]
     fn words_have_room() {
-        assert!((Global::SpinNs as usize) < GLOBAL_WORDS);
-        assert!((OfRole::Overruns as usize) < OF_ROLE_WORDS);
+        assert!((Global::SessionSpinNs as usize) < GLOBAL_WORDS);
+        assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
         assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
         let last = bucket_word(Role::Temp, Kind::Flush, Histogram::Service, BUCKETS - 1);
         assert_eq!(last, PAGE_WORDS - 1);

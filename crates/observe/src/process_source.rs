@@ -3,9 +3,10 @@
 use crate::error::ObserveError;
 use crate::proc_file::{ProcFile, Text, scaled, tick_ns};
 use crate::sampler::{Readings, Source};
-use crate::threads::{Stat, Sum, Threads};
+use crate::threads::{Scheduled, Stat, Sum, Threads};
+use device::page::SESSION_THREAD;
 use rustix::io::Errno;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
 
@@ -21,6 +22,28 @@ pub struct ProcessSource {
     io: ProcFile,
     threads: Threads,
     run_wait_ns: Sum,
+    sessions: Sessions,
+}
+
+/// The threads of a server that serve clients.
+#[derive(Default)]
+struct Sessions {
+    ids: HashSet<u32>,
+    cpu_ns: Sum,
+    run_wait_ns: Sum,
+}
+
+impl Sessions {
+    /// What such a thread is called: by the shim, by MySQL 8.0 and later, by MariaDB.
+    fn is_name(name: &str) -> bool {
+        const NAMES: [&str; 2] = ["connection", "one_connection"];
+        name.as_bytes() == SESSION_THREAD.to_bytes() || NAMES.contains(&name)
+    }
+
+    fn add(&mut self, id: u32, scheduled: Scheduled) {
+        self.cpu_ns.add(id, scheduled.cpu_ns);
+        self.run_wait_ns.add(id, scheduled.wait_ns);
+    }
 }
 
 impl ProcessSource {
@@ -41,6 +64,7 @@ impl ProcessSource {
             io: ProcFile::at(format!("/proc/{pid}/io")),
             threads: Threads::of(&pid.to_string()),
             run_wait_ns: Sum::default(),
+            sessions: Sessions::default(),
         }
     }
 
@@ -66,18 +90,39 @@ impl ProcessSource {
     /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has that of the first thread only.
     fn read_run_wait(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
         let mut is_kept = false;
+        let mut sessions = HashSet::new();
         for id in self.threads.ids()? {
             if let Some(scheduled) = self.threads.scheduled(id)? {
                 is_kept = true;
                 self.run_wait_ns.add(id, scheduled.wait_ns);
+                if self.is_session(id)? {
+                    sessions.insert(id);
+                    self.sessions.add(id, scheduled);
+                }
             }
         }
-        let total_ns = self.run_wait_ns.end_round();
-        if is_kept {
-            let source = MetricSource::Process;
-            into.counter(source, "run_wait_ns", self.label, scaled(total_ns, 1));
-        }
+        self.sessions.ids = sessions;
+        let mut count = |name: &str, sum: &mut Sum, is_kept: bool| {
+            let total_ns = sum.end_round();
+            if is_kept {
+                let source = MetricSource::Process;
+                into.counter(source, name, self.label, scaled(total_ns, 1));
+            }
+        };
+        count("run_wait_ns", &mut self.run_wait_ns, is_kept);
+        let any = !self.sessions.ids.is_empty();
+        count("session_cpu_ns", &mut self.sessions.cpu_ns, any);
+        count("session_run_wait_ns", &mut self.sessions.run_wait_ns, any);
         Ok(())
+    }
+
+    /// Does a thread serve a client? Its name is looked at until it does.
+    fn is_session(&self, id: u32) -> Result<bool, ObserveError> {
+        if self.label != "server" || self.sessions.ids.contains(&id) {
+            return Ok(self.label == "server");
+        }
+        let name = self.threads.name(id)?;
+        Ok(name.is_some_and(|name| Sessions::is_name(&name)))
     }
 }
 
@@ -238,6 +283,38 @@ mod tests {
     fn end(mut child: Child) {
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn threads_that_serve_clients_are_found_by_their_names() {
+        let named = |name: &str| {
+            let (end, ended) = channel::<()>();
+            let (ran, has_run) = channel::<()>();
+            let work = move || {
+                let until = Instant::now() + Duration::from_millis(20);
+                while Instant::now() < until {
+                    std::hint::spin_loop();
+                }
+                ran.send(()).unwrap();
+                let _ = ended.recv();
+            };
+            let thread = Builder::new().name(name.to_owned()).spawn(work).unwrap();
+            has_run.recv().unwrap();
+            (end, thread)
+        };
+        let mut source = ProcessSource::new("server", std::process::id());
+        let other = named("worker");
+        let before = read(&mut source).unwrap();
+        assert_eq!(before.value("session_cpu_ns", "server"), None);
+        let session = named("mydyno-session");
+        let readings = read(&mut source).unwrap();
+        let cpu_ns = readings.value("session_cpu_ns", "server").unwrap();
+        assert!(cpu_ns > 1_000_000, "{cpu_ns}");
+        assert!(readings.value("session_run_wait_ns", "server").is_some());
+        for (end, thread) in [other, session] {
+            drop(end);
+            thread.join().unwrap();
+        }
     }
 
     #[test]

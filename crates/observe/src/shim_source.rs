@@ -43,7 +43,14 @@ impl Source for ShimSource {
         );
         into.counter(Shim, "cache_hits", "", global(Global::CacheHits));
         into.counter(Shim, "cache_misses", "", global(Global::CacheMisses));
-        into.counter(Shim, "spin_ns", "", global(Global::SpinNs));
+        for (name, word) in [
+            ("spin_ns", Global::SpinNs),
+            ("session_active_ns", Global::SessionActiveNs),
+            ("session_sleep_ns", Global::SessionSleepNs),
+            ("session_spin_ns", Global::SessionSpinNs),
+        ] {
+            into.counter(Shim, name, "", global(word));
+        }
         Ok(())
     }
 }
@@ -68,6 +75,9 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ("overruns", OfRole::Overruns),
         ("judged", OfRole::Judged),
         ("within_tolerance", OfRole::WithinTolerance),
+        ("session_read_ns", OfRole::SessionReadNs),
+        ("session_write_ns", OfRole::SessionWriteNs),
+        ("session_flush_ns", OfRole::SessionFlushNs),
     ] {
         let value = page.of_role(role, word);
         into.counter(Shim, name, role.name(), scaled(value, 1));
@@ -107,6 +117,9 @@ mod tests {
         put(&mut page, global_word(Global::CacheHits), 72);
         put(&mut page, global_word(Global::CacheMisses), 73);
         put(&mut page, global_word(Global::SpinNs), 74);
+        put(&mut page, global_word(Global::SessionActiveNs), 75);
+        put(&mut page, global_word(Global::SessionSleepNs), 76);
+        put(&mut page, global_word(Global::SessionSpinNs), 77);
         for (kind, requests) in [(Kind::Read, 10), (Kind::Write, 20), (Kind::Flush, 30)] {
             for (word, more) in [
                 (OfKind::Requests, 0),
@@ -124,6 +137,9 @@ mod tests {
             (OfRole::Judged, 43),
             (OfRole::WithinTolerance, 44),
             (OfRole::Overruns, 45),
+            (OfRole::SessionReadNs, 46),
+            (OfRole::SessionWriteNs, 47),
+            (OfRole::SessionFlushNs, 48),
         ] {
             put(&mut page, role_word(Role::Redo, word), value);
         }
@@ -149,6 +165,9 @@ mod tests {
             ("judged", "redo", 43),
             ("within_tolerance", "redo", 44),
             ("overruns", "redo", 45),
+            ("session_read_ns", "redo", 46),
+            ("session_write_ns", "redo", 47),
+            ("session_flush_ns", "redo", 48),
             ("reads", "binlog", 0),
             ("flushes", "binlog", 5),
             ("cache_pages", "", 70),
@@ -156,12 +175,15 @@ mod tests {
             ("cache_hits", "", 72),
             ("cache_misses", "", 73),
             ("spin_ns", "", 74),
+            ("session_active_ns", "", 75),
+            ("session_sleep_ns", "", 76),
+            ("session_spin_ns", "", 77),
         ] {
             assert_eq!(readings.value(name, label), Some(value), "{name} {label}");
         }
         // Before its first request a role has done nothing, which is known.
         assert_eq!(readings.value("reads", "data"), Some(0));
-        assert_eq!(readings.values().len(), Role::ALL.len() * 14 + 5);
+        assert_eq!(readings.values().len(), Role::ALL.len() * 17 + 8);
     }
 
     #[test]

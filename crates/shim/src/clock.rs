@@ -31,16 +31,31 @@ static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
 
 thread_local! {
     static IS_PRECISE: Cell<bool> = const { Cell::new(false) };
+    static SPUN_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Time that this thread has passed awake in [`wait_until`], since it began.
+pub(crate) fn spun_ns() -> u64 {
+    SPUN_NS.with(Cell::get)
 }
 
 /// Of the monotonic clock.
 pub(crate) fn now_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time of this thread. Unlike the other clock it is a call of the kernel.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: the time is ours.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -113,6 +128,7 @@ pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
         std::hint::spin_loop();
         now = now_ns();
     }
+    SPUN_NS.with(|spun| spun.set(spun.get() + (now - awake_from)));
     now - awake_from
 }
 

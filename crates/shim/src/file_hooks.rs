@@ -6,6 +6,7 @@
 use crate::buffered;
 use crate::files::{self, TooMany};
 use crate::real;
+use crate::session;
 use crate::state::{Inside, State, state};
 use device::page::Global;
 use libc::{FILE, c_char, c_int, c_uint, mode_t};
@@ -264,6 +265,7 @@ extern "C" fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int {
 extern "C" fn close(fd: c_int) -> c_int {
     // Before the number can be another thread's.
     if let Some(state) = state() {
+        session::ends(state, fd);
         closed(state, fd);
     }
     real::close(fd)

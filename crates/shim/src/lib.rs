@@ -28,6 +28,7 @@ mod meter;
 mod name_hooks;
 mod names;
 mod real;
+mod session;
 mod shared;
 mod start;
 mod state;

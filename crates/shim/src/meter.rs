@@ -137,6 +137,16 @@ impl Meter {
         }
     }
 
+    /// A thread that serves a client waited in a request for that long.
+    pub(crate) fn session_waited(&self, role: Role, kind: Kind, ns: u64) {
+        let word = match kind {
+            Kind::Read => OfRole::SessionReadNs,
+            Kind::Write => OfRole::SessionWriteNs,
+            Kind::Flush => OfRole::SessionFlushNs,
+        };
+        self.add_at(role_word(role, word), ns);
+    }
+
     pub(crate) fn overrun(&self, role: Role) {
         self.add_at(role_word(role, OfRole::Overruns), 1);
     }

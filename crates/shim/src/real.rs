@@ -3,7 +3,10 @@
 //! They are safe to call from here in one sense only: their arguments are those that the program passed, or point to what is ours and
 //! alive, and are judged by the C library and the kernel as they would be without the shim.
 
-use libc::{FILE, c_char, c_int, c_long, c_uint, c_void, iovec, mode_t, off_t, size_t, ssize_t};
+use libc::{
+    FILE, c_char, c_int, c_long, c_uint, c_void, iovec, mode_t, nfds_t, off_t, pollfd, sigset_t,
+    size_t, ssize_t, timespec,
+};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -115,6 +118,10 @@ real! {
     fn unlinkat(at: c_int, path: *const c_char, flags: c_int) -> c_int, or -1;
     fn remove(path: *const c_char) -> c_int, or -1;
     fn rename(from: *const c_char, to: *const c_char) -> c_int, or -1;
+    fn recv(socket: c_int, to: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t, or -1;
+    fn poll(of: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int, or -1;
+    fn ppoll(of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int, or -1;
+    fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int, or -1;
     fn mmap(near: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, fd: c_int, at: off_t) -> *mut c_void, or libc::MAP_FAILED;
     fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, or -1;
     fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int, or -1;

@@ -6,7 +6,9 @@ use crate::files::{self, File, Open};
 use crate::flight::{Extent, Flight, Target};
 use crate::meter::Counted;
 use crate::real;
+use crate::session;
 use crate::state::{Inside, State, state};
+use device::Role;
 use device::page::Kind;
 use libc::{c_int, iovec, off_t};
 
@@ -63,6 +65,18 @@ pub(crate) fn transfer(
         bytes: length.bytes(),
     };
     let role = state.role_at(file, extent.offset);
+    session::waiting(state, (role, kind), || {
+        transfer_seen(state, (fd, open, file), (role, kind), extent, call)
+    })
+}
+
+fn transfer_seen(
+    state: &State,
+    (fd, open, file): (c_int, Open, &File),
+    (role, kind): (Role, Kind),
+    extent: Extent,
+    call: impl FnOnce() -> isize,
+) -> isize {
     let is_synced = kind == Kind::Write && open.is_sync();
     match state.device_of(role) {
         Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
@@ -199,7 +213,7 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         kind: Kind::Flush,
         began_ns,
     };
-    match state.device_of(role) {
+    session::waiting(state, (role, Kind::Flush), || match state.device_of(role) {
         Some(device) if state.meter.is_armed() => {
             let target = Target {
                 device,
@@ -211,5 +225,5 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
         }
         Some(_) => counted(state, counts, || 0) as c_int,
         None => counted(state, counts, || call() as isize) as c_int,
-    }
+    })
 }

@@ -11,6 +11,7 @@ mod common;
 mod crash;
 mod fio;
 mod libaio;
+mod session;
 mod shared;
 mod sync;
 
@@ -19,7 +20,14 @@ fn child() {
     let Some((name, files)) = common::job() else {
         return;
     };
-    let jobs = [sync::job, aio::job, cache::job, crash::job, shared::job];
+    let jobs = [
+        sync::job,
+        aio::job,
+        cache::job,
+        crash::job,
+        shared::job,
+        session::job,
+    ];
     assert!(
         jobs.iter().any(|job| job(&name, &files)),
         "no such job: {name}"

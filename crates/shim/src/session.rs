@@ -1,0 +1,145 @@
+//! Threads that serve a client: how long they work on what it asks, and what they wait for meanwhile.
+//!
+//! A thread serves a client from its first `recv` on a socket until it closes it. It waits for the
+//! client in `poll`; between two such waits it is active. What it waits for in files, and how long it
+//! sleeps, is counted apart from what background threads do. It gets a name, so that its CPU time
+//! can be found in /proc. TLS begins with messages in the clear, so that its sessions are found too.
+
+use crate::clock;
+use crate::real;
+use crate::state::{State, state};
+use device::Role;
+use device::page::{Global, Kind, SESSION_THREAD};
+use libc::{c_int, c_void, nfds_t, pollfd, sigset_t, size_t, ssize_t, timespec};
+use std::cell::Cell;
+use std::ffi::CStr;
+
+/// No descriptor.
+const NONE: c_int = -1;
+
+/// A session as its thread knows it.
+struct Session {
+    socket: Cell<c_int>,
+    /// When its last wait for the client was over.
+    since_ns: Cell<u64>,
+}
+
+thread_local! {
+    static SESSION: Session = const {
+        Session { socket: Cell::new(NONE), since_ns: Cell::new(0) }
+    };
+}
+
+/// The thread receives on that socket: if it is a new one, a session begins.
+fn begins(socket: c_int) {
+    let is_new = SESSION.with(|session| session.socket.replace(socket) != socket);
+    if is_new && state().is_some() {
+        SESSION.with(|session| session.since_ns.set(clock::now_ns()));
+        let name: &CStr = SESSION_THREAD;
+        // SAFETY: names this thread; the name ends with a zero byte and is never freed.
+        unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+    }
+}
+
+/// The thread closes a descriptor: if it is its session's, it is active no longer.
+pub(crate) fn ends(state: &State, fd: c_int) {
+    SESSION.with(|session| {
+        if fd >= 0 && session.socket.get() == fd {
+            session.count_active(state, clock::now_ns());
+            session.socket.set(NONE);
+        }
+    });
+}
+
+impl Session {
+    fn is_on(&self) -> bool {
+        self.socket.get() != NONE
+    }
+
+    fn count_active(&self, state: &State, now_ns: u64) {
+        let active_ns = now_ns.saturating_sub(self.since_ns.get());
+        state.meter.add(Global::SessionActiveNs, active_ns);
+    }
+}
+
+/// Does a request, and counts how long a session waited in it: all its time but the CPU that the
+/// host's part of it took. To spin before a due time is to wait.
+pub(crate) fn waiting<T>(
+    state: &State,
+    (role, kind): (Role, Kind),
+    request: impl FnOnce() -> T,
+) -> T {
+    if !SESSION.with(Session::is_on) {
+        return request();
+    }
+    let before = Times::now();
+    let result = request();
+    let after = Times::now();
+    let since = |of: fn(&Times) -> u64| of(&after).saturating_sub(of(&before));
+    let spun_ns = since(|of| of.spun_ns);
+    let worked_ns = since(|of| of.cpu_ns).saturating_sub(spun_ns);
+    let waited_ns = since(|of| of.at_ns).saturating_sub(worked_ns);
+    state.meter.session_waited(role, kind, waited_ns);
+    state.meter.add(Global::SessionSpinNs, spun_ns);
+    result
+}
+
+struct Times {
+    at_ns: u64,
+    cpu_ns: u64,
+    spun_ns: u64,
+}
+
+impl Times {
+    fn now() -> Times {
+        Times {
+            at_ns: clock::now_ns(),
+            cpu_ns: clock::thread_cpu_ns(),
+            spun_ns: clock::spun_ns(),
+        }
+    }
+}
+
+/// Waits for the client by `call`. Who waits for several descriptors serves no client.
+fn for_client(count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(state) = state().filter(|_| count == 1 && SESSION.with(Session::is_on)) else {
+        return call();
+    };
+    SESSION.with(|session| session.count_active(state, clock::now_ns()));
+    let result = call();
+    SESSION.with(|session| session.since_ns.set(clock::now_ns()));
+    result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn recv(socket: c_int, to: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t {
+    begins(socket);
+    real::recv(socket, to, bytes, flags)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn poll(of: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int {
+    for_client(count, || real::poll(of, count, timeout_ms))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ppoll(
+    of: *mut pollfd,
+    count: nfds_t,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    for_client(count, || real::ppoll(of, count, timeout, mask))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+    let Some(state) = state().filter(|_| SESSION.with(Session::is_on)) else {
+        return real::nanosleep(time, left);
+    };
+    let began_ns = clock::now_ns();
+    let result = real::nanosleep(time, left);
+    let slept_ns = clock::now_ns().saturating_sub(began_ns);
+    state.meter.add(Global::SessionSleepNs, slept_ns);
+    result
+}

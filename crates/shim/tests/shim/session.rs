@@ -1,0 +1,120 @@
+//! What threads that serve a client wait for is told from what others do.
+
+use crate::common::{Aligned, Bench, open, slow, tell};
+use device::Role;
+use device::page::{Global, Kind, OfKind, OfRole};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread::{Builder, scope, sleep};
+use std::time::{Duration, Instant};
+
+/// Requests of the session, and of a thread beside it.
+const READS: u64 = 10;
+const FLUSHES: u64 = 5;
+const OTHER_READS: u64 = 20;
+const IDLE: Duration = Duration::from_millis(300);
+const ASLEEP: Duration = Duration::from_millis(50);
+
+pub fn job(name: &str, files: &Path) -> bool {
+    if name != "session" {
+        return false;
+    }
+    let (server, client) = UnixStream::pair().unwrap();
+    scope(|scope| {
+        let session = Builder::new().name("worker".to_owned());
+        let serve = || {
+            let began = Instant::now();
+            assert!(serves(&server, files));
+            tell("lived_ns", began.elapsed().as_nanos() as u64);
+        };
+        session.spawn_scoped(scope, serve).unwrap();
+        scope.spawn(|| read(&open(&files.join("t.ibd"), libc::O_DIRECT), OTHER_READS));
+        sleep(IDLE);
+        std::io::Write::write_all(&mut &client, b"a statement").unwrap();
+        sleep(IDLE);
+        std::io::Write::write_all(&mut &client, b"good-bye").unwrap();
+    });
+    true
+}
+
+/// Waits for a message, works, and waits for another; as servers do it.
+fn serves(server: &UnixStream, files: &Path) -> bool {
+    let data = open(&files.join("t.ibd"), libc::O_DIRECT);
+    let log = open(&files.join("ib_logfile0"), libc::O_DIRECT);
+    let mut buffer = [0_u8; 64];
+    let mut receive = |flags| {
+        let to = buffer.as_mut_ptr().cast();
+        // SAFETY: there is so much room.
+        unsafe { libc::recv(server.as_raw_fd(), to, 64, flags) }
+    };
+    let wait = || {
+        let mut of = libc::pollfd {
+            fd: server.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: it is one.
+        assert_eq!(unsafe { libc::poll(&raw mut of, 1, 10_000) }, 1);
+    };
+    assert_eq!(receive(libc::MSG_DONTWAIT), -1);
+    wait();
+    assert!(receive(0) > 0);
+    read(&data, READS);
+    for _ in 0..FLUSHES {
+        log.sync_all().unwrap();
+    }
+    sleep_as_c(ASLEEP);
+    wait();
+    receive(0) > 0
+}
+
+fn read(file: &File, count: u64) {
+    let mut memory = Box::new(Aligned([0; 65536]));
+    for n in 0..count {
+        let page = &mut memory.0[..16384];
+        file.read_exact_at(page, n * 16384).unwrap();
+    }
+}
+
+/// Rust sleeps by another function.
+fn sleep_as_c(time: Duration) {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    };
+    // SAFETY: the time is ours, and nobody asks for what is left.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
+}
+
+#[test]
+fn a_session_is_told_from_other_threads() {
+    let mut bench = Bench::new(&[Role::Data, Role::Redo]);
+    bench.setup.devices[0].profile = slow();
+    bench.fill("t.ibd", 16384 * OTHER_READS as usize);
+    bench.fill("ib_logfile0", 4096);
+    let told = bench.run("session");
+    let page = bench.page();
+    let of = |role, word| page.of_role(role, word);
+    let all_reads = page.of_kind(Role::Data, Kind::Read, OfKind::ResponseSumNs);
+    let reads = of(Role::Data, OfRole::SessionReadNs);
+    // A third of the reads are its own, and it was off its core nearly all that time.
+    assert!(
+        reads > all_reads / 10 && reads < all_reads * 3 / 4,
+        "{reads} {all_reads}"
+    );
+    let flushes = page.of_kind(Role::Redo, Kind::Flush, OfKind::ResponseSumNs);
+    let waited = of(Role::Redo, OfRole::SessionFlushNs);
+    assert!(waited <= flushes, "{waited} {flushes}");
+    assert_eq!(of(Role::Data, OfRole::SessionFlushNs), 0);
+    assert_eq!(of(Role::Data, OfRole::SessionWriteNs), 0);
+    let slept = page.global(Global::SessionSleepNs);
+    assert!(slept >= ASLEEP.as_nanos() as u64, "{slept}");
+    // What it was active holds all of these, and not what it waited for its client.
+    let active = page.global(Global::SessionActiveNs);
+    assert!(active >= reads + waited + slept, "{active} {slept}");
+    let lived = told.get("lived_ns");
+    assert!(active + IDLE.as_nanos() as u64 <= lived, "{active} {lived}");
+}
