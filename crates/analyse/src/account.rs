@@ -1,261 +1,269 @@
-//! Where the time of a transaction went in one cell, and what of that is different in another: why a setting helps, or why it does not.
+//! Where the mean response time of a transaction went: parts that add up to it.
+//!
+//! A transaction is either with its client, or a thread of the server works on it. That thread
+//! runs, is ready but has no core, waits in a request to storage that it made itself, or is blocked
+//! by another: by the holder of a row lock, by the flush of a group at COMMIT, by a latch. The shim
+//! knows of each thread that serves a client when it is with its client and what it waits for in
+//! storage; the kernel knows its CPU time and its waits for a core. Without the shim parts are
+//! estimated, each no larger than what the ones before it left.
+//!
+//! Amounts in this file are transactions in the mean: of those under way, how many ran, waited for
+//! a read, and so on. By Little's law one of them is a time once it is divided by the rate.
 
-use crate::bound::BoundBy;
-use crate::per_transaction::PerTransaction;
-use crate::resources::Resources;
-use crate::statistics::mean;
+use serde::Serialize;
 
-/// Of the longer of two transactions: what changes by less does not explain why they differ.
-const WEIGHS_SHARE: f64 = 0.05;
-/// Requests, and pages of the page cache, that became more or fewer by this are told of even where they do not weigh; from such a
-/// difference on.
-const COUNT_RATIO: f64 = 1.5;
-const COUNT_DIFFERENCE: f64 = 0.1;
-
-/// What a transaction spends time in. Parts overlap: pages are also written while nobody waits, and who waits for a lock waits for what
-/// its holder does.
+/// What a transaction spends its time in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    Running,
+    CoreWait,
+    Reads,
     RowLocks,
-    DataReads,
-    DataWrites,
-    Logs,
-    ServerCpu,
+    Log,
+    PageWrites,
+    NetworkAndDriver,
+    Remainder,
 }
 
 impl Part {
     /// In the order of a table.
-    pub const ALL: [Part; 5] = [
+    pub const ALL: [Part; 8] = [
+        Part::Running,
+        Part::CoreWait,
+        Part::Reads,
         Part::RowLocks,
-        Part::DataReads,
-        Part::DataWrites,
-        Part::Logs,
-        Part::ServerCpu,
+        Part::Log,
+        Part::PageWrites,
+        Part::NetworkAndDriver,
+        Part::Remainder,
     ];
 
     /// For people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Part::RowLocks => "waits for row locks",
-            Part::DataReads => "reads of pages",
-            Part::DataWrites => "writes of pages",
-            Part::Logs => "redo and binary log",
-            Part::ServerCpu => "CPU of the server",
-        }
-    }
-
-    /// What is counted of it; `None` of what are no requests to storage.
-    #[must_use]
-    pub fn requests(self) -> Option<&'static str> {
-        match self {
-            Part::DataReads => Some("reads"),
-            Part::DataWrites => Some("writes"),
-            Part::Logs => Some("flushes"),
-            Part::RowLocks | Part::ServerCpu => None,
-        }
-    }
-
-    fn of(self, each: &PerTransaction) -> (Option<f64>, Option<f64>) {
-        match self {
-            Part::DataReads => (each.data_reads, each.data_read_us),
-            Part::DataWrites => (each.data_writes, each.data_write_us),
-            Part::Logs => (each.log_flushes, each.log_us),
-            Part::RowLocks => (None, each.row_lock_wait_us),
-            Part::ServerCpu => (None, each.server_cpu_us),
+            Part::Running => "running",
+            Part::CoreWait => "waiting for a core",
+            Part::Reads => "reads of pages",
+            Part::RowLocks => "row locks",
+            Part::Log => "the log at commit",
+            Part::PageWrites => "page writes",
+            Part::NetworkAndDriver => "network and driver",
+            Part::Remainder => "remainder",
         }
     }
 }
 
-/// What one transaction spent in a part, in the mean.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spent {
-    /// `None` where [`Part::requests`] is.
-    pub requests: Option<f64>,
-    pub time_us: f64,
-}
-
-/// One transaction in the mean of a cell's repeats.
-#[derive(Clone, Debug, PartialEq)]
+/// One transaction of a window in the mean of all types. `None` is not known, and in the remainder.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Account {
+    /// From the begin of its first try to its end: the sum of the parts.
     pub time_us: f64,
-    /// Pages of 4 KiB that the modelled page cache had; `None` without one.
-    pub page_cache_hits: Option<f64>,
-    /// Of the server's machine.
-    pub cpu_busy_share: Option<f64>,
-    /// `None` where it is not the same in all repeats.
-    pub bound_by: Option<BoundBy>,
-    /// Those that are known.
-    pub parts: Vec<(Part, Spent)>,
+    pub known_by: KnownBy,
+    pub running_us: Option<f64>,
+    pub core_wait_us: Option<f64>,
+    pub reads_us: Option<f64>,
+    pub row_locks_us: Option<f64>,
+    pub log_us: Option<f64>,
+    pub page_writes_us: Option<f64>,
+    pub network_and_driver_us: Option<f64>,
+    /// What is not explained; below 0 where parts overlap.
+    pub remainder_us: f64,
+    /// Before the first try, beside `time_us`: behind a schedule, or for a connection.
+    pub queued_us: Option<f64>,
 }
 
-/// A part that is another in another cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    pub part: Part,
-    pub base: Spent,
-    pub other: Spent,
-    /// Is the time that it changed by much of a transaction's? Else only its requests are others.
-    pub weighs: bool,
-    /// Did it become longer where the transaction did, or shorter where that did? Else it was not waited for, or was outweighed.
-    pub with_transaction: bool,
+/// Who tells of the server's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBy {
+    /// The threads that serve clients.
+    Sessions,
+    /// The server as a whole, background threads included: estimates.
+    Server,
 }
 
 impl Account {
-    /// Of a cell's repeats; `None` where the time of a transaction is not known in any.
+    /// The time of a part.
     #[must_use]
-    pub fn of(repeats: &[&Resources]) -> Option<Account> {
-        let over = |number: &dyn Fn(&Resources) -> Option<f64>| {
-            let known: Vec<f64> = repeats.iter().filter_map(|r| number(r)).collect();
-            mean(&known)
-        };
-        let part = |part: &Part| {
-            let spent = Spent {
-                requests: over(&|r| part.of(&r.per_transaction).0),
-                time_us: over(&|r| part.of(&r.per_transaction).1)?,
-            };
-            Some((*part, spent))
-        };
-        let mut verdicts = repeats.iter().map(|r| r.bound.as_ref().map(|b| b.by));
-        let first = verdicts.next().flatten();
-        Some(Account {
-            time_us: over(&|r| r.per_transaction.time_us)?,
-            page_cache_hits: over(&|r| r.per_transaction.page_cache_hits),
-            cpu_busy_share: over(&|r| r.host.cpu_busy_share),
-            bound_by: first.filter(|_| verdicts.all(|by| by == first)),
-            parts: Part::ALL.iter().filter_map(part).collect(),
-        })
-    }
-
-    /// What a part took; `None` is not known.
-    #[must_use]
-    pub fn spent(&self, part: Part) -> Option<Spent> {
-        let found = self.parts.iter().find(|(other, _)| *other == part);
-        found.map(|(_, spent)| *spent)
-    }
-
-    /// What differs in it from `base`, the largest change of time first.
-    #[must_use]
-    pub fn changes_from(&self, base: &Account) -> Vec<Change> {
-        let longer_us = self.time_us.max(base.time_us);
-        let is_longer = self.time_us > base.time_us;
-        let change = |part: &Part| {
-            let (other, base) = (self.spent(*part)?, base.spent(*part)?);
-            let weighs = (other.time_us - base.time_us).abs() >= WEIGHS_SHARE * longer_us;
-            let requests = other.requests.zip(base.requests);
-            (weighs || requests.is_some_and(is_other_count)).then_some(Change {
-                part: *part,
-                base,
-                other,
-                weighs,
-                with_transaction: (other.time_us > base.time_us) == is_longer,
-            })
-        };
-        let mut changes: Vec<Change> = Part::ALL.iter().filter_map(change).collect();
-        let by_us = |change: &Change| (change.other.time_us - change.base.time_us).abs();
-        changes.sort_by(|a, b| by_us(b).total_cmp(&by_us(a)));
-        changes
-    }
-
-    /// Pages that the page cache had for it and for `base`, where these are many more or fewer.
-    #[must_use]
-    pub fn page_cache_change(&self, base: &Account) -> Option<(f64, f64)> {
-        let hits = self.page_cache_hits.zip(base.page_cache_hits);
-        hits.filter(|hits| is_other_count(*hits))
-    }
-
-    /// Were requests counted in only one of two cells?
-    #[must_use]
-    pub fn is_counted_unlike(&self, base: &Account) -> bool {
-        let is_counted = |of: &Account| of.spent(Part::DataReads).is_some();
-        is_counted(self) != is_counted(base)
-    }
-}
-
-fn is_other_count((one, other): (f64, f64)) -> bool {
-    let (less, more) = (one.min(other), one.max(other));
-    more > COUNT_RATIO * less && more - less >= COUNT_DIFFERENCE
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Account, Part, Spent};
-
-    fn account(time_us: f64, parts: &[(Part, Option<f64>, f64)]) -> Account {
-        let spent = |(part, requests, time_us): &(Part, Option<f64>, f64)| {
-            let (requests, time_us) = (*requests, *time_us);
-            (*part, Spent { requests, time_us })
-        };
-        Account {
-            time_us,
-            page_cache_hits: None,
-            cpu_busy_share: None,
-            bound_by: None,
-            parts: parts.iter().map(spent).collect(),
+    pub fn part_us(&self, part: Part) -> Option<f64> {
+        match part {
+            Part::Running => self.running_us,
+            Part::CoreWait => self.core_wait_us,
+            Part::Reads => self.reads_us,
+            Part::RowLocks => self.row_locks_us,
+            Part::Log => self.log_us,
+            Part::PageWrites => self.page_writes_us,
+            Part::NetworkAndDriver => self.network_and_driver_us,
+            Part::Remainder => Some(self.remainder_us),
         }
     }
 
-    #[test]
-    fn the_largest_change_comes_first_and_what_changed_little_not_at_all() {
-        let base = account(
-            40_000.0,
-            &[
-                (Part::DataReads, Some(2.0), 400.0),
-                (Part::DataWrites, Some(12.0), 9_000.0),
-                (Part::Logs, Some(1.0), 1_500.0),
-                (Part::RowLocks, None, 20_000.0),
-                (Part::ServerCpu, None, 3_000.0),
-            ],
-        );
-        let other = account(
-            30_000.0,
-            &[
-                (Part::DataReads, Some(50.0), 1_900.0),
-                (Part::DataWrites, Some(9.0), 6_000.0),
-                (Part::Logs, Some(1.1), 1_600.0),
-                (Part::RowLocks, None, 12_000.0),
-                (Part::ServerCpu, None, 4_900.0),
-            ],
-        );
-        let changes = other.changes_from(&base);
-        let found: Vec<(Part, bool, bool)> = changes
-            .iter()
-            .map(|c| (c.part, c.weighs, c.with_transaction))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                (Part::RowLocks, true, true),
-                (Part::DataWrites, true, true),
-                // 25 times as many, which are 1.5 of its 30 ms; and it became shorter.
-                (Part::DataReads, false, false),
-            ]
-        );
-        assert_eq!(changes[2].other.requests, Some(50.0));
-        assert!(base.changes_from(&base).is_empty());
-    }
-
-    #[test]
-    fn what_is_not_known_of_both_is_no_change() {
-        let base = account(1_000.0, &[(Part::DataReads, Some(0.0), 0.0)]);
-        let other = account(9_000.0, &[(Part::RowLocks, None, 8_000.0)]);
-        assert!(other.changes_from(&base).is_empty() && other.is_counted_unlike(&base));
-        let few = account(9_000.0, &[(Part::DataReads, Some(0.09), 10.0)]);
-        assert!(few.changes_from(&base).is_empty() && !few.is_counted_unlike(&base));
-        let more = account(9_000.0, &[(Part::DataReads, Some(3.0), 10.0)]);
-        assert_eq!(more.changes_from(&base).len(), 1);
-        assert_eq!(Account::of(&[]), None);
-    }
-
-    #[test]
-    fn the_page_cache_counts_where_both_have_one() {
-        let with = |page_cache_hits| Account {
-            page_cache_hits,
-            ..account(1.0, &[])
-        };
-        let change = |one, base| with(one).page_cache_change(&with(base));
-        assert_eq!(change(Some(0.0), Some(140.0)), Some((0.0, 140.0)));
-        assert_eq!(change(Some(183.0), Some(182.0)), None);
-        assert_eq!(change(None, Some(140.0)), None);
+    /// The share of a part in the whole; 0 where it is not known.
+    #[must_use]
+    pub fn share(&self, part: Part) -> f64 {
+        self.part_us(part).unwrap_or(0.0) / self.time_us
     }
 }
+
+/// What was seen of a window's transactions. Amounts are transactions in the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Observed {
+    /// Under way.
+    pub(crate) under_way: f64,
+    pub(crate) ended_per_s: f64,
+    /// Not begun yet.
+    pub(crate) queued: Option<f64>,
+    pub(crate) sessions: Option<Sessions>,
+    pub(crate) row_locks: Option<f64>,
+    /// With their client, as the driver saw it, and those that wait for the log at COMMIT.
+    pub(crate) at_driver: Option<f64>,
+    pub(crate) committing: Option<f64>,
+    /// The same by the rule of [`GroupCommit`].
+    pub(crate) group_commit: Option<f64>,
+    /// Cores that the server used and wanted, and reads that it had outstanding.
+    pub(crate) server_cores: Option<f64>,
+    pub(crate) server_run_wait: Option<f64>,
+    pub(crate) reading: Option<f64>,
+}
+
+/// What the threads were at that serve clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sessions {
+    /// Not with their client.
+    pub(crate) active: f64,
+    pub(crate) running: f64,
+    pub(crate) core_wait: f64,
+    pub(crate) reads: f64,
+    /// In writes and flushes of their own, of logs and of pages.
+    pub(crate) log: f64,
+    pub(crate) page_writes: f64,
+}
+
+/// Flushes of a log that several commits share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct GroupCommit {
+    pub(crate) flushes_per_s: f64,
+    pub(crate) flush_s: f64,
+    /// Transactions that changed rows, and as many as may be in one group.
+    pub(crate) commits_per_s: f64,
+    pub(crate) group_max: f64,
+}
+
+impl GroupCommit {
+    /// Commits that wait. One that finds a flush under way, which began without it, waits for the
+    /// rest of that, half of one in the mean, and then for a whole one.
+    pub(crate) fn waiting(&self) -> f64 {
+        // Where more commit between two flushes than there are, they do not wait for them.
+        if self.commits_per_s > self.group_max * self.flushes_per_s {
+            return 0.0;
+        }
+        let busy_share = (self.flushes_per_s * self.flush_s).min(1.0);
+        self.commits_per_s * self.flush_s * (1.0 + busy_share / 2.0)
+    }
+}
+
+/// Amounts of the parts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Amounts {
+    running: Option<f64>,
+    core_wait: Option<f64>,
+    reads: Option<f64>,
+    row_locks: Option<f64>,
+    log: Option<f64>,
+    page_writes: Option<f64>,
+    client: Option<f64>,
+}
+
+impl Observed {
+    /// The account; `None` where nothing was under way or ended.
+    pub(crate) fn account(&self) -> Option<Account> {
+        if self.under_way <= 0.0 || self.ended_per_s <= 0.0 {
+            return None;
+        }
+        let (known_by, parts) = match &self.sessions {
+            Some(sessions) => (KnownBy::Sessions, self.by_sessions(sessions)),
+            None => (KnownBy::Server, self.by_server()),
+        };
+        let known = [
+            parts.running,
+            parts.core_wait,
+            parts.reads,
+            parts.row_locks,
+            parts.log,
+            parts.page_writes,
+            parts.client,
+        ];
+        let remainder = self.under_way - known.iter().flatten().sum::<f64>();
+        let us = |amount: f64| amount / self.ended_per_s * 1e6;
+        Some(Account {
+            time_us: us(self.under_way),
+            known_by,
+            running_us: parts.running.map(us),
+            core_wait_us: parts.core_wait.map(us),
+            reads_us: parts.reads.map(us),
+            row_locks_us: parts.row_locks.map(us),
+            log_us: parts.log.map(us),
+            page_writes_us: parts.page_writes.map(us),
+            network_and_driver_us: parts.client.map(us),
+            remainder_us: us(remainder),
+            queued_us: self.queued.map(us),
+        })
+    }
+
+    fn by_sessions(&self, sessions: &Sessions) -> Amounts {
+        let Sessions {
+            active,
+            running,
+            core_wait,
+            reads,
+            log,
+            page_writes,
+        } = *sessions;
+        let alone = running + core_wait + reads + log + page_writes;
+        let blocked = (active - alone).max(0.0);
+        // A wait is counted as a whole when it ends: those of a window may be longer than it.
+        let locked = self.row_locks.unwrap_or(0.0).min(blocked);
+        // What they did not wait for by themselves, they waited for others to write.
+        let waiting = self.committing.or(self.group_commit).unwrap_or(0.0);
+        let behind_others = (waiting - log).clamp(0.0, blocked);
+        // Who is woken waits for a core, which both have in them and which is known already.
+        let overlap = ((locked + behind_others) / blocked.max(f64::EPSILON)).max(1.0);
+        Amounts {
+            running: Some(running),
+            core_wait: Some(core_wait),
+            reads: Some(reads),
+            row_locks: self.row_locks.map(|_| locked / overlap),
+            log: Some(log + behind_others / overlap),
+            page_writes: Some(page_writes),
+            client: Some((self.under_way - active).max(0.0)),
+        }
+    }
+
+    /// The best known first, as the later ones have no more than what is left.
+    fn by_server(&self) -> Amounts {
+        let mut left = self.under_way;
+        let mut take = |amount: Option<f64>| {
+            let taken = amount?.clamp(0.0, left);
+            left -= taken;
+            Some(taken)
+        };
+        let client = take(self.at_driver);
+        let committing = take(self.committing);
+        let row_locks = take(self.row_locks);
+        let running = take(self.server_cores);
+        let reads = take(self.reading);
+        Amounts {
+            client,
+            row_locks,
+            running,
+            reads,
+            core_wait: take(self.server_run_wait),
+            log: committing.or_else(|| take(self.group_commit)),
+            page_writes: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

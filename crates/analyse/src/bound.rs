@@ -1,5 +1,6 @@
-//! What bound a run. The rules stand in METHODOLOGY.md; each verdict carries the numbers that it rests on.
+//! What bound a run, read from the account of its transactions. Each verdict carries its numbers.
 
+use crate::account::{Account, KnownBy, Part};
 use serde::Serialize;
 
 /// From here on a driver thread, or the host, has no time left.
@@ -7,28 +8,82 @@ const DRIVER_BUSY_SHARE: f64 = 0.9;
 const CPU_BUSY_SHARE: f64 = 0.85;
 /// From here on stolen time is told of with the time that cores were busy.
 const STEAL_SHARE: f64 = 0.05;
-/// From here on nearly every moment has a request at the redo log's device.
-const REDO_BUSY_SHARE: f64 = 0.8;
-/// Of the transactions under way, the share that makes what they wait for the cause.
-const WAITING_SHARE: f64 = 0.5;
+/// Of the time that cores were busy, what the server and mydyno have of it where they keep them so.
+const OWN_CPU_SHARE: f64 = 0.5;
+/// A part limits from this share of a transaction on.
+const LIMITS_SHARE: f64 = 0.35;
+/// What the holders of row locks spend most of their time in is what others wait for.
+const HOLDERS_SHARE: f64 = 0.5;
 /// From here on the server serves a queue for locks, whatever its cores do for that.
 const QUEUE_SHARE: f64 = 0.8;
-/// Fewer transactions than one are not enough for anything to be measured by them.
-const TRANSACTIONS_MIN: f64 = 1.0;
 
 /// The numbers of a window that tell what bound it; `None` is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Evidence<'a> {
-    /// Transactions under way in the mean.
-    pub(crate) in_transactions_mean: f64,
+    pub(crate) account: Option<Account>,
+    pub(crate) offered: Option<Offered>,
     /// Of the server's machine.
     pub(crate) cpu: Option<HostCpu>,
     pub(crate) driver_threads: &'a [DriverThread],
-    /// Transactions that waited for a row lock, in the mean.
-    pub(crate) lock_waiting_mean: Option<f64>,
-    /// Reads of data outstanding.
-    pub(crate) reading: Option<Reading>,
-    pub(crate) redo_busy_share: Option<f64>,
+}
+
+/// What was asked of the server, where that is not as much as it can do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Offered {
+    /// By a schedule: transactions that it had and that ended, and in the mean how long one waited
+    /// to be begun and was served.
+    Schedule {
+        offered: u64,
+        ended: u64,
+        lag_us: f64,
+        service_us: f64,
+    },
+    /// By terminals: new orders per minute, and those that they would do if nothing took time, with
+    /// the standard deviation of that.
+    Terminals {
+        nopm: f64,
+        ceiling_nopm: f64,
+        deviation_nopm: f64,
+    },
+}
+
+impl Offered {
+    const MET_SHARE: f64 = 0.95;
+
+    /// What is said of it where the server did what it was asked for.
+    fn met(self) -> Option<String> {
+        match self {
+            Offered::Schedule {
+                offered,
+                ended,
+                lag_us,
+                service_us,
+            } => {
+                let is_met = ended as f64 >= Offered::MET_SHARE * offered as f64;
+                (is_met && offered > 0 && lag_us <= service_us / 2.0).then(|| {
+                    let lag = lag_us / 1e3;
+                    let service = service_us / 1e3;
+                    format!(
+                        "it did what was asked: of {offered} transactions offered {ended} ended; \
+                         one waited {lag:.2} ms to be begun and was served in {service:.2} ms"
+                    )
+                })
+            }
+            Offered::Terminals {
+                nopm,
+                ceiling_nopm,
+                deviation_nopm,
+            } => {
+                let is_met = nopm + deviation_nopm >= Offered::MET_SHARE * ceiling_nopm;
+                is_met.then(|| {
+                    format!(
+                        "it did what was asked: {nopm:.1} NOPM, and the terminals would do \
+                         {ceiling_nopm:.1} if nothing took time"
+                    )
+                })
+            }
+        }
+    }
 }
 
 /// CPU time of the server's machine.
@@ -38,6 +93,8 @@ pub(crate) struct HostCpu {
     pub(crate) busy_share: f64,
     /// The part of it that other guests of the hypervisor had.
     pub(crate) steal_share: f64,
+    /// The part of it that the server and mydyno had, where it is known.
+    pub(crate) own_share: Option<f64>,
     /// Does the driver run on that machine too?
     pub(crate) is_drivers: bool,
 }
@@ -47,19 +104,30 @@ impl HostCpu {
         self.busy_share >= CPU_BUSY_SHARE
     }
 
+    /// Do others have most of what is busy?
+    fn is_others(self) -> bool {
+        let executed = self.busy_share - self.steal_share;
+        self.own_share
+            .is_some_and(|own| own < OWN_CPU_SHARE * executed)
+    }
+
     fn in_words(self) -> String {
         let busy = percent(self.busy_share);
-        if self.steal_share < STEAL_SHARE {
-            return format!("cores were busy for {busy} of the time");
+        let mut words = format!("cores were busy for {busy} of the time");
+        if self.steal_share >= STEAL_SHARE {
+            let stolen = percent(self.steal_share / self.busy_share);
+            words += &format!(", {stolen} of it stolen by other guests of the hypervisor");
         }
-        format!(
-            "cores were busy for {busy} of the time, {} of it stolen by other guests of the hypervisor",
-            percent(self.steal_share / self.busy_share)
-        )
+        if let Some(own) = self.own_share.filter(|_| self.is_others()) {
+            let own = percent(own / self.busy_share);
+            words += &format!(", {own} of it by the server and mydyno");
+        }
+        words
     }
 }
 
-/// One of the threads that carry connections: the shares of time that it was on a core, and that it was ready but had none.
+/// One of the threads that carry connections: the shares of time that it was on a core, and that it
+/// was ready but had none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DriverThread {
     pub(crate) on_core_share: f64,
@@ -73,34 +141,23 @@ impl DriverThread {
     }
 }
 
-/// Reads of data that were outstanding in the mean.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reading {
-    pub(crate) mean: f64,
-    pub(crate) counted_by: ReadsCounted,
-}
-
-/// Who counted reads of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReadsCounted {
-    /// Each read for as long as it was outstanding.
-    Shim,
-    /// Those under way whenever its status was read.
-    Server,
-    /// All disks of the machine, whoever read.
-    Disks,
-}
-
 /// What a run could not do without more of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundBy {
     /// mydyno's own threads: the numbers are the driver's, not the server's.
     Driver,
+    /// Nothing: it did what the schedule or the terminals asked.
+    OfferedLoad,
     ReadIo,
-    Redo,
+    Log,
+    PageWrites,
     Cpu,
+    /// Cores that others had, or that the server may not use.
+    CoreWait,
     Lock,
+    /// The network, and what the driver does between statements.
+    Network,
     /// None of these by itself.
     Mixed,
 }
@@ -111,10 +168,14 @@ impl BoundBy {
     pub fn title(self) -> &'static str {
         match self {
             BoundBy::Driver => "driver bound",
-            BoundBy::ReadIo => "read-I/O bound",
-            BoundBy::Redo => "redo bound",
+            BoundBy::OfferedLoad => "not bound",
+            BoundBy::ReadIo => "bound by reads",
+            BoundBy::Log => "bound by the log",
+            BoundBy::PageWrites => "bound by page writes",
             BoundBy::Cpu => "CPU bound",
-            BoundBy::Lock => "lock bound",
+            BoundBy::CoreWait => "bound by waits for cores",
+            BoundBy::Lock => "bound by row locks",
+            BoundBy::Network => "bound by the network",
             BoundBy::Mixed => "mixed",
         }
     }
@@ -124,51 +185,195 @@ impl BoundBy {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound {
     pub by: BoundBy,
+    /// The share of a transaction's time that it rests on; `None` where it rests on something else.
+    pub share: Option<f64>,
     /// For people, with the numbers.
     pub because: String,
 }
 
-fn verdict(by: BoundBy, because: String) -> Option<Bound> {
-    Some(Bound { by, because })
+fn verdict(by: BoundBy, share: Option<f64>, because: String) -> Option<Bound> {
+    Some(Bound { by, share, because })
 }
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The first rule that holds; `None` where what was sampled does not tell.
+/// What limited; `None` where what was sampled does not tell.
 pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
     if let Some(bound) = driver(evidence) {
         return Some(bound);
     }
-    let under_way = evidence.in_transactions_mean;
-    // A wait is counted as a whole when it ends, so that those of a window may be longer than it.
-    let locked = evidence.lock_waiting_mean.unwrap_or(0.0).min(under_way);
-    // Who waits for a lock waits for what its holder does.
-    let others = under_way - locked;
-    let by_storage = read_io(evidence, others).or_else(|| redo(evidence));
-    match (by_storage, evidence.cpu.map(HostCpu::is_busy)) {
-        (Some(bound), Some(false)) => return Some(bound),
-        // Whether it was storage or the cores, nobody can say.
-        (Some(_), None) => return None,
-        _ => {}
+    if let Some(because) = evidence.offered.and_then(Offered::met) {
+        return verdict(BoundBy::OfferedLoad, None, because);
     }
-    let of_locks =
-        || format!("{locked:.1} of {under_way:.1} transactions under way waited for a row lock");
-    let is_locked = |share: f64| locked > 0.0 && locked >= share * under_way;
-    if is_locked(QUEUE_SHARE) {
-        return verdict(BoundBy::Lock, of_locks());
+    let Some(account) = evidence.account else {
+        let cpu = evidence.cpu.filter(|cpu| cpu.is_busy())?;
+        return verdict(BoundBy::Cpu, None, cpu.in_words());
+    };
+    let shares = Shares::of(&account, evidence.cpu);
+    let locked = account.share(Part::RowLocks);
+    let holders = shares.largest();
+    let of_holders = holders.share / (1.0 - locked).max(f64::EPSILON);
+    if locked > holders.share && locked >= LIMITS_SHARE {
+        return locks(evidence, locked, (holders, of_holders));
     }
-    let cpu = evidence.cpu?;
-    let of_both = || format!("{}, and {}", cpu.in_words(), of_locks());
-    match (cpu.is_busy(), is_locked(WAITING_SHARE)) {
-        (true, false) => verdict(BoundBy::Cpu, cpu.in_words()),
-        (false, true) => verdict(BoundBy::Lock, of_locks()),
-        (true, true) => verdict(BoundBy::Mixed, of_both()),
-        (false, false) => verdict(
-            BoundBy::Mixed,
-            format!("nothing was busy by itself: {}", of_both()),
-        ),
+    if holders.share < LIMITS_SHARE {
+        return mixed(&account, holders, locked);
+    }
+    let because = holders.in_words(holders.share, "a transaction's time");
+    limited(evidence, &account, holders, because)
+}
+
+/// Row locks are the largest part. Who waits for one waits for what its holder does.
+fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<Bound> {
+    let account = evidence.account?;
+    let (limit, share) = holders;
+    let of_locks = format!(
+        "waits for row locks are {} of a transaction's time",
+        percent(locked)
+    );
+    let because = match limit.kind {
+        Kind::Unexplained => of_locks,
+        _ => {
+            let of_holders = limit.in_words(share, "what those who hold them do");
+            format!("{of_locks}, and {of_holders}")
+        }
+    };
+    let is_storage = matches!(limit.kind, Kind::Reads | Kind::Log | Kind::PageWrites);
+    let is_cpu = matches!(limit.kind, Kind::Cpu) && evidence.cpu.is_some_and(HostCpu::is_busy);
+    let by_holders = share >= HOLDERS_SHARE;
+    if by_holders && (is_storage || (is_cpu && locked < QUEUE_SHARE)) {
+        return limited(evidence, &account, limit, because);
+    }
+    // Estimates do not tell what the holders do.
+    let is_known = account.known_by == KnownBy::Sessions || evidence.cpu.is_some();
+    if !is_known && locked < QUEUE_SHARE {
+        return None;
+    }
+    verdict(BoundBy::Lock, Some(locked), because)
+}
+
+/// No part is large.
+fn mixed(account: &Account, largest: Limit, locked: f64) -> Option<Bound> {
+    // What is not known may be all of one kind.
+    if account.known_by == KnownBy::Server && largest.kind == Kind::Unexplained {
+        return None;
+    }
+    let because = format!(
+        "no part is large: {}, waits for row locks {}",
+        largest.in_words(largest.share, "a transaction's time"),
+        percent(locked)
+    );
+    verdict(BoundBy::Mixed, Some(largest.share), because)
+}
+
+/// The largest part limits.
+fn limited(
+    evidence: &Evidence<'_>,
+    account: &Account,
+    limit: Limit,
+    because: String,
+) -> Option<Bound> {
+    let by = |by, because| verdict(by, Some(limit.share), because);
+    match limit.kind {
+        Kind::Reads => by(BoundBy::ReadIo, because),
+        Kind::Log => by(BoundBy::Log, because),
+        Kind::PageWrites => by(BoundBy::PageWrites, because),
+        Kind::Network => by(BoundBy::Network, because),
+        Kind::Unexplained if account.known_by == KnownBy::Server => None,
+        Kind::Unexplained => by(BoundBy::Mixed, because),
+        Kind::Cpu => {
+            let cpu = evidence.cpu?;
+            let waits_more = account.share(Part::CoreWait) > account.share(Part::Running);
+            let because = format!("{because}, and {}", cpu.in_words());
+            if cpu.is_busy() && !cpu.is_others() {
+                by(BoundBy::Cpu, because)
+            } else if cpu.is_busy() || waits_more {
+                by(BoundBy::CoreWait, because)
+            } else {
+                by(
+                    BoundBy::Mixed,
+                    format!("{because}: more connections may do more"),
+                )
+            }
+        }
+    }
+}
+
+/// What may limit beside row locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Cpu,
+    Reads,
+    Log,
+    PageWrites,
+    Network,
+    Unexplained,
+}
+
+/// One of these, with its share of a transaction's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limit {
+    kind: Kind,
+    share: f64,
+    /// Of the time at the CPU, the share that waits for a core.
+    core_wait_share: f64,
+}
+
+impl Limit {
+    /// `share` of `whole`, in words.
+    fn in_words(self, share: f64, whole: &str) -> String {
+        let what = match self.kind {
+            Kind::Cpu => "running and waiting for a core are",
+            Kind::Reads => "waits for reads of pages are",
+            Kind::Log => "waits for the log at commit are",
+            Kind::PageWrites => "waits for free pages and page writes are",
+            Kind::Network => "the network and the driver are",
+            Kind::Unexplained => "what is not explained is",
+        };
+        let waits = match self.kind {
+            Kind::Cpu => format!(" ({} of it waiting)", percent(self.core_wait_share)),
+            _ => String::new(),
+        };
+        format!("{what} {} of {whole}{waits}", percent(share))
+    }
+}
+
+struct Shares([Limit; 6]);
+
+impl Shares {
+    fn of(account: &Account, cpu: Option<HostCpu>) -> Shares {
+        let share = |part| account.share(part).max(0.0);
+        let waiting = share(Part::CoreWait);
+        // Where the driver shares busy cores, what its part takes is a wait for them too.
+        let client = share(Part::NetworkAndDriver);
+        let is_shared = cpu.is_some_and(|cpu| cpu.is_drivers && cpu.is_busy());
+        let (of_cores, client) = if is_shared {
+            (client, 0.0)
+        } else {
+            (0.0, client)
+        };
+        let at_cpu = share(Part::Running) + waiting + of_cores;
+        let limit = |kind, share| Limit {
+            kind,
+            share,
+            core_wait_share: waiting / at_cpu.max(f64::EPSILON),
+        };
+        Shares([
+            limit(Kind::Cpu, at_cpu),
+            limit(Kind::Reads, share(Part::Reads)),
+            limit(Kind::Log, share(Part::Log)),
+            limit(Kind::PageWrites, share(Part::PageWrites)),
+            limit(Kind::Network, client),
+            limit(Kind::Unexplained, share(Part::Remainder)),
+        ])
+    }
+
+    fn largest(&self) -> Limit {
+        let [first, rest @ ..] = self.0;
+        let larger = |a: Limit, b: Limit| if b.share > a.share { b } else { a };
+        rest.into_iter().fold(first, larger)
     }
 }
 
@@ -186,271 +391,20 @@ fn driver(evidence: &Evidence<'_>) -> Option<Bound> {
     };
     let busiest = highest(|of| of.on_core_share)?;
     if busiest.on_core_share >= DRIVER_BUSY_SHARE {
-        return verdict(BoundBy::Driver, told("the busiest", busiest));
+        return verdict(BoundBy::Driver, None, told("the busiest", busiest));
     }
-    // On a busy host every thread waits for cores; where cores are idle, one that waits is confined to others.
+    // On a busy host every thread waits for cores; where cores are idle, one that waits is confined
+    // to others.
     let has_idle_cores = evidence
         .cpu
         .is_some_and(|cpu| cpu.is_drivers && !cpu.is_busy());
     let starved = highest(DriverThread::wanted_share)?;
     if has_idle_cores && starved.wanted_share() >= DRIVER_BUSY_SHARE {
         let because = told("one", starved) + ", although the host had idle cores";
-        return verdict(BoundBy::Driver, because);
+        return verdict(BoundBy::Driver, None, because);
     }
     None
 }
 
-fn read_io(evidence: &Evidence<'_>, others: f64) -> Option<Bound> {
-    let Reading { mean, counted_by } = evidence.reading?;
-    if mean < WAITING_SHARE * others.max(TRANSACTIONS_MIN) {
-        return None;
-    }
-    let who = match counted_by {
-        ReadsCounted::Shim => format!("{mean:.1} reads of data were outstanding in the mean"),
-        ReadsCounted::Server => format!(
-            "the server had {mean:.1} reads of data under way in the mean of its status readings"
-        ),
-        ReadsCounted::Disks => {
-            format!("the machine's disks had {mean:.1} reads outstanding in the mean")
-        }
-    };
-    let because = format!("{who}, with {others:.1} transactions that waited for no lock");
-    verdict(BoundBy::ReadIo, because)
-}
-
-fn redo(evidence: &Evidence<'_>) -> Option<Bound> {
-    let busy = evidence
-        .redo_busy_share
-        .filter(|busy| *busy >= REDO_BUSY_SHARE)?;
-    let because = format!(
-        "the redo log's device had requests for {} of the time",
-        percent(busy)
-    );
-    verdict(BoundBy::Redo, because)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::{BoundBy, DriverThread, Evidence, HostCpu, Reading, ReadsCounted, bound};
-
-    const FREE: DriverThread = thread(0.2, 0.05);
-
-    const QUIET: Evidence = Evidence {
-        in_transactions_mean: 32.0,
-        cpu: busy(0.4),
-        driver_threads: &[FREE],
-        lock_waiting_mean: Some(1.0),
-        reading: reading(2.0),
-        redo_busy_share: Some(0.3),
-    };
-
-    const fn thread(on_core_share: f64, run_wait_share: f64) -> DriverThread {
-        DriverThread {
-            on_core_share,
-            run_wait_share: Some(run_wait_share),
-        }
-    }
-
-    const fn busy(busy_share: f64) -> Option<HostCpu> {
-        Some(HostCpu {
-            busy_share,
-            steal_share: 0.0,
-            is_drivers: true,
-        })
-    }
-
-    const fn reading(mean: f64) -> Option<Reading> {
-        let counted_by = ReadsCounted::Shim;
-        Some(Reading { mean, counted_by })
-    }
-
-    #[track_caller]
-    fn by(evidence: &Evidence) -> BoundBy {
-        bound(evidence).unwrap().by
-    }
-
-    #[test]
-    fn each_cause_is_found() {
-        let of = |change: fn(&mut Evidence)| {
-            let mut evidence = QUIET;
-            change(&mut evidence);
-            evidence
-        };
-        for (evidence, expected) in [
-            (QUIET, BoundBy::Mixed),
-            (of(|e| e.cpu = busy(0.95)), BoundBy::Cpu),
-            (of(|e| e.reading = reading(20.0)), BoundBy::ReadIo),
-            (of(|e| e.redo_busy_share = Some(0.9)), BoundBy::Redo),
-            (
-                of(|e| {
-                    e.lock_waiting_mean = Some(28.0);
-                    e.reading = reading(1.0);
-                }),
-                BoundBy::Lock,
-            ),
-            // Waits that began before the window: more than were under way, and a read or two beside them.
-            (
-                of(|e| {
-                    e.lock_waiting_mean = Some(40.0);
-                    e.reading = reading(0.3);
-                }),
-                BoundBy::Lock,
-            ),
-            (
-                of(|e| {
-                    e.lock_waiting_mean = Some(31.8);
-                    e.reading = reading(0.4);
-                }),
-                BoundBy::Lock,
-            ),
-            (
-                of(|e| {
-                    e.lock_waiting_mean = Some(40.0);
-                    e.reading = reading(0.6);
-                }),
-                BoundBy::ReadIo,
-            ),
-            (
-                of(|e| {
-                    e.cpu = busy(0.95);
-                    e.lock_waiting_mean = Some(20.0);
-                }),
-                BoundBy::Mixed,
-            ),
-        ] {
-            assert_eq!(by(&evidence), expected, "{evidence:?}");
-        }
-    }
-
-    #[test]
-    fn who_holds_locks_tells_what_they_wait_for() {
-        // 25 of 32 wait for locks whose holders read.
-        let evidence = Evidence {
-            lock_waiting_mean: Some(25.0),
-            reading: reading(5.0),
-            ..QUIET
-        };
-        assert_eq!(by(&evidence), BoundBy::ReadIo);
-        let evidence = Evidence {
-            lock_waiting_mean: Some(30.0),
-            redo_busy_share: Some(0.95),
-            reading: reading(0.0),
-            ..QUIET
-        };
-        assert_eq!(by(&evidence), BoundBy::Redo);
-    }
-
-    #[test]
-    fn each_thread_of_the_driver_is_looked_at() {
-        fn with(driver_threads: &[DriverThread]) -> Evidence<'_> {
-            Evidence {
-                driver_threads,
-                ..QUIET
-            }
-        }
-        assert_eq!(by(&with(&[FREE, thread(0.95, 0.0)])), BoundBy::Driver);
-        // The one that is starved was on a core for less time than the one that is free.
-        let starved = [thread(0.45, 0.01), thread(0.2, 0.75)];
-        let verdict = bound(&with(&starved)).unwrap();
-        assert_eq!(verdict.by, BoundBy::Driver);
-        let words = "one of mydyno's threads was on a core for 20 % of the time and waited for one for 75 %";
-        assert!(verdict.because.starts_with(words), "{}", verdict.because);
-        // On a busy host waiting for cores is everybody's.
-        let evidence = Evidence {
-            cpu: busy(0.95),
-            ..with(&starved)
-        };
-        assert_eq!(by(&evidence), BoundBy::Cpu);
-        assert_eq!(by(&with(&[])), BoundBy::Mixed);
-    }
-
-    #[test]
-    fn another_machine_says_nothing_of_the_drivers_cores() {
-        let starved = [thread(0.2, 0.75)];
-        let idle = HostCpu {
-            busy_share: 0.3,
-            steal_share: 0.0,
-            is_drivers: false,
-        };
-        let evidence = Evidence {
-            cpu: Some(idle),
-            driver_threads: &starved,
-            ..QUIET
-        };
-        assert_eq!(by(&evidence), BoundBy::Mixed);
-        let evidence = Evidence {
-            driver_threads: &[thread(0.99, 0.0)],
-            ..evidence
-        };
-        assert_eq!(by(&evidence), BoundBy::Driver);
-    }
-
-    #[test]
-    fn what_is_not_known_is_not_judged() {
-        // A server on a machine of which nothing is known.
-        let remote = Evidence {
-            cpu: None,
-            reading: None,
-            redo_busy_share: None,
-            ..QUIET
-        };
-        assert_eq!(bound(&remote), None);
-        let with = |change: fn(&mut Evidence)| {
-            let mut evidence = remote;
-            change(&mut evidence);
-            bound(&evidence).map(|bound| bound.by)
-        };
-        let at_its_end = with(|e| e.driver_threads = const { &[thread(0.99, 0.0)] });
-        assert_eq!(at_its_end, Some(BoundBy::Driver));
-        assert_eq!(
-            with(|e| e.lock_waiting_mean = Some(30.0)),
-            Some(BoundBy::Lock)
-        );
-        assert_eq!(with(|e| e.lock_waiting_mean = Some(20.0)), None);
-        // The holders of the locks read, or wait for cores.
-        let holders_read = with(|e| {
-            e.lock_waiting_mean = Some(30.0);
-            e.reading = reading(2.0);
-        });
-        assert_eq!(holders_read, None);
-        // And nothing but the host's cores.
-        let bare = Evidence {
-            reading: None,
-            redo_busy_share: None,
-            driver_threads: &[],
-            lock_waiting_mean: None,
-            ..QUIET
-        };
-        assert_eq!(by(&bare), BoundBy::Mixed);
-    }
-
-    #[test]
-    fn the_reason_names_who_counted_and_what_was_stolen() {
-        let because = |counted_by| {
-            let reading = Some(Reading {
-                mean: 20.0,
-                counted_by,
-            });
-            bound(&Evidence { reading, ..QUIET }).unwrap().because
-        };
-        for (counted_by, words) in [
-            (ReadsCounted::Shim, "20.0 reads of data were outstanding"),
-            (ReadsCounted::Server, "the server had 20.0 reads of data"),
-            (ReadsCounted::Disks, "the machine's disks had 20.0 reads"),
-        ] {
-            let because = because(counted_by);
-            assert!(because.starts_with(words), "{because}");
-        }
-        let cpu = Some(HostCpu {
-            busy_share: 0.9,
-            steal_share: 0.45,
-            is_drivers: true,
-        });
-        let verdict = bound(&Evidence { cpu, ..QUIET }).unwrap();
-        assert_eq!(verdict.by, BoundBy::Cpu);
-        assert_eq!(
-            verdict.because,
-            "cores were busy for 90 % of the time, 50 % of it stolen by other guests of the hypervisor"
-        );
-    }
-}
+mod tests;

@@ -145,7 +145,10 @@ impl CellAccount {
     /// Were requests counted in only one of two cells?
     #[must_use]
     pub fn is_counted_unlike(&self, base: &CellAccount) -> bool {
-        let is_counted = |of: &CellAccount| of.spent(Part::Reads).is_some_and(|reads| reads.requests.is_some());
+        let is_counted = |of: &CellAccount| {
+            of.spent(Part::Reads)
+                .is_some_and(|reads| reads.requests.is_some())
+        };
         is_counted(self) != is_counted(base)
     }
 }
@@ -227,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_page_cache_counts_where_both_have_one() {
-        let with = |page_cache_hits| Account {
+        let with = |page_cache_hits| CellAccount {
             page_cache_hits,
             ..account(1.0, &[])
         };

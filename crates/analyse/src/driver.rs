@@ -57,7 +57,8 @@ mod tests {
                 connections,
             };
             let because = "it was busy".to_owned();
-            driver.advise(Bound { by, because }).because
+            let share = None;
+            driver.advise(Bound { by, share, because }).because
         };
         let words = told(BoundBy::Driver, 4, 64);
         assert_eq!(

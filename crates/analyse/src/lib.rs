@@ -3,10 +3,12 @@
 mod account;
 mod bend;
 mod bound;
+mod cell_account;
 mod compare;
 mod comparisons;
 mod document;
 mod driver;
+mod evidence;
 mod interference;
 mod load;
 mod matrix;
@@ -30,8 +32,9 @@ mod student;
 mod sweep;
 mod usage;
 
-pub use account::{Account, Change, Part, Spent};
+pub use account::{Account, KnownBy, Part};
 pub use bound::{Bound, BoundBy};
+pub use cell_account::{CellAccount, Change, Spent};
 pub use compare::Comparison;
 pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};

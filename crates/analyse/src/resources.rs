@@ -1,7 +1,9 @@
 //! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys; METHODOLOGY.md says how each is computed.
 
-use crate::bound::{Bound, DriverThread, Evidence, HostCpu, Reading, ReadsCounted, bound};
+use crate::account::Account;
+use crate::bound::Bound;
 use crate::driver::Driver;
+use crate::evidence::Measured;
 use crate::load::{Intervals, Load};
 use crate::per_transaction::{self, PerTransaction};
 use crate::price::{PriceResources, price};
@@ -23,6 +25,7 @@ pub struct Resources {
     pub power: PowerResources,
     pub price: PriceResources,
     pub per_transaction: PerTransaction,
+    pub account: Option<Account>,
     pub bound: Option<Bound>,
 }
 
@@ -186,11 +189,17 @@ pub fn resources(
     let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
     resources.per_transaction =
         per_transaction::of(&of_window, &resources, intervals, &load, &cell.what);
-    let bound = of_window.bound(&resources, &load, cell.what.instances);
-    resources.bound = match driver_of(results, repeat, cell)? {
-        Some(driver) => bound.map(|bound| driver.advise(bound)),
-        None => bound,
+    let measured = Measured {
+        results,
+        repeat,
+        cell,
+        intervals,
+        load,
     };
+    of_window.judge(&measured, &mut resources)?;
+    if let Some(driver) = driver_of(results, repeat, cell)? {
+        resources.bound = resources.bound.map(|bound| driver.advise(bound));
+    }
     Ok(Some(resources))
 }
 
@@ -262,6 +271,7 @@ impl OfWindow<'_> {
             power: self.power(),
             price: PriceResources::default(),
             per_transaction: PerTransaction::default(),
+            account: None,
             bound: None,
         }
     }
@@ -327,19 +337,6 @@ impl OfWindow<'_> {
         }
     }
 
-    fn driver_threads(&self) -> Vec<DriverThread> {
-        let share = |name: &str, thread: &str| Some(self.mean(Process, name, thread)? / 1e9);
-        let threads = self.samples.labels(Process, "cpu_ns");
-        threads
-            .filter_map(|thread| {
-                Some(DriverThread {
-                    on_core_share: share("cpu_ns", thread)?,
-                    run_wait_share: share("run_wait_ns", thread),
-                })
-            })
-            .collect()
-    }
-
     fn driver(&self) -> DriverResources {
         let threads = self.driver_threads();
         let busiest = threads
@@ -397,40 +394,5 @@ impl OfWindow<'_> {
             measured_by,
             nopm_per_watt: None,
         }
-    }
-
-    fn bound(&self, resources: &Resources, load: &Load, instances: u32) -> Option<Bound> {
-        let host = &resources.host;
-        let cpu = host.cpu_busy_share.map(|busy_share| HostCpu {
-            busy_share,
-            steal_share: host.cpu_steal_share.unwrap_or(0.0),
-            is_drivers: host.machine == Some(HostMachine::Driver),
-        });
-        bound(&Evidence {
-            in_transactions_mean: load.in_transactions_mean,
-            cpu,
-            driver_threads: &self.driver_threads(),
-            lock_waiting_mean: resources.server.row_lock_waiting_mean,
-            reading: self.reading(),
-            // Of the time, that the redo log's device had requests. What several servers share was busy for longer than any of them
-            // tells, and nobody knows how long.
-            redo_busy_share: self
-                .mean(Shim, "busy_ns", "redo")
-                .map(|ns| ns / 1e9)
-                .filter(|_| instances <= 1),
-        })
-    }
-
-    /// Reads of data that were outstanding, by who can tell best.
-    fn reading(&self) -> Option<Reading> {
-        let outstanding = |ns: Option<f64>| ns.map(|ns| ns / 1e9);
-        let shim = || outstanding(self.mean(Shim, "read_response_ns", "data"));
-        let server = || self.mean(Server, "data_pending_reads", "");
-        let disks = || outstanding(self.total(Host, "disk_read_ns"));
-        let by = |counted_by| move |mean| Reading { mean, counted_by };
-        shim()
-            .map(by(ReadsCounted::Shim))
-            .or_else(|| server().map(by(ReadsCounted::Server)))
-            .or_else(|| disks().map(by(ReadsCounted::Disks)))
     }
 }

@@ -1,7 +1,7 @@
 //! What a run used and what bound it, as words for people.
 
 use super::{optional, percent};
-use analyse::{PowerMeter, Resources};
+use analyse::{Account, Part, PowerMeter, Resources};
 use std::fmt::Write;
 
 /// Host, server and cost in a few lines; what is not known is left out.
@@ -10,6 +10,9 @@ pub fn resources(out: &mut String, resources: &Resources) {
     // Writing to a string cannot fail.
     if let Some(bound) = &resources.bound {
         let _ = writeln!(out, "{}: {}", bound.by.title(), bound.because);
+    }
+    if let Some(account) = &resources.account {
+        of_account(out, account);
     }
     of_host(out, resources);
     let server = &resources.server;
@@ -70,6 +73,26 @@ pub fn resources(out: &mut String, resources: &Resources) {
                 "x write amplification",
             ),
         ],
+    );
+}
+
+/// The parts of a transaction's time, the largest first.
+fn of_account(out: &mut String, account: &Account) {
+    let known = |part: Part| Some((part, account.part_us(part)?));
+    let mut parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(known).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let told: Vec<String> = parts
+        .iter()
+        .map(|(part, us)| {
+            let share = percent(us / account.time_us, 0);
+            format!("{} {:.2} ms ({share})", part.title(), us / 1e3)
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "a transaction took {:.2} ms: {}",
+        account.time_us / 1e3,
+        told.join(", ")
     );
 }
 

@@ -5,7 +5,7 @@ use super::missing::{absent, to_cell};
 use crate::format::{capitalised, significant, trimmed, us};
 use crate::model::{CellView, LabView};
 use analyse::{
-    Account, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent, UNPROVEN,
+    CellAccount, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent, UNPROVEN,
 };
 use base::counted;
 use maud::{Markup, html};
@@ -74,7 +74,7 @@ struct Group<'a> {
 struct Row<'a> {
     value: &'a str,
     cell: Option<&'a CellView>,
-    account: Option<Account>,
+    account: Option<CellAccount>,
     nopm: &'a Ratio,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Group<'a> {
             Row {
                 value: &row.value,
                 cell,
-                account: Account::of(&used),
+                account: CellAccount::of(&used),
                 nopm: &row.nopm,
             }
         });
@@ -118,6 +118,7 @@ impl<'a> Group<'a> {
 }
 
 fn table(groups: &[Group<'_>], dimension: &str) -> Markup {
+    let parts: usize = Part::ALL.into_iter().map(columns).sum();
     html! {
         div.scroll { table.grid {
             thead {
@@ -136,14 +137,14 @@ fn table(groups: &[Group<'_>], dimension: &str) -> Markup {
             }
             @for group in groups {
                 tbody {
-                    @if !group.others.is_empty() { tr.group { th colspan="13" scope="rowgroup" { (group.others) } } }
+                    @if !group.others.is_empty() { tr.group { th colspan=(5 + parts) scope="rowgroup" { (group.others) } } }
                     @for row in &group.rows { (row_of(row)) }
                 }
             }
         } }
         p.soft.small {
-            "Per transaction, in the mean of the repeats. Response times of requests are added up whether or not a transaction waited for them: pages are also "
-            "written in the background. Times of writes have those of their flushes, those of logs their writes. So parts overlap. Pages are those of data, undo and doublewrite. -: not measured, or not the same in all repeats."
+            "Per transaction, in the mean of the repeats. The parts add up to what one takes: each is the time that it waited for it itself, and the remainder is what nothing explains. "
+            "Requests are those of all threads: pages (data, undo, doublewrite) are also read and written in the background. -: not measured, or not the same in all repeats."
         }
     }
 }
@@ -170,7 +171,7 @@ fn row_of(row: &Row<'_>) -> Markup {
                     td.num { (account.cpu_busy_share.map_or_else(|| "-".to_owned(), |share| trimmed(share * 100.0, 0))) }
                     td { (account.bound_by.map_or("-", |by| by.title())) }
                 }
-                (_, cell) => { td.num { @if let Some(cell) = cell { (absent(cell)) } } td colspan="11" {} }
+                (_, cell) => { td.num { @if let Some(cell) = cell { (absent(cell)) } } td colspan=(3 + Part::ALL.into_iter().map(columns).sum::<usize>()) {} }
             }
         }
     }
@@ -186,7 +187,7 @@ fn scatter(nopm: &Ratio) -> &'static str {
 }
 
 /// What differs between two cells, the largest first; `scatter` is what [`scatter`] says of them.
-fn explained(account: &Account, base: &Account, scatter: &str) -> String {
+fn explained(account: &CellAccount, base: &CellAccount, scatter: &str) -> String {
     let times = [account, base].map(|of| us(of.time_us));
     let mut words = vec![format!(
         "a transaction took {} instead of {}{scatter}",
@@ -240,9 +241,9 @@ fn with_requests(part: Part, spent: &Spent) -> String {
 #[cfg(test)]
 mod tests {
     use super::{explained, reversed};
-    use analyse::{Account, BoundBy, CellComparison, NamedValue, Part, Place, Reversal, Spent};
+    use analyse::{BoundBy, CellAccount, CellComparison, NamedValue, Part, Place, Reversal, Spent};
 
-    fn account(time_us: f64, reads: (f64, f64), page_cache_hits: f64, by: BoundBy) -> Account {
+    fn account(time_us: f64, reads: (f64, f64), page_cache_hits: f64, by: BoundBy) -> CellAccount {
         let (requests, read_us) = reads;
         let reads = Spent {
             requests: Some(requests),
@@ -252,12 +253,12 @@ mod tests {
             requests: None,
             time_us: time_us / 40.0,
         };
-        Account {
+        CellAccount {
             time_us,
             page_cache_hits: Some(page_cache_hits),
             cpu_busy_share: None,
             bound_by: Some(by),
-            parts: vec![(Part::DataReads, reads), (Part::ServerCpu, cpu)],
+            parts: vec![(Part::Reads, reads), (Part::Running, cpu)],
         }
     }
 
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(
             explained(&slow, &base, ""),
             "a transaction took 2.50 s instead of 400 ms; reads of pages 2.10 s (52.0 reads) instead of 900 µs (2.00 reads); 0 pages from \
-             the page cache instead of 140; read-I/O bound instead of CPU bound."
+             the page cache instead of 140; bound by reads instead of CPU bound."
         );
         let quick = account(390_000.0, (52.0, 6_200.0), 141.0, BoundBy::Cpu);
         assert_eq!(

@@ -1,0 +1,180 @@
+use super::{GroupCommit, KnownBy, Observed, Part, Sessions};
+use base::Random;
+
+/// Clients that work for a random time and then commit: a log is flushed for all at once who came
+/// while the flush before was under way. Times in seconds.
+struct Simulated {
+    /// From the begin of a transaction to its end, and from COMMIT to its end.
+    response_s: f64,
+    commit_s: f64,
+    ended_per_s: f64,
+    flushes_per_s: f64,
+    /// Of the one in a group that flushes, over all transactions.
+    leader_s: f64,
+}
+
+fn group_commit(clients: usize, work_s: f64, flush_s: f64) -> Simulated {
+    const TRANSACTIONS: usize = 100_000;
+    let mut random = Random::new(7, &[]);
+    let mut work = || -work_s * (1.0 - random.unit()).ln();
+    // When each client comes to its COMMIT, and when it began.
+    let mut clients: Vec<(f64, f64)> = (0..clients).map(|_| (work(), 0.0)).collect();
+    let (mut now_s, mut flushes, mut ended) = (0.0, 0, 0);
+    let (mut response_s, mut commit_s) = (0.0, 0.0);
+    while ended < TRANSACTIONS {
+        let first_s = clients.iter().map(|of| of.0).fold(f64::MAX, f64::min);
+        let begin_s = f64::max(now_s, first_s);
+        now_s = begin_s + flush_s;
+        flushes += 1;
+        for client in clients.iter_mut().filter(|of| of.0 <= begin_s) {
+            response_s += now_s - client.1;
+            commit_s += now_s - client.0;
+            *client = (now_s + work(), now_s);
+            ended += 1;
+        }
+    }
+    let each = |sum_s: f64| sum_s / ended as f64;
+    Simulated {
+        response_s: each(response_s),
+        commit_s: each(commit_s),
+        ended_per_s: ended as f64 / now_s,
+        flushes_per_s: f64::from(flushes) / now_s,
+        leader_s: each(f64::from(flushes) * flush_s),
+    }
+}
+
+/// What would be seen of 64 clients of whose 41 ms at other work the server runs 1 ms.
+fn seen(of: &Simulated) -> Observed {
+    let amount = |time_s: f64| time_s * of.ended_per_s;
+    let group = GroupCommit {
+        flushes_per_s: of.flushes_per_s,
+        flush_s: 0.002,
+        commits_per_s: of.ended_per_s,
+        group_max: 64.0,
+    };
+    Observed {
+        under_way: amount(of.response_s),
+        ended_per_s: of.ended_per_s,
+        sessions: Some(Sessions {
+            active: amount(0.001 + of.commit_s),
+            running: amount(0.001),
+            log: amount(of.leader_s),
+            ..Sessions::default()
+        }),
+        row_locks: Some(0.0),
+        committing: Some(amount(of.commit_s)),
+        group_commit: Some(group.waiting()),
+        ..Observed::default()
+    }
+}
+
+#[test]
+fn each_member_of_a_group_waits_for_the_log() {
+    let simulated = group_commit(64, 0.040, 0.002);
+    // The log is busy nearly always, and costs little.
+    assert!(simulated.flushes_per_s * 0.002 > 0.95);
+    let truth = simulated.commit_s / simulated.response_s;
+    assert!((0.05..0.09).contains(&truth), "{truth}");
+    let at_driver = seen(&simulated);
+    let by_commit = at_driver.account().unwrap().share(Part::Log);
+    assert!((by_commit - truth).abs() < 0.001, "{by_commit} {truth}");
+    let without = Observed {
+        committing: None,
+        ..at_driver
+    };
+    let by_rule = without.account().unwrap().share(Part::Log);
+    assert!((by_rule / truth - 1.0).abs() < 0.1, "{by_rule} {truth}");
+    // Flush time by transactions is a fifth of it.
+    assert!(simulated.leader_s < 0.3 * simulated.commit_s);
+}
+
+#[test]
+fn one_that_commits_alone_waits_for_one_flush() {
+    let simulated = group_commit(1, 0.040, 0.002);
+    let account = seen(&simulated).account().unwrap();
+    let waited_us = account.log_us.unwrap();
+    assert!((waited_us - 2_000.0).abs() < 1.0, "{waited_us}");
+    // A server that flushes once a second lets nobody wait for it.
+    let lazy = GroupCommit {
+        flushes_per_s: 1.0,
+        flush_s: 0.002,
+        commits_per_s: 25.0,
+        group_max: 1.0,
+    };
+    assert_eq!(lazy.waiting(), 0.0);
+}
+
+fn sessions() -> Observed {
+    Observed {
+        under_way: 10.0,
+        ended_per_s: 100.0,
+        queued: Some(1.0),
+        sessions: Some(Sessions {
+            active: 9.0,
+            running: 1.0,
+            core_wait: 0.5,
+            reads: 2.0,
+            log: 0.25,
+            page_writes: 0.5,
+        }),
+        row_locks: Some(3.0),
+        committing: Some(1.25),
+        ..Observed::default()
+    }
+}
+
+#[test]
+fn parts_add_up() {
+    let account = sessions().account().unwrap();
+    let parts = Part::ALL.map(|part| account.part_us(part).unwrap() / 1e4);
+    assert_eq!(parts, [1.0, 0.5, 2.0, 3.0, 1.25, 0.5, 1.0, 0.75]);
+    assert_eq!(parts.iter().sum::<f64>() * 1e4, account.time_us);
+    assert_eq!((account.time_us, account.queued_us), (1e5, Some(1e4)));
+    assert_eq!(account.known_by, KnownBy::Sessions);
+    assert_eq!(Observed::default().account(), None);
+}
+
+#[test]
+fn waits_are_no_longer_than_the_blocked_time() {
+    let observed = Observed {
+        row_locks: Some(30.0),
+        ..sessions()
+    };
+    let account = observed.account().unwrap();
+    // 4.75 are blocked, and one of them by the log.
+    let locked_us = account.row_locks_us.unwrap();
+    assert!(
+        (locked_us - 4.75e4 * 4.75 / 5.75).abs() < 1e-6,
+        "{locked_us}"
+    );
+    assert!(account.remainder_us.abs() < 1e-6, "{account:?}");
+}
+
+#[test]
+fn without_sessions_parts_are_estimates_that_leave_no_less_than_nothing() {
+    let observed = Observed {
+        sessions: None,
+        at_driver: Some(1.0),
+        server_cores: Some(1.5),
+        server_run_wait: Some(9.0),
+        reading: Some(2.5),
+        ..sessions()
+    };
+    let account = observed.account().unwrap();
+    assert_eq!(account.known_by, KnownBy::Server);
+    assert_eq!(account.network_and_driver_us, Some(1e4));
+    assert_eq!(account.log_us, Some(1.25e4));
+    assert_eq!(account.row_locks_us, Some(3e4));
+    assert_eq!(account.core_wait_us, Some(0.75e4));
+    assert_eq!(account.page_writes_us, None);
+    assert!(account.remainder_us.abs() < 1e-6, "{account:?}");
+    let bare = Observed {
+        under_way: 4.0,
+        ended_per_s: 100.0,
+        row_locks: Some(1.0),
+        ..Observed::default()
+    };
+    let account = bare.account().unwrap();
+    assert_eq!(account.running_us, None);
+    assert_eq!(account.remainder_us, 3e4);
+}

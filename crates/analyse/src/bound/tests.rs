@@ -1,0 +1,324 @@
+use super::{Bound, BoundBy, DriverThread, Evidence, HostCpu, Offered, bound};
+use crate::account::{Account, KnownBy};
+
+const FREE: DriverThread = thread(0.2, 0.05);
+
+/// 10 ms, of which nothing is large.
+const EVEN: Account = Account {
+    time_us: 10_000.0,
+    known_by: KnownBy::Sessions,
+    running_us: Some(1_500.0),
+    core_wait_us: Some(500.0),
+    reads_us: Some(2_000.0),
+    row_locks_us: Some(1_500.0),
+    log_us: Some(1_500.0),
+    page_writes_us: Some(0.0),
+    network_and_driver_us: Some(2_000.0),
+    remainder_us: 1_000.0,
+    queued_us: None,
+};
+
+const fn thread(on_core_share: f64, run_wait_share: f64) -> DriverThread {
+    DriverThread {
+        on_core_share,
+        run_wait_share: Some(run_wait_share),
+    }
+}
+
+const fn busy(busy_share: f64) -> Option<HostCpu> {
+    Some(HostCpu {
+        busy_share,
+        steal_share: 0.0,
+        own_share: Some(busy_share * 0.9),
+        is_drivers: true,
+    })
+}
+
+/// With what is special of an account whose other parts take a tenth each of the rest.
+fn with(change: fn(&mut Account)) -> Evidence<'static> {
+    let mut account = EVEN;
+    change(&mut account);
+    // The time is what the parts make it.
+    let parts = crate::account::Part::ALL.map(|part| account.part_us(part).unwrap_or(0.0));
+    account.time_us = parts.iter().sum();
+    Evidence {
+        account: Some(account),
+        offered: None,
+        cpu: busy(0.4),
+        driver_threads: &[FREE],
+    }
+}
+
+#[track_caller]
+fn judged(evidence: &Evidence) -> Bound {
+    bound(evidence).unwrap()
+}
+
+#[test]
+fn the_largest_part_limits() {
+    for (evidence, expected, words) in [
+        (with(|_| {}), BoundBy::Mixed, "no part is large"),
+        (
+            with(|a| a.reads_us = Some(20_000.0)),
+            BoundBy::ReadIo,
+            "waits for reads of pages are 71 % of a transaction's time",
+        ),
+        (
+            with(|a| a.log_us = Some(16_000.0)),
+            BoundBy::Log,
+            "waits for the log at commit are 65 % of a transaction's time",
+        ),
+        (
+            with(|a| a.page_writes_us = Some(40_000.0)),
+            BoundBy::PageWrites,
+            "waits for free pages and page writes are 80 %",
+        ),
+        (
+            with(|a| a.network_and_driver_us = Some(40_000.0)),
+            BoundBy::Network,
+            "the network and the driver are 83 %",
+        ),
+        (
+            with(|a| a.remainder_us = 30_000.0),
+            BoundBy::Mixed,
+            "what is not explained is 77 %",
+        ),
+        (
+            with(|a| a.row_locks_us = Some(34_000.0)),
+            BoundBy::Lock,
+            "waits for row locks are 80 % of a transaction's time, and ",
+        ),
+    ] {
+        let bound = judged(&evidence);
+        assert_eq!(bound.by, expected, "{bound:?}");
+        assert!(bound.because.starts_with(words), "{bound:?}");
+        let share = bound.share.unwrap();
+        assert!((0.0..=1.0).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn cores_limit_where_there_is_nothing_left_of_them() {
+    let on_cores = |a: &mut Account| a.running_us = Some(30_000.0);
+    let evidence = Evidence {
+        cpu: busy(0.95),
+        ..with(on_cores)
+    };
+    assert_eq!(judged(&evidence).by, BoundBy::Cpu);
+    // The client of a server that shares its cores waits for them too.
+    let evidence = Evidence {
+        cpu: busy(0.95),
+        ..with(|a| a.network_and_driver_us = Some(12_000.0))
+    };
+    assert_eq!(judged(&evidence).by, BoundBy::Cpu);
+    // One connection runs all the time, and most cores are idle.
+    let bound = judged(&with(on_cores));
+    assert_eq!(bound.by, BoundBy::Mixed);
+    assert!(bound.because.ends_with("more connections may do more"));
+    // Cores are idle, and the server may not have them.
+    let waits = |a: &mut Account| a.core_wait_us = Some(30_000.0);
+    assert_eq!(judged(&with(waits)).by, BoundBy::CoreWait);
+    // Others have them.
+    let others = HostCpu {
+        busy_share: 1.0,
+        steal_share: 0.0,
+        own_share: Some(0.2),
+        is_drivers: true,
+    };
+    let evidence = Evidence {
+        cpu: Some(others),
+        ..with(waits)
+    };
+    let bound = judged(&evidence);
+    assert_eq!(bound.by, BoundBy::CoreWait);
+    let words = "20 % of it by the server and mydyno";
+    assert!(bound.because.ends_with(words), "{bound:?}");
+}
+
+#[test]
+fn group_commit_on_a_slow_flush_is_not_log_bound() {
+    // 64 clients with 40 ms of other work and a flush of 2 ms: 3 of 43 ms.
+    let evidence = with(|a| {
+        a.reads_us = Some(0.0);
+        a.row_locks_us = Some(0.0);
+        a.running_us = Some(1_000.0);
+        a.core_wait_us = Some(0.0);
+        a.network_and_driver_us = Some(38_500.0);
+        a.log_us = Some(3_000.0);
+        a.remainder_us = 500.0;
+    });
+    assert_eq!(judged(&evidence).by, BoundBy::Network);
+}
+
+#[test]
+fn who_waits_for_a_lock_waits_for_what_its_holder_does() {
+    // The log is busy, and its waits are most of what is done under locks.
+    let evidence = with(|a| {
+        a.row_locks_us = Some(70_000.0);
+        a.log_us = Some(20_000.0);
+    });
+    let bound = judged(&evidence);
+    assert_eq!(bound.by, BoundBy::Log);
+    assert_eq!(
+        bound.because,
+        "waits for row locks are 72 % of a transaction's time, and waits for the log at commit \
+         are 74 % of what those who hold them do"
+    );
+    // The log is as busy, and its waits are little of it.
+    let evidence = with(|a| {
+        a.row_locks_us = Some(70_000.0);
+        a.log_us = Some(4_000.0);
+    });
+    let bound = judged(&evidence);
+    assert_eq!(bound.by, BoundBy::Lock);
+    assert!(
+        bound.because.contains("the log at commit are 36 %"),
+        "{bound:?}"
+    );
+    // Holders run, on cores that are busy; from a long queue on it is the locks.
+    let runs = |a: &mut Account| {
+        a.running_us = Some(14_000.0);
+        a.row_locks_us = Some(30_000.0);
+    };
+    let evidence = Evidence {
+        cpu: busy(0.95),
+        ..with(runs)
+    };
+    assert_eq!(judged(&evidence).by, BoundBy::Cpu);
+    assert_eq!(judged(&with(runs)).by, BoundBy::Lock);
+    let queue = |a: &mut Account| a.row_locks_us = Some(200_000.0);
+    let evidence = Evidence {
+        cpu: busy(0.95),
+        ..with(queue)
+    };
+    assert_eq!(judged(&evidence).by, BoundBy::Lock);
+}
+
+#[test]
+fn who_did_what_was_asked_is_not_bound() {
+    let reads = with(|a| a.reads_us = Some(20_000.0));
+    let schedule = |ended, lag_us| Evidence {
+        offered: Some(Offered::Schedule {
+            offered: 1_000,
+            ended,
+            lag_us,
+            service_us: 8_000.0,
+        }),
+        ..reads
+    };
+    let bound = judged(&schedule(998, 100.0));
+    assert_eq!((bound.by, bound.share), (BoundBy::OfferedLoad, None));
+    assert_eq!(
+        bound.because,
+        "it did what was asked: of 1000 transactions offered 998 ended; one waited 0.10 ms to be \
+         begun and was served in 8.00 ms"
+    );
+    // It falls behind, or they queue.
+    assert_eq!(judged(&schedule(900, 100.0)).by, BoundBy::ReadIo);
+    assert_eq!(judged(&schedule(998, 9_000.0)).by, BoundBy::ReadIo);
+    let terminals = |nopm| Evidence {
+        offered: Some(Offered::Terminals {
+            nopm,
+            ceiling_nopm: 128.6,
+            deviation_nopm: 1.0,
+        }),
+        ..reads
+    };
+    assert_eq!(judged(&terminals(126.0)).by, BoundBy::OfferedLoad);
+    assert_eq!(judged(&terminals(80.0)).by, BoundBy::ReadIo);
+    // A driver without time asks for less than it should.
+    let evidence = Evidence {
+        driver_threads: &[thread(0.95, 0.0)],
+        ..terminals(126.0)
+    };
+    assert_eq!(judged(&evidence).by, BoundBy::Driver);
+}
+
+#[test]
+fn each_thread_of_the_driver_is_looked_at() {
+    fn on(driver_threads: &[DriverThread]) -> Evidence<'_> {
+        Evidence {
+            driver_threads,
+            ..with(|_| {})
+        }
+    }
+    assert_eq!(judged(&on(&[FREE, thread(0.95, 0.0)])).by, BoundBy::Driver);
+    // The one that is starved was on a core for less time than the one that is free.
+    let starved = [thread(0.45, 0.01), thread(0.2, 0.75)];
+    let verdict = judged(&on(&starved));
+    assert_eq!(verdict.by, BoundBy::Driver);
+    let words =
+        "one of mydyno's threads was on a core for 20 % of the time and waited for one for 75 %";
+    assert!(verdict.because.starts_with(words), "{verdict:?}");
+    // On a busy host waiting for cores is everybody's, and another machine's say nothing of it.
+    let evidence = Evidence {
+        cpu: busy(0.95),
+        ..on(&starved)
+    };
+    assert_ne!(judged(&evidence).by, BoundBy::Driver);
+    let cpu = busy(0.3).map(|cpu| HostCpu {
+        is_drivers: false,
+        ..cpu
+    });
+    let evidence = Evidence {
+        cpu,
+        ..on(&starved)
+    };
+    assert_ne!(judged(&evidence).by, BoundBy::Driver);
+    assert_eq!(judged(&on(&[])).by, BoundBy::Mixed);
+}
+
+#[test]
+fn what_is_not_known_is_not_judged() {
+    // A server on a machine of which nothing is known.
+    let remote = |locks_us: f64| Evidence {
+        account: Some(Account {
+            known_by: KnownBy::Server,
+            running_us: None,
+            core_wait_us: None,
+            reads_us: None,
+            log_us: None,
+            page_writes_us: None,
+            network_and_driver_us: None,
+            row_locks_us: Some(locks_us),
+            remainder_us: 10_000.0 - locks_us,
+            ..EVEN
+        }),
+        cpu: None,
+        ..Evidence::default()
+    };
+    assert_eq!(bound(&remote(500.0)), None);
+    assert_eq!(bound(&remote(6_000.0)), None);
+    assert_eq!(judged(&remote(9_000.0)).by, BoundBy::Lock);
+    let evidence = Evidence {
+        driver_threads: &[thread(0.99, 0.0)],
+        ..remote(500.0)
+    };
+    assert_eq!(judged(&evidence).by, BoundBy::Driver);
+    // And nothing but the host's cores.
+    let bare = Evidence {
+        cpu: busy(0.95),
+        ..Evidence::default()
+    };
+    assert_eq!(judged(&bare).by, BoundBy::Cpu);
+    assert_eq!(bound(&Evidence::default()), None);
+}
+
+#[test]
+fn the_reason_tells_what_was_stolen() {
+    let cpu = Some(HostCpu {
+        busy_share: 0.9,
+        steal_share: 0.45,
+        own_share: None,
+        is_drivers: true,
+    });
+    let evidence = Evidence {
+        cpu,
+        ..with(|a| a.running_us = Some(30_000.0))
+    };
+    let verdict = judged(&evidence);
+    assert_eq!(verdict.by, BoundBy::Cpu);
+    let words = "cores were busy for 90 % of the time, 50 % of it stolen by other guests of the \
+                 hypervisor";
+    assert!(verdict.because.ends_with(words), "{verdict:?}");
+}
