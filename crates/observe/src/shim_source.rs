@@ -108,18 +108,22 @@ mod tests {
         page[word * 8..][..8].copy_from_slice(&value.to_ne_bytes());
     }
 
-    #[test]
-    fn every_role_is_told() {
-        let temp = tempfile::tempdir().unwrap();
+    /// A page with other numbers in all words.
+    fn page() -> Vec<u8> {
         let mut page = Snapshot::fresh();
-        put(&mut page, global_word(Global::CachePages), 70);
-        put(&mut page, global_word(Global::CacheDirtyPages), 71);
-        put(&mut page, global_word(Global::CacheHits), 72);
-        put(&mut page, global_word(Global::CacheMisses), 73);
-        put(&mut page, global_word(Global::SpinNs), 74);
-        put(&mut page, global_word(Global::SessionActiveNs), 75);
-        put(&mut page, global_word(Global::SessionSleepNs), 76);
-        put(&mut page, global_word(Global::SessionSpinNs), 77);
+        let globals = [
+            Global::CachePages,
+            Global::CacheDirtyPages,
+            Global::CacheHits,
+            Global::CacheMisses,
+            Global::SpinNs,
+            Global::SessionActiveNs,
+            Global::SessionSleepNs,
+            Global::SessionSpinNs,
+        ];
+        for (word, value) in globals.into_iter().zip(70..) {
+            put(&mut page, global_word(word), value);
+        }
         for (kind, requests) in [(Kind::Read, 10), (Kind::Write, 20), (Kind::Flush, 30)] {
             for (word, more) in [
                 (OfKind::Requests, 0),
@@ -130,17 +134,18 @@ mod tests {
                 put(&mut page, word, requests + more);
             }
         }
-        for (word, value) in [
-            (OfRole::Outstanding, 40),
-            (OfRole::BusyNs, 41),
-            (OfRole::OutstandingNs, 42),
-            (OfRole::Judged, 43),
-            (OfRole::WithinTolerance, 44),
-            (OfRole::Overruns, 45),
-            (OfRole::SessionReadNs, 46),
-            (OfRole::SessionWriteNs, 47),
-            (OfRole::SessionFlushNs, 48),
-        ] {
+        let of_role = [
+            OfRole::Outstanding,
+            OfRole::BusyNs,
+            OfRole::OutstandingNs,
+            OfRole::Judged,
+            OfRole::WithinTolerance,
+            OfRole::Overruns,
+            OfRole::SessionReadNs,
+            OfRole::SessionWriteNs,
+            OfRole::SessionFlushNs,
+        ];
+        for (word, value) in of_role.into_iter().zip(40..) {
             put(&mut page, role_word(Role::Redo, word), value);
         }
         put(
@@ -148,6 +153,13 @@ mod tests {
             kind_word(Role::Binlog, Kind::Flush, OfKind::Requests),
             5,
         );
+        page
+    }
+
+    #[test]
+    fn every_role_is_told() {
+        let temp = tempfile::tempdir().unwrap();
+        let page = page();
         std::fs::write(temp.path().join(ShimPage::FILE), page).unwrap();
         let readings = read(temp.path()).unwrap();
         for (name, label, value) in [
