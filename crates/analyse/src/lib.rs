@@ -42,7 +42,8 @@ pub use interference::{Together, instance_spread, interference};
 pub use load::Intervals;
 pub use matrix::{Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{
-    CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome, varying,
+    BlockOutcome, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome,
+    varying,
 };
 pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};

@@ -10,7 +10,7 @@ use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Cell, LabId, Repeat, Results, StoreError};
+use store::{Block, Canary, Cell, LabId, Repeat, Results, StoreError};
 
 /// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,6 +31,32 @@ pub struct LabOutcome {
     pub sweeps: Vec<Sweep>,
     /// Whose points are among the cells.
     pub ramps: Vec<RampOutcome>,
+    /// In the order of time.
+    pub blocks: Vec<BlockOutcome>,
+}
+
+/// One block, and what its canary took: fixed work, so that more of it is a slower host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlockOutcome {
+    pub block: u32,
+    pub started_utc_ns: i64,
+    pub canary_cpu_us: Option<f64>,
+    pub canary_memory_us: Option<f64>,
+    pub canary_wake_up_latency_us: Option<f64>,
+}
+
+impl BlockOutcome {
+    fn of(block: &Block) -> BlockOutcome {
+        let us =
+            |of: fn(&Canary) -> u64| block.canary.as_ref().map(|canary| of(canary) as f64 / 1e3);
+        BlockOutcome {
+            block: block.block,
+            started_utc_ns: block.started_utc_ns,
+            canary_cpu_us: us(|canary| canary.cpu_ns),
+            canary_memory_us: us(|canary| canary.memory_ns),
+            canary_wake_up_latency_us: us(|canary| canary.wake_up_latency_ns),
+        }
+    }
 }
 
 /// One cell.
@@ -64,6 +90,8 @@ pub struct RepeatOutcome {
     pub repeat: u32,
     pub repeat_id: i64,
     pub attempt: u32,
+    /// See [`BlockOutcome`].
+    pub block: u32,
     pub status: String,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
@@ -129,6 +157,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
         sweeps: sweeps(&cells, &matrix),
         cells,
         ramps: ramps(results, id)?,
+        blocks: results.blocks(id)?.iter().map(BlockOutcome::of).collect(),
     })
 }
 
@@ -203,6 +232,7 @@ impl RepeatOutcome {
             repeat: repeat.ordinal,
             repeat_id: repeat.id.0,
             attempt: repeat.attempt,
+            block: repeat.block,
             status: repeat.status.as_str().to_owned(),
             reason_code: repeat.reason_code.clone(),
             reason: repeat.reason.clone(),

@@ -22,6 +22,7 @@ mod preflight;
 mod preset;
 mod private;
 mod progress;
+mod quiet;
 mod ramp;
 mod records;
 mod resumed;
@@ -49,7 +50,7 @@ pub use private::{
 };
 pub use progress::{Awaited, OnProgress, Progress, RunProgress};
 pub use ramp::{RampPlace, RampSpec, ramp};
-pub use resumed::require_same;
+pub use resumed::{file_system_facts, require_same};
 pub use seeds::{POPULATION_SEED, new_seed};
 pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};
 pub use study::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, Studied, StudySpec, lab_of, missing, study, to_do};

@@ -10,6 +10,7 @@ use crate::pacing::{self, Seats};
 use crate::populate::engine_name;
 use crate::preflight;
 use crate::progress::{OnProgress, Progress};
+use crate::quiet::look_at_host;
 use crate::records::{counters_of, failures_of, result_of};
 use crate::schemas;
 use crate::spec::{self, RunSpec, Workload};
@@ -320,6 +321,7 @@ impl Measurement<'_> {
             .record_variables(self.repeat, Moment::Start, &begun.variables)?;
         self.results
             .record_status(self.repeat, Moment::Start, &begun.status)?;
+        look_at_host(self.results, self.repeat, self.subject, on_progress)?;
         let mut lengths = Lengths::of(self.spec, &begun.variables, self.subject.instances());
         let driven = self.drive(databases, begun, &mut lengths, on_progress);
         let (report, paced) = match driven {

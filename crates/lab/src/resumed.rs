@@ -1,4 +1,4 @@
-//! A lab that goes on: are its machine, servers and devices still those that it has measured?
+//! A lab that goes on: are its host, mydyno, servers and devices still those that it has measured?
 
 use crate::error::LabError;
 use crate::planned::{Planned, private_of};
@@ -9,10 +9,37 @@ use server::Home;
 use storage::{Place, RoleDevice};
 use store::{Cell as StoredCell, LabId, NewCell, Results};
 
-/// Facts of a host that tell machines apart, and do not change while one is in use.
-const OF_MACHINE: [&str; 2] = ["cpu_model", "cpu_cores"];
+/// Facts of a host that change what a server delivers, and do not change while it is in use.
+/// `file_system` is that of mydyno's directory, where files lie that have no place.
+const OF_HOST: [&str; 4] = ["cpu_model", "cpu_cores", "kernel", "file_system"];
+/// What a kernel keeps for itself differs from start to start by less.
+const MEMORY_RATIO: f64 = 1.02;
+/// Before the directory, in the facts of a lab on its real devices.
+const FILE_SYSTEM_OF: &str = "file_system of ";
 
-/// Refuses to mix two machines, two versions of a server, or two devices of one name, in a lab of which these turns are to be taken.
+/// The file systems of the directories that a plan places files in, as facts of its host.
+#[must_use]
+pub fn file_system_facts(planned: &Planned) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> = Vec::new();
+    for (cell, _) in &planned.cells {
+        for place in cell.placement.places.values() {
+            let directory = match place {
+                Place::Directory(path) => path,
+                Place::Emulated { at: Some(path), .. } => path,
+                Place::Emulated { at: None, .. } => continue,
+            };
+            let name = format!("{FILE_SYSTEM_OF}{}", directory.display());
+            let is_new = facts.iter().all(|(known, _)| *known != name);
+            if let (true, Some(found)) = (is_new, observe::file_system(directory)) {
+                facts.push((name, found));
+            }
+        }
+    }
+    facts
+}
+
+/// Refuses to mix two hosts, two versions of mydyno or of a server, or two devices of one name, in a
+/// lab of which these turns are to be taken.
 ///
 /// # Errors
 /// [`LabError::Plan`] at what was changed, with what to do; the results file cannot be read.
@@ -33,10 +60,15 @@ pub fn require_same(
              --results, or give the plan another `name`"
         )
     };
-    if let (Some(first), false) = (to_take.first(), all.is_empty())
-        && let Some(what) = other_machine(&results.host_facts(lab)?, &observe::host_facts(None))
-    {
-        return Err(plan.refuse(first, "", &mixed(&what)).into());
+    if let (Some(first), false) = (to_take.first(), all.is_empty()) {
+        let mut now = observe::host_facts(Some(home.root()));
+        now.extend(file_system_facts(planned));
+        let program = results.lab(lab)?.mydyno_version;
+        let other = other_host(&results.host_facts(lab)?, &now)
+            .or_else(|| other_program(&program, env!("CARGO_PKG_VERSION")));
+        if let Some(what) = other {
+            return Err(plan.refuse(first, "", &mixed(&what)).into());
+        }
     }
     for (cell, _) in &planned.cells {
         let measured = measured(results, lab, cell, &all)?;
@@ -78,16 +110,28 @@ pub fn require_same(
     Ok(())
 }
 
-/// What the machine was, where it is known to be another one now.
-fn other_machine(stored: &[(String, String)], now: &[(String, String)]) -> Option<String> {
-    let fact = |facts: &[(String, String)], name: &str| {
-        let found = facts.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.clone())
-    };
-    OF_MACHINE.iter().find_map(|name| {
-        let (was, is) = (fact(stored, name)?, fact(now, name)?);
-        (was != is).then(|| format!("on a machine with {name} {was}, which is {is} on this one"))
+/// What the host was, where it is known to be another one now.
+fn other_host(stored: &[(String, String)], now: &[(String, String)]) -> Option<String> {
+    stored.iter().find_map(|(name, was)| {
+        let (_, is) = now.iter().find(|(known, _)| known == name)?;
+        let differs = match name.as_str() {
+            "memory_bytes" => is_other_size(was, is),
+            _ if OF_HOST.contains(&name.as_str()) || name.starts_with(FILE_SYSTEM_OF) => was != is,
+            _ => false,
+        };
+        differs.then(|| format!("on a host with {name} {was}, which is {is} now"))
     })
+}
+
+fn is_other_size(was: &str, is: &str) -> bool {
+    let (Ok(was), Ok(is)) = (was.parse::<f64>(), is.parse::<f64>()) else {
+        return was != is;
+    };
+    was.max(is) > was.min(is) * MEMORY_RATIO
+}
+
+fn other_program(was: &str, is: &str) -> Option<String> {
+    (was != is).then(|| format!("with mydyno {was}, which is {is} now"))
 }
 
 /// What is known of the devices of a server that is not installed: data is where its place says, on any.
@@ -151,27 +195,50 @@ fn other_figures<'a>(stored: &NewCell, now: &'a [RoleDevice]) -> Option<&'a Role
 
 #[cfg(test)]
 mod tests {
-    use super::{other_figures, other_machine, other_version};
+    use super::{other_figures, other_host, other_program, other_version};
     use device::Role;
     use storage::RoleDevice;
     use store::{CellPlace, NewCell};
 
     #[test]
-    fn machines_are_compared_by_their_processors() {
-        let facts = |model: &str, cores: &str, kernel: &str| {
+    fn hosts_are_compared_by_what_changes_results() {
+        let facts = |changed: (&str, &str)| {
             let all = [
-                ("cpu_model", model),
-                ("cpu_cores", cores),
-                ("kernel", kernel),
+                ("cpu_model", "EPYC 9654"),
+                ("cpu_cores", "2"),
+                ("kernel", "6.1"),
+                ("memory_bytes", "25000000000"),
+                ("file_system of /mnt/nvme0", "ext4 on /dev/nvme0n1"),
+                ("free_bytes", "1000"),
             ];
-            all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            let value = |(name, value): (&str, &str)| {
+                let value = if name == changed.0 { changed.1 } else { value };
+                (name.to_owned(), value.to_owned())
+            };
+            all.map(value)
         };
-        let was = facts("EPYC 9654", "2", "6.1");
-        assert_eq!(other_machine(&was, &facts("EPYC 9654", "2", "6.12")), None);
-        let what = other_machine(&was, &facts("EPYC 9654", "8", "6.1")).unwrap();
-        assert!(what.contains("cpu_cores 2, which is 8"), "{what}");
+        let was = facts(("", ""));
+        for same in [
+            ("", ""),
+            ("free_bytes", "5"),
+            ("memory_bytes", "25100000000"),
+        ] {
+            assert_eq!(other_host(&was, &facts(same)), None, "{same:?}");
+        }
+        for other in [
+            ("cpu_cores", "8"),
+            ("kernel", "6.12"),
+            ("memory_bytes", "50000000000"),
+            ("file_system of /mnt/nvme0", "xfs on /dev/nvme0n1"),
+        ] {
+            let what = other_host(&was, &facts(other)).unwrap();
+            let words = format!("which is {} now", other.1);
+            assert!(what.contains(other.0) && what.ends_with(&words), "{what}");
+        }
         // Some processors do not say what they are.
-        assert_eq!(other_machine(&was[1..], &facts("Xeon", "2", "6.1")), None);
+        assert_eq!(other_host(&was[1..], &facts(("cpu_model", "Xeon"))), None);
+        assert_eq!(other_program("0.1.0", "0.1.0"), None);
+        assert!(other_program("0.1.0", "0.2.0").is_some());
     }
 
     #[test]

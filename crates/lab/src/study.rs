@@ -160,6 +160,7 @@ pub fn study(
         exit: Exit::Ok,
     };
     let mut pace = Pace::default();
+    let mut block_of = None;
     for (done, turn) in turns.iter().enumerate() {
         let is_late = plan
             .time_limit()
@@ -176,6 +177,9 @@ pub fn study(
         };
         let title = study.title(*turn, done, turns.len(), left);
         let cell = study.cell(*turn);
+        if block_of.replace(turn.repeat) != Some(turn.repeat) {
+            study.begin_block(on_progress)?;
+        }
         on_progress(Progress::TurnStarts {
             title: &title,
             cell,
@@ -256,6 +260,21 @@ struct Study<'a> {
 }
 
 impl Study<'_> {
+    /// Begins a block, to which all turns belong until the next one begins: a repeat of this call.
+    /// What an earlier call left of a repeat is measured at another time, and so in another block.
+    fn begin_block(&self, on_progress: &mut OnProgress<'_>) -> Result<(), LabError> {
+        on_progress(Progress::Step("timing a fixed piece of work on this host"));
+        let canary = match observe::canary() {
+            Ok(canary) => Some(canary),
+            Err(error) => {
+                on_progress(Progress::Note(&format!("a block has no canary: {error}")));
+                None
+            }
+        };
+        self.results.begin_block(self.lab, canary)?;
+        Ok(())
+    }
+
     fn cell(&self, turn: Turn) -> &Cell {
         &self.planned.cells[turn.index].0
     }

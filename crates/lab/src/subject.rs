@@ -96,6 +96,12 @@ impl Subject {
         }
     }
 
+    /// Was a clone just written to a real disk for it?
+    pub(crate) fn has_written_disks(&self) -> bool {
+        let is_real = self.placed.places.iter().any(|place| !place.emulated);
+        self.is_private() && (is_real || self.placed.places.is_empty())
+    }
+
     /// All servers, this one first.
     pub(crate) fn each(&self) -> impl Iterator<Item = &Subject> {
         std::iter::once(self).chain(&self.others)

@@ -38,6 +38,8 @@ pub enum ObserveError {
         core: u32,
         cause: std::io::Error,
     },
+    #[error("cannot reserve {bytes} bytes for the canary: {cause}; free memory on this host")]
+    Canary { bytes: usize, cause: String },
     #[error("the observer panicked: {0}; please report it, with what stands on stderr")]
     Panicked(String),
 }

@@ -74,8 +74,10 @@ fn hypervisor(flags: &str) -> Option<String> {
         .then(|| "yes".to_owned())
 }
 
-/// Type and device of the file system that holds `path`: the longest mount point that is a prefix of it.
-fn file_system(path: &Path) -> Option<String> {
+/// Type and device of the file system that holds `path`: the longest mount point that is a prefix
+/// of it; `None` where there is no such path.
+#[must_use]
+pub fn file_system(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let (_, found) = mounts

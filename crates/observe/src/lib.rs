@@ -1,6 +1,7 @@
 //! What the host is and has, and what happens beside the load: samplers of the host, its processes, the server and the devices. They
 //! run in threads of their own and never in the driver's.
 
+mod canary;
 mod error;
 mod exporter_source;
 mod host;
@@ -11,15 +12,17 @@ mod perf_source;
 mod power_source;
 mod proc_file;
 mod process_source;
+pub mod quiet;
 mod sampler;
 mod server_source;
 mod shim_source;
 mod threads;
 mod together;
 
+pub use canary::canary;
 pub use error::ObserveError;
 pub use exporter_source::ExporterSource;
-pub use host::{host_facts, peak_rss_bytes};
+pub use host::{file_system, host_facts, peak_rss_bytes};
 pub use host_source::HostSource;
 pub use meter_source::MeterSource;
 pub use perf_source::PerfSource;

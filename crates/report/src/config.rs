@@ -1,11 +1,13 @@
 //! What the numbers were measured on: populations, server variables, option files, the machine, and how to do it again.
 
+use crate::blocks::blocks;
 use crate::format::{bytes, duration, instant, integer, significant};
 use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
 use crate::status::status_tables;
 use crate::tables::checks_table;
+use analyse::LabOutcome;
 use base::counted;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,11 +65,12 @@ fn measured(cell: &CellView) -> Option<&RepeatView> {
 }
 
 /// Machine, server variables, option files.
-pub fn configuration(view: &LabView) -> Markup {
+pub fn configuration(view: &LabView, outcome: &LabOutcome) -> Markup {
     html! {
         section id="configuration" {
             h2 { "Configuration" }
             (hardware(view))
+            (blocks(&outcome.blocks))
             (presets(view))
             (changed_variables(view))
             (differing_variables(view))

@@ -3,6 +3,7 @@
 //!
 //! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for other programs.
 
+mod blocks;
 mod bound;
 mod cell;
 mod config;

@@ -158,7 +158,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (interference_section(view, &together.outcome.cells))
                     @for cell in &view.cells { (cell_section(view, cell)) }
                     (loads(&view.loads))
-                    (configuration(view))
+                    (configuration(view, together.outcome))
                     (reproduce(view))
                     footer {
                         p { (DISCLAIMER) " NOPM is new orders that ended in the window, per minute, deliberate rollbacks included." }

@@ -1,14 +1,15 @@
-//! Copies of data directories: by reflink where the file system shares blocks, else by several threads with
-//! copy_file_range, so that the bytes stay in the kernel.
+//! Copies of data directories, by several threads, byte by byte: blocks that a file system shares
+//! between a clone and its image (reflinks, which copy_file_range makes too) cost another write when
+//! they are changed first, so that one device would be measured with that cost and another without.
 //!
 //! What was copied to the storage that is measured is written out and dropped from the page cache before the server starts:
 //! otherwise the first seconds of a measurement would pay for the copy. What stands in for an emulated device is written out
-//! and stays in memory, so it is copied by hand: blocks that are shared on the disk are not in memory.
+//! and stays in memory.
 
 use crate::ServerError;
 use crate::error::io_at;
 use crate::instance::Storage;
-use rustix::fs::{Advice, copy_file_range, fadvise, ioctl_ficlone};
+use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
 use std::io;
 use std::num::NonZeroUsize;
@@ -38,23 +39,16 @@ struct Piece {
     bytes: u64,
 }
 
-/// Copies files whose directories are there. Returns whether blocks were shared.
-pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<bool, ServerError> {
-    let mut shared = storage == Storage::Real;
+/// Copies files whose directories are there.
+pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), ServerError> {
     let mut pieces = Vec::new();
     for (index, file) in files.iter().enumerate() {
-        let from = File::open(&file.from).map_err(io_at("open", &file.from))?;
         let to = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o640)
             .open(&file.to)
             .map_err(io_at("make", &file.to))?;
-        // One refusal is enough: the files of a directory lie on one file system, or the next ones are refused too.
-        if shared && ioctl_ficlone(&to, &from).is_ok() {
-            continue;
-        }
-        shared = false;
         to.set_len(file.bytes).map_err(io_at("size", &file.to))?;
         let mut offset = 0;
         while offset < file.bytes {
@@ -69,51 +63,20 @@ pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<bool, S
     }
     in_parallel(&pieces, |piece| {
         let file = &files[piece.file];
-        copy_piece(file, piece, storage).map_err(io_at("copy to", &file.to))
+        copy_piece(file, piece).map_err(io_at("copy to", &file.to))
     })?;
     let all: Vec<usize> = (0..files.len()).collect();
     in_parallel(&all, |index| {
         let file = &files[*index];
         settle(file, storage).map_err(io_at("write out", &file.to))
-    })?;
-    Ok(shared)
+    })
 }
 
-fn copy_piece(file: &FileCopy, piece: &Piece, storage: Storage) -> io::Result<()> {
+fn copy_piece(file: &FileCopy, piece: &Piece) -> io::Result<()> {
     let from = File::open(&file.from)?;
     let to = fs::OpenOptions::new().write(true).open(&file.to)?;
-    let (mut offset_in, mut offset_out) = (piece.offset, piece.offset);
-    let end = piece.offset + piece.bytes;
-    if storage == Storage::Emulated {
-        return copy_by_hand(&from, &to, offset_in, end);
-    }
-    while offset_in < end {
-        let wanted = usize::try_from(end - offset_in).unwrap_or(usize::MAX);
-        match copy_file_range(
-            &from,
-            Some(&mut offset_in),
-            &to,
-            Some(&mut offset_out),
-            wanted,
-        ) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // Other file systems, old kernels.
-            Err(
-                rustix::io::Errno::XDEV
-                | rustix::io::Errno::INVAL
-                | rustix::io::Errno::NOSYS
-                | rustix::io::Errno::OPNOTSUPP,
-            ) => return copy_by_hand(&from, &to, offset_in, end),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-fn copy_by_hand(from: &File, to: &File, start: u64, end: u64) -> io::Result<()> {
     let mut buffer = vec![0u8; 1 << 20];
-    let mut offset = start;
+    let (mut offset, end) = (piece.offset, piece.offset + piece.bytes);
     while offset < end {
         let wanted = buffer
             .len()
@@ -251,6 +214,69 @@ mod tests {
         assert!(copy_files(&files, Storage::Real).is_err());
     }
 
+    /// A file system that shares blocks, mounted until it is dropped.
+    struct Shares(tempfile::TempDir);
+
+    impl Shares {
+        /// `None` where this user or this host cannot mount one.
+        fn mounted() -> Option<Shares> {
+            let directory = tempfile::tempdir().unwrap();
+            let image = directory.path().join("image");
+            fs::File::create(&image)
+                .unwrap()
+                .set_len(300 << 20)
+                .unwrap();
+            let point = directory.path().join("mounted");
+            fs::create_dir(&point).unwrap();
+            let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
+                let status = std::process::Command::new(program).args(arguments).output();
+                status.is_ok_and(|output| output.status.success())
+            };
+            let made = run("mkfs.btrfs", &["-q".as_ref(), image.as_os_str()]);
+            let mount: [&std::ffi::OsStr; 4] = [
+                "-o".as_ref(),
+                "loop".as_ref(),
+                image.as_os_str(),
+                point.as_os_str(),
+            ];
+            (made && run("mount", &mount)).then_some(Shares(directory))
+        }
+    }
+
+    impl Drop for Shares {
+        fn drop(&mut self) {
+            let point = self.0.path().join("mounted");
+            let _ = std::process::Command::new("umount").arg(point).status();
+        }
+    }
+
+    #[test]
+    fn a_clone_never_shares_blocks_with_its_image() {
+        let Some(shares) = Shares::mounted() else {
+            println!("not tried: btrfs cannot be mounted here (root, btrfs-progs, a loop device)");
+            return;
+        };
+        let mounted = shares.0.path().join("mounted");
+        let bytes: Vec<u8> = (0..4_000_000u32).map(|i| (i >> 3) as u8).collect();
+        let (from, to) = (mounted.join("from"), mounted.join("to"));
+        fs::write(&from, &bytes).unwrap();
+        let files = [FileCopy {
+            from,
+            to: to.clone(),
+            bytes: bytes.len() as u64,
+        }];
+        copy_files(&files, Storage::Real).unwrap();
+        assert!(fs::read(&to).unwrap() == bytes);
+        let extents = std::process::Command::new("filefrag")
+            .arg("-v")
+            .arg(&to)
+            .output()
+            .unwrap();
+        let extents = String::from_utf8_lossy(&extents.stdout).into_owned();
+        assert!(extents.contains("extent"), "{extents}");
+        assert!(!extents.contains("shared"), "{extents}");
+    }
+
     #[test]
     fn what_stays_in_memory_is_equal_too() {
         let temp = tempfile::tempdir().unwrap();
@@ -261,7 +287,7 @@ mod tests {
             to: temp.path().join("b"),
             bytes: bytes.len() as u64,
         }];
-        assert!(!copy_files(&files, Storage::Emulated).unwrap());
+        copy_files(&files, Storage::Emulated).unwrap();
         assert!(fs::read(temp.path().join("b")).unwrap() == bytes);
     }
 
@@ -274,9 +300,7 @@ mod tests {
             to: temp.path().join("b"),
             bytes: 1000,
         }];
-        // Where blocks are shared the size is not asked for.
-        if let Err(error) = copy_files(&files, Storage::Real) {
-            assert!(error.to_string().contains("copy"), "{error}");
-        }
+        let error = copy_files(&files, Storage::Real).unwrap_err();
+        assert!(error.to_string().contains("copy"), "{error}");
     }
 }

@@ -279,7 +279,7 @@ impl Image {
                 bytes: *bytes,
             })
             .collect();
-        copy_files(&files, to.storage).map(|_| ())
+        copy_files(&files, to.storage)
     }
 }
 
@@ -351,7 +351,7 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
             bytes: *bytes,
         })
         .collect();
-    copy_files(&files, Storage::Real).map(|_| ())
+    copy_files(&files, Storage::Real)
 }
 
 #[cfg(test)]

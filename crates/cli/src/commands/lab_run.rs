@@ -2,7 +2,7 @@
 
 use super::lab::read;
 use super::report::write_report;
-use super::{begin_lab_of, lab_or_last, print_json};
+use super::{lab_or_last, new_lab, print_json};
 use crate::arguments::ResultsArguments;
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
@@ -13,8 +13,8 @@ use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    LabError, Meters, Planned, Progress, Studied, StudySpec, check_meters, lab_of, missing,
-    planned, require_same, study, to_do,
+    LabError, Meters, Planned, Progress, Studied, StudySpec, check_meters, file_system_facts,
+    lab_of, missing, planned, require_same, study, to_do,
 };
 use plan::Plan;
 use serde::Serialize;
@@ -147,7 +147,10 @@ fn begin(
     let note = planned.note_on_images(&turns);
     let notes = planned.notes.iter().cloned().chain(note).collect();
     let Some(lab) = begun else {
-        let lab = begin_lab_of(results, plan.name(), Some(plan.text()), Some(home.root()))?;
+        let mut lab = new_lab(plan.name(), Some(home.root()));
+        lab.plan = Some(plan.text().to_owned());
+        lab.host_facts.extend(file_system_facts(planned));
+        let lab = results.begin_lab(&lab)?;
         return Ok(Taken {
             lab,
             notes,

@@ -114,26 +114,21 @@ fn start_private(
 
 /// Begins a lab for one command.
 fn begin_lab(results: &Results, name: &str, data: Option<&Path>) -> Result<LabId, Failure> {
-    begin_lab_of(results, name, None, data)
+    Ok(results.begin_lab(&new_lab(name, data))?)
 }
 
-/// Begins a lab, with the text of its plan where it has one.
-fn begin_lab_of(
-    results: &Results,
-    name: &str,
-    plan: Option<&str>,
-    data: Option<&Path>,
-) -> Result<LabId, Failure> {
+/// A lab of this command on this host, whose servers keep their data at `data`.
+fn new_lab(name: &str, data: Option<&Path>) -> NewLab {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    Ok(results.begin_lab(&NewLab {
+    NewLab {
         name: name.to_owned(),
-        plan: plan.map(str::to_owned),
+        plan: None,
         command_line: store::command_line(&arguments),
         mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         host_facts: observe::host_facts(data),
-    })?)
+    }
 }
 
 /// The lab of that number, or the last one of the file.

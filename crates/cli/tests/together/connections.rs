@@ -70,7 +70,8 @@ fn data_file(name: &str) -> PathBuf {
 fn tcp_and_unix_sockets() {
     let work = directory();
     let (transport, notes) = transport_of_run(work.path(), &["--dsn", &SERVER.dsn]);
-    assert_eq!((transport.as_str(), notes.as_str()), ("tcp", "[]"));
+    assert_eq!(transport, "tcp");
+    assert!(!notes.contains("encrypted"), "{notes}");
     // `localhost` does not become a socket behind the user's back.
     let localhost = SERVER.dsn.replace("127.0.0.1", "localhost");
     assert_eq!(

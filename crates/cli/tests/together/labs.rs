@@ -99,6 +99,11 @@ fn a_lab_goes_on_where_it_was_killed() {
         .map(|row| [row[0].as_str(), row[1].as_str()])
         .collect();
     assert_eq!(turns, [["1", "1"], ["1", "2"], ["2", "1"], ["2", "2"]]);
+    // What the second call measured of repeat 1 came later, and is in a block of its own.
+    let blocks = "SELECT DISTINCT ordinal, block FROM repeat WHERE status = 'done' ORDER BY block";
+    let blocks = results(&here.join(DATABASE), blocks);
+    assert_eq!(blocks, [["1", "1"], ["1", "2"], ["2", "3"]]);
+    assert_eq!(list(&document, "/blocks").len(), 3);
     // What was there was not measured again.
     assert!(
         before.iter().all(|row| after.contains(row)),

@@ -1,0 +1,54 @@
+//! Is the host quiet? Looked at before each repeat, and waited for where a clone was just written to
+//! a disk.
+
+use crate::progress::{OnProgress, Progress};
+use crate::subject::Subject;
+use observe::quiet::{disks_are_quiet, look, note_on};
+use store::{RepeatId, Results, StoreError};
+
+/// Looks at disks that are still busy, the first one included; each takes 0.4 s.
+const LOOKS_MAX: u32 = 25;
+
+/// Looks for what else the host does before a repeat, stores it, and notes what may disturb. Where
+/// files lie on a real disk, it first waits for up to 10 s until the disks are at rest: the clone has
+/// just been written to one of them.
+///
+/// # Errors
+/// The results file cannot be written.
+pub(crate) fn look_at_host(
+    results: &Results,
+    repeat: RepeatId,
+    subject: &Subject,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<(), StoreError> {
+    let mut own: Vec<u32> = subject.each().filter_map(Subject::pid).collect();
+    own.push(std::process::id());
+    let looks = if subject.has_written_disks() {
+        LOOKS_MAX
+    } else {
+        1
+    };
+    let mut host = None;
+    for _ in 0..looks {
+        match look(&own) {
+            Ok(seen) => host = Some(seen),
+            Err(error) => {
+                on_progress(Progress::Note(&format!(
+                    "whether the host was quiet is not known: {error}"
+                )));
+                return Ok(());
+            }
+        }
+        if host.as_ref().is_some_and(disks_are_quiet) {
+            break;
+        }
+    }
+    let Some(host) = host else {
+        return Ok(());
+    };
+    results.record_host_before(repeat, &host)?;
+    if let Some(note) = note_on(&host) {
+        on_progress(Progress::Note(&note));
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The blocks of a lab: did the host become slower or faster from one to the next?
+
+use crate::format::{significant, trimmed};
+use analyse::BlockOutcome;
+use maud::{Markup, html};
+
+/// From here on the host itself has changed enough to be seen in throughput.
+const DRIFT_SHARE: f64 = 0.05;
+
+/// The canary of each block against the first; nothing where there is one block.
+pub fn blocks(blocks: &[BlockOutcome]) -> Markup {
+    html! {
+        @if blocks.len() > 1 {
+            h3 { "Blocks" }
+            p { (drift(blocks)) }
+            div.scroll { table {
+                caption { "The same fixed work at the start of each block. More time than in block 1 is a slower host; comparisons are made inside blocks. -: not measured." }
+                thead { tr {
+                    th.num scope="col" { "Block" }
+                    th.num scope="col" { "Arithmetic" span.unit { "ms" } }
+                    th.num scope="col" { "Memory" span.unit { "ms" } }
+                    th.num scope="col" { "Wake-up latency" span.unit { "us" } }
+                    th.num scope="col" { "Arithmetic against block 1" span.unit { "%" } }
+                } }
+                tbody { @for block in blocks {
+                    tr {
+                        th.num scope="row" { (block.block) }
+                        td.num { (figure(block.canary_cpu_us.map(|us| us / 1e3))) }
+                        td.num { (figure(block.canary_memory_us.map(|us| us / 1e3))) }
+                        td.num { (figure(block.canary_wake_up_latency_us)) }
+                        td.num { (change(blocks, block).map_or_else(|| "-".to_owned(), percent)) }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+fn figure(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), significant)
+}
+
+fn percent(share: f64) -> String {
+    trimmed(share * 100.0, 1)
+}
+
+/// How much more time arithmetic took than in the first block.
+fn change(blocks: &[BlockOutcome], block: &BlockOutcome) -> Option<f64> {
+    let first = blocks.first()?.canary_cpu_us?;
+    Some(block.canary_cpu_us? / first - 1.0)
+}
+
+fn drift(blocks: &[BlockOutcome]) -> String {
+    let changes = blocks.iter().filter_map(|block| change(blocks, block));
+    let largest = changes.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    match largest {
+        None => "The host's own speed was not measured.".to_owned(),
+        Some(change) if change.abs() < DRIFT_SHARE => format!(
+            "The host's own speed changed by at most {} % from block to block.",
+            percent(change.abs())
+        ),
+        Some(change) => format!(
+            "The host's own speed changed: fixed work took {} % {} time than in block 1. That is no \
+             effect of a setting.",
+            percent(change.abs()),
+            if change > 0.0 { "more" } else { "less" }
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::blocks;
+    use analyse::BlockOutcome;
+
+    fn block(block: u32, canary_cpu_us: f64) -> BlockOutcome {
+        BlockOutcome {
+            block,
+            started_utc_ns: 0,
+            canary_cpu_us: Some(canary_cpu_us),
+            canary_memory_us: None,
+            canary_wake_up_latency_us: Some(60.0),
+        }
+    }
+
+    #[test]
+    fn a_host_that_became_slower_is_told() {
+        let all = [block(1, 10_000.0), block(2, 10_100.0), block(3, 13_000.0)];
+        assert_eq!(blocks(&all[..1]).into_string(), "");
+        let text = blocks(&all[..2]).into_string();
+        assert!(text.contains("changed by at most 1 %"), "{text}");
+        let text = blocks(&all).into_string();
+        assert!(text.contains("fixed work took 30 % more time"), "{text}");
+    }
+}
