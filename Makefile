@@ -2,13 +2,16 @@
 
 SHELL := /bin/bash
 CARGO ?= cargo
-ENGINES := mysql-5.7 mysql-8.0 mariadb-10.11 xtradb-5.6
+ENGINES := mysql-5.7 mysql-8.0 mysql-9.7 mariadb-10.11 mariadb-11.8 xtradb-5.6
 
-# What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the servers' archives,
-# libssl-dev and pkg-config the TLS library; in the tests chromium opens the report, btrfs-progs make a file system that shares
-# blocks, fio judges devices, and node_exporter is asked as of another machine.
+# What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the
+# servers' archives, libssl-dev and pkg-config the TLS library; in the tests chromium opens the
+# report, btrfs-progs make a file system that shares blocks, debian-archive-keyring verifies the
+# servers of other suites of Debian, fio judges devices, and node_exporter is asked as of another
+# machine.
 PACKAGES_DEMO := ca-certificates libssl-dev maven pkg-config xz-utils
-PACKAGES_TEST := $(PACKAGES_DEMO) btrfs-progs chromium fio prometheus-node-exporter
+PACKAGES_TEST := $(PACKAGES_DEMO) btrfs-progs chromium debian-archive-keyring fio \
+	prometheus-node-exporter
 
 # Installs the engines that tests and benchmarks start.
 define install

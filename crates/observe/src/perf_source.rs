@@ -12,6 +12,7 @@ use store::MetricSource;
 
 /// `0-3,8`: cores that can be asked.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
+const STAT: &str = "/proc/stat";
 /// More than any Linux runs on; it bounds what a strange file can make us open.
 const CORES_MAX: u32 = 1 << 13;
 
@@ -110,12 +111,7 @@ impl Source for PerfSource {
 
 /// One counter for each event, on all cores; none where they are not to be had.
 fn open(events: &[Event]) -> Result<Vec<Counter>, ObserveError> {
-    let path = Path::new(ONLINE);
-    let text = std::fs::read_to_string(path).map_err(read_at(path))?;
-    let cores = cores(&text).ok_or_else(|| ObserveError::Form {
-        path: path.to_owned(),
-        what: format!("{:?} is no list of cores", text.trim()),
-    })?;
+    let cores = online(Path::new(ONLINE), Path::new(STAT))?;
     let mut counters = Vec::new();
     for event in events {
         let mut counter = Counter {
@@ -139,6 +135,33 @@ fn open(events: &[Event]) -> Result<Vec<Counter>, ObserveError> {
         counters.push(counter);
     }
     Ok(counters)
+}
+
+/// The cores that are online. A container or a chroot may lack /sys; /proc names them too, where
+/// they are not renumbered.
+fn online(list: &Path, stat: &Path) -> Result<Vec<u32>, ObserveError> {
+    let (path, text) = match std::fs::read_to_string(list) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            (stat, std::fs::read_to_string(stat).map_err(read_at(stat))?)
+        }
+        text => (list, text.map_err(read_at(list))?),
+    };
+    let cores = match path == stat {
+        true => cores_of_stat(&text),
+        false => cores(&text),
+    };
+    cores.ok_or_else(|| ObserveError::Form {
+        path: path.to_owned(),
+        what: format!("{:?} names no cores", text.lines().next().unwrap_or("")),
+    })
+}
+
+/// The cores of the lines `cpu0 1 2 3`, `cpu1 1 2 3`.
+fn cores_of_stat(text: &str) -> Option<Vec<u32>> {
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    let numbers = names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
+    let cores: Vec<u32> = numbers.filter(|&core| core < CORES_MAX).collect();
+    (!cores.is_empty()).then_some(cores)
 }
 
 /// The cores of `0-3,8`.
@@ -291,8 +314,12 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
-    use super::{Attributes, Count, Event, ONLINE, PerfSource, cores, is_not_to_be_had, open_one};
+    use super::{
+        Attributes, Count, Event, ONLINE, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had,
+        online, open_one,
+    };
     use crate::sampler::{Readings, Source};
+    use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};
 
@@ -316,6 +343,20 @@ mod tests {
         for bad in ["", "a", "3-1", "0-99999999", "1,,2"] {
             assert_eq!(cores(bad), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn without_sys_the_cores_are_those_of_proc() {
+        let nowhere = Path::new("/nonexistent/online");
+        let stat = Path::new(STAT);
+        let there = online(Path::new(ONLINE), stat).unwrap();
+        assert_eq!(online(nowhere, stat).unwrap(), there);
+        assert_eq!(
+            cores_of_stat("cpu  9 9\ncpu0 1 2\ncpu3 1 2\nintr 5 6\ncpus 1\n"),
+            Some(vec![0, 3])
+        );
+        assert_eq!(cores_of_stat("intr 1\n"), None);
+        assert!(online(nowhere, nowhere).is_err());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 /// The file in an engine's directory that says what is there.
 pub(crate) const MANIFEST: &str = "mydyno-engine.toml";
 /// Where binaries of a server lie under its base directory.
-pub(crate) const BINARY_PLACES: [&str; 7] = [
+pub(crate) const BINARY_PLACES: [&str; 8] = [
     "bin/mysqld",
     "bin/mariadbd",
     "sbin/mariadbd",
@@ -24,6 +24,7 @@ pub(crate) const BINARY_PLACES: [&str; 7] = [
     "libexec/mariadbd",
     "libexec/mysqld",
     "usr/sbin/mariadbd",
+    "usr/sbin/mysqld",
 ];
 /// How far below an engine's directory its binary lies at most: `usr/sbin/mariadbd`.
 const INSTALL_DEPTH_MAX: usize = 3;
@@ -399,6 +400,11 @@ mod tests {
                 "mysql-8.4",
                 (8, 4, 3),
             ),
+            (
+                "/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))",
+                "mysql-9.7",
+                (9, 7, 4),
+            ),
         ] {
             let version = Version::parse(line).unwrap();
             assert_eq!(
@@ -446,7 +452,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path()).unwrap();
         let listed = list(&home).unwrap();
-        assert_eq!(listed.len(), 4);
+        assert_eq!(listed.len(), 6);
         assert!(
             listed
                 .iter()

@@ -32,6 +32,8 @@ pub struct Engine {
     pub(crate) maven: Option<Maven>,
     #[serde(default)]
     pub(crate) debian: Vec<String>,
+    /// The Debian suite of these packages, where it is not the machine's own.
+    pub(crate) suite: Option<String>,
     /// Where in the engine's directory its libraries lie.
     pub(crate) libraries: Option<PathBuf>,
 }
@@ -116,10 +118,18 @@ mod tests {
                 .iter()
                 .map(|e| e.name.as_str())
                 .collect::<Vec<_>>(),
-            ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"]
+            [
+                "mysql-5.7",
+                "mysql-8.0",
+                "mysql-9.7",
+                "mariadb-10.11",
+                "mariadb-11.8",
+                "xtradb-5.6"
+            ]
         );
         for engine in engines() {
             assert_eq!(engine.maven.is_some(), engine.debian.is_empty());
+            assert!(engine.suite.is_none() || engine.maven.is_none());
             assert!(engine.version.starts_with(&engine.series));
             if let Some(maven) = &engine.maven {
                 assert_eq!(maven.artifact.split(':').count(), 3);
@@ -134,12 +144,13 @@ mod tests {
         for (typed, meant) in [
             ("mysql57", Some("mysql-5.7")),
             ("MYSQL-8.0", Some("mysql-8.0")),
-            ("mariadb", Some("mariadb-10.11")),
+            ("mariadb", Some("mariadb-11.8")),
+            ("mysql-9", Some("mysql-9.7")),
             ("xtradb", Some("xtradb-5.6")),
             ("oracle-23ai-enterprise", None),
         ] {
             let text = engine(typed).unwrap_err().to_string();
-            assert!(text.contains("mysql-5.7, mysql-8.0, mariadb-10.11, xtradb-5.6"));
+            assert!(text.contains("mysql-5.7, mysql-8.0, mysql-9.7, mariadb-10.11, mariadb-11.8"));
             match meant {
                 Some(name) => assert!(text.contains(&format!("did you mean `{name}`")), "{text}"),
                 None => assert!(!text.contains("did you mean"), "{text}"),

@@ -32,6 +32,11 @@ pub const CONNECTIONS_BASE: u32 = 1000;
 pub const PREPARED_STATEMENTS_BASE: u32 = 200_000;
 /// Redo in all files together, equal on every engine whether it has two files or one.
 const REDO_BYTES: u64 = 2 << 30;
+const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
+const REDO_FILE_SIZE: &str = "innodb_log_file_size";
+const REDO_FILES: &str = "innodb_log_files_in_group";
+/// The default of `innodb_log_file_size` where servers have one size for all redo.
+const REDO_FILE_BYTES_OLD: u64 = 48 << 20;
 /// Kernel AIO events that InnoDB asks for per I/O thread.
 const AIO_EVENTS_PER_THREAD: u64 = 256;
 
@@ -118,14 +123,29 @@ impl Settings {
         if sets("log_bin") {
             settings.remove("disable_log_bin");
         }
-        // Where both are given, the server ignores the older two.
-        if sets("innodb_log_file_size") || sets("innodb_log_files_in_group") {
-            settings.remove("innodb_redo_log_capacity");
-        }
+        let has_capacity = has_redo_capacity(build);
+        let sets_older = sets(REDO_FILE_SIZE) || sets(REDO_FILES);
+        let sets_capacity = sets(REDO_CAPACITY);
         for (name, (_, value)) in names.iter().zip(set) {
             settings.put(name, value);
         }
+        if has_capacity && sets_older {
+            settings.fold_redo(sets_capacity);
+        }
         settings
+    }
+
+    /// Makes one size of the two older variables, as these servers did while they had them: MySQL
+    /// 9.7 does not know them any more. Where the size is given too, they are ignored.
+    fn fold_redo(&mut self, capacity_is_given: bool) {
+        let file_bytes = self.number(REDO_FILE_SIZE).unwrap_or(REDO_FILE_BYTES_OLD);
+        let files = self.number(REDO_FILES).unwrap_or(2);
+        if !capacity_is_given {
+            let bytes = file_bytes.saturating_mul(files);
+            self.put(REDO_CAPACITY, &bytes.to_string());
+        }
+        self.remove(REDO_FILE_SIZE);
+        self.remove(REDO_FILES);
     }
 
     fn manage(&mut self, build: &ServerBuild, layout: &Layout, port: u16) {
@@ -140,6 +160,12 @@ impl Settings {
             if charsets.is_dir() {
                 self.put_path("character_sets_dir", &charsets);
             }
+        }
+        // The default of a distribution's build is a directory of the machine, which may be another
+        // server's.
+        let plugins = build.basedir.join("lib/mysql/plugin");
+        if plugins.is_dir() {
+            self.put_path("plugin_dir", &plugins);
         }
         self.put_path("datadir", &layout.data);
         self.put_path("tmpdir", &layout.temporary());
@@ -199,6 +225,14 @@ impl Settings {
             notes.push(
                 "the data's file system has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache".to_owned(),
             );
+        }
+        let older = [REDO_FILE_SIZE, REDO_FILES]
+            .into_iter()
+            .find(|name| given(name));
+        if let (Some(older), Some(capacity)) = (older, self.get(REDO_CAPACITY)) {
+            notes.push(format!(
+                "redo is one size on this server: {older} became {REDO_CAPACITY} = {capacity}"
+            ));
         }
         let threads = |name| self.number(name).unwrap_or(4);
         let needed = (threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2)
@@ -379,8 +413,10 @@ mod tests {
             (Flavour::Mysql, (8, 0, 15)),
             (Flavour::Mysql, (8, 0, 30)),
             (Flavour::Mysql, (8, 4, 0)),
+            (Flavour::Mysql, (9, 7, 4)),
             (Flavour::MariaDb, (10, 1, 13)),
             (Flavour::MariaDb, (10, 11, 19)),
+            (Flavour::MariaDb, (11, 8, 6)),
         ] {
             let build = build(flavour, numbers);
             assert_eq!(settings(&build, &[]).redo_bytes(&build), 2 << 30);
@@ -388,7 +424,17 @@ mod tests {
         let build = build(Flavour::Mysql, (8, 0, 30));
         let small = settings(&build, &[("innodb-log-file-size", "48M")]);
         assert_eq!(small.redo_bytes(&build), 96 << 20);
-        assert_eq!(small.get("innodb_redo_log_capacity"), None);
+        assert_eq!(small.get("innodb_log_file_size"), None);
+        let newest = self::build(Flavour::Mysql, (9, 7, 4));
+        let one = settings(&newest, &[("innodb_log_files_in_group", "3")]);
+        assert_eq!(one.get("innodb_redo_log_capacity"), Some("150994944"));
+        let both = [
+            ("innodb_redo_log_capacity", "1G"),
+            ("innodb_log_file_size", "64M"),
+        ];
+        let both = settings(&newest, &both);
+        assert_eq!(both.get("innodb_redo_log_capacity"), Some("1G"));
+        assert!(!both.my_cnf().contains("innodb_log_file"));
         let older = self::build(Flavour::Mysql, (5, 7, 22));
         let small = [("innodb_log_file_size".to_owned(), "64M".to_owned())];
         assert_eq!(super::redo_bytes(&older, &small), 128 << 20);

@@ -26,7 +26,14 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub const ENGINES: [&str; 4] = ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"];
+pub const ENGINES: [&str; 6] = [
+    "mysql-5.7",
+    "mysql-8.0",
+    "mariadb-10.11",
+    "xtradb-5.6",
+    "mysql-9.7",
+    "mariadb-11.8",
+];
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
 /// Longest time for anything that these tests wait for.
 pub const PATIENCE: Duration = Duration::from_secs(60);

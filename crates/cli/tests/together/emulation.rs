@@ -108,10 +108,24 @@ fn xtradb_5_6_is_emulated_and_proven() {
 
 #[test]
 fn mariadb_10_11_falls_back_from_io_uring() {
-    let document = is_emulated_and_proven("mariadb-10.11");
+    falls_back_from_io_uring("mariadb-10.11");
+}
+
+#[test]
+fn mariadb_11_8_falls_back_from_io_uring() {
+    falls_back_from_io_uring("mariadb-11.8");
+}
+
+fn falls_back_from_io_uring(engine: &str) {
+    let document = is_emulated_and_proven(engine);
     assert!(number(&document, "/shim/uring_refused") > 0);
     let notes = document["notes"].to_string();
     assert!(notes.contains("io_uring"), "{notes}");
+}
+
+#[test]
+fn mysql_9_7_is_emulated_and_proven() {
+    is_emulated_and_proven("mysql-9.7");
 }
 
 #[test]
@@ -329,6 +343,16 @@ fn what_was_committed_survives_a_kill_9_of_xtradb_5_6() {
 #[test]
 fn what_was_committed_survives_a_kill_9_of_mariadb_10_11() {
     what_was_committed_survives("mariadb-10.11", "nvme-pm1725");
+}
+
+#[test]
+fn what_was_committed_survives_a_kill_9_of_mysql_9_7() {
+    what_was_committed_survives("mysql-9.7", "nvme-pm1725");
+}
+
+#[test]
+fn what_was_committed_survives_a_kill_9_of_mariadb_11_8() {
+    what_was_committed_survives("mariadb-11.8", "nvme-pm1725");
 }
 
 #[test]

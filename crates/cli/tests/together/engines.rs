@@ -39,6 +39,16 @@ fn xtradb_5_6() {
     main_job(ENGINES[3]);
 }
 
+#[test]
+fn mysql_9_7() {
+    main_job(ENGINES[4]);
+}
+
+#[test]
+fn mariadb_11_8() {
+    main_job(ENGINES[5]);
+}
+
 fn main_job(engine: &str) {
     let work = directory();
     let server = Server::start(

@@ -8,8 +8,8 @@ use tpcc::Style;
 /// How results say that columns are described, once statements are prepared.
 fn result_metadata(engine: &str) -> &'static str {
     match engine {
-        "mysql-8.0" => "omitted",
-        "mariadb-10.11" => "cached",
+        "mysql-8.0" | "mysql-9.7" => "omitted",
+        "mariadb-10.11" | "mariadb-11.8" => "cached",
         _ => "always",
     }
 }
@@ -84,7 +84,7 @@ fn all_on(engine: &str, of_terminals: Style) {
         let summary = run(&server, work.path(), "tpcc", style.name());
         let described = match style {
             // What a CALL will return is not known when it is prepared.
-            Style::Procedures if engine == "mysql-8.0" => "always",
+            Style::Procedures if result_metadata(engine) == "omitted" => "always",
             _ => result_metadata(engine),
         };
         assert_eq!(text(&summary, "/result_metadata"), described, "{style:?}");
@@ -122,4 +122,14 @@ fn mariadb_10_11() {
 #[test]
 fn xtradb_5_6() {
     all_on(ENGINES[3], Style::Statements);
+}
+
+#[test]
+fn mysql_9_7() {
+    all_on(ENGINES[4], Style::Procedures);
+}
+
+#[test]
+fn mariadb_11_8() {
+    all_on(ENGINES[5], Style::Batched);
 }

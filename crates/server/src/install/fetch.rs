@@ -1,7 +1,7 @@
 //! Fetching an engine with the machine's own package clients: `mvn` for jars, `apt-get` for Debian packages. Which
 //! registry or mirror they use is their configuration, not ours.
 
-use super::{Unpacked, unpack};
+use super::{Unpacked, suite, unpack};
 use crate::ServerError;
 use crate::catalogue::{Engine, Maven};
 use crate::error::io_at;
@@ -21,16 +21,16 @@ pub(super) fn fetch(
     if let Some(maven) = &engine.maven {
         return from_maven(work, &root, &engine.name, maven, progress);
     }
+    if let Some(suite) = &engine.suite {
+        return suite::fetch(work, engine, suite, progress);
+    }
     let mut origin = Vec::new();
     for package in &engine.debian {
         let candidates = std::slice::from_ref(package);
         origin.push(debian_package(work, candidates, &root, progress)?);
     }
-    Ok(Unpacked {
-        root,
-        origin: format!("Debian package {}", origin.join(", ")),
-        sha256: None,
-    })
+    let origin = format!("Debian package {}", origin.join(", "));
+    Ok(Unpacked::whole(root, origin, None))
 }
 
 fn from_maven(
@@ -81,11 +81,9 @@ fn from_maven(
     if let Some(directory) = &maven.directory {
         unpack::directory_of_jar(&jar, directory, root)?;
     }
-    Ok(Unpacked {
-        root: root.to_owned(),
-        origin: format!("Maven artifact {}", maven.artifact),
-        sha256: Some(maven.sha256.clone()),
-    })
+    let origin = format!("Maven artifact {}", maven.artifact);
+    let sha256 = Some(maven.sha256.clone());
+    Ok(Unpacked::whole(root.to_owned(), origin, sha256))
 }
 
 /// Unpacks the first of `candidates` that apt knows into `to`; returns its name and version.
@@ -101,17 +99,21 @@ pub(super) fn debian_package(
         .prefix("deb-")
         .tempdir_in(work)
         .map_err(io_at("make a directory in", work))?;
-    let package = download(directory.path(), candidates, progress)?;
+    extract(&download(directory.path(), candidates, progress)?, to)
+}
+
+/// Unpacks a Debian package into `to`; returns its name and version.
+pub(super) fn extract(package: &Path, to: &Path) -> Result<String, ServerError> {
+    let stem = package.file_stem().unwrap_or_default().to_string_lossy();
     let mut command = Command::new("dpkg-deb");
-    command.arg("--extract").arg(&package).arg(to);
-    let output = run(&mut command).map_err(|error| missing("dpkg-deb", "dpkg", &names, &error))?;
+    command.arg("--extract").arg(package).arg(to);
+    let output = run(&mut command).map_err(|error| missing("dpkg-deb", "dpkg", &stem, &error))?;
     if !output.status.success() {
         return Err(ServerError::Archive {
-            file: package,
+            file: package.to_owned(),
             why: last_words("dpkg-deb", &output),
         });
     }
-    let stem = package.file_stem().unwrap_or_default().to_string_lossy();
     // mariadb-server-core_1%3a10.11.19-0+deb12u1_amd64
     Ok(stem
         .rsplit_once('_')
@@ -175,7 +177,12 @@ fn apt(directory: &Path, private_index: bool) -> Command {
     command
 }
 
-fn missing(program: &str, package: &str, wanted: &str, error: &io::Error) -> ServerError {
+pub(super) fn missing(
+    program: &str,
+    package: &str,
+    wanted: &str,
+    error: &io::Error,
+) -> ServerError {
     if error.kind() == io::ErrorKind::NotFound {
         ServerError::MissingPackage {
             package: wanted.to_owned(),
@@ -186,14 +193,14 @@ fn missing(program: &str, package: &str, wanted: &str, error: &io::Error) -> Ser
     }
 }
 
-fn fetch_failed(what: &str, why: String) -> ServerError {
+pub(super) fn fetch_failed(what: &str, why: String) -> ServerError {
     ServerError::Fetch {
         what: what.to_owned(),
         why,
     }
 }
 
-fn run(command: &mut Command) -> io::Result<Output> {
+pub(super) fn run(command: &mut Command) -> io::Result<Output> {
     command
         .stdin(Stdio::null())
         .env("DEBIAN_FRONTEND", "noninteractive")
@@ -201,7 +208,7 @@ fn run(command: &mut Command) -> io::Result<Output> {
 }
 
 /// What a failed program said: its error lines, or its last ones.
-fn last_words(program: &str, output: &Output) -> String {
+pub(super) fn last_words(program: &str, output: &Output) -> String {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = stdout

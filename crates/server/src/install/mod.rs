@@ -4,7 +4,9 @@
 //! version, and only then renamed into place, under a lock: whoever looks sees a whole engine or none.
 
 mod fetch;
+mod interpreter;
 mod libraries;
+mod suite;
 mod unpack;
 
 use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest};
@@ -21,6 +23,24 @@ struct Unpacked {
     root: PathBuf,
     origin: String,
     sha256: Option<String>,
+    /// Where below `root` all its libraries are, where it came with them.
+    libraries: Option<PathBuf>,
+    /// The loader below `root` that the server asks for, where it came with a C library that is
+    /// newer than the machine's.
+    loader: Option<PathBuf>,
+}
+
+impl Unpacked {
+    /// One that needs libraries of the machine's.
+    fn whole(root: PathBuf, origin: String, sha256: Option<String>) -> Unpacked {
+        Unpacked {
+            root,
+            origin,
+            sha256,
+            libraries: None,
+            loader: None,
+        }
+    }
 }
 
 /// Installs an engine of the catalogue, from its usual source or from an official archive (`--from FILE`), and returns it.
@@ -60,6 +80,10 @@ pub fn install(
     let build = builds::from_manifest(&unpacked.root, &manifest)?;
     require_engine(engine, &build, from)?;
     write_manifest(&unpacked.root, &manifest)?;
+    if let Some(loader) = &unpacked.loader {
+        let binary = unpacked.root.join(&manifest.binary);
+        interpreter::set(&binary, &place.join(loader))?;
+    }
     move_into_place(work.path(), &unpacked.root, &place)?;
     let build = builds::from_manifest(&place, &manifest)?;
     progress(&format!("installed {} {}", build.engine, build.version));
@@ -85,11 +109,9 @@ fn from_file(
     let root = work.join("unpacked");
     unpack::archive(file, &root)?;
     let name = file.file_name().unwrap_or(file.as_os_str());
-    Ok(Unpacked {
-        root: server_root(&root, file)?,
-        origin: format!("the archive {}", name.display()),
-        sha256: Some(sha256),
-    })
+    let origin = format!("the archive {}", name.display());
+    let root = server_root(&root, file)?;
+    Ok(Unpacked::whole(root, origin, Some(sha256)))
 }
 
 /// Official archives hold one directory with everything in it, those inside jars hold everything at the top.
@@ -125,17 +147,19 @@ fn complete(
         file: unpacked.root.clone(),
         why: format!("{} holds no server binary", unpacked.origin),
     })?;
-    let directory = engine
-        .libraries
-        .clone()
-        .filter(|own| unpacked.root.join(own).is_dir())
-        .unwrap_or_else(|| PathBuf::from("mydyno-libs"));
-    libraries::complete(
-        work,
-        &unpacked.root.join(&binary),
-        &unpacked.root.join(&directory),
-        progress,
-    )?;
+    let directory = [&unpacked.libraries, &engine.libraries]
+        .into_iter()
+        .flatten()
+        .find(|own| unpacked.root.join(own).is_dir())
+        .map_or_else(|| PathBuf::from("mydyno-libs"), PathBuf::clone);
+    if unpacked.libraries.is_none() {
+        libraries::complete(
+            work,
+            &unpacked.root.join(&binary),
+            &unpacked.root.join(&directory),
+            progress,
+        )?;
+    }
     Ok(Manifest {
         engine: engine.name.clone(),
         binary,
@@ -162,7 +186,11 @@ fn require_engine(
         wanted: format!("{} ({})", engine.series, engine.name),
         got: build.version.clone(),
         todo: format!(
-            "give an official archive of that series: mydyno server install {} --from FILE",
+            "{}give an official archive of that series: mydyno server install {} --from FILE",
+            match (&engine.suite, from) {
+                (Some(suite), None) => format!("Debian's suite {suite} has moved on: "),
+                _ => String::new(),
+            },
             engine.name
         ),
     })

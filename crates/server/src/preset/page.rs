@@ -8,12 +8,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The servers of the second table. Those of `server install` are started with each preset in the tests.
-const SERVERS: [(&str, &str, Flavour, VersionNumbers); 9] = [
+const SERVERS: [(&str, &str, Flavour, VersionNumbers); 10] = [
     ("MySQL 5.7", "mysql-5.7", Flavour::Mysql, (5, 7, 22)),
     ("MySQL 8.0.15", "mysql-8.0", Flavour::Mysql, (8, 0, 15)),
     ("MySQL 8.0.30", "mysql-8.0", Flavour::Mysql, (8, 0, 30)),
     ("MySQL 8.4", "mysql-8.4", Flavour::Mysql, (8, 4, 0)),
-    ("MySQL 9", "mysql-9.3", Flavour::Mysql, (9, 3, 0)),
+    ("MySQL 9.7", "mysql-9.7", Flavour::Mysql, (9, 7, 4)),
     ("Percona 5.7", "percona-5.7", Flavour::Mysql, (5, 7, 44)),
     ("Percona 8.0", "percona-8.0", Flavour::Mysql, (8, 0, 35)),
     ("XtraDB 5.6", "xtradb-5.6", Flavour::MariaDb, (10, 1, 13)),
@@ -23,6 +23,7 @@ const SERVERS: [(&str, &str, Flavour, VersionNumbers); 9] = [
         Flavour::MariaDb,
         (10, 11, 19),
     ),
+    ("MariaDB 11.8", "mariadb-11.8", Flavour::MariaDb, (11, 8, 6)),
 ];
 
 /// A build as far as presets go.
@@ -169,7 +170,7 @@ fn page() -> String {
         unknown to this server, and left\n\
         out. At other sizes than the papers' also: scaled; added (`innodb_buffer_pool_chunk_size`, where servers would round \
         the pool up); and\n\
-        overridden (by `--set`, a plan's `set`, or for the number of connections). The first two columns and the last two are of servers that tests start with each preset, \
+        overridden (by `--set`, a plan's `set`, or for the number of connections). MySQL 5.7, 8.0.15 and 9.7, XtraDB and MariaDB are servers that tests start with each preset, \
         comparing SHOW GLOBAL VARIABLES with\n\
         what was set; the others follow the servers' documentation.\n\n\
         {fates}\n\

@@ -1,4 +1,5 @@
-//! Installing where the machine lacks something. A child process gets a PATH of its own; nothing is fetched here.
+//! Installing where the machine, or what it fetches from, lacks something. A child process gets a
+//! PATH of its own; nothing is fetched here.
 
 use crate::lifetimes::{ORDER, REPORT};
 use crate::own_home;
@@ -58,6 +59,108 @@ fn what_is_missing_is_named_by_its_package() {
         said.contains("Unable to locate package") && said.contains("apt-get update"),
         "{said}"
     );
+}
+
+/// Without Debian's keys nothing of another suite is fetched.
+fn has_debians_keys() -> bool {
+    Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").is_file()
+}
+
+#[test]
+fn archives_without_the_suite_are_named_with_what_to_do() {
+    let (temp, home) = own_home();
+    let programs = temp.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    program(
+        &programs,
+        "apt-get",
+        "case \"$*\" in\n\
+         *--print-uris*) echo \"'http://archive.example/ubuntu/dists/noble/InRelease' x 0\";;\n\
+         *) echo \"E: The repository does not have a Release file.\" >&2; exit 100;;\n\
+         esac",
+    );
+    let said = install_with(&home, "mysql-9.7", &programs);
+    assert!(said.contains("suite unstable"), "{said}");
+    assert!(
+        said.contains("mydyno server install mysql-9.7 --from FILE"),
+        "{said}"
+    );
+    if has_debians_keys() {
+        assert!(said.contains("(http://archive.example/ubuntu/)"), "{said}");
+        assert!(said.contains("does not have a Release file"), "{said}");
+        assert!(said.contains("add a Debian mirror"), "{said}");
+    } else {
+        assert!(said.contains("`debian-archive-keyring`"), "{said}");
+    }
+}
+
+/// A Debian package with a server that is a script.
+fn package(directory: &Path, version: &str) {
+    let tree = directory.join(version);
+    let (control, sbin) = (tree.join("DEBIAN"), tree.join("usr/sbin"));
+    fs::create_dir_all(&control).unwrap();
+    fs::create_dir_all(&sbin).unwrap();
+    fs::write(
+        control.join("control"),
+        format!(
+            "Package: mysql-server-core\nVersion: {version}-1\nArchitecture: all\n\
+             Maintainer: nobody <nobody@example.org>\nDescription: a test\n"
+        ),
+    )
+    .unwrap();
+    let says = format!("echo 'mysqld  Ver {version}-1 for Linux on x86_64 ((Debian))'");
+    program(&sbin, "mysqld", &says);
+    let file = directory.join(format!("mysql-server-core_{version}-1_all.deb"));
+    let built = Command::new("dpkg-deb")
+        .arg("-Znone")
+        .arg("--build")
+        .args([&tree, &file])
+        .stdout(Stdio::null())
+        .status();
+    assert!(built.unwrap().success());
+}
+
+#[test]
+fn a_suite_that_has_moved_on_is_not_taken_for_the_engine() {
+    let have_dpkg = Command::new("dpkg-deb").arg("--version").output().is_ok();
+    if !has_debians_keys() || !have_dpkg {
+        return; // apt and dpkg are how suites are fetched
+    }
+    let (temp, home) = own_home();
+    let programs = temp.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    for name in ["dpkg-deb", "tar", "ldd"] {
+        let places = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        let there = places.iter().find(|path| path.exists()).unwrap();
+        std::os::unix::fs::symlink(there, programs.join(name)).unwrap();
+    }
+    let fetching = |version: &str| {
+        package(temp.path(), version);
+        let text = format!(
+            "case \"$*\" in\n\
+             *--print-uris*) echo \"'http://archive.example/debian/dists/x/InRelease' x 0\";;\n\
+             *install*) for a in \"$@\"; do case $a in Dir::Cache=*) d=${{a#*=}};; esac; done\n\
+             /bin/cp {}/mysql-server-core_{version}-1_all.deb \"$d/archives/\";;\n\
+             esac",
+            temp.path().display()
+        );
+        program(&programs, "apt-get", &text);
+        install_with(&home, "mysql-9.7", &programs)
+    };
+    let said = fetching("9.8.0");
+    for words in [
+        "mysql-server-core 9.8.0-1 is version 9.8.0-1, not 9.7 (mysql-9.7)",
+        "Debian's suite unstable has moved on: give an official archive",
+        "mydyno server install mysql-9.7 --from FILE",
+    ] {
+        assert!(said.contains(words), "{words:?} in {said}");
+    }
+    assert!(matches!(
+        find(&home, "mysql-9.7"),
+        Err(ServerError::NotInstalled { .. })
+    ));
+    assert_eq!(fetching("9.7.9"), "installed 9.7.9-1");
+    assert_eq!(find(&home, "mysql-9.7").unwrap().numbers, (9, 7, 9));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Who outlives whom. The parents of these tests are this test binary run again, with one test and an order in its
 //! environment.
 
-use crate::{STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until};
+use crate::{
+    ENGINES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until,
+};
 use server::{
     AfterStop, Data, Ending, Home, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
     install, named, start_named, stop_named,
@@ -90,7 +92,7 @@ fn reported(home: &Home) -> String {
 
 #[test]
 fn a_killed_parent_leaves_no_server_and_the_next_start_sweeps() {
-    for engine in ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"] {
+    for engine in ENGINES {
         let build = build(engine);
         let (_temp, home) = own_home();
         let mut parent = child(&this_binary(), &[], &home, &build, "start and wait");
@@ -224,7 +226,9 @@ fn an_ordinary_user_can_do_it_too() {
     if user.stdout != b"0\n" || !have_setpriv {
         return; // then every other test ran as an ordinary user
     }
-    for engine in ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"] {
+    // A server that came with a C library of its own asks for its loader where it was installed,
+    // and cannot be copied.
+    for engine in &ENGINES[..4] {
         let installed = build(engine);
         let temp = tempfile::tempdir().unwrap();
         let engine_root = Home::from_env().unwrap().engines().join(engine);

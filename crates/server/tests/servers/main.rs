@@ -1,5 +1,5 @@
-//! Real servers of all four engines. Engines are installed once per machine, into MYDYNO_HOME or its default; everything
-//! else of a test lies in a directory of its own.
+//! Real servers of all engines. Engines are installed once per machine, into MYDYNO_HOME or its
+//! default; everything else of a test lies in a directory of its own.
 
 mod images;
 mod installing;
@@ -14,7 +14,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::{ConnectError, ConnectOptions, Connector};
 
-pub const ENGINES: [&str; 4] = ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"];
+pub const ENGINES: [&str; 6] = [
+    "mysql-5.7",
+    "mysql-8.0",
+    "mariadb-10.11",
+    "xtradb-5.6",
+    "mysql-9.7",
+    "mariadb-11.8",
+];
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The engine, installed by the real `install` where it is missing.

@@ -11,14 +11,14 @@ const ALL: [(&str, Flavour, VersionNumbers); 12] = [
     ("mysql-8.0", Flavour::Mysql, (8, 0, 15)),
     ("mysql-8.0", Flavour::Mysql, (8, 0, 30)),
     ("mysql-8.4", Flavour::Mysql, (8, 4, 0)),
-    ("mysql-9.3", Flavour::Mysql, (9, 3, 0)),
+    ("mysql-9.7", Flavour::Mysql, (9, 7, 4)),
     ("percona-5.7", Flavour::Mysql, (5, 7, 44)),
     ("percona-8.0", Flavour::Mysql, (8, 0, 35)),
     ("percona-8.4", Flavour::Mysql, (8, 4, 0)),
     ("xtradb-5.6", Flavour::MariaDb, (10, 1, 13)),
     ("mariadb-10.5", Flavour::MariaDb, (10, 5, 0)),
     ("mariadb-10.11", Flavour::MariaDb, (10, 11, 19)),
-    ("mariadb-11.4", Flavour::MariaDb, (11, 4, 2)),
+    ("mariadb-11.8", Flavour::MariaDb, (11, 8, 6)),
 ];
 
 fn server(engine: &str) -> ServerBuild {
@@ -161,14 +161,14 @@ fn what_a_server_does_not_have_is_left_out_and_said() {
         ("percona-5.7", "innodb_show_verbose_locks", Fate::Kept),
         ("percona-5.7", "innodb_kill_idle_transaction", Fate::Kept),
         ("percona-8.0", "innodb_kill_idle_transaction", Fate::Renamed),
-        ("mysql-9.3", "innodb_corrupt_table_action", Fate::Unknown),
-        ("mariadb-11.4", "query_cache_strip_comments", Fate::Kept),
+        ("mysql-9.7", "innodb_corrupt_table_action", Fate::Unknown),
+        ("mariadb-11.8", "query_cache_strip_comments", Fate::Kept),
         (
             "percona-5.7",
             "innodb_parallel_doublewrite_path",
             Fate::Placed,
         ),
-        ("mysql-9.3", "innodb_monitor_enable", Fate::Kept),
+        ("mysql-9.7", "innodb_monitor_enable", Fate::Kept),
     ] {
         let translated = translate("config-a", &server(engine), Scale::Papers, &[]);
         assert_eq!(
