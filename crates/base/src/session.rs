@@ -350,6 +350,19 @@ pub trait Session {
     /// As [`Session::execute`].
     fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
 
+    /// Prepares a statement and says in a word what it does. Only a session that times statements
+    /// remembers the word.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn prepare_kind(
+        &mut self,
+        _kind: &'static str,
+        sql: &str,
+    ) -> impl Future<Output = Result<StatementId, SessionError>> {
+        self.prepare(sql)
+    }
+
     /// All statements are prepared: where the protocol allows it, the server need not describe columns any more.
     ///
     /// # Errors

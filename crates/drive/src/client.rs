@@ -1,5 +1,6 @@
 //! What the engine drives.
 
+use crate::timed::StatementTimes;
 use std::borrow::Cow;
 use std::future::Future;
 use tpcc::{InputCounters, Transaction};
@@ -57,6 +58,12 @@ pub trait Client {
 
     /// Statements sent so far over this client.
     fn statements(&self) -> u64;
+
+    /// How long each statement since [`Client::begin`] took, of all tries; none where the client
+    /// does not measure it.
+    fn statement_times(&self) -> StatementTimes<'_> {
+        StatementTimes::default()
+    }
 
     /// Counts the operation tried last, which has ended well or is in doubt.
     fn count_inputs(&self, operation: &Self::Operation, counters: &mut InputCounters);

@@ -1,6 +1,7 @@
 //! One connection: transaction after transaction, with retries, reopened where it is lost.
 
 use crate::arrivals::Backlog;
+use crate::breakdown::Waits;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
 use crate::recorder::{Operated, Recorder};
 use crate::schedule::Schedule;
@@ -34,6 +35,8 @@ struct Job<O> {
     transaction: Transaction,
     operation: O,
     begin_ns: u64,
+    /// When it was taken up, to be tried at once.
+    taken_ns: u64,
     scheduled_try_ns: Option<u64>,
     /// Who waits for the answer, by place in the hall.
     terminal: Option<usize>,
@@ -108,16 +111,19 @@ impl<W: Workload> Connection<'_, W> {
                     transaction: request.transaction,
                     operation: request.operation,
                     begin_ns: request.submitted_ns,
+                    taken_ns: self.schedule.now_ns(),
                     scheduled_try_ns: None,
                 });
             }
         };
         let transaction = source.deal();
         let operation = source.draw(transaction);
+        let now_ns = self.schedule.now_ns();
         Some(Job {
             transaction,
             operation,
-            begin_ns: begin_ns.unwrap_or_else(|| self.schedule.now_ns()),
+            begin_ns: begin_ns.unwrap_or(now_ns),
+            taken_ns: scheduled_try_ns.unwrap_or(now_ns),
             scheduled_try_ns,
             terminal: None,
         })
@@ -129,9 +135,13 @@ impl<W: Workload> Connection<'_, W> {
         let statements_before = client.statements();
         client.begin();
         let mut tries = 1;
+        let mut waits = Waits {
+            queued_ns: job.taken_ns.saturating_sub(job.begin_ns),
+            paused_ns: 0,
+        };
         let alive = loop {
             let attempt = client.attempt(&job.operation).await;
-            match self.settle(client, job, attempt, tries) {
+            match self.settle(client, job, attempt, tries, waits) {
                 Next::Transaction => {
                     self.errors_in_a_row = 0;
                     break true;
@@ -144,7 +154,9 @@ impl<W: Workload> Connection<'_, W> {
                 Next::Try => {
                     // What pauses has been rolled back and is in no doubt.
                     self.under_way.set(None);
+                    let begin = Instant::now();
                     self.pause(tries).await;
+                    waits.paused_ns += begin.elapsed().as_nanos() as u64;
                     self.under_way.set(Some(job.transaction));
                 }
             }
@@ -166,6 +178,7 @@ impl<W: Workload> Connection<'_, W> {
         job: &Job<W::Operation>,
         attempt: Attempt,
         tries: u32,
+        waits: Waits,
     ) -> Next {
         let transaction = job.transaction;
         let operated = Operated {
@@ -182,6 +195,8 @@ impl<W: Workload> Connection<'_, W> {
                 recorder.ended_well(transaction, &well, operated, self.schedule, |inputs| {
                     client.count_inputs(&job.operation, inputs);
                 });
+                let statements = client.statement_times();
+                recorder.spent(transaction, &operated, waits, statements);
                 return Next::Transaction;
             }
         };

@@ -7,6 +7,7 @@
 //! reports by message.
 
 mod arrivals;
+mod breakdown;
 mod client;
 mod connection;
 mod load;
@@ -20,10 +21,12 @@ mod schemas;
 mod streams;
 mod terminal_client;
 mod terminals;
+mod timed;
 mod times;
 mod tpcc_mysql_client;
 mod worker;
 
+pub use breakdown::Breakdown;
 pub use client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
 pub use pace::{Arrivals, Pace, Spacing, Terminals};
@@ -33,5 +36,6 @@ pub use run::{
 };
 pub use schemas::Schemas;
 pub use terminal_client::{Homes, TpccOptions, TpccWorkload};
+pub use timed::{StatementTime, StatementTimes};
 pub use times::Times;
 pub use tpcc_mysql_client::{TpccMysqlOptions, TpccMysqlWorkload};

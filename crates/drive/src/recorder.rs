@@ -1,8 +1,10 @@
 //! Counts and response times, interval by interval, on the worker that makes them. Nothing is shared until an interval is
 //! over, then it is sent whole.
 
+use crate::breakdown::{Breakdown, Waits};
 use crate::client::{Attempt, Failed, FailureKind};
 use crate::schedule::Schedule;
+use crate::timed::StatementTimes;
 use crate::times::Times;
 use base::limits;
 use std::collections::BTreeMap;
@@ -207,6 +209,8 @@ pub(crate) struct Recorder {
     current: Interval,
     finished: Vec<Interval>,
     pub(crate) totals: Totals,
+    /// Of what the window counts, by [`Transaction::index`].
+    pub(crate) breakdowns: [Breakdown; 5],
 }
 
 impl Recorder {
@@ -216,6 +220,7 @@ impl Recorder {
             current,
             finished: Vec::new(),
             totals: Totals::default(),
+            breakdowns: Default::default(),
         }
     }
 
@@ -345,6 +350,20 @@ impl Recorder {
         self.advance(begin_ns, schedule);
         if self.current.phase == Phase::Window {
             self.totals.error_pauses_ns += end_ns - begin_ns;
+        }
+    }
+
+    /// Where the response time of a transaction went that has ended well. That of the window counts.
+    pub(crate) fn spent(
+        &mut self,
+        transaction: Transaction,
+        operated: &Operated,
+        waits: Waits,
+        statements: StatementTimes<'_>,
+    ) {
+        if self.current.phase == Phase::Window {
+            let response_ns = operated.end_ns - operated.begin_ns;
+            self.breakdowns[transaction.index()].add(response_ns, waits, statements);
         }
     }
 

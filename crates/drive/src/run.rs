@@ -1,5 +1,6 @@
 //! A run: open all connections, start them together, warm up, measure, let the last transactions end.
 
+use crate::breakdown::Breakdown;
 use crate::client::{Failed, Workload};
 use crate::pace::{Pace, Share};
 use crate::recorder::{FailedTries, Interval, Phase, Totals};
@@ -93,6 +94,9 @@ pub struct RunReport {
     pub inputs: InputCounters,
     /// All intervals of the window together; none where it was never reached.
     pub window: Option<Box<Interval>>,
+    /// Where the response time of the window's transactions went, by
+    /// [`tpcc::Transaction::index`].
+    pub breakdowns: [Breakdown; 5],
     /// Committed transactions of the whole run, by [`tpcc::Transaction::index`].
     pub committed: [u64; 5],
     /// Transactions of the whole run whose COMMIT had no answer.
@@ -127,6 +131,7 @@ impl RunReport {
             error_pauses_ns: 0,
             statements: 0,
             inputs: InputCounters::default(),
+            breakdowns: Default::default(),
             ..self
         }
     }
@@ -471,8 +476,15 @@ impl Dispatcher {
     ) -> Result<(), RunError> {
         match message {
             Message::Interval(interval) => self.collect(*interval, on_event),
-            Message::Finished { totals, abandoned } => {
+            Message::Finished {
+                totals,
+                breakdowns,
+                abandoned,
+            } => {
                 self.totals.merge(*totals);
+                for (mine, theirs) in self.report.breakdowns.iter_mut().zip(&*breakdowns) {
+                    mine.merge(theirs);
+                }
                 self.report.abandoned += abandoned;
                 self.finished += 1;
             }

@@ -3,6 +3,7 @@
 use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 use crate::schemas::Schemas;
 use crate::streams::INPUTS;
+use crate::timed::{StatementTimes, Timed};
 use base::{Connect, Random, SessionError, Warehouses};
 use std::borrow::Cow;
 use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
@@ -79,7 +80,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
-        let terminal = Terminal::open(session, self.options.style)
+        let terminal = Terminal::open(Timed::new(session), self.options.style)
             .await
             .map_err(|error| failed_by(&error))?;
         Ok(TerminalClient {
@@ -91,7 +92,7 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
 /// One connection.
 pub struct TerminalClient<C: Connect> {
-    terminal: Terminal<C::Session>,
+    terminal: Terminal<Timed<C::Session>>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
@@ -111,6 +112,10 @@ impl Source for InputSource {
 impl<C: Connect> Client for TerminalClient<C> {
     type Operation = Input;
 
+    fn begin(&mut self) {
+        self.terminal.session_mut().begin();
+    }
+
     async fn attempt(&mut self, input: &Input) -> Attempt {
         let result = self.terminal.run(input).await;
         attempt_of(result, &mut self.outcome)
@@ -120,12 +125,16 @@ impl<C: Connect> Client for TerminalClient<C> {
         self.terminal.statements()
     }
 
+    fn statement_times(&self) -> StatementTimes<'_> {
+        self.terminal.session().times()
+    }
+
     fn count_inputs(&self, input: &Input, counters: &mut InputCounters) {
         counters.add(input, self.outcome);
     }
 
     async fn close(self) {
-        C::close(self.terminal.into_session()).await;
+        C::close(self.terminal.into_session().into_inner()).await;
     }
 }
 

@@ -4,6 +4,7 @@ use crate::client::{Attempt, Client, Failed, Opening, Source, Workload};
 use crate::schemas::Schemas;
 use crate::streams::{AMOUNTS, INPUTS};
 use crate::terminal_client::{attempt_of, failed_by};
+use crate::timed::{StatementTimes, Timed};
 use base::{Connect, Random, Warehouses};
 use tpcc::tpcc_mysql::{Inputs, Terminal};
 use tpcc::transactions::Outcome;
@@ -50,7 +51,7 @@ impl<C: Connect + Sync> Workload for TpccMysqlWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TpccMysqlClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
-        let terminal = Terminal::open(session)
+        let terminal = Terminal::open(Timed::new(session))
             .await
             .map_err(|error| failed_by(&error))?;
         Ok(TpccMysqlClient {
@@ -74,7 +75,7 @@ impl Source for Inputs {
 
 /// One connection.
 pub struct TpccMysqlClient<C: Connect> {
-    terminal: Terminal<C::Session>,
+    terminal: Terminal<Timed<C::Session>>,
     /// Of the last try that ended well.
     outcome: Outcome,
 }
@@ -84,6 +85,7 @@ impl<C: Connect> Client for TpccMysqlClient<C> {
 
     fn begin(&mut self) {
         self.terminal.begin();
+        self.terminal.session_mut().begin();
     }
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
@@ -95,11 +97,15 @@ impl<C: Connect> Client for TpccMysqlClient<C> {
         self.terminal.statements()
     }
 
+    fn statement_times(&self) -> StatementTimes<'_> {
+        self.terminal.session().times()
+    }
+
     fn count_inputs(&self, input: &Input, counters: &mut InputCounters) {
         counters.add(input, self.outcome);
     }
 
     async fn close(self) {
-        C::close(self.terminal.into_session()).await;
+        C::close(self.terminal.into_session().into_inner()).await;
     }
 }

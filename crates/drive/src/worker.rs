@@ -1,6 +1,7 @@
 //! A worker: one thread that carries a share of the connections, and of the terminals where there are any.
 
 use crate::arrivals::Backlog;
+use crate::breakdown::Breakdown;
 use crate::client::{Failed, Opening, Workload};
 use crate::connection::{Connection, Feed, pauses};
 use crate::pace::{Pace, Share, Terminals};
@@ -39,6 +40,7 @@ pub(crate) enum Message {
     /// The last message. `abandoned`: transactions that were still under way.
     Finished {
         totals: Box<Totals>,
+        breakdowns: Box<[Breakdown; 5]>,
         abandoned: usize,
     },
     /// The thread's reactor failed; the worker has ended.
@@ -87,6 +89,7 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
             }
             tell(Message::Finished {
                 totals: Box::new(recorder.totals),
+                breakdowns: Box::new(recorder.breakdowns),
                 abandoned,
             });
         }

@@ -3,7 +3,8 @@
 use crate::schema::DISTRICTS;
 use base::{Session, SessionError, StatementId};
 
-/// `Statements`: a prepared statement for each name, from SQL text.
+/// `Statements`: a prepared statement for each name, from SQL text. The names are in results: their
+/// first word is the verb of the SQL, or `lock` where a SELECT locks.
 macro_rules! statements {
     ($($field:ident: $sql:expr,)*) => {
         /// Prepared statements of one session, by what they do.
@@ -20,7 +21,9 @@ macro_rules! statements {
                 session: &mut S,
             ) -> Result<Statements, base::SessionError> {
                 Ok(Statements {
-                    $($field: session.prepare(AsRef::<str>::as_ref(&$sql)).await?,)*
+                    $($field: session
+                        .prepare_kind(stringify!($field), AsRef::<str>::as_ref(&$sql))
+                        .await?,)*
                 })
             }
         }
@@ -28,14 +31,15 @@ macro_rules! statements {
 }
 pub(crate) use statements;
 
-/// Prepares N statements that differ by a number from 0.
+/// Prepares N statements of one kind that differ by a number from 0.
 pub(crate) async fn prepare_all<S: Session, const N: usize>(
     session: &mut S,
+    kind: &'static str,
     sql: impl Fn(usize) -> String,
 ) -> Result<[StatementId; N], SessionError> {
     let mut ids = [StatementId(0); N];
     for (index, id) in ids.iter_mut().enumerate() {
-        *id = session.prepare(&sql(index)).await?;
+        *id = session.prepare_kind(kind, &sql(index)).await?;
     }
     Ok(ids)
 }
@@ -47,9 +51,10 @@ impl ByDistrict {
     /// Prepares the SQL of each district, 1..=10.
     pub(crate) async fn prepare<S: Session>(
         session: &mut S,
+        kind: &'static str,
         sql: impl Fn(u32) -> String,
     ) -> Result<ByDistrict, SessionError> {
-        prepare_all(session, |index| sql(index as u32 + 1))
+        prepare_all(session, kind, |index| sql(index as u32 + 1))
             .await
             .map(ByDistrict)
     }

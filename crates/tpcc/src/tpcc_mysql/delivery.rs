@@ -48,7 +48,7 @@ impl<S: Session> Terminal<S> {
         district: u32,
     ) -> Result<bool, Failure> {
         let (w, d) = (Param::from(delivery.warehouse), Param::from(district));
-        let statement = self.statements.oldest_open_order;
+        let statement = self.statements.lock_oldest_order;
         let answer = self.session.execute(statement, &[d, w]).await?;
         let Some(row) = answer.row(0) else {
             return Ok(false);
@@ -58,24 +58,24 @@ impl<S: Session> Terminal<S> {
         let statement = self.statements.delete_new_order;
         let answer = self.session.execute(statement, &key).await?;
         one_row(&answer, "the open order")?;
-        let statement = self.statements.order_owner;
+        let statement = self.statements.select_order;
         let answer = self.session.execute(statement, &key).await?;
         let customer = Param::Int(only_row(&answer, "the delivered order")?.int(0)?);
-        let statement = self.statements.set_carrier;
+        let statement = self.statements.update_carrier;
         let carrier = Param::from(delivery.carrier);
         let changes = [carrier, order, d, w];
         let answer = self.session.execute(statement, &changes).await?;
         one_row(&answer, "the delivered order")?;
-        let statement = self.statements.deliver_lines;
+        let statement = self.statements.update_order_lines;
         let changes = [Param::Time(delivery.entered), order, d, w];
         let answer = self.session.execute(statement, &changes).await?;
         if answer.affected_rows == 0 {
             return Err(Failure::MissingRow("the lines of the delivered order"));
         }
-        let statement = self.statements.order_amount;
+        let statement = self.statements.select_amount;
         let answer = self.session.execute(statement, &key).await?;
         let amount = only_row(&answer, "the lines of the delivered order")?.cents(0)?;
-        let statement = self.statements.credit_customer;
+        let statement = self.statements.update_balance;
         let changes = [Param::Cents(amount), customer, d, w];
         let answer = self.session.execute(statement, &changes).await?;
         one_row(&answer, "the customer of the delivered order")?;

@@ -61,6 +61,16 @@ impl<S: Session> Terminal<S> {
         self.session
     }
 
+    /// The session, for what it knows beside answers.
+    pub fn session(&self) -> &S {
+        &self.session
+    }
+
+    /// The session, between two transactions.
+    pub fn session_mut(&mut self) -> &mut S {
+        &mut self.session
+    }
+
     /// Commands sent so far.
     pub fn statements(&self) -> u64 {
         self.session.statements()
@@ -130,7 +140,7 @@ mod tests {
         queued: Vec<String>,
         cells: Vec<Cell>,
         text: Vec<u8>,
-        /// The answer to `next_order`, `oldest_open_order` and the like.
+        /// The answer to `select_next_order`, `lock_oldest_order` and the like.
         order: i64,
         items: i64,
         credit: &'static str,

@@ -43,17 +43,17 @@ impl<S: Session> Terminal<S> {
     pub(super) async fn new_order(&mut self, order: &NewOrder) -> Result<Outcome, Failure> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = [w, d, Param::from(order.customer)];
-        let statement = self.statements.order_customer;
+        let statement = self.statements.select_customer;
         let answer = self.session.execute(statement, &customer).await?;
         let row = only_row(&answer, "the order's customer and warehouse")?;
         black_box((row.bytes(1)?, row.bytes(2)?));
         let (discount, warehouse_tax) = (row.decimal(0, 4)?, row.decimal(3, 4)?);
 
-        let statement = self.statements.order_district;
+        let statement = self.statements.lock_district;
         let answer = self.session.execute(statement, &[d, w]).await?;
         let row = only_row(&answer, "the order's district")?;
         let (order_id, district_tax) = (row.int(0)?, row.decimal(1, 4)?);
-        let statement = self.statements.advance_district;
+        let statement = self.statements.update_next_order;
         let changes = [Param::Int(order_id), d, w];
         let answer = self.session.execute(statement, &changes).await?;
         one_row(&answer, "the order's district")?;
@@ -105,7 +105,10 @@ impl<S: Session> Terminal<S> {
         line: &Line,
     ) -> Result<bool, Failure> {
         let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
-        let answer = self.session.execute(self.statements.item, &[item]).await?;
+        let answer = self
+            .session
+            .execute(self.statements.select_item, &[item])
+            .await?;
         let row = match answer.row(0) {
             Some(row) => row,
             None if line.item == UNUSED_ITEM => return Ok(false),
@@ -115,7 +118,10 @@ impl<S: Session> Terminal<S> {
         black_box((row.bytes(1)?, row.bytes(2)?));
 
         let key = [item, supply];
-        let answer = self.session.execute(self.statements.stock, &key).await?;
+        let answer = self
+            .session
+            .execute(self.statements.lock_stock, &key)
+            .await?;
         let row = only_row(&answer, "the stock of an item")?;
         let quantity = row.int(0)?;
         black_box(row.bytes(1)?);
@@ -140,7 +146,7 @@ impl<S: Session> Terminal<S> {
             Param::Cents(under.rates.amount(ordered, price)),
             Param::Text(&self.text),
         ];
-        let statement = self.statements.insert_line;
+        let statement = self.statements.insert_order_line;
         let answer = self.session.execute(statement, &values).await?;
         one_row(&answer, "the new order line")?;
         Ok(true)

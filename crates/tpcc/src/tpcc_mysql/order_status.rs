@@ -13,7 +13,7 @@ impl<S: Session> Terminal<S> {
         let customer = match status.customer {
             CustomerKey::Number(number) => {
                 let c = Param::from(number);
-                let statement = self.statements.status_by_number;
+                let statement = self.statements.select_balance;
                 let answer = self.session.execute(statement, &[w, d, c]).await?;
                 black_box(only_row(&answer, "the customer")?.cents(0)?);
                 c
@@ -21,7 +21,7 @@ impl<S: Session> Terminal<S> {
             CustomerKey::LastName(number) => {
                 let key = [w, d, Param::Text(last_name(number))];
                 self.count_by_name(&key).await?;
-                let statement = self.statements.status_by_name;
+                let statement = self.statements.select_balance_by_name;
                 let answer = self.session.execute(statement, &key).await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(0)?);
@@ -29,12 +29,12 @@ impl<S: Session> Terminal<S> {
             }
         };
         let key = [w, d, customer, w, d, customer];
-        let statement = self.statements.last_order;
+        let statement = self.statements.select_last_order;
         let answer = self.session.execute(statement, &key).await?;
         // Every customer has an order from the population on (clause 4.3.3.1).
         let order = only_row(&answer, "an order of the customer")?.int(0)?;
         let key = [w, d, Param::Int(order)];
-        let statement = self.statements.order_lines;
+        let statement = self.statements.select_order_lines;
         let answer = self.session.execute(statement, &key).await?;
         only_row(&answer, "a line of the customer's last order")?;
         for line in answer.rows() {

@@ -34,12 +34,12 @@ impl<S: Session> Terminal<S> {
             let h_data = self.text.len();
             self.append_customer_data(payment, customer, &key).await?;
             let changes = [balance, Param::Text(&self.text[h_data..]), w, d, c];
-            let statement = self.statements.pay_bad_credit;
+            let statement = self.statements.update_customer_data;
             let answer = self.session.execute(statement, &changes).await?;
             self.text.truncate(h_data);
             answer
         } else {
-            let statement = self.statements.pay_customer;
+            let statement = self.statements.update_customer;
             self.session.execute(statement, &[balance, w, d, c]).await?
         };
         one_row(&answer, "the paying customer")?;
@@ -68,18 +68,18 @@ impl<S: Session> Terminal<S> {
             Param::from(payment.warehouse),
             Param::from(payment.district),
         );
-        let statement = self.statements.pay_warehouse;
+        let statement = self.statements.update_warehouse;
         let answer = self.session.execute(statement, &[amount, w]).await?;
         one_row(&answer, "the payment's warehouse")?;
-        let statement = self.statements.warehouse_address;
+        let statement = self.statements.select_warehouse;
         let answer = self.session.execute(statement, &[w]).await?;
         let name = only_row(&answer, "the payment's warehouse")?.bytes(5)?;
         self.text.clear();
         self.text.extend_from_slice(name);
-        let statement = self.statements.pay_district;
+        let statement = self.statements.update_district;
         let answer = self.session.execute(statement, &[amount, w, d]).await?;
         one_row(&answer, "the payment's district")?;
-        let statement = self.statements.district_address;
+        let statement = self.statements.select_district;
         let answer = self.session.execute(statement, &[w, d]).await?;
         let name = only_row(&answer, "the payment's district")?.bytes(5)?;
         self.text.extend_from_slice(name);
@@ -100,7 +100,7 @@ impl<S: Session> Terminal<S> {
             Param::Text(last_name(number)),
         ];
         self.count_by_name(&key).await?;
-        let statement = self.statements.customers_by_name;
+        let statement = self.statements.select_customers_by_name;
         let answer = self.session.execute(statement, &key).await?;
         Ok(middle_row(&answer)?.int(0)?)
     }
@@ -108,7 +108,7 @@ impl<S: Session> Terminal<S> {
     /// tpcc-mysql asks for the number of customers first, to know the middle one. The answer to the next statement has as
     /// many rows, so the number itself is of no use here; the round trip is part of the load.
     pub(super) async fn count_by_name(&mut self, key: &[Param<'_>]) -> Result<(), Failure> {
-        let statement = self.statements.count_by_name;
+        let statement = self.statements.select_name_count;
         let answer = self.session.execute(statement, key).await?;
         black_box(only_row(&answer, "the count of customers")?.int(0)?);
         Ok(())
@@ -136,7 +136,7 @@ impl<S: Session> Terminal<S> {
             self.text,
             "| {customer} {customer_district} {customer_warehouse} {district} {warehouse} ${amount} "
         );
-        let statement = self.statements.customer_data;
+        let statement = self.statements.lock_customer_data;
         let answer = self.session.execute(statement, key).await?;
         let old = only_row(&answer, "the paying customer")?.bytes(0)?;
         self.text.extend_from_slice(old);

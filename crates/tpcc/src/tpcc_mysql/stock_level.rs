@@ -9,10 +9,10 @@ use std::hint::black_box;
 impl<S: Session> Terminal<S> {
     pub(super) async fn stock_level(&mut self, level: &StockLevel) -> Result<Outcome, Failure> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
-        let statement = self.statements.next_order;
+        let statement = self.statements.select_next_order;
         let answer = self.session.execute(statement, &[d, w]).await?;
         let next = Param::Int(only_row(&answer, "the district")?.int(0)?);
-        let statement = self.statements.last_items;
+        let statement = self.statements.select_last_items;
         let range = [w, d, next, next];
         let answer = self.session.execute(statement, &range).await?;
         self.items.clear();
@@ -22,7 +22,7 @@ impl<S: Session> Terminal<S> {
         let threshold = Param::from(level.threshold);
         for index in 0..self.items.len() {
             let key = [w, Param::Int(self.items[index]), threshold];
-            let statement = self.statements.low_stock;
+            let statement = self.statements.select_low_stock;
             let answer = self.session.execute(statement, &key).await?;
             black_box(only_row(&answer, "the count of low stock")?.int(0)?);
         }

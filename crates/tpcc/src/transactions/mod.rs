@@ -171,6 +171,16 @@ impl<S: Session> Terminal<S> {
         self.session
     }
 
+    /// The session, for what it knows beside answers.
+    pub fn session(&self) -> &S {
+        &self.session
+    }
+
+    /// The session, between two transactions.
+    pub fn session_mut(&mut self) -> &mut S {
+        &mut self.session
+    }
+
     /// Commands sent so far.
     pub fn statements(&self) -> u64 {
         self.session.statements()

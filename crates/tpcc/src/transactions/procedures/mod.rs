@@ -31,14 +31,16 @@ impl Procedures {
     pub(super) const PREPARED: u32 = 5;
 
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Procedures, SessionError> {
+        let mut prepare = async |kind, name, params| {
+            let call = text::call(name, params);
+            session.prepare_kind(kind, &call).await
+        };
         Ok(Procedures {
-            new_order: session
-                .prepare(&text::call("new_order", NEW_ORDER_PARAMS))
-                .await?,
-            payment: session.prepare(&text::call("payment", 8)).await?,
-            order_status: session.prepare(&text::call("order_status", 4)).await?,
-            delivery: session.prepare(&text::call("delivery", 3)).await?,
-            stock_level: session.prepare(&text::call("stock_level", 3)).await?,
+            new_order: prepare("call_new_order", "new_order", NEW_ORDER_PARAMS).await?,
+            payment: prepare("call_payment", "payment", 8).await?,
+            order_status: prepare("call_order_status", "order_status", 4).await?,
+            delivery: prepare("call_delivery", "delivery", 3).await?,
+            stock_level: prepare("call_stock_level", "stock_level", 3).await?,
             before: Vec::with_capacity(256),
             after: Vec::with_capacity(256),
         })

@@ -40,7 +40,7 @@ impl Sets {
         let w = Param::from(delivery.warehouse);
         for district in 1..=DISTRICTS {
             // A locking read: without the lock two Deliveries could take the same order.
-            session.queue(self.statements.oldest_open_order, &[w, district.into()])?;
+            session.queue(self.statements.lock_oldest_order, &[w, district.into()])?;
         }
         let mut orders = [None; DISTRICT_COUNT];
         for order in &mut orders {
@@ -70,10 +70,10 @@ impl Sets {
         let carriers: [_; PAIRS + 2] = concat(&[delivery.carrier.into(), w], &orders);
         let dates: [_; PAIRS + 2] = concat(&[Param::Time(delivery.entered), w], &orders);
         session.queue(self.statements.delete_new_orders, &key)?;
-        session.queue(self.statements.order_owners, &key)?;
-        session.queue(self.statements.set_carriers, &carriers)?;
-        session.queue(self.statements.deliver_lines, &dates)?;
-        session.queue(self.statements.order_amounts, &key)?;
+        session.queue(self.statements.lock_orders, &key)?;
+        session.queue(self.statements.update_carriers, &carriers)?;
+        session.queue(self.statements.update_order_lines, &dates)?;
+        session.queue(self.statements.select_amounts, &key)?;
         all_rows(&session.answer().await?, delivered, "the open orders")?;
         let owners = by_district(&session.answer().await?, 0)?;
         all_rows(&session.answer().await?, delivered, "the delivered orders")?;
@@ -105,7 +105,7 @@ impl Sets {
         }
         let rest: [_; PAIRS + 1] = concat(&[warehouse], &pairs(owners));
         let params: [_; 2 * PAIRS + 1] = concat(&credits, &rest);
-        session.queue(self.statements.credit_customers, &params)?;
+        session.queue(self.statements.update_balances, &params)?;
         Ok(())
     }
 }

@@ -37,9 +37,15 @@ impl Sets {
         let items = format!("IN ({})", marks(LINES_MAX));
         Ok(Sets {
             statements: Statements::prepare(session).await?,
-            stock: ByDistrict::prepare(session, |d| sql::stock(d, "", "= ?")).await?,
-            stocks: ByDistrict::prepare(session, |d| sql::stock(d, ", s_i_id", &items)).await?,
-            insert_lines: prepare_all(session, |n| sql::insert_lines(n + LINES_MIN)).await?,
+            stock: ByDistrict::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?")).await?,
+            stocks: ByDistrict::prepare(session, "lock_stocks", |d| {
+                sql::stock(d, ", s_i_id", &items)
+            })
+            .await?,
+            insert_lines: prepare_all(session, "insert_order_lines", |n| {
+                sql::insert_lines(n + LINES_MIN)
+            })
+            .await?,
             text: Vec::with_capacity(1_024),
         })
     }

@@ -80,14 +80,14 @@ impl Sets {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
         // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
-        session.queue(self.statements.advance_district, &[w, d])?;
-        session.queue(self.statements.order_rates, &[w, w, d, w, d, customer])?;
+        session.queue(self.statements.update_next_order, &[w, d])?;
+        session.queue(self.statements.select_rates, &[w, w, d, w, d, customer])?;
         let mut items = [Param::Null; LINES_MAX];
         fill(
             &mut items,
             order.lines().iter().map(|line| [line.item.into()]),
         );
-        session.queue(self.statements.items, &items)?;
+        session.queue(self.statements.select_items, &items)?;
         let mut home = [w; 1 + LINES_MAX];
         fill(
             &mut home[1..],

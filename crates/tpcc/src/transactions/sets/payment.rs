@@ -27,7 +27,7 @@ impl Sets {
             }
             CustomerKey::LastName(number) => {
                 let key = [cw, cd, Param::Text(last_name(number))];
-                session.queue(self.statements.customers_by_name, &key)?;
+                session.queue(self.statements.select_customers_by_name, &key)?;
             }
         }
         self.read_names(session).await?;
@@ -54,9 +54,9 @@ impl Sets {
             Param::from(payment.warehouse),
             Param::from(payment.district),
         );
-        session.queue(self.statements.pay_warehouse, &[amount, w])?;
-        session.queue(self.statements.pay_district, &[amount, w, d])?;
-        session.queue(self.statements.addresses, &[w, w, d])?;
+        session.queue(self.statements.update_warehouse, &[amount, w])?;
+        session.queue(self.statements.update_district, &[amount, w, d])?;
+        session.queue(self.statements.select_addresses, &[w, w, d])?;
         Ok(())
     }
 
@@ -105,9 +105,9 @@ impl Sets {
         let [w, d, c] = customer_key(payment, customer);
         if bad_credit {
             let changes = [amount, amount, Param::Text(c_data), w, d, c];
-            session.queue(self.statements.pay_bad_credit, &changes)?;
+            session.queue(self.statements.update_customer_data, &changes)?;
         } else {
-            session.queue(self.statements.pay_customer, &[amount, amount, w, d, c])?;
+            session.queue(self.statements.update_customer, &[amount, amount, w, d, c])?;
         }
         let history = history(payment, customer, h_data);
         session.queue(self.statements.insert_history, &history)?;

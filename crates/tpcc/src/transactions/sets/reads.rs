@@ -18,20 +18,20 @@ impl Sets {
         match status.customer {
             CustomerKey::Number(number) => {
                 let c = Param::from(number);
-                session.queue(self.statements.status_by_number, &[w, d, c])?;
-                session.queue(self.statements.last_order_lines, &[w, d, c, w, d])?;
+                session.queue(self.statements.select_balance, &[w, d, c])?;
+                session.queue(self.statements.select_last_order_lines, &[w, d, c, w, d])?;
                 let answer = session.answer().await?;
                 black_box(only_row(&answer, "the customer")?.cents(1)?);
             }
             CustomerKey::LastName(number) => {
                 let key = [w, d, Param::Text(last_name(number))];
                 let answer = session
-                    .execute(self.statements.status_by_name, &key)
+                    .execute(self.statements.select_balance_by_name, &key)
                     .await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(1)?);
                 let c = Param::Int(row.int(0)?);
-                session.queue(self.statements.last_order_lines, &[w, d, c, w, d])?;
+                session.queue(self.statements.select_last_order_lines, &[w, d, c, w, d])?;
             }
         }
         let answer = session.answer().await?;
@@ -51,7 +51,9 @@ impl Sets {
     ) -> Result<Outcome, Failure> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
         let range = [w, d, w, d, Param::from(level.threshold)];
-        let answer = session.execute(self.statements.low_stock, &range).await?;
+        let answer = session
+            .execute(self.statements.select_low_stock, &range)
+            .await?;
         black_box(only_row(&answer, "the count of low stock")?.int(0)?);
         commit(session).await?;
         Ok(Outcome::Committed)

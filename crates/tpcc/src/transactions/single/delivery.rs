@@ -18,7 +18,7 @@ impl Single {
         let w = Param::from(delivery.warehouse);
         for district in 1..=DISTRICTS {
             // A locking read: without the lock two Deliveries could take the same order.
-            session.queue(self.statements.oldest_open_order, &[w, district.into()])?;
+            session.queue(self.statements.lock_oldest_order, &[w, district.into()])?;
         }
         let mut orders = [None; DISTRICTS as usize];
         for order in &mut orders {
@@ -38,7 +38,7 @@ impl Single {
                 district.into(),
                 Param::Int(customer),
             ];
-            session.queue(self.statements.credit_customer, &changes)?;
+            session.queue(self.statements.update_balance, &changes)?;
         }
         for _ in delivered.clone() {
             let answer = session.answer().await?;
@@ -63,12 +63,12 @@ impl Single {
             Param::Int(order),
         ];
         session.queue(self.statements.delete_new_order, &key)?;
-        session.queue(self.statements.order_owner, &key)?;
+        session.queue(self.statements.lock_order, &key)?;
         let carrier = Param::from(delivery.carrier);
-        session.queue(self.statements.set_carrier, &[carrier, w, d, o])?;
+        session.queue(self.statements.update_carrier, &[carrier, w, d, o])?;
         let now = Param::Time(delivery.entered);
-        session.queue(self.statements.deliver_lines, &[now, w, d, o])?;
-        session.queue(self.statements.order_amount, &key)?;
+        session.queue(self.statements.update_order_lines, &[now, w, d, o])?;
+        session.queue(self.statements.select_amount, &key)?;
         Ok(())
     }
 }

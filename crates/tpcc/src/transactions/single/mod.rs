@@ -29,7 +29,7 @@ impl Single {
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Single, SessionError> {
         Ok(Single {
             statements: Statements::prepare(session).await?,
-            stock: ByDistrict::prepare(session, |d| sql::stock(d, "", "= ?")).await?,
+            stock: ByDistrict::prepare(session, "lock_stock", |d| sql::stock(d, "", "= ?")).await?,
             text: Vec::with_capacity(1_024),
         })
     }

@@ -42,12 +42,12 @@ impl Single {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
         // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
-        session.queue(self.statements.order_district, &[w, d])?;
-        session.queue(self.statements.order_customer, &[w, d, customer])?;
+        session.queue(self.statements.lock_district, &[w, d])?;
+        session.queue(self.statements.select_customer, &[w, d, customer])?;
         let read_stock = self.stock.of(order.district);
         for line in order.lines() {
             let item = Param::from(line.item);
-            session.queue(self.statements.item, &[item])?;
+            session.queue(self.statements.select_item, &[item])?;
             session.queue(read_stock, &[Param::from(line.supply_warehouse), item])?;
         }
         Ok(())
@@ -63,7 +63,7 @@ impl Single {
     ) -> Result<(), Failure> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let id = Param::Int(head.order_id);
-        session.queue(self.statements.advance_district, &[id, w, d])?;
+        session.queue(self.statements.update_next_order, &[id, w, d])?;
         let values = [
             id,
             d,
@@ -86,7 +86,7 @@ impl Single {
             let dist_info = Param::Text(stocked.dist_info());
             let number = Param::from(line.number);
             let values = [id, d, w, number, item, supply, quantity, amount, dist_info];
-            session.queue(self.statements.insert_line, &values)?;
+            session.queue(self.statements.insert_order_line, &values)?;
         }
         one_row(&session.answer().await?, "the order's district")?;
         one_row(&session.answer().await?, "the new order")?;

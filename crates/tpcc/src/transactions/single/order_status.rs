@@ -18,26 +18,26 @@ impl Single {
         match status.customer {
             CustomerKey::Number(number) => {
                 let key = [w, d, Param::from(number)];
-                session.queue(self.statements.status_by_number, &key)?;
-                session.queue(self.statements.last_order, &key)?;
+                session.queue(self.statements.select_balance, &key)?;
+                session.queue(self.statements.select_last_order, &key)?;
                 let answer = session.answer().await?;
                 black_box(only_row(&answer, "the customer")?.cents(1)?);
             }
             CustomerKey::LastName(number) => {
                 let key = [w, d, Param::Text(last_name(number))];
-                session.queue(self.statements.status_by_name, &key)?;
+                session.queue(self.statements.select_balance_by_name, &key)?;
                 let answer = session.answer().await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(1)?);
                 let key = [w, d, Param::Int(row.int(0)?)];
-                session.queue(self.statements.last_order, &key)?;
+                session.queue(self.statements.select_last_order, &key)?;
             }
         }
         // Every customer has an order from the population on (clause 4.3.3.1).
         let answer = session.answer().await?;
         let order = only_row(&answer, "an order of the customer")?.int(0)?;
         let key = [w, d, Param::Int(order)];
-        session.queue(self.statements.order_lines, &key)?;
+        session.queue(self.statements.select_order_lines, &key)?;
         let answer = session.answer().await?;
         only_row(&answer, "a line of the customer's last order")?;
         for line in answer.rows() {

@@ -28,7 +28,7 @@ impl Single {
             }
             CustomerKey::LastName(number) => {
                 let key = [cw, cd, Param::Text(last_name(number))];
-                session.queue(self.statements.customers_by_name, &key)?;
+                session.queue(self.statements.select_customers_by_name, &key)?;
             }
         }
         self.read_names(session).await?;
@@ -61,10 +61,10 @@ impl Single {
             Param::from(payment.warehouse),
             Param::from(payment.district),
         );
-        session.queue(self.statements.pay_warehouse, &[amount, w])?;
-        session.queue(self.statements.warehouse_address, &[w])?;
-        session.queue(self.statements.pay_district, &[amount, w, d])?;
-        session.queue(self.statements.district_address, &[w, d])?;
+        session.queue(self.statements.update_warehouse, &[amount, w])?;
+        session.queue(self.statements.select_warehouse, &[w])?;
+        session.queue(self.statements.update_district, &[amount, w, d])?;
+        session.queue(self.statements.select_district, &[w, d])?;
         Ok(())
     }
 
@@ -94,18 +94,18 @@ impl Single {
         let amount = Param::Cents(payment.amount);
         let history = history(payment, customer, &self.text);
         if bad_credit {
-            session.queue(self.statements.customer_data, &[w, d, c])?;
+            session.queue(self.statements.lock_customer_data, &[w, d, c])?;
             session.queue(self.statements.insert_history, &history)?;
             let answer = session.answer().await?;
             let old = only_row(&answer, "the paying customer")?.bytes(0)?;
             self.text.clear();
             append_customer_data(&mut self.text, payment, customer, old);
             let changes = [amount, amount, Param::Text(&self.text), w, d, c];
-            session.queue(self.statements.pay_bad_credit, &changes)?;
+            session.queue(self.statements.update_customer_data, &changes)?;
             one_row(&session.answer().await?, "the payment's history")?;
             one_row(&session.answer().await?, "the paying customer")
         } else {
-            session.queue(self.statements.pay_customer, &[amount, amount, w, d, c])?;
+            session.queue(self.statements.update_customer, &[amount, amount, w, d, c])?;
             session.queue(self.statements.insert_history, &history)?;
             one_row(&session.answer().await?, "the paying customer")?;
             one_row(&session.answer().await?, "the payment's history")

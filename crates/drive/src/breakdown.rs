@@ -1,0 +1,59 @@
+//! Where the response time of the window's transactions goes: to which statements, and what passes
+//! without one.
+
+use crate::timed::StatementTimes;
+use crate::times::Times;
+
+/// What of a response time passed without a statement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits {
+    /// Before the first try: since the intended start or the submission.
+    pub(crate) queued_ns: u64,
+    /// Pauses before further tries.
+    pub(crate) paused_ns: u64,
+}
+
+/// The transactions of one type that the window counts.
+#[derive(Clone, Debug, Default)]
+pub struct Breakdown {
+    pub transactions: u64,
+    pub response_ns: u64,
+    /// Of it, before the first try: since the intended start or the submission.
+    pub queued_ns: u64,
+    /// Of it, pauses before further tries.
+    pub paused_ns: u64,
+    /// Of it, statements, by what they do. The rest is the driver's own time.
+    pub statements: Vec<(&'static str, Times)>,
+}
+
+impl Breakdown {
+    /// Adds a transaction.
+    pub(crate) fn add(&mut self, response_ns: u64, waits: Waits, of: StatementTimes<'_>) {
+        self.transactions += 1;
+        self.response_ns += response_ns;
+        self.queued_ns += waits.queued_ns;
+        self.paused_ns += waits.paused_ns;
+        if self.statements.len() < of.kinds.len() {
+            let more = &of.kinds[self.statements.len()..];
+            let empty = |kind: &&'static str| (*kind, Times::default());
+            self.statements.extend(more.iter().map(empty));
+        }
+        for time in of.times {
+            self.statements[time.kind].1.record_coarsely(time.ns);
+        }
+    }
+
+    /// Adds what another worker saw.
+    pub(crate) fn merge(&mut self, other: &Breakdown) {
+        self.transactions += other.transactions;
+        self.response_ns += other.response_ns;
+        self.queued_ns += other.queued_ns;
+        self.paused_ns += other.paused_ns;
+        for (kind, theirs) in &other.statements {
+            match self.statements.iter_mut().find(|(mine, _)| mine == kind) {
+                Some((_, mine)) => mine.merge(theirs),
+                None => self.statements.push((kind, theirs.clone())),
+            }
+        }
+    }
+}

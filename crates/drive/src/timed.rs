@@ -1,0 +1,219 @@
+//! A session that measures its statements: two readings of the clock for each, and nothing else
+//! that a statement would notice.
+
+use base::{Answer, Param, RowSource, Session, SessionError, StatementId};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// What a statement does, as a place in [`StatementTimes::kinds`].
+type Kind = usize;
+
+const COMMIT: Kind = 0;
+const ROLLBACK: Kind = 1;
+const OTHER: Kind = 2;
+
+/// How long one statement took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementTime {
+    /// What it does, as a place in [`StatementTimes::kinds`].
+    pub kind: usize,
+    pub ns: u64,
+}
+
+/// The statements of one transaction, of all its tries.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatementTimes<'a> {
+    /// The same in all clients of a run.
+    pub kinds: &'a [&'static str],
+    pub times: &'a [StatementTime],
+}
+
+/// Measures the statements of a session from sending to the whole answer. Where statements travel
+/// together, a statement's time is that spent waiting for its answer: the first of those sent
+/// together has nearly all of their time.
+pub(crate) struct Timed<S> {
+    session: S,
+    clock: Clock,
+}
+
+impl<S: Session> Timed<S> {
+    pub(crate) fn new(session: S) -> Timed<S> {
+        Timed {
+            session,
+            clock: Clock {
+                kinds: vec!["commit", "rollback", "other"],
+                by_statement: Vec::new(),
+                unanswered: VecDeque::new(),
+                answered: 0,
+                partial_ns: 0,
+                times: Vec::new(),
+            },
+        }
+    }
+
+    /// Forgets the statements so far.
+    pub(crate) fn begin(&mut self) {
+        self.clock.times.clear();
+    }
+
+    /// Those since `begin`.
+    pub(crate) fn times(&self) -> StatementTimes<'_> {
+        StatementTimes {
+            kinds: &self.clock.kinds,
+            times: &self.clock.times,
+        }
+    }
+
+    pub(crate) fn into_inner(self) -> S {
+        self.session
+    }
+}
+
+/// What is known of the statements of a session.
+struct Clock {
+    kinds: Vec<&'static str>,
+    /// By the number of the prepared statement.
+    by_statement: Vec<Kind>,
+    /// Of the commands that are queued or under way, oldest first.
+    unanswered: VecDeque<Kind>,
+    /// Commands of the session that have their whole answer.
+    answered: u64,
+    /// Time of the answer that has come in part: a CALL has several.
+    partial_ns: u64,
+    times: Vec<StatementTime>,
+}
+
+impl Clock {
+    fn name(&mut self, statement: StatementId, kind: &'static str) {
+        let known = self.kinds.iter().position(|known| *known == kind);
+        let kind = known.unwrap_or_else(|| {
+            self.kinds.push(kind);
+            self.kinds.len() - 1
+        });
+        let index = statement.0 as usize;
+        if self.by_statement.len() <= index {
+            self.by_statement.resize(index + 1, OTHER);
+        }
+        self.by_statement[index] = kind;
+    }
+
+    fn prepared(&self, statement: StatementId) -> Kind {
+        let kind = self.by_statement.get(statement.0 as usize);
+        kind.copied().unwrap_or(OTHER)
+    }
+
+    /// The oldest command has its answer, or a part of it.
+    fn answer(&mut self, ns: u64, result: &Result<Answer<'_>, SessionError>) {
+        self.partial_ns += ns;
+        let whole = match result {
+            Ok(answer) => !answer.more,
+            // A refusal is an answer; after any other error the session is of no use.
+            Err(error) => error.code().is_some(),
+        };
+        if whole {
+            self.whole();
+        }
+    }
+
+    /// The oldest command has its whole answer.
+    fn whole(&mut self) {
+        let ns = std::mem::take(&mut self.partial_ns);
+        if let Some(kind) = self.unanswered.pop_front() {
+            self.times.push(StatementTime { kind, ns });
+        }
+        self.answered += 1;
+    }
+}
+
+fn since(start: Instant) -> u64 {
+    start.elapsed().as_nanos() as u64
+}
+
+impl<S: Session> Session for Timed<S> {
+    #[inline]
+    fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
+        self.session.queue(statement, params)?;
+        self.clock
+            .unanswered
+            .push_back(self.clock.prepared(statement));
+        Ok(())
+    }
+
+    fn queue_query(&mut self, sql: &str) -> Result<(), SessionError> {
+        self.session.queue_query(sql)?;
+        self.clock.unanswered.push_back(match sql {
+            "COMMIT" => COMMIT,
+            "ROLLBACK" => ROLLBACK,
+            _ => OTHER,
+        });
+        Ok(())
+    }
+
+    #[inline]
+    async fn answer(&mut self) -> Result<Answer<'_>, SessionError> {
+        let start = Instant::now();
+        let result = self.session.answer().await;
+        self.clock.answer(since(start), &result);
+        result
+    }
+
+    async fn discard(&mut self) -> Result<(), SessionError> {
+        let start = Instant::now();
+        let result = self.session.discard().await;
+        self.clock.partial_ns += since(start);
+        // What was sent has been answered; the rest never left.
+        for _ in self.clock.answered..self.session.statements() {
+            self.clock.whole();
+        }
+        self.clock.unanswered.clear();
+        self.clock.partial_ns = 0;
+        result
+    }
+
+    fn unanswered(&self) -> usize {
+        self.session.unanswered()
+    }
+
+    fn set_pipelined(&mut self, pipelined: bool) {
+        self.session.set_pipelined(pipelined);
+    }
+
+    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+        let statement = self.session.prepare(sql).await;
+        self.clock.answered = self.session.statements();
+        statement
+    }
+
+    async fn prepare_kind(
+        &mut self,
+        kind: &'static str,
+        sql: &str,
+    ) -> Result<StatementId, SessionError> {
+        let statement = self.prepare(sql).await?;
+        self.clock.name(statement, kind);
+        Ok(statement)
+    }
+
+    async fn all_prepared(&mut self) -> Result<(), SessionError> {
+        let result = self.session.all_prepared().await;
+        self.clock.answered = self.session.statements();
+        result
+    }
+
+    fn statements(&self) -> u64 {
+        self.session.statements()
+    }
+
+    async fn load_local(
+        &mut self,
+        sql: &str,
+        rows: &mut dyn RowSource,
+    ) -> Result<u64, SessionError> {
+        let result = self.session.load_local(sql, rows).await;
+        self.clock.answered = self.session.statements();
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests;
