@@ -8,6 +8,7 @@ mod lengths;
 mod pacing;
 mod ramp;
 mod resources;
+mod time_spent;
 
 use analyse::Measurement;
 pub use comparison::comparison;
@@ -85,6 +86,7 @@ pub fn summary(measurement: &Measurement) -> String {
     ] {
         transaction_line(&mut out, name, of);
     }
+    time_spent::time_spent(&mut out, summary);
     inputs(&mut out, summary);
     io_by_role::io_by_role(&mut out, summary);
     if let Some(resources) = &measurement.resources {

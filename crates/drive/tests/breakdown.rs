@@ -124,7 +124,7 @@ fn own_share(breakdown: &Breakdown, window: &Interval) -> f64 {
     let counted = breakdown.transactions;
     assert_eq!((counted, counted > 0), (stats.completed(), true));
     assert_eq!(breakdown.response_ns, stats.latency.sum_ns);
-    // Warm-up and drain have transactions too, whose statements do not count; those of all tries do.
+    // Warm-up and drain do not count; the statements of all tries do.
     let executions = |kind| {
         let of = breakdown.statements.iter().find(|(name, _)| *name == kind);
         of.unwrap().1.count()

@@ -11,7 +11,7 @@ use crate::populate::engine_name;
 use crate::preflight;
 use crate::progress::{OnProgress, Progress};
 use crate::quiet::look_at_host;
-use crate::records::{counters_of, failures_of, result_of};
+use crate::records::{counters_of, failures_of, result_of, times_of};
 use crate::schemas;
 use crate::spec::{self, RunSpec, Workload};
 use crate::subject::{Subject, with_session};
@@ -400,7 +400,8 @@ impl Measurement<'_> {
         }
     }
 
-    /// Stores the result, and before it what each of several servers did in the window.
+    /// Stores the result, and before it where the time of transactions went and what each of several
+    /// servers did in the window.
     fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
@@ -409,6 +410,9 @@ impl Measurement<'_> {
             new_orders.resize(servers, 0);
             self.results.record_instances(self.repeat, &new_orders)?;
         }
+        let (transactions, statements) = times_of(report);
+        self.results
+            .record_statement_times(self.repeat, &transactions, &statements)?;
         Ok(self.results.finish_repeat(self.repeat, result)?)
     }
 

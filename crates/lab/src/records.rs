@@ -8,7 +8,8 @@ use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    Band, CounterUnit, Failure, InputCounter, IntervalRow, RepeatResult, Verdict, empty_histogram,
+    Band, CounterUnit, Failure, InputCounter, IntervalRow, RepeatResult, StatementTime, TimeTotals,
+    TransactionTime, Verdict, empty_histogram,
 };
 use tpcc::database::Sums;
 use tpcc::{InputCounters, Transaction};
@@ -31,6 +32,32 @@ pub(crate) fn result_of(report: &RunReport, (before, after): (&Sums, &Sums)) -> 
         reconnects: report.reconnects,
         ..RepeatResult::default()
     }
+}
+
+/// Where the time of the window's transactions went.
+pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StatementTime>) {
+    let of_types = Transaction::ALL.iter().zip(&report.breakdowns);
+    let transactions = of_types.clone().map(|(transaction, of)| TransactionTime {
+        transaction: transaction.name().to_owned(),
+        transactions: of.transactions,
+        response_ns: of.response_ns,
+        queued_ns: of.queued_ns,
+        paused_ns: of.paused_ns,
+    });
+    let statements = of_types.flat_map(|(transaction, of)| {
+        let executed = of.statements.iter().filter(|(_, times)| times.count() > 0);
+        executed.map(|(kind, times)| StatementTime {
+            transaction: transaction.name().to_owned(),
+            kind: (*kind).to_owned(),
+            times: TimeTotals {
+                histogram: histogram_of(times),
+                sum_ns: times.sum_ns,
+                max_ns: times.max_ns,
+                out_of_bounds: times.out_of_bounds,
+            },
+        })
+    });
+    (transactions.collect(), statements.collect())
 }
 
 /// One row for each transaction type.

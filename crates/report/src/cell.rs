@@ -10,6 +10,7 @@ use crate::overview::spread;
 use crate::pacing::pacing_section;
 use crate::panels::Panel;
 use crate::series::TRANSACTIONS;
+use crate::statements::statements_section;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use crate::used::used_section;
 use base::counted;
@@ -111,6 +112,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
             (each_server(repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
+            (statements_section(repeat))
             (counts(repeat))
         }
         @if repeat.is_done() { (devices_section(repeat)) }

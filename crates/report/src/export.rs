@@ -43,8 +43,8 @@ fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
     }
 }
 
-/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `devices.csv`, `inputs.csv`, `checks.csv`, `variables.csv`, `samples.csv` and
-/// `ramps.csv` into `directory`, which is made where it is missing. Returns their paths.
+/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `statements.csv`, `devices.csv`, `inputs.csv`,
+/// `checks.csv`, `variables.csv`, `samples.csv` and `ramps.csv` into `directory`, which is made where it is missing. Returns their paths.
 ///
 /// # Errors
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.
@@ -59,6 +59,7 @@ pub fn export_csv(
         cells(&view, directory)?,
         intervals(results, &view, directory)?,
         latency(&view, directory)?,
+        statements(&view, directory)?,
         devices(&view, directory)?,
         inputs(&view, directory)?,
         checks(&view, directory)?,
@@ -327,6 +328,45 @@ fn latency(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
                     (value.value_iterated_to() as f64 / 1e3).to_string(),
                     value.count_at_value().to_string(),
                     (below as f64 / all).to_string(),
+                ])?;
+            }
+        }
+    }
+    table.finish()
+}
+
+/// Where the response time of each type goes in the window.
+fn statements(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
+    let header = [
+        "cell",
+        "repeat",
+        "transaction",
+        "what",
+        "is_statement",
+        "per_transaction",
+        "mean_us",
+        "p95_us",
+        "p99_us",
+        "max_us",
+        "share",
+    ];
+    let mut table = Table::create(directory, "statements.csv", &header)?;
+    for (cell, repeat) in each(view) {
+        for (name, rows) in &repeat.times_spent {
+            for row in rows {
+                let [ordinal, repeat_ordinal] = key(cell, repeat);
+                table.row(&[
+                    ordinal,
+                    repeat_ordinal,
+                    name.clone(),
+                    row.what.clone(),
+                    row.is_statement().to_string(),
+                    row.per_transaction.to_string(),
+                    row.mean_us.to_string(),
+                    number(row.p95_us),
+                    number(row.p99_us),
+                    number(row.max_us),
+                    row.share.to_string(),
                 ])?;
             }
         }

@@ -22,6 +22,7 @@ mod page;
 mod panels;
 mod ramp;
 mod series;
+mod statements;
 mod stats;
 mod status;
 mod tables;

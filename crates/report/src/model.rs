@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
     PacingSummary, Rates, Repeat, RepeatStatus, Requirement, Results, StorageSummary, StoreError,
-    Verdict, WindowTotals,
+    TimesSpent, Verdict, WindowTotals,
 };
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
@@ -63,6 +63,10 @@ pub struct RepeatView {
     pub panels: Panels,
     /// `None` where the repeat failed or was not sampled.
     pub resources: Option<Resources>,
+    /// Where the response time of each transaction type went.
+    pub times_spent: TimesSpent,
+    /// Do statements whose inputs are known travel together?
+    pub is_sent_together: bool,
     /// Status counters of the server that rose in the window.
     pub risen: Vec<Risen>,
 }
@@ -232,6 +236,8 @@ impl RepeatView {
             ),
             panels: panels(&samples, run),
             resources: analyse::resources(results, (&repeat, cell), &intervals, &samples)?,
+            times_spent: results.times_spent(&repeat)?,
+            is_sent_together: matches!(cell.what.style.as_str(), "pipelined" | "batched"),
             risen: risen(
                 results.status(id, Moment::Start)?,
                 results.status(id, Moment::End)?,

@@ -335,6 +335,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
             "cells.csv",
             "intervals.csv",
             "latency.csv",
+            "statements.csv",
             "devices.csv",
             "inputs.csv",
             "checks.csv",
@@ -374,7 +375,7 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
         .sum();
     assert_eq!(committed, summary.transactions.new_order.committed);
     assert!(table(&files[2]).iter().all(|row| row["cell"] == "1"));
-    samples_are_raw(&files[7]);
+    samples_are_raw(&files[8]);
     for path in &files {
         assert!(!std::fs::read_to_string(path).unwrap().contains("geheim"));
     }

@@ -23,6 +23,7 @@ mod statements;
 mod summary;
 mod summary_devices;
 mod summary_pacing;
+mod summary_time;
 mod totals;
 
 mod types;
@@ -44,6 +45,7 @@ pub use statements::*;
 pub use summary::*;
 pub use summary_devices::*;
 pub use summary_pacing::*;
+pub use summary_time::*;
 pub use totals::{TimeTotals, Totals};
 
 pub use types::*;

@@ -4,6 +4,7 @@
 use crate::presets::CellPreset;
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
+use crate::summary_time::{TimeSpent, TimesSpent};
 use crate::totals::Totals;
 use crate::types::{Cell, CheckedOn, NoteOn, Phase, Repeat, RepeatId, RepeatResult, RepeatStatus};
 use crate::{Results, StoreError};
@@ -133,6 +134,8 @@ pub struct TransactionSummary {
     pub max_us: Option<f64>,
     /// Response times above the histogram's bound.
     pub latency_out_of_bounds: u64,
+    /// Where the response time went.
+    pub time_spent: Vec<TimeSpent>,
 }
 
 /// Failed tries of the whole run by type and error.
@@ -201,7 +204,11 @@ impl Results {
         let pacing = self.pacing_summary(&repeat, &cell, &totals)?;
         let storage = self.storage_summary(&repeat, &cell)?;
         Ok(Summary {
-            transactions: transaction_summaries(&totals, repeat.status == RepeatStatus::Done),
+            transactions: transaction_summaries(
+                &totals,
+                &self.times_spent(&repeat)?,
+                repeat.status == RepeatStatus::Done,
+            ),
             errors: self.error_summaries(id)?,
             inputs: self.input_summaries(id)?,
             nopm_by_instance: self.nopm_by_instance(&repeat)?,
@@ -267,7 +274,7 @@ impl Results {
             statements_per_new_order: rates.statements_per_new_order,
             client_cpu_us_per_statement: rates.client_cpu_us_per_statement,
             client_cpu_s_per_1000_new_orders: rates.client_cpu_s_per_1000_new_orders,
-            transactions: transaction_summaries(&WindowTotals::new(), false),
+            transactions: transaction_summaries(&WindowTotals::new(), &TimesSpent::new(), false),
             errors: Vec::new(),
             reconnects: result.map(|r| r.reconnects),
             new_orders_in_database: result.and_then(RepeatResult::new_orders_in_database),
@@ -390,9 +397,16 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn transaction_summaries(totals: &WindowTotals, done: bool) -> ByTransaction<TransactionSummary> {
+fn transaction_summaries(
+    totals: &WindowTotals,
+    spent: &TimesSpent,
+    done: bool,
+) -> ByTransaction<TransactionSummary> {
     let nothing = Totals::default();
-    ByTransaction::new(|name| transaction_summary(totals.get(name).unwrap_or(&nothing), done))
+    ByTransaction::new(|name| TransactionSummary {
+        time_spent: spent.get(name).cloned().unwrap_or_default(),
+        ..transaction_summary(totals.get(name).unwrap_or(&nothing), done)
+    })
 }
 
 /// Counts are evidence and always there; response times of a repeat that is not done are not shown.
@@ -415,5 +429,6 @@ fn transaction_summary(totals: &Totals, done: bool) -> TransactionSummary {
         p999_us: quantile(0.999),
         max_us: shown(totals.max_ns().map(|ns| ns as f64)),
         latency_out_of_bounds: totals.latency_out_of_bounds,
+        time_spent: Vec::new(),
     }
 }

@@ -7,7 +7,8 @@ use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, Results, Verdict,
+    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, Results,
+    TransactionTime, Verdict,
 };
 
 fn document(name: &str) -> String {
@@ -97,6 +98,15 @@ fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
     }
 }
 
+fn one_payment() -> TransactionTime {
+    TransactionTime {
+        transaction: "payment".to_owned(),
+        transactions: 1,
+        response_ns: 1,
+        ..TransactionTime::default()
+    }
+}
+
 #[test]
 fn every_json_key_is_described() {
     let directory = tempfile::tempdir().unwrap();
@@ -134,6 +144,9 @@ fn every_json_key_is_described() {
         .unwrap();
     results
         .record_device_io(repeat, &common::device_io())
+        .unwrap();
+    results
+        .record_statement_times(repeat, &[one_payment()], &[])
         .unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();

@@ -1,6 +1,6 @@
 //! Every style and every workload on every engine: what the driver committed is in the database, and the checks pass.
 
-use crate::support::{ENGINES, Server, directory, mydyno, number, result, text};
+use crate::support::{ENGINES, Server, directory, float, list, mydyno, number, result, text};
 use serde_json::Value;
 use std::path::Path;
 use tpcc::Style;
@@ -46,6 +46,7 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
         "{what}"
     );
     assert_eq!(summary["checks"].as_array().unwrap().len(), 18, "{what}");
+    time_adds_up(&summary, &work.join("mydyno.db"));
     for (name, transaction) in summary["transactions"].as_object().unwrap() {
         assert_eq!(number(transaction, "/errors"), 0, "{what}");
         // Those of terminals wait until nothing else does: on a busy machine for longer than the window.
@@ -57,6 +58,40 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
         assert!(ended > 0, "{name}, {what}");
     }
     summary
+}
+
+/// Statements, waits and the driver's own time are all of the response time, and no statement is
+/// missing.
+fn time_adds_up(summary: &Value, file: &Path) {
+    let what = format!("{}: {summary:#}", text(summary, "/style"));
+    let (mut response_us, mut driver_us) = (0.0, 0.0);
+    for (name, transaction) in summary["transactions"].as_object().unwrap() {
+        let rows = list(transaction, "/time_spent");
+        if rows.is_empty() {
+            continue;
+        }
+        let share: f64 = rows.iter().map(|row| float(row, "/share")).sum();
+        assert!((share - 1.0).abs() < 1e-6, "{name} {share}, {what}");
+        let completed = number(transaction, "/committed") + number(transaction, "/rolled_back");
+        let of = |wanted: &str| rows.iter().find(|row| text(row, "/what") == wanted);
+        // Statements outside of a procedure end with COMMIT or ROLLBACK, those in one with neither.
+        match text(summary, "/style") {
+            "procedures" => assert!(of(&format!("call_{name}")).is_some(), "{what}"),
+            _ => assert!(of("commit").is_some() || of("rollback").is_some(), "{what}"),
+        }
+        let sum_us = float(transaction, "/mean_us") * completed as f64;
+        response_us += sum_us;
+        driver_us += of("driver").map_or(0.0, |row| float(row, "/share")) * sum_us;
+        assert!(of("other").is_none(), "a statement without a name, {what}");
+    }
+    let driver_share = driver_us / response_us;
+    assert!(driver_share < 0.03, "{driver_share}, {what}");
+    let executions = format!(
+        "SELECT sum(executions) FROM statement_time WHERE repeat_id = {}",
+        number(summary, "/repeat_id")
+    );
+    let executions: u64 = result(file, &executions).parse().unwrap();
+    assert_eq!(executions, number(summary, "/statements"), "{what}");
 }
 
 fn all_hold(summary: &Value) {

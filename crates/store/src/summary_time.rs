@@ -1,0 +1,107 @@
+//! The part of the summary that tells where the response time of each transaction type goes.
+
+use crate::statements::{StatementTime, TransactionTime};
+use crate::types::{Repeat, RepeatStatus};
+use crate::{Results, StoreError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the transactions of one type spent time on; the shares of a type add up to 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeSpent {
+    /// A statement by what it does (`update_stock`, `commit`, ...), or [`QUEUED`], [`PAUSED`] or
+    /// [`DRIVER`].
+    pub what: String,
+    pub per_transaction: f64,
+    pub mean_us: f64,
+    /// Of statements, and `None` of what is no statement, as the next ones.
+    pub p95_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    pub max_us: Option<f64>,
+    /// Of the response time.
+    pub share: f64,
+}
+
+/// Waiting for a connection: since the intended start of an open loop or the submission by a
+/// terminal.
+pub const QUEUED: &str = "queued";
+/// Pauses of the driver before a new try.
+pub const PAUSED: &str = "paused";
+/// The driver's own time between statements.
+pub const DRIVER: &str = "driver";
+
+impl TimeSpent {
+    /// Is it a kind of statement?
+    #[must_use]
+    pub fn is_statement(&self) -> bool {
+        self.max_us.is_some()
+    }
+}
+
+/// By transaction type: statements, those with most of the time first, and then what is none.
+pub type TimesSpent = BTreeMap<String, Vec<TimeSpent>>;
+
+impl Results {
+    /// Where the response time of each transaction type went; empty where it was not measured or
+    /// the repeat has no result.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn times_spent(&self, repeat: &Repeat) -> Result<TimesSpent, StoreError> {
+        let mut spent = TimesSpent::new();
+        if repeat.status != RepeatStatus::Done {
+            return Ok(spent);
+        }
+        let statements = self.statement_times(repeat.id)?;
+        for of in self.transaction_times(repeat.id)? {
+            if of.transactions > 0 {
+                let own = statements
+                    .iter()
+                    .filter(|s| s.transaction == of.transaction);
+                spent.insert(of.transaction.clone(), spent_by(&of, own));
+            }
+        }
+        Ok(spent)
+    }
+}
+
+fn spent_by<'a>(
+    of: &TransactionTime,
+    statements: impl Iterator<Item = &'a StatementTime>,
+) -> Vec<TimeSpent> {
+    let count = of.transactions as f64;
+    let response_ns = of.response_ns.max(1) as f64;
+    let mut driver_ns = of.response_ns;
+    let mut rows = Vec::new();
+    for statement in statements {
+        let times = &statement.times;
+        driver_ns = driver_ns.saturating_sub(times.sum_ns);
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        rows.push(TimeSpent {
+            what: statement.kind.clone(),
+            per_transaction: statement.executions() as f64 / count,
+            mean_us: times.mean_ns().unwrap_or_default() / 1e3,
+            p95_us: us(times.quantile_ns(0.95)),
+            p99_us: us(times.quantile_ns(0.99)),
+            max_us: us(times.max_ns()),
+            share: times.sum_ns as f64 / response_ns,
+        });
+    }
+    driver_ns = driver_ns.saturating_sub(of.queued_ns + of.paused_ns);
+    for (what, ns) in [
+        (QUEUED, of.queued_ns),
+        (PAUSED, of.paused_ns),
+        (DRIVER, driver_ns),
+    ] {
+        rows.push(TimeSpent {
+            what: what.to_owned(),
+            per_transaction: 1.0,
+            mean_us: ns as f64 / count / 1e3,
+            p95_us: None,
+            p99_us: None,
+            max_us: None,
+            share: ns as f64 / response_ns,
+        });
+    }
+    rows
+}
