@@ -32,11 +32,18 @@ static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
 thread_local! {
     static IS_PRECISE: Cell<bool> = const { Cell::new(false) };
     static SPUN_NS: Cell<u64> = const { Cell::new(0) };
+    static LATE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Time that this thread has passed awake in [`wait_until`], since it began.
 pub(crate) fn spun_ns() -> u64 {
     SPUN_NS.with(Cell::get)
+}
+
+/// Time by which its sleeps there ended behind their due times: where that is long, it was ready to
+/// run, but no core was free.
+pub(crate) fn late_ns() -> u64 {
+    LATE_NS.with(Cell::get)
 }
 
 /// Of the monotonic clock.
@@ -122,11 +129,15 @@ fn learn(overslept_ns: u64) {
 
 /// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed awake.
 pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
+    let asleep_from = now_ns();
     let awake_from = sleep_until(due_ns.saturating_sub(margin_ns(spin)));
     let mut now = awake_from;
     while now < due_ns {
         std::hint::spin_loop();
         now = now_ns();
+    }
+    if awake_from > due_ns && asleep_from < due_ns {
+        LATE_NS.with(|late| late.set(late.get() + (awake_from - due_ns)));
     }
     SPUN_NS.with(|spun| spun.set(spun.get() + (now - awake_from)));
     now - awake_from

@@ -63,7 +63,7 @@ impl Session {
 }
 
 /// Does a request, and counts how long a session waited in it: all its time but the CPU that the
-/// host's part of it took. To spin before a due time is to wait.
+/// host's part of it took, and what it then waited for a core. To spin before a due time is to wait.
 pub(crate) fn waiting<T>(
     state: &State,
     (role, kind): (Role, Kind),
@@ -78,7 +78,8 @@ pub(crate) fn waiting<T>(
     let since = |of: fn(&Times) -> u64| of(&after).saturating_sub(of(&before));
     let spun_ns = since(|of| of.spun_ns);
     let worked_ns = since(|of| of.cpu_ns).saturating_sub(spun_ns);
-    let waited_ns = since(|of| of.at_ns).saturating_sub(worked_ns);
+    let not_waited_ns = worked_ns + since(|of| of.late_ns);
+    let waited_ns = since(|of| of.at_ns).saturating_sub(not_waited_ns);
     state.meter.session_waited(role, kind, waited_ns);
     state.meter.add(Global::SessionSpinNs, spun_ns);
     result
@@ -88,6 +89,7 @@ struct Times {
     at_ns: u64,
     cpu_ns: u64,
     spun_ns: u64,
+    late_ns: u64,
 }
 
 impl Times {
@@ -96,6 +98,7 @@ impl Times {
             at_ns: clock::now_ns(),
             cpu_ns: clock::thread_cpu_ns(),
             spun_ns: clock::spun_ns(),
+            late_ns: clock::late_ns(),
         }
     }
 }
