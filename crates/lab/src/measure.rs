@@ -317,10 +317,7 @@ impl Measurement<'_> {
         begun: &Begun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
-        self.results
-            .record_variables(self.repeat, Moment::Start, &begun.variables)?;
-        self.results
-            .record_status(self.repeat, Moment::Start, &begun.status)?;
+        self.record_server(Moment::Start, &begun.variables, &begun.status)?;
         look_at_host(self.results, self.repeat, self.subject, on_progress)?;
         let mut lengths = Lengths::of(self.spec, &begun.variables, self.subject.instances());
         let driven = self.drive(databases, begun, &mut lengths, on_progress);
@@ -344,10 +341,7 @@ impl Measurement<'_> {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
-        self.results
-            .record_variables(self.repeat, Moment::End, &variables)?;
-        self.results
-            .record_status(self.repeat, Moment::End, &status)?;
+        self.record_server(Moment::End, &variables, &status)?;
         if let Some(note) = note_on_changed(&begun.variables, &variables) {
             on_progress(Progress::Note(&note));
         }
@@ -390,6 +384,17 @@ impl Measurement<'_> {
             return Ok(Exit::Interrupted);
         }
         self.check(databases, begun, on_progress)
+    }
+
+    fn record_server(
+        &self,
+        moment: Moment,
+        variables: &[(String, String)],
+        status: &[(String, String)],
+    ) -> Result<(), LabError> {
+        let (results, repeat) = (self.results, self.repeat);
+        results.record_variables(repeat, moment, variables)?;
+        Ok(results.record_status(repeat, moment, status)?)
     }
 
     fn made(&self, begun: &Begun) -> Made {
