@@ -1,14 +1,17 @@
-//! What it costs to record a response time, which happens once per transaction: `cargo bench -p drive --bench recording`.
-//! The bound is 100 ns.
+//! What it costs to record a response time, which happens once per transaction, and to time a
+//! statement: `cargo bench -p drive --bench recording`. The bound of each is 100 ns.
 
 use base::Random;
 use criterion::{Criterion, Throughput};
 use drive::Times;
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Response times to choose from, so that neither cache nor branch prediction knows the next one.
 const LATENCIES: usize = 1 << 12;
+
+/// Kinds of statements that follow each other.
+const KINDS: usize = 45;
 
 /// Response times between 100 us and 1 s, as many in each decade.
 fn latencies_ns() -> Vec<u64> {
@@ -34,6 +37,24 @@ fn main() {
         b.iter(|| {
             if let Some(latency_ns) = next.next() {
                 black_box(&mut times).record(black_box(*latency_ns));
+            }
+        });
+    });
+    let mut kinds: Vec<Times> = vec![Times::default(); KINDS];
+    let mut timed: Vec<(usize, u64)> = Vec::with_capacity(KINDS);
+    // As a session and a recorder do it: two readings of the clock, a list, then the histograms.
+    group.throughput(Throughput::Elements(KINDS as u64));
+    group.bench_function("statements_of_a_transaction", |b| {
+        b.iter(|| {
+            timed.clear();
+            for kind in 0..KINDS {
+                let begin = Instant::now();
+                let latency_ns = next.next().copied().unwrap_or(0);
+                let ns = black_box(latency_ns) + begin.elapsed().as_nanos() as u64;
+                timed.push((kind, ns));
+            }
+            for (kind, ns) in &timed {
+                black_box(&mut kinds)[*kind].record_coarsely(*ns);
             }
         });
     });

@@ -122,7 +122,7 @@ mod tests {
         CustomerKey, Delivery, Input, OrderStatus, Payment, StockLevel, Transaction,
     };
     use crate::random::RunConstants;
-    use crate::transactions::{Failure, Outcome};
+    use crate::transactions::{Failure, Outcome, Style};
     use crate::{InputSource, tpcc_mysql::PREPARED_STATEMENTS};
     use base::{
         Answer, Cell, Cents, DateTime, Param, Random, RowSource, Session, SessionError,
@@ -136,6 +136,8 @@ mod tests {
     #[derive(Default)]
     struct Recorded {
         prepared: Vec<String>,
+        /// What prepared statements do, each with its SQL.
+        kinds: Vec<(&'static str, String)>,
         sent: Vec<String>,
         queued: Vec<String>,
         cells: Vec<Cell>,
@@ -240,8 +242,15 @@ mod tests {
             self.queued.len()
         }
 
-        fn set_pipelined(&mut self, pipelined: bool) {
-            assert!(!pipelined);
+        fn set_pipelined(&mut self, _: bool) {}
+
+        async fn prepare_kind(
+            &mut self,
+            kind: &'static str,
+            sql: &str,
+        ) -> Result<StatementId, SessionError> {
+            self.kinds.push((kind, sql.to_owned()));
+            self.prepare(sql).await
         }
 
         async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
@@ -289,6 +298,26 @@ mod tests {
         );
         terminal.session.sent.clear();
         terminal
+    }
+
+    /// Results show kinds of statements by these names.
+    #[test]
+    fn kinds_begin_with_the_verb_of_their_sql() {
+        let mut sessions = vec![terminal().into_session()];
+        for style in Style::ALL {
+            let opened = crate::transactions::Terminal::open(Recorded::default(), style);
+            sessions.push(now(opened).unwrap().into_session());
+        }
+        for session in sessions {
+            assert_eq!(session.kinds.len(), session.prepared.len());
+            for (kind, sql) in &session.kinds {
+                let verb = match sql.split(' ').next().unwrap() {
+                    "SELECT" if sql.ends_with("FOR UPDATE") => "lock".to_owned(),
+                    verb => verb.to_lowercase(),
+                };
+                assert_eq!(kind.split('_').next(), Some(verb.as_str()), "{kind}: {sql}");
+            }
+        }
     }
 
     /// What was sent, as `verb table`, a lock marked with `!`.
