@@ -3,7 +3,7 @@
 use crate::arrivals::Backlog;
 use crate::breakdown::Waits;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
-use crate::recorder::{Operated, Recorder};
+use crate::recorder::{Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::Hall;
@@ -59,7 +59,7 @@ pub(crate) struct Connection<'a, W: Workload> {
     pub(crate) schedule: &'a Schedule,
     pub(crate) recorder: &'a RefCell<Recorder>,
     /// The transaction that this connection is in.
-    pub(crate) under_way: &'a Cell<Option<Transaction>>,
+    pub(crate) under_way: &'a Cell<Option<UnderWay>>,
     /// Connections of this worker that have not ended.
     pub(crate) alive: &'a Cell<usize>,
     pub(crate) random: Random,
@@ -131,7 +131,11 @@ impl<W: Workload> Connection<'_, W> {
 
     /// One transaction with its retries; false where the connection was lost.
     async fn transaction(&mut self, client: &mut W::Client, job: &Job<W::Operation>) -> bool {
-        self.under_way.set(Some(job.transaction));
+        let under_way = UnderWay {
+            transaction: job.transaction,
+            begin_ns: job.begin_ns,
+        };
+        self.under_way.set(Some(under_way));
         let statements_before = client.statements();
         client.begin();
         let mut tries = 1;
@@ -157,7 +161,7 @@ impl<W: Workload> Connection<'_, W> {
                     let begin = Instant::now();
                     self.pause(tries).await;
                     waits.paused_ns += begin.elapsed().as_nanos() as u64;
-                    self.under_way.set(Some(job.transaction));
+                    self.under_way.set(Some(under_way));
                 }
             }
             tries += 1;
@@ -210,6 +214,7 @@ impl<W: Workload> Connection<'_, W> {
             _ if tries >= limits::TRIES_MAX => Next::AfterError,
             _ => return Next::Try,
         };
+        recorder.pending(transaction, job.begin_ns, self.schedule);
         recorder.given_up(transaction);
         next
     }

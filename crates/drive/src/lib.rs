@@ -23,6 +23,7 @@ mod terminal_client;
 mod terminals;
 mod timed;
 mod times;
+mod totals;
 mod tpcc_mysql_client;
 mod worker;
 
@@ -30,7 +31,7 @@ pub use breakdown::Breakdown;
 pub use client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
 pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
 pub use pace::{Arrivals, Pace, Spacing, Terminals};
-pub use recorder::{FailedTries, Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
+pub use recorder::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use run::{
     Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, WORKER_THREAD, run,
 };
@@ -38,4 +39,5 @@ pub use schemas::Schemas;
 pub use terminal_client::{Homes, TpccOptions, TpccWorkload};
 pub use timed::{StatementTime, StatementTimes};
 pub use times::Times;
+pub use totals::FailedTries;
 pub use tpcc_mysql_client::{TpccMysqlOptions, TpccMysqlWorkload};

@@ -6,8 +6,8 @@ use crate::client::{Attempt, Failed, FailureKind};
 use crate::schedule::Schedule;
 use crate::timed::StatementTimes;
 use crate::times::Times;
+use crate::totals::{FailedTries, Totals};
 use base::limits;
-use std::collections::BTreeMap;
 use tpcc::{InputCounters, Transaction};
 
 /// Part of a run.
@@ -162,48 +162,6 @@ impl Interval {
     }
 }
 
-/// Failed tries of one transaction type with one error.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedTries {
-    pub occurrences: u64,
-    pub first_message: String,
-}
-
-/// What a worker counts over the whole run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Totals {
-    pub(crate) committed: [u64; 5],
-    pub(crate) in_doubt: [u64; 5],
-    pub(crate) begun_before_window: [Times; 5],
-    pub(crate) inputs: InputCounters,
-    pub(crate) in_doubt_inputs: InputCounters,
-    pub(crate) error_pauses_ns: u64,
-    pub(crate) errors: u64,
-    pub(crate) reconnects: u64,
-    pub(crate) failed_tries: BTreeMap<(&'static str, String), FailedTries>,
-}
-
-impl Totals {
-    pub(crate) fn merge(&mut self, other: Totals) {
-        for index in 0..5 {
-            self.committed[index] += other.committed[index];
-            self.in_doubt[index] += other.in_doubt[index];
-            self.begun_before_window[index].merge(&other.begun_before_window[index]);
-        }
-        self.inputs.merge(&other.inputs);
-        self.in_doubt_inputs.merge(&other.in_doubt_inputs);
-        self.error_pauses_ns += other.error_pauses_ns;
-        self.errors += other.errors;
-        self.reconnects += other.reconnects;
-        for (key, theirs) in other.failed_tries {
-            self.failed_tries
-                .entry(key)
-                .and_modify(|mine| mine.occurrences += theirs.occurrences)
-                .or_insert(theirs);
-        }
-    }
-}
-
 /// The recorder of one worker.
 pub(crate) struct Recorder {
     current: Interval,
@@ -297,7 +255,12 @@ impl Recorder {
     }
 
     /// A transaction that was still under way when the run was cut: whether it commits nobody will say.
-    pub(crate) fn abandoned(&mut self, transaction: Transaction) {
+    pub(crate) fn abandoned(&mut self, of: UnderWay, schedule: &Schedule) {
+        let UnderWay {
+            transaction,
+            begin_ns,
+        } = of;
+        self.pending(transaction, begin_ns, schedule);
         self.totals.in_doubt[transaction.index()] += 1;
     }
 
@@ -319,6 +282,7 @@ impl Recorder {
     ) {
         let committed = u64::from(*how == Attempt::Committed);
         self.totals.committed[transaction.index()] += committed;
+        self.pending(transaction, operated.begin_ns, schedule);
         let in_window = self.current.phase == Phase::Window;
         let response_ns = operated.end_ns - operated.begin_ns;
         if in_window && operated.begin_ns < schedule.warmup_ns() {
@@ -342,6 +306,16 @@ impl Recorder {
         self.totals.inputs.merge(&inputs);
         if in_window {
             self.current.inputs.merge(&inputs);
+        }
+    }
+
+    /// A transaction ends, however: where the window is over and it began before that, it was pending
+    /// at the end of the window.
+    pub(crate) fn pending(&mut self, transaction: Transaction, begin_ns: u64, schedule: &Schedule) {
+        let end_ns = schedule.end_ns();
+        let is_pending = self.current.phase == Phase::Drain && begin_ns < end_ns;
+        if is_pending && transaction == Transaction::Delivery {
+            self.totals.pending_deliveries.record(end_ns - begin_ns);
         }
     }
 
@@ -406,6 +380,13 @@ impl Recorder {
         self.advance(now_ns, schedule);
         &mut self.current.terminals
     }
+}
+
+/// A transaction that a connection is in, and when it began or was submitted or due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnderWay {
+    pub(crate) transaction: Transaction,
+    pub(crate) begin_ns: u64,
 }
 
 /// Where a transaction ran, and its moments from the start of the run.

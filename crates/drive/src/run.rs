@@ -3,9 +3,10 @@
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, Workload};
 use crate::pace::{Pace, Share};
-use crate::recorder::{FailedTries, Interval, Phase, Totals};
+use crate::recorder::{Interval, Phase};
 use crate::schedule::Schedule;
 use crate::times::Times;
+use crate::totals::{FailedTries, Totals};
 use crate::worker::{self, Message, Start, Work};
 use base::{Exit, now_utc_ns};
 use std::collections::BTreeMap;
@@ -104,6 +105,8 @@ pub struct RunReport {
     /// Response times of those of the window that began before it, by
     /// [`tpcc::Transaction::index`]: clause 5.4.2 leaves them out.
     pub begun_before_window: [Times; 5],
+    /// Deliveries that were pending at the end of the window, with their age then.
+    pub pending_deliveries: Times,
     /// Inputs of the whole run: of what ended well, and of what is in doubt as its connection was
     /// lost.
     pub all_inputs: InputCounters,
@@ -128,6 +131,7 @@ impl RunReport {
             window_ns: 0,
             window: None,
             begun_before_window: Default::default(),
+            pending_deliveries: Times::default(),
             error_pauses_ns: 0,
             statements: 0,
             inputs: InputCounters::default(),
@@ -142,6 +146,7 @@ impl RunReport {
             committed: self.committed,
             in_doubt: self.in_doubt,
             begun_before_window: std::mem::take(&mut self.begun_before_window),
+            pending_deliveries: std::mem::take(&mut self.pending_deliveries),
             inputs: self.all_inputs,
             in_doubt_inputs: self.in_doubt_inputs,
             error_pauses_ns: self.error_pauses_ns,
@@ -154,6 +159,7 @@ impl RunReport {
             in_doubt: earlier.in_doubt,
             // Of another window than the one that is reported.
             begun_before_window: Default::default(),
+            pending_deliveries: Times::default(),
             error_pauses_ns: 0,
             inputs: earlier.all_inputs,
             in_doubt_inputs: earlier.in_doubt_inputs,
@@ -169,6 +175,7 @@ impl RunReport {
         self.committed = totals.committed;
         self.in_doubt = totals.in_doubt;
         self.begun_before_window = totals.begun_before_window;
+        self.pending_deliveries = totals.pending_deliveries;
         self.all_inputs = totals.inputs;
         self.in_doubt_inputs = totals.in_doubt_inputs;
         self.error_pauses_ns = totals.error_pauses_ns;

@@ -24,7 +24,8 @@ pub(crate) struct Request<O> {
 
 /// Between the terminals of a worker and its connections.
 pub(crate) struct Hall<O> {
-    /// Deliveries are deferred: they wait until nobody waits for anything else (clause 2.7.2).
+    /// Deliveries are deferred: they wait until nobody waits for anything else (clause 2.7.2), but
+    /// no longer than [`limits::DEFERRED_MAX`].
     pub(crate) requests: Queue<Request<O>>,
     answers: Vec<Signal>,
 }
@@ -45,8 +46,9 @@ impl<O> Hall<O> {
     }
 
     /// Gives up what waits still, when nobody is left to serve it.
-    pub(crate) fn give_up(&self, recorder: &mut Recorder) {
+    pub(crate) fn give_up(&self, schedule: &Schedule, recorder: &mut Recorder) {
         while let Some(request) = self.requests.try_pop() {
+            recorder.pending(request.transaction, request.submitted_ns, schedule);
             refuse(
                 request.transaction,
                 "never_begun",
@@ -170,7 +172,8 @@ impl<S: Source> Terminal<'_, S> {
             self.hall.requests.push(request);
             self.hall.answers[self.place].wait().await;
         } else if self.hall.requests.len().1 < limits::QUEUE_MAX {
-            self.hall.requests.push_deferred(request);
+            let latest = self.schedule.instant(submitted_ns) + limits::DEFERRED_MAX;
+            self.hall.requests.push_deferred(request, latest);
             self.at_terminals(|stats, now_ns| stats.acknowledgement.record(now_ns - submitted_ns));
         } else {
             let why = "as many deliveries wait as the driver keeps; the server does not keep up";

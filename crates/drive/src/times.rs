@@ -52,7 +52,8 @@ impl Times {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Times) {
+    /// Adds others.
+    pub fn merge(&mut self, other: &Times) {
         match (&mut self.histogram, &other.histogram) {
             (_, None) => {}
             (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),

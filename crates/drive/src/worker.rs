@@ -5,10 +5,11 @@ use crate::breakdown::Breakdown;
 use crate::client::{Failed, Opening, Workload};
 use crate::connection::{Connection, Feed, pauses};
 use crate::pace::{Pace, Share, Terminals};
-use crate::recorder::{Interval, Recorder, Totals};
+use crate::recorder::{Interval, Recorder};
 use crate::run::RunOptions;
 use crate::schedule::Schedule;
 use crate::terminals::{Hall, Terminal, thinking};
+use crate::totals::Totals;
 use reactor::Tasks;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -225,9 +226,9 @@ impl<W: Workload> Work<'_, W> {
                 let abandoned: Vec<_> = under_way.iter().filter_map(Cell::get).collect();
                 abandoned
                     .iter()
-                    .for_each(|transaction| recorder.abandoned(*transaction));
+                    .for_each(|under_way| recorder.abandoned(*under_way, schedule));
                 if let Station::Hall(hall) = &station {
-                    hall.give_up(&mut recorder);
+                    hall.give_up(schedule, &mut recorder);
                 }
                 return Ok(abandoned.len());
             }

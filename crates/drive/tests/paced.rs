@@ -379,6 +379,37 @@ fn deliveries_are_answered_at_once_and_done_last() {
     assert_eq!(report.errors, 0);
 }
 
+/// Terminals that neither key nor think keep two connections busy with Payments alone. Strictly last,
+/// no Delivery would be done before the end of the window.
+#[test]
+fn deliveries_are_done_where_no_connection_is_ever_free() {
+    use Transaction::{Delivery, Payment};
+    let fake = Fake {
+        busy: 5 * MS,
+        dealt: &[Delivery, Payment, Payment, Payment, Payment],
+        ..Fake::default()
+    };
+    let options = RunOptions {
+        warmup: limits::DEFERRED_MAX + 1_000 * MS,
+        ..options(terminals(40, MS, MS), 2, 2_000 * MS)
+    };
+    let (report, intervals) = drive(&fake, &options);
+    let window = report.window.unwrap();
+    let ended = |of: Transaction| window.transactions[of.index()].completed();
+    let (delivered, paid) = (ended(Delivery), ended(Payment));
+    // One of five is dealt.
+    assert!(delivered * 8 > paid && paid > 50, "{delivered} {paid}");
+    // Those that wait at the end of the window are known with their age.
+    let after = intervals.iter().filter(|i| i.phase == Phase::Drain);
+    let after: u64 = after
+        .map(|i| i.transactions[Delivery.index()].completed())
+        .sum();
+    let pending = &report.pending_deliveries;
+    assert!((after.saturating_sub(40)..=after).contains(&pending.count()));
+    let oldest = Duration::from_nanos(pending.max_ns);
+    assert!(oldest > limits::DEFERRED_MAX / 2, "{oldest:?}");
+}
+
 #[test]
 fn lost_connections_lose_no_count() {
     let fake = Fake {

@@ -362,28 +362,45 @@ impl Measurement<'_> {
         let result = lengths.complete(result);
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
+        match self.prove(begun, &report, &sums)? {
+            Some(exit) => Ok(exit),
+            None => self.check(databases, begun, on_progress),
+        }
+    }
+
+    /// What ends the measurement before its checks: the database does not have what was committed,
+    /// transactions failed, or the user ended it.
+    fn prove(
+        &self,
+        begun: &Begun,
+        report: &RunReport,
+        sums: &Sums,
+    ) -> Result<Option<Exit>, LabError> {
         let known = Known {
             open_orders_have_no_gaps: begun.database.c_load.is_some(),
             commits_each_district: self.spec.workload == Workload::TpccMysql,
         };
-        if let Some(reason) = mismatch(&report, &begun.sums, &sums, known) {
-            return self.fail(Exit::CheckFailed, "check_failed", &reason);
+        if let Some(reason) = mismatch(report, &begun.sums, sums, known) {
+            return self
+                .fail(Exit::CheckFailed, "check_failed", &reason)
+                .map(Some);
         }
         if report.errors > 0 && self.subject.no_room().is_some() {
-            let errors = first_errors(&report, &Transaction::ALL.map(Transaction::name));
-            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &errors);
+            let errors = first_errors(report, &Transaction::ALL.map(Transaction::name));
+            return self
+                .fail(Exit::Failed, TRANSACTION_ERRORS, &errors)
+                .map(Some);
         }
         // Who ends a run early keeps its numbers, where it has any.
         if report.interrupted && report.inputs.new_orders > 0 {
-            return Ok(Exit::Interrupted);
+            return Ok(Some(Exit::Interrupted));
         }
-        if let Some(refusal) = refusal(&report, self.made(begun)) {
-            return self.fail(Exit::Failed, refusal.code, &refusal.reason);
+        if let Some(refusal) = refusal(report, self.made(begun)) {
+            return self
+                .fail(Exit::Failed, refusal.code, &refusal.reason)
+                .map(Some);
         }
-        if report.interrupted {
-            return Ok(Exit::Interrupted);
-        }
-        self.check(databases, begun, on_progress)
+        Ok(report.interrupted.then_some(Exit::Interrupted))
     }
 
     fn record_server(

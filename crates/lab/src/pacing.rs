@@ -149,9 +149,17 @@ fn note_on_warmup(warmup: Duration) -> Option<String> {
 }
 
 fn note_on_window(window: Duration) -> Option<String> {
+    let deferred = if window.as_secs_f64() < verdicts::DEFERRED_P90_MAX_S {
+        format!(
+            "; in less than {} s nothing can be said of deferred deliveries (clause 2.7.2.2)",
+            verdicts::DEFERRED_P90_MAX_S
+        )
+    } else {
+        String::new()
+    };
     (window < WINDOW_MIN).then(|| {
         format!(
-            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more",
+            "the window is shorter than the standard's {} min (clause 5.5.2.1): chance weighs more{deferred}",
             WINDOW_MIN.as_secs() / 60
         )
     })
@@ -236,6 +244,7 @@ pub(crate) fn complete(
         ceiling_nopm: verdicts.map(|judged| judged.ceiling.nopm),
         ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),
         new_orders_within_window: verdicts.map(|judged| judged.new_orders),
+        pending_deliveries: verdicts.map(|judged| judged.pending_deliveries),
         efficiency: verdicts.map(|judged| judged.efficiency),
         ..result
     }
@@ -246,6 +255,8 @@ pub(crate) struct Judged {
     ceiling: Ceiling,
     /// That began and ended in the window.
     new_orders: u64,
+    /// At the end of the window.
+    pending_deliveries: u64,
     efficiency: f64,
     pub(crate) requirements: Vec<Requirement>,
 }
@@ -273,6 +284,7 @@ pub(crate) fn judge(
         warehouses: Warehouses(loaded.0 + spec.inactive_warehouses),
         loaded,
         response: within_window.each_ref().map(times_of),
+        deferred: deferred(report),
         acknowledgement: times_of(&window.terminals.acknowledgement),
         keying: std::array::from_fn(|index| times_of(&window.terminals.keying[index])),
         think: std::array::from_fn(|index| times_of(&window.terminals.think[index])),
@@ -281,6 +293,7 @@ pub(crate) fn judge(
     Some(Judged {
         ceiling,
         new_orders,
+        pending_deliveries: report.pending_deliveries.count(),
         efficiency: measured.efficiency(),
         requirements: measured
             .requirements()
@@ -288,6 +301,18 @@ pub(crate) fn judge(
             .map(requirement_of)
             .collect(),
     })
+}
+
+/// Deliveries that ended in the window, and those that were pending at its end, with their age: a
+/// server that does none at all would have the best of times.
+fn deferred(report: &RunReport) -> Option<verdicts::Times> {
+    let window = report.window.as_ref()?;
+    let mut times = window.transactions[Transaction::Delivery.index()]
+        .latency
+        .clone();
+    times.merge(&report.pending_deliveries);
+    let tells = report.window_ns as f64 / 1e9 >= verdicts::DEFERRED_P90_MAX_S;
+    tells.then(|| times_of(&times))
 }
 
 fn times_of(times: &Times) -> verdicts::Times {
@@ -323,11 +348,30 @@ fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seats, notes, notes_after};
+    use super::{Seats, deferred, notes, notes_after};
     use crate::lengths::tests::{interval, spec};
     use drive::{Phase, RunReport};
     use plan::Length;
     use std::time::Duration;
+
+    /// Nine deliveries were done at once, and one hundred wait for two minutes.
+    #[test]
+    fn deliveries_that_wait_at_the_end_count_with_their_age() {
+        let mut report = RunReport {
+            window_ns: 600_000_000_000,
+            window: Some(Box::new(interval(Phase::Window, 0, 0))),
+            ..RunReport::default()
+        };
+        let done = &mut report.window.as_mut().unwrap().transactions[3].latency;
+        (0..9).for_each(|_| done.record(10_000_000));
+        assert!(deferred(&report).unwrap().p90_s < 0.1);
+        (0..100).for_each(|_| report.pending_deliveries.record(120_000_000_000));
+        let times = deferred(&report).unwrap();
+        assert!(times.p90_s > 119.0 && times.count == 109);
+        // A window in which none can have taken too long.
+        report.window_ns = 79_000_000_000;
+        assert_eq!(deferred(&report), None);
+    }
 
     #[test]
     fn short_times_are_told_once_they_are_known() {

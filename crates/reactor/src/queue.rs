@@ -9,8 +9,10 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
-/// Work for whichever task is free. What was deferred is taken only where nothing else waits.
+/// Work for whichever task is free. What was deferred is taken where nothing else waits, or where it
+/// has waited as long as it may.
 pub struct Queue<T> {
     core: Rc<Core>,
     lanes: RefCell<Lanes<T>>,
@@ -20,7 +22,8 @@ pub struct Queue<T> {
 
 struct Lanes<T> {
     urgent: VecDeque<T>,
-    deferred: VecDeque<T>,
+    /// With the moment from which an item goes before all others.
+    deferred: VecDeque<(Instant, T)>,
 }
 
 /// Tasks that wait, the longest first.
@@ -81,9 +84,10 @@ impl<T> Queue<T> {
         self.wake_one();
     }
 
-    /// Adds an item that is taken where nothing else waits.
-    pub fn push_deferred(&self, item: T) {
-        self.lanes.borrow_mut().deferred.push_back(item);
+    /// Adds an item that is taken where nothing else waits, and from `latest` on before anything
+    /// else: those who come first must not come later than the next ones.
+    pub fn push_deferred(&self, item: T, latest: Instant) {
+        self.lanes.borrow_mut().deferred.push_back((latest, item));
         self.wake_one();
     }
 
@@ -102,11 +106,13 @@ impl<T> Queue<T> {
 
     /// The next item without waiting.
     pub fn try_pop(&self) -> Option<T> {
-        let mut lanes = self.lanes.borrow_mut();
-        match lanes.urgent.pop_front() {
-            None => lanes.deferred.pop_front(),
-            urgent => urgent,
-        }
+        let Lanes { urgent, deferred } = &mut *self.lanes.borrow_mut();
+        let is_late = |(latest, _): &(Instant, T)| *latest <= Instant::now();
+        let item = match deferred.front() {
+            Some(first) if is_late(first) => None,
+            _ => urgent.pop_front(),
+        };
+        item.or_else(|| deferred.pop_front().map(|(_, item)| item))
     }
 
     /// Waits for an item; `None` where the queue is closed and empty. Tasks are served in the order in which they came.
@@ -216,7 +222,7 @@ mod tests {
     fn items_come_in_order_and_deferred_ones_last() {
         let queue = Queue::new().unwrap();
         let seen = RefCell::new(Vec::new());
-        queue.push_deferred(9);
+        queue.push_deferred(9, soon(60_000));
         queue.push(1);
         queue.push(2);
         assert_eq!(queue.len(), (2, 1));
@@ -228,13 +234,26 @@ mod tests {
         });
         tasks.spawn(async {
             sleep_until(soon(5)).await;
-            queue.push_deferred(8);
+            queue.push_deferred(8, soon(60_000));
             queue.push(3);
             queue.close();
         });
         assert_eq!(tasks.run_until(Some(soon(5_000))).unwrap(), 0);
         drop(tasks);
         assert_eq!(seen.into_inner(), [1, 2, 9, 3, 8]);
+    }
+
+    /// More work comes than is done: what was deferred would never be taken.
+    #[test]
+    fn what_was_deferred_too_long_goes_first() {
+        let queue = Queue::new().unwrap();
+        queue.push_deferred(9, Instant::now());
+        queue.push_deferred(8, soon(60_000));
+        for item in 0..3 {
+            queue.push(item);
+        }
+        let taken: Vec<i32> = (0..5).filter_map(|_| queue.try_pop()).collect();
+        assert_eq!(taken, [9, 0, 1, 2, 8]);
     }
 
     #[test]

@@ -426,6 +426,7 @@ pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
             ceiling_nopm: row.get("ceiling_nopm")?,
             ceiling_deviation_nopm: row.get("ceiling_deviation_nopm")?,
             new_orders_within_window: row.get("new_orders_within_window")?,
+            pending_deliveries: row.get("pending_deliveries")?,
             efficiency: row.get("efficiency")?,
         }),
     };

@@ -21,6 +21,7 @@ pub struct TerminalsSummary {
     pub think_mean_s: ByTransaction<Option<f64>>,
     pub delivery_acknowledgements: DurationsSummary,
     pub deferred_deliveries: DurationsSummary,
+    pub pending_deliveries: Option<u64>,
 }
 
 /// Some durations.
@@ -167,6 +168,7 @@ fn terminals_of(
         think_mean_s: means(TimeKind::Think),
         delivery_acknowledgements: durations(of(TimeKind::Acknowledgement, "delivery"), done),
         deferred_deliveries: durations(&deliveries.unwrap_or_default(), done),
+        pending_deliveries: result.and_then(|r| r.pending_deliveries),
     }
 }
 

@@ -336,7 +336,9 @@ pub struct RepeatResult {
     pub ceiling_deviation_nopm: Option<f64>,
     /// Of workload `tpcc-spec`: new orders that began and ended in the window (clause 5.4.2).
     pub new_orders_within_window: Option<u64>,
-    /// New orders per minute of these / (12.86 x warehouses with terminals).
+    /// Of workload `tpcc-spec`: deliveries that were queued or under way at the end of the window.
+    pub pending_deliveries: Option<u64>,
+    /// New orders per minute of those within the window / (12.86 x warehouses with terminals).
     pub efficiency: Option<f64>,
 }
 

@@ -250,7 +250,7 @@ impl Results {
                  in_doubt_new_orders = :in_doubt, district_next_o_id_sum_before = :before, \
                  district_next_o_id_sum_after = :after, reconnects = :reconnects, capacity_per_s = :capacity, \
                  rate_per_s = :rate, ceiling_nopm = :ceiling, ceiling_deviation_nopm = :deviation, efficiency = :efficiency, \
-                 new_orders_within_window = :within_window \
+                 new_orders_within_window = :within_window, pending_deliveries = :pending_deliveries \
                  WHERE id = :id AND (status = 'running' OR reason_code IN ('interrupted', 'interrupted_process'))",
                 named_params! {
                     ":id": repeat.0,
@@ -276,6 +276,7 @@ impl Results {
                     ":deviation": result.ceiling_deviation_nopm,
                     ":efficiency": result.efficiency,
                     ":within_window": result.new_orders_within_window,
+                    ":pending_deliveries": result.pending_deliveries,
                 },
             )
         })?;

@@ -76,8 +76,9 @@ fn users(out: &mut String, terminals: &TerminalsSummary) {
     let deferred = &terminals.deferred_deliveries;
     let _ = writeln!(
         out,
-        "deferred deliveries: {}, p90 {} s, max {} s",
+        "deferred deliveries: {} done and {} pending at the end, p90 {} s, max {} s",
         deferred.count,
+        terminals.pending_deliveries.unwrap_or(0),
         optional(deferred.p90_s, 3),
         optional(deferred.max_s, 3)
     );

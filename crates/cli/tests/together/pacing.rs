@@ -62,6 +62,11 @@ fn a_short_run_of_terminals_reaches_its_ceiling() {
     assert!((ceiling - 25.21).abs() < 0.01);
     let nopm = float(&document, "/nopm");
     assert!((nopm - ceiling).abs() < 4.0 * deviation, "{nopm}");
+    // What began in the warm-up is in the one and not in the other.
+    let within = float(terminals, "/nopm_within_window");
+    assert!((0.8 * nopm..=nopm).contains(&within), "{within} {nopm}");
+    let efficiency = float(terminals, "/efficiency");
+    assert!((efficiency - within / (12.86 * 2.0)).abs() < 1e-9);
     // Keying is constant; think times are judged by as many as there were.
     for (kind, seconds) in [("new_order", 18.0), ("payment", 3.0)] {
         let keying = float(terminals, &format!("/keying_mean_s/{kind}"));

@@ -77,6 +77,9 @@ UPDATE repeat SET new_orders_within_window =
          WHERE repeat_id = repeat.id AND transaction_type = 'new_order' AND phase = 'window')
     WHERE measured_window_ns IS NOT NULL AND cell_id IN (SELECT id FROM cell WHERE terminals IS NOT NULL);
 
+-- Of workload tpcc-spec: deliveries that were queued or under way at the end of the window.
+ALTER TABLE repeat ADD COLUMN pending_deliveries INTEGER CHECK (pending_deliveries >= 0);
+
 -- What the inputs of a repeat derive from, and how many threads of the driver carried its
 -- connections: NULL in older files and where it was never driven. An older repeat has the seed of its cell.
 ALTER TABLE repeat ADD COLUMN seed INTEGER;
