@@ -1,6 +1,8 @@
 //! Images: kept once, cloned as often as needed, with the data in them.
 
-use crate::{ENGINES, STOP_TIMEOUT, build, own_home, query, set, small, start};
+use crate::{
+    ENGINES, STOP_TIMEOUT, build, has_redo, own_home, query, redo_bytes, set, small, start,
+};
 use base::Warehouses;
 use server::{
     Data, Ending, Flavour, Home, Image, ImageKey, Instance, InstanceOptions, ServerBuild,
@@ -112,7 +114,12 @@ fn a_clone_may_have_other_redo_elsewhere_and_keeps_its_page_size() {
             "{engine}"
         );
         assert_eq!(query(&login, "SELECT @@innodb_page_size"), ["4096"]);
-        assert_eq!(redo.join("ib_logfile0").metadata().unwrap().len(), 96 << 20);
+        assert!(has_redo(&redo), "{engine}");
+        match redo.join("ib_logfile0").metadata() {
+            Ok(file) => assert_eq!(file.len(), 96 << 20, "{engine}"),
+            // Its redo is one size, of two files where they were asked for.
+            Err(_) => assert_eq!(redo_bytes(&server), 192 << 20, "{engine}"),
+        }
     }
 }
 

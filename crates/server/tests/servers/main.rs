@@ -8,7 +8,7 @@ mod presets;
 mod starting;
 
 use base::{Connect, Session};
-use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError, install};
+use server::{Flavour, Home, Instance, InstanceOptions, ServerBuild, ServerError, install};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -22,6 +22,8 @@ pub const ENGINES: [&str; 6] = [
     "mysql-9.7",
     "mariadb-11.8",
 ];
+/// Enough for what does not depend on the engine's release.
+pub const SOME_ENGINES: [&str; 4] = [ENGINES[0], ENGINES[1], ENGINES[2], ENGINES[3]];
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The engine, installed by the real `install` where it is missing.
@@ -85,6 +87,23 @@ pub fn query(options: &ConnectOptions, sql: &str) -> Vec<String> {
             .collect()
     })
     .unwrap()
+}
+
+/// Bytes of redo of all files together.
+pub fn redo_bytes(server: &Instance) -> u64 {
+    let login = server.connect_options();
+    let number = |name: &str| -> u64 { variable(&login, name).parse().unwrap() };
+    match (server.build().flavour, server.build().numbers) {
+        (Flavour::Mysql, (8, 0, 30..) | (9.., ..)) => number("innodb_redo_log_capacity"),
+        (Flavour::MariaDb, (10, 5.., _) | (11.., ..)) => number("innodb_log_file_size"),
+        _ => number("innodb_log_file_size") * 2,
+    }
+}
+
+/// Does redo lie in this directory? Newer servers have a directory of files there.
+pub fn has_redo(directory: &Path) -> bool {
+    let many = std::fs::read_dir(directory.join("#innodb_redo"));
+    directory.join("ib_logfile0").is_file() || many.is_ok_and(|mut files| files.next().is_some())
 }
 
 pub fn variable(options: &ConnectOptions, name: &str) -> String {

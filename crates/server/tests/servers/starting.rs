@@ -1,12 +1,12 @@
 //! What a started server is, and what is said where it does not start.
 
 use crate::{
-    ENGINES, STOP_TIMEOUT, alive, build, exists, exit_of, left_in_run, own_home, query, refused,
-    set, small, start, variable,
+    ENGINES, SOME_ENGINES, STOP_TIMEOUT, alive, build, exists, exit_of, has_redo, left_in_run,
+    own_home, query, redo_bytes, refused, set, small, start, variable,
 };
 use server::{
-    Availability, Data, Ending, Flavour, Home, Instance, InstanceOptions, ServerBuild, ServerError,
-    Target, find, list,
+    Availability, Data, Ending, Home, Instance, InstanceOptions, ServerBuild, ServerError, Target,
+    find, list,
 };
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
@@ -78,12 +78,7 @@ fn effective_settings(server: &Instance) {
     listens_on_loopback_only(server);
     let doublewrite = variable(&tcp, "innodb_doublewrite");
     assert!(doublewrite == "1" || doublewrite == "ON", "{doublewrite}");
-    let files = match (server.build().flavour, server.build().at_least((10, 5, 0))) {
-        (Flavour::MariaDb, true) => 1,
-        _ => 2,
-    };
-    let redo: u64 = variable(&tcp, "innodb_log_file_size").parse().unwrap();
-    assert_eq!(redo * files, 2 << 30);
+    assert_eq!(redo_bytes(server), 2 << 30);
     assert!(server.notes.is_empty(), "{:?}", server.notes);
 }
 
@@ -134,7 +129,7 @@ fn secrets_are_kept(server: &Instance) {
 
 #[test]
 fn a_variable_that_is_none_stops_the_start_with_its_log() {
-    for engine in ENGINES {
+    for engine in SOME_ENGINES {
         let build = build(engine);
         let (_temp, home) = own_home();
         let mut options = small();
@@ -157,7 +152,7 @@ fn a_variable_that_is_none_stops_the_start_with_its_log() {
 fn a_taken_port_costs_a_note_and_nothing_else() {
     let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let taken = holder.local_addr().unwrap().port();
-    for engine in ENGINES {
+    for engine in SOME_ENGINES {
         let build = build(engine);
         let (_temp, home) = own_home();
         let options = InstanceOptions {
@@ -226,7 +221,7 @@ fn data_and_redo_can_lie_elsewhere() {
             .set
             .extend(set(&[("innodb_log_group_home_dir", redo_text)]));
         let server = start(&home, &build, options.clone());
-        assert!(redo.join("ib_logfile0").is_file());
+        assert!(has_redo(&redo), "{engine}");
         assert_eq!(server.data_directory(), data);
         // It is in use, and never taken twice.
         let error = Instance::start(&home, &build, options).unwrap_err();
