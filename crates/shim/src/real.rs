@@ -4,8 +4,8 @@
 //! alive, and are judged by the C library and the kernel as they would be without the shim.
 
 use libc::{
-    FILE, c_char, c_int, c_long, c_uint, c_void, iovec, mode_t, nfds_t, off_t, pollfd, sigset_t,
-    size_t, ssize_t, timespec,
+    FILE, c_char, c_int, c_long, c_uint, c_void, fd_set, iovec, mode_t, nfds_t, off_t, pollfd,
+    sigset_t, size_t, ssize_t, timespec, timeval,
 };
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -121,6 +121,8 @@ real! {
     fn recv(socket: c_int, to: *mut c_void, bytes: size_t, flags: c_int) -> ssize_t, or -1;
     fn poll(of: *mut pollfd, count: nfds_t, timeout_ms: c_int) -> c_int, or -1;
     fn ppoll(of: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int, or -1;
+    fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int, or -1;
+    fn usleep(time_us: c_uint) -> c_int, or -1;
     fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int, or -1;
     fn mmap(near: *mut c_void, bytes: size_t, protection: c_int, flags: c_int, fd: c_int, at: off_t) -> *mut c_void, or libc::MAP_FAILED;
     fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, or -1;

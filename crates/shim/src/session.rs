@@ -10,7 +10,9 @@ use crate::real;
 use crate::state::{State, state};
 use device::Role;
 use device::page::{Global, Kind, SESSION_THREAD};
-use libc::{c_int, c_void, nfds_t, pollfd, sigset_t, size_t, ssize_t, timespec};
+use libc::{
+    c_int, c_uint, c_void, fd_set, nfds_t, pollfd, sigset_t, size_t, ssize_t, timespec, timeval,
+};
 use std::cell::Cell;
 use std::ffi::CStr;
 
@@ -135,14 +137,37 @@ extern "C" fn ppoll(
     for_client(count, || real::ppoll(of, count, timeout, mask))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+/// Sleeps by `call`, and counts how long a session did.
+fn sleeping(call: impl FnOnce() -> c_int) -> c_int {
     let Some(state) = state().filter(|_| SESSION.with(Session::is_on)) else {
-        return real::nanosleep(time, left);
+        return call();
     };
     let began_ns = clock::now_ns();
-    let result = real::nanosleep(time, left);
+    let result = call();
     let slept_ns = clock::now_ns().saturating_sub(began_ns);
     state.meter.add(Global::SessionSleepNs, slept_ns);
     result
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+    sleeping(|| real::nanosleep(time, left))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn usleep(time_us: c_uint) -> c_int {
+    sleeping(|| real::usleep(time_us))
+}
+
+/// Of no descriptor it is a sleep: InnoDB of MySQL 5.6 has no other.
+#[unsafe(no_mangle)]
+extern "C" fn select(
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *mut timeval,
+) -> c_int {
+    let call = || real::select(count, read, write, except, timeout);
+    if count == 0 { sleeping(call) } else { call() }
 }

@@ -209,7 +209,8 @@ impl Drop for Hog {
 fn a_driver_without_a_core_is_driver_bound() {
     let _turn = turn();
     let work = directory();
-    let server = Server::start("mysql-5.7", &QUICK);
+    shim();
+    let server = Server::start_with("mysql-5.7", &QUICK, &["--count-io"]);
     // With fewer warehouses, locks are held for as long as the driver waits for its core, and it is they that are waited for.
     mydyno(["load", "--dsn", &server.dsn, "-w", "8"])
         .in_directory(work.path())

@@ -31,6 +31,11 @@ pub struct Server {
 impl Server {
     /// Starts one with a name of its own.
     pub fn start(engine: &str, settings: &[&str]) -> Server {
+        Server::start_with(engine, settings, &[])
+    }
+
+    /// With further options of `mydyno server start`.
+    pub fn start_with(engine: &str, settings: &[&str], options: &[&str]) -> Server {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         install(engine);
         let ordinal = STARTED.fetch_add(1, Ordering::Relaxed);
@@ -41,6 +46,7 @@ impl Server {
         for setting in settings {
             arguments.extend(["--set", setting]);
         }
+        arguments.extend(options);
         let started = mydyno(&arguments).run().exits(0).json();
         Server {
             dsn: text(&started, "/dsn").to_owned(),
