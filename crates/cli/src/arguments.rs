@@ -156,15 +156,13 @@ pub struct RunArguments {
     /// Warehouses to use [default: all of the database; 10 with --engine]; with tpcc-spec each has ten terminals
     #[arg(short, long, value_parser = warehouses())]
     pub warehouses: Option<u32>,
-    /// So many of the warehouses of -w have terminals but no rows: their terminals work on the rows of the others
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "warehouses",
-        default_value_t = 0,
-        hide_default_value = true
-    )]
+    /// Warehouses of those to use that have rows but no terminals, with tpcc-spec (clause 4.2.2) [default: 0]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub inactive_warehouses: u32,
+    /// Terminals, with tpcc-spec [default: ten for each active warehouse]; with another number some share a district, and
+    /// clause 4.1.3 is not judged
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::TERMINALS_MAX)))]
+    pub terminals: Option<u32>,
     /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30 s
     /// and 30 intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
@@ -534,7 +532,7 @@ mod tests {
             &["mydyno", "run", "--rate", "fast"],
             &["mydyno", "run", "--rate", "0"],
             &["mydyno", "run", "--arrivals", "uniform"],
-            &["mydyno", "run", "--inactive-warehouses", "3"],
+            &["mydyno", "run", "--terminals", "0"],
             &["mydyno", "load", "--partitions", "8"],
             &[
                 "mydyno",

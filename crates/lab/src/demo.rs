@@ -216,6 +216,7 @@ impl Servers<'_> {
             threads: None,
             rate: None,
             inactive_warehouses: 0,
+            terminals: None,
             warmup: Length::fixed(spec.warmup),
             window: Length::fixed(spec.window),
             precision_share: PRECISION_DEFAULT,

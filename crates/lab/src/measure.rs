@@ -97,7 +97,7 @@ pub fn measure(
         on_progress(progress);
     };
     let notes = begun.notes(spec.workload);
-    let of_pace = pacing::notes(spec, begun.seats);
+    let of_pace = pacing::notes(spec, begun.seats, begun.database.warehouses);
     let of_preset = subject
         .configured
         .as_ref()
@@ -190,8 +190,8 @@ fn before(databases: &Schemas<Connector>, servers: u32, spec: &RunSpec) -> Resul
     let inspected = schemas::inspect(databases, spec.warehouses)?;
     let sums = schemas::sums(databases)?;
     let database = inspected.database;
-    let warehouses = spec.warehouses.unwrap_or(database.warehouses);
-    let seats = Seats::of(spec, warehouses)?;
+    let seats = Seats::of(spec, database.warehouses)?;
+    let warehouses = seats.active;
     with_session(databases.first(), async |session| {
         let statements = spec.workload.prepared_statements(spec.style);
         // The first of several servers has the most of them.
@@ -269,7 +269,10 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         instances: subject.instances(),
         result_metadata: Some(begun.result_metadata.to_owned()),
         terminals: begun.seats.terminals,
-        inactive_warehouses: begun.seats.terminals.map(|_| spec.inactive_warehouses),
+        inactive_warehouses: begun
+            .seats
+            .terminals
+            .map(|_| begun.database.warehouses.0 - begun.warehouses.0),
         rate_asked: spec.rate.map(|open| open.rate.to_string()),
         arrivals: spec.rate.map(|open| open.spacing.name().to_owned()),
         places: subject.placed.places.clone(),
@@ -349,7 +352,7 @@ impl Measurement<'_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let judged = pacing::judge(self.spec, begun.seats, begun.warehouses, &report);
+        let judged = pacing::judge(begun.seats, begun.database.warehouses, &report);
         if let Some(judged) = &judged {
             self.results
                 .record_requirements(self.repeat, &judged.requirements)?;

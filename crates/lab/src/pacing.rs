@@ -23,31 +23,43 @@ pub(crate) const CAPACITY_WINDOW: Duration = Duration::from_secs(10);
 /// settle at the load of the terminals.
 const WARMUP_ADVISED: Duration = Duration::from_secs(60);
 
-/// The terminals of a run and their connections.
+/// The terminals of a run, their connections, and the warehouses that they work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seats {
     /// None where connections have no terminals.
     pub(crate) terminals: Option<u32>,
     pub(crate) connections: u32,
+    /// Those that transactions are for; the others of the database are inactive.
+    pub(crate) active: Warehouses,
 }
 
 impl Seats {
     /// For a database with rows for `loaded` warehouses.
     pub(crate) fn of(spec: &RunSpec, loaded: Warehouses) -> Result<Seats, LabError> {
+        let used = spec.warehouses.unwrap_or(loaded).0;
+        let active = Warehouses(used.saturating_sub(spec.inactive_warehouses));
+        if active.0 == 0 {
+            return Err(LabError::Unfit(format!(
+                "--inactive-warehouses {} leaves none of {used} warehouses with terminals; name fewer",
+                spec.inactive_warehouses
+            )));
+        }
         if spec.workload != Workload::TpccSpec {
             return Ok(Seats {
                 terminals: None,
                 connections: spec.connections.unwrap_or(CONNECTIONS_DEFAULT),
+                active,
             });
         }
-        let paced = u64::from(loaded.0) + u64::from(spec.inactive_warehouses);
-        let wanted = paced * u64::from(TERMINALS_PER_WAREHOUSE);
+        let by_default = u64::from(active.0) * u64::from(TERMINALS_PER_WAREHOUSE);
+        let wanted = spec.terminals.map_or(by_default, u64::from);
         let terminals = u32::try_from(wanted)
             .ok()
             .filter(|terminals| *terminals <= limits::TERMINALS_MAX)
             .ok_or_else(|| {
                 LabError::Unfit(format!(
-                    "{paced} warehouses have {wanted} terminals, but a run has at most {}; use fewer with -w",
+                    "{} warehouses have {wanted} terminals, but a run has at most {}; use fewer with -w",
+                    active.0,
                     limits::TERMINALS_MAX
                 ))
             })?;
@@ -61,6 +73,7 @@ impl Seats {
         Ok(Seats {
             terminals: Some(terminals),
             connections,
+            active,
         })
     }
 }
@@ -94,20 +107,27 @@ pub(crate) fn pace(spec: &RunSpec, seats: Seats, capacity_per_s: Option<f64>) ->
     }
 }
 
-/// What a reader of the numbers should know, as far as it is known before the run.
-pub(crate) fn notes(spec: &RunSpec, seats: Seats) -> Vec<String> {
+/// What a reader of the numbers should know, as far as it is known before the run; `configured` are all warehouses of the
+/// database.
+pub(crate) fn notes(spec: &RunSpec, seats: Seats, configured: Warehouses) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(terminals) = seats.terminals else {
         return notes;
     };
-    if spec.inactive_warehouses > 0 {
+    let active = seats.active.0;
+    let warehouses = base::counted(active as usize, "warehouse", "warehouses");
+    if configured.0 > active {
         notes.push(format!(
-            "{terminals} terminals, of which those of {} work on the rows of the others",
-            base::counted(
-                spec.inactive_warehouses as usize,
-                "inactive warehouse",
-                "inactive warehouses"
-            )
+            "{} of {} warehouses are inactive (clause 4.2.2): they have rows and no terminals, and no transaction is for them",
+            configured.0 - active,
+            configured.0
+        ));
+    }
+    let by_clause = u64::from(active) * u64::from(TERMINALS_PER_WAREHOUSE);
+    if u64::from(terminals) != by_clause {
+        notes.push(format!(
+            "{terminals} terminals on {warehouses} are not the ten of each warehouse that clauses 2.8.1.1 and 4.2.2 have: nothing is said \
+             of clause 4.1.3"
         ));
     }
     let fixed = |length: Length| (!length.is_auto).then_some(length.most);
@@ -245,7 +265,7 @@ pub(crate) fn complete(
         ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),
         new_orders_within_window: verdicts.map(|judged| judged.new_orders),
         pending_deliveries: verdicts.map(|judged| judged.pending_deliveries),
-        efficiency: verdicts.map(|judged| judged.efficiency),
+        efficiency: verdicts.and_then(|judged| judged.efficiency),
         ..result
     }
 }
@@ -257,17 +277,12 @@ pub(crate) struct Judged {
     new_orders: u64,
     /// At the end of the window.
     pending_deliveries: u64,
-    efficiency: f64,
+    efficiency: Option<f64>,
     pub(crate) requirements: Vec<Requirement>,
 }
 
 /// Judges the window of a run with terminals, where it had one.
-pub(crate) fn judge(
-    spec: &RunSpec,
-    seats: Seats,
-    loaded: Warehouses,
-    report: &RunReport,
-) -> Option<Judged> {
+pub(crate) fn judge(seats: Seats, configured: Warehouses, report: &RunReport) -> Option<Judged> {
     let terminals = seats.terminals?;
     let window = report.window.as_ref()?;
     let window_s = report.window_ns as f64 / 1e9;
@@ -281,8 +296,9 @@ pub(crate) fn judge(
     let measured = Measured {
         new_orders_per_minute: new_orders as f64 * 60.0 / window_s,
         ceiling,
-        warehouses: Warehouses(loaded.0 + spec.inactive_warehouses),
-        loaded,
+        terminals,
+        warehouses: seats.active,
+        configured,
         response: within_window.each_ref().map(times_of),
         deferred: deferred(report),
         acknowledgement: times_of(&window.terminals.acknowledgement),
@@ -350,6 +366,8 @@ fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
 mod tests {
     use super::{Seats, deferred, notes, notes_after};
     use crate::lengths::tests::{interval, spec};
+    use crate::spec::{RunSpec, Workload};
+    use base::Warehouses;
     use drive::{Phase, RunReport};
     use plan::Length;
     use std::time::Duration;
@@ -378,6 +396,7 @@ mod tests {
         let seats = Seats {
             terminals: Some(10),
             connections: 10,
+            active: Warehouses(1),
         };
         let report = RunReport {
             warmup_ns: 30_000_000_000,
@@ -388,12 +407,45 @@ mod tests {
         let told = |warmup, window| {
             let spec = spec(warmup, window);
             let after = notes_after(&spec, seats, &report).len();
-            (notes(&spec, seats).len(), after)
+            (notes(&spec, seats, Warehouses(1)).len(), after)
         };
         let day = Duration::from_secs(86_400);
         let short = Duration::from_secs(10);
         assert_eq!(told(Length::fixed(day), Length::fixed(day)), (0, 0));
         assert_eq!(told(Length::fixed(short), Length::fixed(short)), (2, 0));
         assert_eq!(told(Length::auto(day), Length::auto(day)), (0, 2));
+    }
+
+    #[test]
+    fn inactive_warehouses_have_rows_and_no_terminals() {
+        let day = Length::fixed(Duration::from_secs(86_400));
+        let asked = |inactive_warehouses, terminals| RunSpec {
+            workload: Workload::TpccSpec,
+            inactive_warehouses,
+            terminals,
+            ..spec(day, day)
+        };
+        let loaded = Warehouses(10);
+        let spec = asked(4, None);
+        let seats = Seats::of(&spec, loaded).unwrap();
+        assert_eq!(seats.terminals, Some(60));
+        assert_eq!(seats.active, Warehouses(6));
+        let told = notes(&spec, seats, loaded);
+        assert!(
+            told[0].contains("4 of 10 warehouses are inactive"),
+            "{told:?}"
+        );
+        assert_eq!(told.len(), 1);
+
+        let spec = asked(0, Some(3_000));
+        let seats = Seats::of(&spec, loaded).unwrap();
+        assert_eq!((seats.terminals, seats.active), (Some(3_000), loaded));
+        let told = notes(&spec, seats, loaded);
+        assert!(
+            told[0].contains("nothing is said of clause 4.1.3"),
+            "{told:?}"
+        );
+
+        assert!(Seats::of(&asked(10, None), loaded).is_err());
     }
 }

@@ -30,8 +30,10 @@ pub struct RunSpec {
     pub seed: u64,
     /// Warehouses to use; all that the database has where none are named.
     pub warehouses: Option<Warehouses>,
-    /// With terminals and without rows, besides `warehouses`.
+    /// Of `warehouses`, so many have rows and no terminals (clause 4.2.2).
     pub inactive_warehouses: u32,
+    /// None: ten for each active warehouse.
+    pub terminals: Option<u32>,
     pub home: bool,
     /// Run the eighteen checks after the run.
     pub checks: bool,

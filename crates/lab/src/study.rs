@@ -445,6 +445,7 @@ impl Study<'_> {
             seed: cell.seed,
             warehouses: None,
             inactive_warehouses: 0,
+            terminals: None,
             home: false,
             checks: true,
             lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),

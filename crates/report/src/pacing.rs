@@ -53,8 +53,10 @@ fn users(of: &TerminalsSummary) -> Markup {
     html! {
         p {
             (integer(u64::from(of.count))) " terminals at " (integer(u64::from(of.paced_warehouses))) " warehouses"
-            @if of.inactive_warehouses > 0 { ", " (integer(u64::from(of.inactive_warehouses))) " of them without rows" }
-            ". " (nopm(of.nopm_within_window)) " NOPM began and ended in the window. Efficiency " b { (or_na(of.efficiency, percent)) } " of 12.86 NOPM per warehouse; terminals that wait for nothing but their users would do "
+            @if let Some(inactive @ 1..) = of.inactive_warehouses { ", beside " (integer(u64::from(inactive))) " inactive ones" }
+            ". " (nopm(of.nopm_within_window)) " NOPM began and ended in the window"
+            @if let Some(efficiency) = of.efficiency { ", an efficiency of " b { (percent(efficiency)) } " of 12.86 NOPM per active warehouse" }
+            "; terminals that wait for nothing but their users would do "
             (nopm(of.ceiling_nopm)) " NOPM, with a standard deviation of " (nopm(of.ceiling_deviation_nopm)) " in such a window."
         }
         div.scroll { table {

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct TerminalsSummary {
     pub count: u32,
     pub paced_warehouses: u32,
-    pub inactive_warehouses: u32,
+    pub inactive_warehouses: Option<u32>,
     pub ceiling_nopm: Option<f64>,
     pub ceiling_deviation_nopm: Option<f64>,
     pub nopm_within_window: Option<f64>,
@@ -154,12 +154,11 @@ fn terminals_of(
         let mean = |name: &str| of(kind, name).mean_ns().filter(|_| done);
         ByTransaction::new(|name| mean(name).map(|ns| ns / 1e9))
     };
-    let inactive_warehouses = cell.what.inactive_warehouses.unwrap_or(0);
     let deliveries = totals.get("delivery").map(Totals::response_times);
     TerminalsSummary {
         count,
-        paced_warehouses: cell.what.warehouses + inactive_warehouses,
-        inactive_warehouses,
+        paced_warehouses: cell.what.warehouses,
+        inactive_warehouses: cell.what.inactive_warehouses,
         ceiling_nopm: result.and_then(|r| r.ceiling_nopm),
         ceiling_deviation_nopm: result.and_then(|r| r.ceiling_deviation_nopm),
         nopm_within_window: result.and_then(RepeatResult::nopm_within_window),

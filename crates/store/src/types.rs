@@ -205,7 +205,7 @@ pub struct NewCell {
     pub result_metadata: Option<String>,
     /// Of workload `tpcc-spec`.
     pub terminals: Option<u32>,
-    /// Of those that the terminals are for, besides `warehouses`: without rows.
+    /// Of the database: with rows and without terminals, besides `warehouses`; `None` too in files of a format before 11.
     pub inactive_warehouses: Option<u32>,
     /// `500/s`, `80%`.
     pub rate_asked: Option<String>,

@@ -5,7 +5,7 @@ use crate::counters::{InputCounters, SPREAD};
 use crate::input::Transaction;
 use crate::pacing::{
     Ceiling, DECK_CARDS, DECK_SIZE, KEYING, NOPM_PER_WAREHOUSE_MAX, NOPM_PER_WAREHOUSE_MIN,
-    THINK_MEAN,
+    TERMINALS_PER_WAREHOUSE, THINK_MEAN,
 };
 use base::Warehouses;
 use std::time::Duration;
@@ -68,10 +68,11 @@ pub struct Measured<'a> {
     pub new_orders_per_minute: f64,
     /// Of the terminals that ran.
     pub ceiling: Ceiling,
-    /// That have terminals.
+    pub terminals: u32,
+    /// Active ones: those that terminals and transactions are for.
     pub warehouses: Warehouses,
-    /// That have rows.
-    pub loaded: Warehouses,
+    /// All that the database has, inactive ones too (clause 4.2.2).
+    pub configured: Warehouses,
     /// Of a Delivery: from its queueing to its end.
     pub response: [Times; 5],
     /// From the queueing of a Delivery to its end or, where it was pending at the end of the window,
@@ -111,7 +112,7 @@ impl Measured<'_> {
     /// All requirements, in the order to show them in.
     #[must_use]
     pub fn requirements(&self) -> Vec<Requirement> {
-        let mut all = vec![self.throughput()];
+        let mut all: Vec<Requirement> = self.throughput().into_iter().collect();
         all.extend(Transaction::ALL.map(|transaction| self.p90(transaction)));
         all.push(self.deferred());
         all.extend(Transaction::ALL.map(|transaction| self.above_mean(transaction)));
@@ -122,30 +123,45 @@ impl Measured<'_> {
         all
     }
 
-    /// New orders per minute over 12.86 for each warehouse: the share of the standard's bound that was reached.
+    /// Has each active warehouse its ten terminals, each with a district of its own (clauses 2.8.1.1, 4.2.2)?
     #[must_use]
-    pub fn efficiency(&self) -> f64 {
-        self.new_orders_per_minute / (NOPM_PER_WAREHOUSE_MAX * f64::from(self.warehouses.0))
+    pub fn has_terminals_of_the_clause(&self) -> bool {
+        let wanted = u64::from(self.warehouses.0) * u64::from(TERMINALS_PER_WAREHOUSE);
+        u64::from(self.terminals) == wanted
     }
 
-    fn throughput(&self) -> Requirement {
+    /// New orders per minute over 12.86 for each active warehouse: the share of the standard's bound that was reached. `None`
+    /// where other terminals drive them than the standard's.
+    #[must_use]
+    pub fn efficiency(&self) -> Option<f64> {
+        let most = NOPM_PER_WAREHOUSE_MAX * f64::from(self.warehouses.0);
+        self.has_terminals_of_the_clause()
+            .then(|| self.new_orders_per_minute / most)
+    }
+
+    /// The most is for each active warehouse, because its terminals can do no more; the least is for each configured one,
+    /// so that a database is not larger than its load.
+    fn throughput(&self) -> Option<Requirement> {
+        if !self.has_terminals_of_the_clause() {
+            return None;
+        }
         let each = 1.0 / f64::from(self.warehouses.0);
         let spread = SPREAD * self.ceiling.nopm_deviation * each;
-        Requirement {
+        Some(Requirement {
             name: "nopm_per_warehouse".to_owned(),
-            title: "new orders per minute and warehouse".to_owned(),
+            title: "new orders per minute and active warehouse".to_owned(),
             clause: "4.1.3",
             unit: Unit::NopmPerWarehouse,
             value: Some(self.new_orders_per_minute * each),
             allowed: Range {
-                low: Some(NOPM_PER_WAREHOUSE_MIN),
+                low: Some(NOPM_PER_WAREHOUSE_MIN * f64::from(self.configured.0) * each),
                 high: Some(NOPM_PER_WAREHOUSE_MAX),
             },
             chance: Range {
                 low: Some(self.ceiling.nopm * each - spread),
                 high: Some(self.ceiling.nopm * each + spread),
             },
-        }
+        })
     }
 
     /// Response times as the user sees them: of a Delivery, the word that it has been queued.
@@ -258,7 +274,7 @@ impl Measured<'_> {
             low: Some(low),
             high: Some(high),
         };
-        let shares = self.inputs.shares(self.loaded);
+        let shares = self.inputs.shares(self.warehouses);
         shares.into_iter().map(move |share| Requirement {
             name: share.name.to_owned(),
             title: share.title.to_owned(),
@@ -307,8 +323,9 @@ mod tests {
         Measured {
             new_orders_per_minute: 125.0,
             ceiling: ceiling(100, 7_200.0),
+            terminals: 100,
             warehouses: Warehouses(10),
-            loaded: Warehouses(10),
+            configured: Warehouses(10),
             response: [1_000, 1_000, 100, 100, 100].map(|count| times(count, 0.01, 0.02)),
             deferred: Some(times(100, 0.01, 0.02)),
             acknowledgement: times(100, 1e-6, 1e-6),
@@ -338,7 +355,7 @@ mod tests {
         let inputs = InputCounters::default();
         let measured = measured(&inputs);
         assert_eq!(outside(&measured), Vec::<String>::new());
-        assert!((measured.efficiency() - 0.972).abs() < 0.0005);
+        assert!((measured.efficiency().unwrap() - 0.972).abs() < 0.0005);
         let names: Vec<String> = measured
             .requirements()
             .into_iter()
@@ -348,6 +365,38 @@ mod tests {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!((names.len(), unique.len()), (33, 33), "{names:?}");
+    }
+
+    #[test]
+    fn terminals_without_rows_of_their_own_prove_nothing_of_throughput() {
+        // 10,000 terminals on 10 warehouses: 1,254 new orders per minute for each, which is not 12.54 for each of 1,000.
+        let inputs = InputCounters::default();
+        for terminals in [10_000, 99] {
+            let judged = Measured {
+                terminals,
+                new_orders_per_minute: 12_540.0,
+                ceiling: ceiling(terminals, 7_200.0),
+                ..measured(&inputs)
+            };
+            let all = judged.requirements();
+            assert_eq!(all.len(), 32);
+            assert!(all.iter().all(|one| one.clause != "4.1.3"));
+            assert_eq!(judged.efficiency(), None);
+        }
+    }
+
+    #[test]
+    fn inactive_warehouses_raise_what_the_active_ones_have_to_do() {
+        let inputs = InputCounters::default();
+        let with = |configured| Measured {
+            configured: Warehouses(configured),
+            ..measured(&inputs)
+        };
+        // 125 new orders per minute are 12.5 for each of 10 active warehouses, 9.6 for each of 13 configured and 8.9 of 14.
+        assert_eq!(with(13).throughput().unwrap().value, Some(12.5));
+        assert_eq!(outside(&with(13)), Vec::<String>::new());
+        let least = with(14).throughput().unwrap().allowed.low.unwrap();
+        assert!((least - 12.6).abs() < 1e-9, "{least}");
     }
 
     #[test]

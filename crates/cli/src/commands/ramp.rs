@@ -134,6 +134,7 @@ fn run_spec(arguments: &RampArguments) -> RunSpec {
         seed: measuring.seed,
         warehouses: arguments.warehouses.map(Warehouses),
         inactive_warehouses: 0,
+        terminals: None,
         home: measuring.home,
         checks: arguments.check,
         lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),

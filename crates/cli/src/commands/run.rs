@@ -88,7 +88,10 @@ pub fn run(arguments: &RunArguments) -> Outcome {
 
 /// The private servers that are asked for, if any are.
 fn private(arguments: &RunArguments) -> Result<Option<PrivateSpec>, Failure> {
-    let Some(one) = arguments.measuring.private(loaded(arguments)) else {
+    let Some(one) = arguments
+        .measuring
+        .private(arguments.warehouses.map(Warehouses))
+    else {
         return Ok(None);
     };
     let all = PrivateSpec {
@@ -97,12 +100,6 @@ fn private(arguments: &RunArguments) -> Result<Option<PrivateSpec>, Failure> {
     };
     let connections = lab::connections(&spec(arguments), all.warehouses)?;
     Ok(Some(with_room(all, connections)))
-}
-
-/// Warehouses with rows, where a number is named.
-fn loaded(arguments: &RunArguments) -> Option<Warehouses> {
-    let all = arguments.warehouses?;
-    Some(Warehouses(all - arguments.inactive_warehouses))
 }
 
 fn spec(arguments: &RunArguments) -> RunSpec {
@@ -117,12 +114,13 @@ fn spec(arguments: &RunArguments) -> RunSpec {
             spacing: arguments.arrivals.unwrap_or(Spacing::Poisson),
         }),
         inactive_warehouses: arguments.inactive_warehouses,
+        terminals: arguments.terminals,
         warmup: arguments.warmup,
         window: arguments.window,
         precision_share: arguments.precision.unwrap_or(PRECISION_DEFAULT),
         interval: measuring.interval,
         seed: measuring.seed,
-        warehouses: loaded(arguments),
+        warehouses: arguments.warehouses.map(Warehouses),
         home: measuring.home,
         checks: arguments.check,
         lock_wait_timeouts_max_share: None,

@@ -124,8 +124,10 @@ fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Optio
         )
     } else if inactive > 0 && !has_terminals {
         Some("--inactive-warehouses is for terminals: add --workload tpcc-spec")
+    } else if arguments.terminals.is_some() && !has_terminals {
+        Some("--terminals is for workload tpcc-spec: add --workload tpcc-spec, or use -c")
     } else if arguments.warehouses.is_some_and(|all| inactive >= all) {
-        Some("--inactive-warehouses leaves none of the warehouses of -w with rows; name fewer")
+        Some("--inactive-warehouses leaves none of the warehouses of -w with terminals; name fewer")
     } else {
         None
     }

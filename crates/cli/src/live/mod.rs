@@ -89,7 +89,7 @@ impl Live {
             workload: arguments.workload.name().to_owned(),
             style: arguments.style.name().to_owned(),
             connections: arguments.connections.or(default),
-            inactive_warehouses: arguments.inactive_warehouses,
+            terminals: arguments.terminals,
         };
     }
 

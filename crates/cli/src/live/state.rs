@@ -75,8 +75,8 @@ pub struct About {
     pub style: String,
     /// None where each terminal has one.
     pub connections: Option<u32>,
-    /// Warehouses that have terminals but no rows.
-    pub inactive_warehouses: u32,
+    /// None: ten for each warehouse.
+    pub terminals: Option<u32>,
 }
 
 /// One transaction type.
@@ -152,11 +152,9 @@ impl State {
             Progress::TurnStarts { title, cell } => self.next_turn(title, cell),
             Progress::RunStarts(warehouses) => {
                 let warehouses = warehouses.0;
-                let terminals = || {
-                    let all = warehouses.saturating_add(self.about.inactive_warehouses);
-                    all.saturating_mul(TERMINALS_PER_WAREHOUSE)
-                };
-                self.connections = Some(self.about.connections.unwrap_or_else(terminals));
+                let by_clause = warehouses.saturating_mul(TERMINALS_PER_WAREHOUSE);
+                let asked = self.about.connections.or(self.about.terminals);
+                self.connections = Some(asked.unwrap_or(by_clause));
                 self.warehouses = Some(warehouses);
                 self.stage = Stage::Warmup;
                 self.elapsed = Duration::ZERO;
@@ -414,7 +412,7 @@ pub(crate) mod tests {
                 workload: "tpcc".to_owned(),
                 style: "statements".to_owned(),
                 connections: Some(8),
-                inactive_warehouses: 0,
+                terminals: None,
             },
             ..State::default()
         };
@@ -460,7 +458,7 @@ pub(crate) mod tests {
         assert_eq!(state.stage, Stage::Starting);
         state.take(&run(1, 13, true));
         assert_eq!(state.stage, Stage::Capacity);
-        state.about.inactive_warehouses = 2;
+        state.about.terminals = Some(50);
         state.take(&Progress::RunStarts(Warehouses(3)));
         assert_eq!((state.stage, state.connections), (Stage::Warmup, Some(50)));
         state.take(&run(1, 4, true));

@@ -61,7 +61,7 @@ impl State {
                 Connections::Fixed(count) => Some(count),
                 Connections::Ramp(_) => None,
             },
-            inactive_warehouses: 0,
+            terminals: None,
         };
         self.study = Some(StudyState {
             title: title.to_owned(),

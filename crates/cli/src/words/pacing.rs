@@ -49,11 +49,16 @@ fn schedule(out: &mut String, open_loop: &OpenLoopSummary) {
 fn users(out: &mut String, terminals: &TerminalsSummary) {
     let _ = writeln!(
         out,
-        "\n{} terminals: {} NOPM began and ended in the window, an efficiency of {} % of 12.86 NOPM per warehouse; without \
-         waiting they would do {} NOPM, give or take {} (one standard deviation)",
+        "\n{} terminals: {} NOPM began and ended in the window{}; without waiting they would do {} NOPM, give or take {} (one \
+         standard deviation)",
         terminals.count,
         optional(terminals.nopm_within_window, 1),
-        optional(terminals.efficiency.map(|share| share * 100.0), 1),
+        terminals
+            .efficiency
+            .map_or_else(String::new, |share| format!(
+                ", an efficiency of {:.1} % of 12.86 NOPM per active warehouse",
+                share * 100.0
+            )),
         optional(terminals.ceiling_nopm, 1),
         optional(terminals.ceiling_deviation_nopm, 1)
     );

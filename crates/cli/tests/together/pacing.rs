@@ -96,10 +96,7 @@ fn contradictions_are_usage_errors() {
         (&["--rate", "0%"], "80%"),
         (&["--arrivals", "poisson"], "--rate"),
         (&["-w", "5", "--inactive-warehouses", "1"], "tpcc-spec"),
-        (
-            &["--workload", "tpcc-spec", "--inactive-warehouses", "1"],
-            "--warehouses",
-        ),
+        (&["--terminals", "5"], "tpcc-spec"),
         (
             &[
                 "--workload",

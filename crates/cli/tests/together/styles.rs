@@ -17,7 +17,7 @@ fn result_metadata(engine: &str) -> &'static str {
 /// Enough terminals to send every type of transaction within seconds.
 fn terminals(workload: &str) -> &'static [&'static str] {
     match workload {
-        "tpcc-spec" => &["-w", "300", "--inactive-warehouses", "298"],
+        "tpcc-spec" => &["-w", "2", "--terminals", "3000"],
         _ => &[],
     }
 }

@@ -27,6 +27,7 @@ pub(crate) fn spec(warmup: Length, window: Length) -> RunSpec {
         warehouses: None,
         threads: None,
         inactive_warehouses: 0,
+        terminals: None,
         home: false,
         checks: false,
         lock_wait_timeouts_max_share: None,

@@ -84,3 +84,12 @@ ALTER TABLE repeat ADD COLUMN pending_deliveries INTEGER CHECK (pending_deliveri
 -- connections: NULL in older files and where it was never driven. An older repeat has the seed of its cell.
 ALTER TABLE repeat ADD COLUMN seed INTEGER;
 ALTER TABLE repeat ADD COLUMN driver_threads INTEGER;
+
+-- Inactive warehouses are those of clause 4.2.2, with rows and without terminals; of older files they are not known. What
+-- these have there is the opposite, warehouses with terminals and without rows: terminals / 10 - warehouses. Such
+-- terminals prove nothing of clause 4.1.3. Plans had none of either.
+UPDATE cell SET inactive_warehouses = NULL WHERE lab_id IN (SELECT id FROM lab WHERE plan IS NULL);
+DELETE FROM verdict WHERE name = 'nopm_per_warehouse' AND repeat_id IN (
+    SELECT r.id FROM repeat AS r JOIN cell AS c ON c.id = r.cell_id WHERE c.terminals <> 10 * c.warehouses
+);
+UPDATE repeat SET efficiency = NULL WHERE cell_id IN (SELECT id FROM cell WHERE terminals <> 10 * warehouses);
