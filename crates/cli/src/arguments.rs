@@ -147,7 +147,8 @@ pub struct RunArguments {
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
     pub connections: Option<u32>,
     /// Open loop: transactions of all types per second (500 or 500/s), whether a connection is free or not, or a share of
-    /// what a closed loop does (80%), which is measured first
+    /// what a closed loop does (80%), which is measured first: behind a warm-up like --warmup, until its throughput is steady
+    /// and known to 3 %, for 1 minute at most
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Rate>,
     /// Time between arrivals: poisson (random, as many users come) or uniform [default: poisson]

@@ -1,5 +1,6 @@
 //! The run of a measurement: a closed loop that finds the capacity where that is asked for, then what was asked for.
 
+use crate::capacity::{self, Capacity, Known};
 use crate::devices::WindowIo;
 use crate::error::LabError;
 use crate::lengths::Lengths;
@@ -42,15 +43,7 @@ enum RunOf<'a> {
     /// What was asked for: its intervals are stored, and may end its phases.
     Result(&'a mut Lengths),
     /// The closed loop before that: other inputs, as none is used twice, and nothing is stored.
-    Capacity,
-}
-
-/// Transactions of all types per second in a whole window; `None` where it was cut or nothing ended well.
-fn completed_per_s(report: &RunReport) -> Option<f64> {
-    let window = report.window.as_ref()?;
-    let completed: u64 = window.transactions.iter().map(|t| t.completed()).sum();
-    let whole = report.aborted.is_none() && !report.interrupted && completed > 0;
-    whole.then(|| completed as f64 * 1e9 / report.window_ns as f64)
+    Capacity(&'a mut Capacity),
 }
 
 /// A run that was not begun, because the closed loop before it gave no rate.
@@ -132,18 +125,21 @@ impl Measurement<'_> {
             ..
         }) = self.spec.rate
         {
-            let report = self.capacity(databases, begun, on_progress)?;
-            let Some(capacity_per_s) = completed_per_s(&report) else {
+            let (report, known) = self.capacity(databases, begun, on_progress)?;
+            let is_whole = report.aborted.is_none() && !report.interrupted;
+            let Some(known) = known.filter(|_| is_whole) else {
                 return Ok((no_capacity(report), paced));
             };
-            on_progress(Progress::Note(&format!(
-                "capacity: {capacity_per_s:.1} transactions/s in a closed loop of {} s",
-                pacing::CAPACITY_WINDOW.as_secs()
-            )));
-            paced.capacity_per_s = Some(capacity_per_s);
+            let window = Duration::from_nanos(report.window_ns);
+            on_progress(Progress::Note(&known.in_words(window)));
+            paced.capacity = Some(known);
             earlier = Some(report);
         }
-        let pace = pacing::pace(self.spec, begun.seats, paced.capacity_per_s);
+        let pace = pacing::pace(
+            self.spec,
+            begun.seats,
+            paced.capacity.map(|known| known.per_s),
+        );
         if let Pace::Arrivals(arrivals) = &pace {
             paced.rate_per_s = Some(arrivals.per_s);
         }
@@ -157,22 +153,26 @@ impl Measurement<'_> {
         Ok((report, paced))
     }
 
-    /// A short closed loop, of which no interval is stored.
+    /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up again, at its own rate.
     fn capacity(
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<RunReport, LabError> {
+    ) -> Result<(RunReport, Option<Known>), LabError> {
         on_progress(Progress::Step(
             "finding the capacity: a closed loop over the same number of connections",
         ));
+        let spec = capacity::loop_of(self.spec);
         let options = RunOptions {
-            warmup: pacing::CAPACITY_WARMUP,
-            window: pacing::CAPACITY_WINDOW,
+            window: spec.window.most,
+            interval: spec.interval,
             ..self.options(begun, Pace::Closed)
         };
-        self.run(databases, begun, RunOf::Capacity, &options, on_progress)
+        let mut capacity = Capacity::of(&spec);
+        let run = RunOf::Capacity(&mut capacity);
+        let report = self.run(databases, begun, run, &options, on_progress)?;
+        Ok((report, capacity.known()))
     }
 
     fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
@@ -199,7 +199,7 @@ impl Measurement<'_> {
         let warehouses = begun.warehouses;
         let seed = match run {
             RunOf::Result(_) => self.seed,
-            RunOf::Capacity => !self.seed,
+            RunOf::Capacity(_) => !self.seed,
         };
         let databases = databases.clone();
         if self.spec.workload == Workload::TpccMysql {
@@ -261,8 +261,9 @@ impl Measurement<'_> {
             Event::Opening => self.control(),
             Event::Interval(interval) => {
                 last.take(interval);
-                let RunOf::Result(lengths) = &mut run else {
-                    return Control::Continue;
+                let lengths = match &mut run {
+                    RunOf::Result(lengths) => lengths,
+                    RunOf::Capacity(capacity) => return capacity.take(interval),
                 };
                 // Before the interval is told, so that its line has what was sampled in it.
                 observed = Instant::now();
@@ -274,6 +275,7 @@ impl Measurement<'_> {
             Event::Tick { elapsed, total } => {
                 let mut progress = last.progress(elapsed, total);
                 let mut stored = Ok(());
+                progress.total_is_most = matches!(run, RunOf::Capacity(_));
                 if let RunOf::Result(lengths) = &mut run {
                     progress.awaited = lengths.awaited(progress.in_warmup, elapsed);
                     progress.total_is_most = lengths.may_end_early(progress.in_warmup);

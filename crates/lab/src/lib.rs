@@ -3,6 +3,7 @@
 //! The order is that of the design: start -> load -> warm up -> drive -> store. Nothing here interprets results or writes
 //! to a terminal; a command hands in a function that is told what goes on.
 
+mod capacity;
 mod check;
 mod cross_check;
 mod demo;

@@ -357,11 +357,8 @@ impl Measurement<'_> {
             self.results
                 .record_requirements(self.repeat, &judged.requirements)?;
         }
-        let result = pacing::complete(
-            result_of(&report, (&begun.sums, &sums)),
-            paced,
-            judged.as_ref(),
-        );
+        let result = result_of(&report, (&begun.sums, &sums));
+        let result = pacing::complete(result, paced, judged.as_ref());
         let result = lengths.complete(result);
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.

@@ -1,5 +1,6 @@
 //! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the result.
 
+use crate::capacity::Known;
 use crate::error::LabError;
 use crate::spec::{OpenLoop, Rate, RunSpec, Workload};
 use base::{Warehouses, limits};
@@ -16,9 +17,6 @@ use tpcc::{Transaction, verdicts};
 
 /// Connections of a closed loop where no number is named.
 pub const CONNECTIONS_DEFAULT: u32 = 8;
-/// The closed loop that finds the capacity of a server, before the run that drives it at a share of that.
-pub(crate) const CAPACITY_WARMUP: Duration = Duration::from_secs(3);
-pub(crate) const CAPACITY_WINDOW: Duration = Duration::from_secs(10);
 /// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches and queues no time to
 /// settle at the load of the terminals.
 const WARMUP_ADVISED: Duration = Duration::from_secs(60);
@@ -248,7 +246,7 @@ fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> 
 /// Rates and bounds of a run, besides what it counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Paced {
-    pub(crate) capacity_per_s: Option<f64>,
+    pub(crate) capacity: Option<Known>,
     pub(crate) rate_per_s: Option<f64>,
 }
 
@@ -259,7 +257,8 @@ pub(crate) fn complete(
     verdicts: Option<&Judged>,
 ) -> RepeatResult {
     RepeatResult {
-        capacity_per_s: paced.capacity_per_s,
+        capacity_per_s: paced.capacity.map(|known| known.per_s),
+        capacity_precision_share: paced.capacity.and_then(|known| known.half_width_share),
         rate_per_s: paced.rate_per_s,
         ceiling_nopm: verdicts.map(|judged| judged.ceiling.nopm),
         ceiling_deviation_nopm: verdicts.map(|judged| judged.ceiling.nopm_deviation),

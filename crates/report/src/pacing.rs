@@ -33,7 +33,9 @@ fn schedule(of: &OpenLoopSummary) -> Markup {
     html! {
         p {
             (or_na(of.rate_per_s, significant)) " transactions per second were to come (" (of.rate_asked) ", " (of.arrivals) " arrivals"
-            @if let Some(capacity) = of.capacity_per_s { "; a closed loop did " (significant(capacity)) " per second before" }
+            @if let Some(capacity) = of.capacity_per_s { "; a closed loop did " (significant(capacity))
+                @if let Some(share) = of.capacity_precision_share { " ± " (base::percent_at_most(share)) }
+                " per second before" }
             "): " (integer(of.offered)) " in the window, of which " (integer(of.late)) " began more than 1 ms late and "
             @if of.skipped > 0 { span.tag.bad { (integer(of.skipped)) " never began" } } @else { "none was skipped" } "."
         }

@@ -422,6 +422,7 @@ pub(crate) fn read_repeat(row: &Row<'_>) -> rusqlite::Result<Repeat> {
             district_next_o_id_sum_after: row.get("district_next_o_id_sum_after")?,
             reconnects: row.get("reconnects")?,
             capacity_per_s: row.get("capacity_per_s")?,
+            capacity_precision_share: row.get("capacity_precision_share")?,
             rate_per_s: row.get("rate_per_s")?,
             ceiling_nopm: row.get("ceiling_nopm")?,
             ceiling_deviation_nopm: row.get("ceiling_deviation_nopm")?,

@@ -329,6 +329,8 @@ pub struct RepeatResult {
     pub reconnects: u64,
     /// Transactions of all types per second that a closed loop did, where the rate was asked for as a share of it.
     pub capacity_per_s: Option<f64>,
+    /// How well that is known: half the width of its 95 % interval, as a share of it.
+    pub capacity_precision_share: Option<f64>,
     /// Of the schedule: transactions of all types per second.
     pub rate_per_s: Option<f64>,
     /// New orders per minute of terminals that wait for nothing but their users, with the standard deviation that chance gives.

@@ -249,6 +249,7 @@ impl Results {
                  client_peak_rss_bytes = :rss, statements = :statements, committed_new_orders = :committed, \
                  in_doubt_new_orders = :in_doubt, district_next_o_id_sum_before = :before, \
                  district_next_o_id_sum_after = :after, reconnects = :reconnects, capacity_per_s = :capacity, \
+                 capacity_precision_share = :capacity_precision, \
                  rate_per_s = :rate, ceiling_nopm = :ceiling, ceiling_deviation_nopm = :deviation, efficiency = :efficiency, \
                  new_orders_within_window = :within_window, pending_deliveries = :pending_deliveries \
                  WHERE id = :id AND (status = 'running' OR reason_code IN ('interrupted', 'interrupted_process'))",
@@ -271,6 +272,7 @@ impl Results {
                     ":after": result.district_next_o_id_sum_after,
                     ":reconnects": result.reconnects,
                     ":capacity": result.capacity_per_s,
+                    ":capacity_precision": result.capacity_precision_share,
                     ":rate": result.rate_per_s,
                     ":ceiling": result.ceiling_nopm,
                     ":deviation": result.ceiling_deviation_nopm,

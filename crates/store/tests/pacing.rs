@@ -73,7 +73,8 @@ fn the_window_adds_up_and_the_rest_does_not_count() {
     let terminals = summary.terminals.unwrap();
     assert_eq!(terminals.think_mean_s.payment, Some(3.0));
     assert_eq!(terminals.think_mean_s.new_order, None);
-    assert_eq!((terminals.count, terminals.paced_warehouses), (120, 12));
+    assert_eq!((terminals.count, terminals.paced_warehouses), (100, 10));
+    assert_eq!(terminals.inactive_warehouses, Some(2));
     assert_eq!(terminals.efficiency, Some(0.97));
     let open_loop = summary.open_loop.unwrap();
     assert_eq!(open_loop.capacity_per_s, Some(250.0));
@@ -137,4 +138,56 @@ fn a_file_of_format_1_is_brought_up_to_date() {
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .unwrap();
     assert_eq!(version, FORMAT);
+}
+
+/// Before format 11 an inactive warehouse had terminals and no rows, and clause 4.1.3 was judged by as many warehouses as the
+/// terminals would have needed.
+#[test]
+fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mydyno.db");
+    let old = Connection::open(&path).unwrap();
+    for format in 1..=10 {
+        let file = format!("src/migrations/{format:04}.sql");
+        let migration = std::fs::read_to_string(file).unwrap();
+        old.execute_batch(&migration).unwrap();
+    }
+    let mut rows = "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, process) \
+                    VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
+        .to_owned();
+    // 10 warehouses with rows: with their own terminals, and with those of 990 absent ones besides.
+    for (id, terminals, inactive) in [(1, 100, 0), (2, 10_000, 990)] {
+        rows += &format!(
+            "INSERT INTO cell (id, lab_id, ordinal, engine, server_version, flavour, transport, target, workload, \
+             style, warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, terminals, \
+             inactive_warehouses) VALUES ({id}, 1, {id}, '', '', '', '', '', 'tpcc-spec', 'statements', 10, 8, 0, 1, \
+             0, 1, 1, 1, {terminals}, {inactive}); \
+             INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, efficiency, process) \
+             VALUES ({id}, {id}, 1, 1, 'running', 1, 0.97, ''); \
+             INSERT INTO verdict (repeat_id, ordinal, name, title, clause, unit, value, verdict) \
+             VALUES ({id}, 1, 'nopm_per_warehouse', '', '4.1.3', 'nopm_per_warehouse', 12.54, 'within'), \
+             ({id}, 2, 'payment_p90', '', '5.2.5.3', 's', 0.1, 'within');"
+        );
+    }
+    old.execute_batch(&rows).unwrap();
+    old.pragma_update(None, "application_id", store::APPLICATION_ID)
+        .unwrap();
+    old.pragma_update(None, "user_version", 10).unwrap();
+    drop(old);
+    drop(Results::open(&path).unwrap());
+    let file = Connection::open(&path).unwrap();
+    let left = |sql: &str| -> Vec<i64> {
+        let mut statement = file.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let judged = "SELECT repeat_id FROM verdict WHERE clause = '4.1.3'";
+    assert_eq!(left(judged), [1]);
+    assert_eq!(left("SELECT repeat_id FROM verdict ORDER BY 1"), [1, 1, 2]);
+    assert_eq!(
+        left("SELECT id FROM repeat WHERE efficiency IS NOT NULL"),
+        [1]
+    );
+    let known = "SELECT id FROM cell WHERE inactive_warehouses IS NOT NULL";
+    assert_eq!(left(known), Vec::<i64>::new());
 }

@@ -19,15 +19,11 @@ fn schedule(out: &mut String, open_loop: &OpenLoopSummary) {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "\nopen loop: {} transactions/s ({}, {} arrivals{}); offered {}, completed {}, late {}, skipped {}",
+        "\nopen loop: {} transactions/s ({}{}, {} arrivals); offered {}, completed {}, late {}, skipped {}",
         optional(open_loop.rate_per_s, 1),
         open_loop.rate_asked,
+        of_capacity(open_loop),
         open_loop.arrivals,
-        open_loop
-            .capacity_per_s
-            .map_or_else(String::new, |capacity| format!(
-                ", capacity {capacity:.1}/s"
-            )),
         open_loop.offered,
         open_loop.completed,
         open_loop.late,
@@ -44,6 +40,18 @@ fn schedule(out: &mut String, open_loop: &OpenLoopSummary) {
         ms(open_loop.service_p99_us),
         ms(open_loop.service_max_us)
     );
+}
+
+/// What the rate is a share of, and how well that is known: ` of 1240.3/s ± 3 %`.
+fn of_capacity(open_loop: &OpenLoopSummary) -> String {
+    let Some(capacity) = open_loop.capacity_per_s else {
+        return String::new();
+    };
+    let share = open_loop.capacity_precision_share;
+    let known = share.map_or_else(String::new, |share| {
+        format!(" ± {}", base::percent_at_most(share))
+    });
+    format!(" of {capacity:.1}/s{known}")
 }
 
 fn users(out: &mut String, terminals: &TerminalsSummary) {

@@ -11,8 +11,10 @@ fn a_share_of_the_capacity() {
     let (server, work) = (Server::loaded(ENGINE, &[]), directory());
     let document = mydyno(["run", "--dsn", &server.dsn, "--json", "-c", "4"])
         .and_args(["--rate", "40%", "--warmup", "1s", "--window", "5s"])
+        .and_args(["--interval", "100ms"])
         .in_directory(work.path())
-        .run()
+        .spawn()
+        .wait(Duration::from_secs(180))
         .exits(0)
         .says(&["note: capacity:"])
         .json();
@@ -22,6 +24,8 @@ fn a_share_of_the_capacity() {
         float(open_loop, "/rate_per_s"),
     );
     assert!((rate - 0.4 * capacity).abs() < 1e-6 * capacity);
+    let precision = float(open_loop, "/capacity_precision_share");
+    assert!((0.0..1.0).contains(&precision), "{precision}");
     assert_eq!(text(open_loop, "/arrivals"), "poisson");
     // A Poisson count; the closed loop's own transactions are in the totals of the whole run only.
     let expected = rate * 5.0;

@@ -93,3 +93,6 @@ DELETE FROM verdict WHERE name = 'nopm_per_warehouse' AND repeat_id IN (
     SELECT r.id FROM repeat AS r JOIN cell AS c ON c.id = r.cell_id WHERE c.terminals <> 10 * c.warehouses
 );
 UPDATE repeat SET efficiency = NULL WHERE cell_id IN (SELECT id FROM cell WHERE terminals <> 10 * warehouses);
+
+-- How well the capacity is known that a rate is a share of: NULL in older files, where nobody looked.
+ALTER TABLE repeat ADD COLUMN capacity_precision_share REAL;

@@ -53,7 +53,7 @@ pub fn cell() -> NewCell {
 pub fn paced_cell() -> NewCell {
     NewCell {
         result_metadata: Some("cached".to_owned()),
-        terminals: Some(120),
+        terminals: Some(100),
         inactive_warehouses: Some(2),
         rate_asked: Some("80%".to_owned()),
         arrivals: Some("poisson".to_owned()),

@@ -1,0 +1,179 @@
+//! What the server does in a closed loop, for a rate that is a share of it: the mean over the later half of the loop, as soon
+//! as that half is steady and its mean is known well.
+
+use crate::lengths::Lengths;
+use crate::spec::RunSpec;
+use analyse::{PrecisionAsked, Watched, precision, steadiness};
+use base::{limits, percent_at_most};
+use drive::{Control, Interval, Phase};
+use plan::Length;
+use std::time::Duration;
+
+/// The loop takes so long at most, behind its warm-up.
+const WINDOW_MOST: Duration = Duration::from_secs(60);
+/// It is judged by short intervals, so that it can end early.
+const INTERVAL_MOST: Duration = Duration::from_millis(250);
+/// How well the mean is to be known: half the width of its 95 % interval, as a share of it.
+const PRECISION_SHARE: f64 = 0.03;
+/// What the throughput may change over the later half of the loop, as a share of its mean.
+const CHANGE_MOST_SHARE: f64 = 0.1;
+
+/// Transactions of all types per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Known {
+    pub(crate) per_s: f64,
+    /// Half the width of its 95 % interval, as a share of it; `None` where the loop was too short to tell.
+    pub(crate) half_width_share: Option<f64>,
+    /// Did the throughput stand where it would stay?
+    pub(crate) is_steady: bool,
+}
+
+/// A closed loop under way.
+pub(crate) struct Capacity {
+    warmup: Lengths,
+    per_s: Vec<f64>,
+    known: Option<Known>,
+}
+
+/// The loop in the words of a run: the warm-up that was asked for, and a window that ends by what it shows.
+pub(crate) fn loop_of(spec: &RunSpec) -> RunSpec {
+    let interval = spec.interval.min(INTERVAL_MOST);
+    RunSpec {
+        rate: None,
+        interval,
+        window: Length::fixed(WINDOW_MOST),
+        ..spec.clone()
+    }
+}
+
+impl Capacity {
+    /// Of a loop as [`loop_of`] has it. The end of an automatic warm-up is judged by throughput alone.
+    pub(crate) fn of(spec: &RunSpec) -> Capacity {
+        Capacity {
+            warmup: Lengths::of(spec, &[], 1),
+            per_s: Vec::new(),
+            known: None,
+        }
+    }
+
+    /// Takes an interval, and ends the phase that has shown enough.
+    pub(crate) fn take(&mut self, interval: &Interval) -> Control {
+        match interval.phase {
+            Phase::Warmup => self.warmup.take(interval),
+            Phase::Drain => Control::Continue,
+            Phase::Window => {
+                let completed: u64 = interval.transactions.iter().map(|t| t.completed()).sum();
+                let ns = interval
+                    .end_offset_ns
+                    .saturating_sub(interval.start_offset_ns);
+                if ns > 0 {
+                    self.per_s.push(completed as f64 * 1e9 / ns as f64);
+                }
+                if self.look() {
+                    Control::EndPhase(Phase::Window)
+                } else {
+                    Control::Continue
+                }
+            }
+        }
+    }
+
+    /// Is the later half of the loop steady, and its mean known as well as is asked?
+    fn look(&mut self) -> bool {
+        let half = &self.per_s[self.per_s.len() / 2..];
+        let asked = PrecisionAsked {
+            half_width_share: PRECISION_SHARE,
+            intervals_min: limits::AUTO_INTERVALS_MIN as usize,
+        };
+        let found = precision(half, &asked);
+        let is_steady = steadiness(&[Watched {
+            name: "throughput",
+            values: &self.per_s,
+            tolerance_share: CHANGE_MOST_SHARE,
+            negligible: 0.0,
+        }])
+        .steady;
+        let per_s = half.iter().sum::<f64>() / half.len().max(1) as f64;
+        self.known = (per_s > 0.0).then_some(Known {
+            per_s,
+            half_width_share: found.half_width_share,
+            is_steady,
+        });
+        is_steady && found.reached
+    }
+
+    /// What the loop has shown; `None` where nothing ended well.
+    pub(crate) fn known(&self) -> Option<Known> {
+        self.known
+    }
+}
+
+impl Known {
+    /// For people.
+    pub(crate) fn in_words(self, window: Duration) -> String {
+        let share = self
+            .half_width_share
+            .map_or_else(|| "unknown".to_owned(), percent_at_most);
+        let unsteady = if self.is_steady {
+            ""
+        } else {
+            ", whose throughput was not steady at its end: allow a longer --warmup"
+        };
+        format!(
+            "capacity: {:.1} transactions/s ± {share}, in the later half of a closed loop of {:.0} s behind its warm-up{unsteady}",
+            self.per_s,
+            window.as_secs_f64()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Capacity, WINDOW_MOST, loop_of};
+    use crate::lengths::tests::{interval, spec};
+    use drive::{Control, Phase};
+    use plan::Length;
+    use std::time::Duration;
+
+    /// What a loop finds of a server that completes so many new orders in each interval of a second, and after how many.
+    fn found(new_orders: impl Fn(u64) -> u64) -> (super::Known, u64) {
+        let asked = spec(
+            Length::fixed(Duration::from_secs(1)),
+            Length::fixed(Duration::from_secs(1)),
+        );
+        let mut capacity = Capacity::of(&loop_of(&asked));
+        let most = WINDOW_MOST.as_secs() * 4;
+        for second in 0..most {
+            let interval = interval(Phase::Window, second, new_orders(second));
+            if capacity.take(&interval) == Control::EndPhase(Phase::Window) {
+                return (capacity.known().unwrap(), second + 1);
+            }
+        }
+        (capacity.known().unwrap(), most)
+    }
+
+    #[test]
+    fn a_steady_server_is_known_soon() {
+        let (known, after) = found(|_| 1_000);
+        assert!((known.per_s - 1_000.0).abs() < 1.0, "{known:?}");
+        assert!(known.is_steady && after <= 70, "{known:?} after {after}");
+        assert!(known.half_width_share.is_some_and(|share| share < 0.01));
+    }
+
+    #[test]
+    fn a_server_that_warms_up_is_not_taken_for_its_beginning() {
+        // From 200 to 1,000 transactions a second, in a minute of 60 intervals.
+        let warming = |second: u64| 200 + (800 * second.min(60)) / 60;
+        let (known, after) = found(warming);
+        assert!(after > 60, "{after}");
+        assert!(known.per_s > 900.0, "{known:?}");
+    }
+
+    #[test]
+    fn a_server_that_never_settles_is_told() {
+        let (known, _) = found(|second| 100 + 10 * second);
+        assert!(!known.is_steady);
+        let words = known.in_words(WINDOW_MOST);
+        assert!(words.contains("not steady"), "{words}");
+    }
+}
