@@ -1,7 +1,7 @@
 //! Servers that are driven together: what all of them give against one alone on the same machine, and how evenly they share it.
 
 use crate::outcomes::{CellOutcome, INSTANCES, matrix};
-use crate::statistics::mean;
+use crate::statistics::{deviation, mean};
 
 /// What so many servers give.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,13 +17,12 @@ pub struct Together {
     pub spread: Option<f64>,
 }
 
-/// How far servers are apart: the most less the least of them, by their mean. `None` of fewer than two, or of nothing done.
+/// How far servers are apart: their standard deviation by their mean, which is no larger for being
+/// taken of more servers. `None` of fewer than two, or of nothing done.
 #[must_use]
 pub fn instance_spread(nopm: &[f64]) -> Option<f64> {
-    let mean = mean(nopm).filter(|mean| *mean > 0.0 && nopm.len() > 1)?;
-    let most = nopm.iter().copied().fold(f64::MIN, f64::max);
-    let least = nopm.iter().copied().fold(f64::MAX, f64::min);
-    Some((most - least) / mean)
+    let mean = mean(nopm).filter(|mean| *mean > 0.0)?;
+    Some(deviation(nopm)? / mean)
 }
 
 /// A row for each of the cells that differ from another by their number of servers only, in the order of the cells.
@@ -63,8 +62,10 @@ fn row(place: usize, cell: &CellOutcome, alone: Option<f64>) -> Together {
 #[cfg(test)]
 mod tests {
     use super::{instance_spread, interference};
+    use crate::noise::Noise;
     use crate::outcomes::CellOutcome;
     use crate::outcomes::tests::cell as cell_on;
+    use crate::statistics::mean;
 
     fn cell(device: &str, instances: u32, nopm: Option<f64>) -> CellOutcome {
         CellOutcome {
@@ -127,9 +128,30 @@ mod tests {
 
     #[test]
     fn spread_is_of_several_that_did_something() {
-        assert_eq!(instance_spread(&[90.0, 110.0]), Some(0.2));
+        let pair = instance_spread(&[90.0, 110.0]).unwrap();
+        assert!((pair - 0.02_f64.sqrt()).abs() < 1e-12, "{pair}");
         assert_eq!(instance_spread(&[90.0]), None);
         assert_eq!(instance_spread(&[0.0, 0.0]), None);
         assert_eq!(instance_spread(&[]), None);
+    }
+
+    #[test]
+    fn spread_does_not_grow_with_the_servers() {
+        let mut noise = Noise::new(3);
+        let mut spread_of = |servers: usize| {
+            let spreads: Vec<f64> = (0..400)
+                .map(|_| {
+                    (0..servers)
+                        .map(|_| 1_000.0 + 50.0 * noise.normal())
+                        .collect()
+                })
+                .map(|nopm: Vec<f64>| instance_spread(&nopm).unwrap())
+                .collect();
+            mean(&spreads).unwrap()
+        };
+        let (few, many) = (spread_of(4), spread_of(32));
+        // 5 %, and a little less of few.
+        assert!((0.92..1.0).contains(&(few / many)), "{few} {many}");
+        assert!((many / 0.05 - 1.0).abs() < 0.02, "{many}");
     }
 }

@@ -12,6 +12,7 @@ mod evidence;
 mod interference;
 mod load;
 mod matrix;
+mod memory;
 #[cfg(test)]
 mod noise;
 mod outcomes;
@@ -19,6 +20,7 @@ mod per_transaction;
 mod precision;
 mod price;
 mod profiles;
+mod ramp_cpu;
 mod ramps;
 mod ratios;
 mod resources;
@@ -49,6 +51,7 @@ pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};
 pub use profiles::profiles;
+pub use ramp_cpu::{CpuOf, RampCpu};
 pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
 };
@@ -61,7 +64,9 @@ pub use reversals::{Place, Reversal};
 pub use runs::{Basis, RunComparison, Runs, RunsAsked, UNPROVEN, Value, compare_runs};
 pub use samples::{Samples, Step, Window};
 pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason, is_of_count};
-pub use statistics::{CONFIDENCE, Estimate, SERIES_POINTS_MIN, autocorrelation, deviation, mean};
+pub use statistics::{
+    CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
+};
 pub use steady::{Steadiness, Trend, Watched, steadiness};
 pub use sweep::{Sweep, SweepPoint, Turning, turning};
 pub use usage::{

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 /// Where a cell has no value.
 const ABSENT: &str = "-";
-/// Between the names, and the values, of dimensions that are one.
+/// Between the names, and the values, of dimensions that are one, for people: a value may hold it
+/// too, so nothing is ever split there.
 const TOGETHER: &str = ", ";
 /// Dimensions whose values say what they are.
 const PLAIN: [&str; 5] = ["engine", "preset", "workload", "style", "data"];
@@ -18,6 +19,15 @@ pub struct Dimension {
     pub name: String,
     /// In the order of the cells.
     pub values: Vec<String>,
+    /// The names and values of the dimensions that are one here; of most there is one.
+    parts: Vec<Part>,
+}
+
+/// One of the things that make a dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    name: String,
+    values: Vec<String>,
 }
 
 /// The cells by their places in each dimension.
@@ -42,14 +52,27 @@ pub struct Slice {
 pub struct NamedValue {
     pub name: String,
     pub value: String,
+    /// Name and value of each of the dimensions that are one here.
+    #[serde(skip)]
+    parts: Vec<(String, String)>,
 }
 
 impl NamedValue {
+    /// Of one thing.
+    #[must_use]
+    pub fn of(name: &str, value: &str) -> NamedValue {
+        NamedValue {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            parts: vec![(name.to_owned(), value.to_owned())],
+        }
+    }
+
     /// For people: `8 connections`, `hdd-15k`, `innodb_io_capacity=2000`.
     #[must_use]
     pub fn words(&self) -> String {
-        let parts = self.name.split(TOGETHER).zip(self.value.split(TOGETHER));
-        let words = parts.map(|(name, value)| match (name, value) {
+        let parts = self.parts.iter();
+        let words = parts.map(|(name, value)| match (name.as_str(), value.as_str()) {
             (CONNECTIONS, "1") => "1 connection".to_owned(),
             ("warehouses", "1") => "1 warehouse".to_owned(),
             (CONNECTIONS | "warehouses", _) => format!("{value} {name}"),
@@ -64,13 +87,13 @@ impl Dimension {
     /// Its values as numbers, sizes like `512M` among them; `None` where one is none. Of dimensions that are one, the first counts.
     #[must_use]
     pub fn numbers(&self) -> Option<Vec<f64>> {
-        let first = |value: &str| number(value.split(TOGETHER).next()?);
-        self.values.iter().map(|value| first(value)).collect()
+        let first = self.parts.first()?;
+        first.values.iter().map(|value| number(value)).collect()
     }
 
     /// Its name; of dimensions that are one, each of theirs.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.name.split(TOGETHER)
+        self.parts.iter().map(|part| part.name.as_str())
     }
 
     /// One of its values, by index.
@@ -79,15 +102,12 @@ impl Dimension {
         NamedValue {
             name: self.name.clone(),
             value: self.values[value].clone(),
+            parts: self
+                .parts
+                .iter()
+                .map(|part| (part.name.clone(), part.values[value].clone()))
+                .collect(),
         }
-    }
-
-    fn with(&mut self, value: &str) -> usize {
-        let known = self.values.iter().position(|other| other == value);
-        known.unwrap_or_else(|| {
-            self.values.push(value.to_owned());
-            self.values.len() - 1
-        })
     }
 }
 
@@ -108,19 +128,31 @@ impl Matrix {
             if !present.any(|value| Some(value) != first) {
                 continue;
             }
-            let mut dimension = Dimension {
-                name: name.to_owned(),
-                values: Vec::new(),
+            let mut values: Vec<String> = Vec::new();
+            let mut place = |value: &str| {
+                let known = values.iter().position(|other| other == value);
+                known.unwrap_or_else(|| {
+                    values.push(value.to_owned());
+                    values.len() - 1
+                })
             };
             let places: Vec<usize> = cells
                 .iter()
-                .map(|cell| dimension.with(value_of(cell, name).unwrap_or(ABSENT)))
+                .map(|cell| place(value_of(cell, name).unwrap_or(ABSENT)))
                 .collect();
+            let dimension = Dimension {
+                name: name.to_owned(),
+                values: values.clone(),
+                parts: vec![Part {
+                    name: name.to_owned(),
+                    values,
+                }],
+            };
             let together = columns
                 .iter_mut()
                 .find(|(other, of)| *of == places && ![name, &other.name].contains(&CONNECTIONS));
             match together {
-                Some((other, _)) => other.join(&dimension),
+                Some((other, _)) => other.join(dimension),
                 None => columns.push((dimension, places)),
             }
         }
@@ -178,11 +210,12 @@ impl Matrix {
 
 impl Dimension {
     /// The same cells have the values of both: they are one.
-    fn join(&mut self, other: &Dimension) {
+    fn join(&mut self, other: Dimension) {
         self.name = [&self.name, &other.name].map(String::as_str).join(TOGETHER);
         for (value, added) in self.values.iter_mut().zip(&other.values) {
             *value = [value.as_str(), added].join(TOGETHER);
         }
+        self.parts.extend(other.parts);
     }
 }
 
@@ -227,13 +260,6 @@ mod tests {
             .collect()
     }
 
-    fn named(name: &str, value: &str) -> NamedValue {
-        NamedValue {
-            name: name.to_owned(),
-            value: value.to_owned(),
-        }
-    }
-
     #[test]
     fn values_in_words() {
         for (name, value, words) in [
@@ -241,15 +267,33 @@ mod tests {
             ("warehouses", "1", "1 warehouse"),
             ("data", "hdd-15k", "hdd-15k"),
             ("redo", "twin", "redo=twin"),
-            (
-                "engine, preset",
-                "mysql-5.7, config-3",
-                "mysql-5.7, config-3",
-            ),
-            ("data, redo", "hdd-15k, twin", "hdd-15k, redo=twin"),
         ] {
-            assert_eq!(named(name, value).words(), words);
+            assert_eq!(NamedValue::of(name, value).words(), words);
         }
+        let found = matrix(&["data=hdd-15k redo=twin", "data=ssd redo=same"]);
+        let words = found.dimensions()[0].named(0).words();
+        assert_eq!(words, "hdd-15k, redo=twin");
+    }
+
+    #[test]
+    fn a_value_may_hold_what_stands_between_values() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let cell = |mode: &str, capacity: &str| {
+            vec![pair("sql_mode", mode), pair("innodb_io_capacity", capacity)]
+        };
+        let found = Matrix::of(&[cell("ANSI, STRICT", "200"), cell("ANSI", "2000")]);
+        let dimension = &found.dimensions()[0];
+        assert_eq!(
+            dimension.named(0).words(),
+            "sql_mode=ANSI, STRICT, innodb_io_capacity=200"
+        );
+        assert_eq!(
+            dimension.names().collect::<Vec<_>>(),
+            ["sql_mode", "innodb_io_capacity"]
+        );
+        // The mode counts, which is no number.
+        let numbers = Matrix::of(&[cell("1, 2", "200"), cell("3", "2000")]);
+        assert_eq!(numbers.dimensions()[0].numbers(), None);
     }
 
     #[test]
@@ -268,7 +312,7 @@ mod tests {
             ]
         );
         let by_device = found.slices(0);
-        let connections = |n| vec![named("connections", n)];
+        let connections = |n| vec![NamedValue::of("connections", n)];
         assert_eq!(by_device.len(), 2);
         assert_eq!(by_device[0].others, connections("8"));
         assert_eq!(by_device[0].cells, [(0, 0), (1, 2)]);

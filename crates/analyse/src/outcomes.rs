@@ -95,6 +95,9 @@ pub struct RepeatOutcome {
     pub status: String,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
+    /// It measured a ramp's number of connections once more on the same server. That sharpens the
+    /// ramp, and is no further repeat of the cell: it has no part in the cell's numbers.
+    pub measured_again: bool,
     #[serde(skip)]
     pub has_failed: bool,
 }
@@ -181,11 +184,13 @@ pub(crate) fn matrix(cells: &[CellOutcome]) -> Matrix {
 
 fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
     let repeats = results.repeats(cell.id)?;
+    let again = results.measured_again(cell.id)?;
+    let is_again = |repeat: &Repeat| again.contains(&repeat.id);
     let asked = RunsAsked {
         name: cell.what.ordinal.to_string(),
         repeats: repeats
             .iter()
-            .filter(|repeat| repeat.is_whole())
+            .filter(|repeat| repeat.is_whole() && !is_again(repeat))
             .map(|repeat| repeat.id)
             .collect(),
     };
@@ -210,7 +215,10 @@ fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreErro
         connections: what.connections,
         instances: what.instances,
         instance_spread: spread(results, &repeats)?,
-        repeats: repeats.iter().map(RepeatOutcome::of).collect(),
+        repeats: repeats
+            .iter()
+            .map(|repeat| RepeatOutcome::of(repeat, is_again(repeat)))
+            .collect(),
         basis: values.basis,
         nopm: values.nopm,
         new_order_p95_us: values.new_order_p95_us,
@@ -227,7 +235,7 @@ fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreErr
 }
 
 impl RepeatOutcome {
-    fn of(repeat: &Repeat) -> RepeatOutcome {
+    fn of(repeat: &Repeat, measured_again: bool) -> RepeatOutcome {
         RepeatOutcome {
             repeat: repeat.ordinal,
             repeat_id: repeat.id.0,
@@ -236,6 +244,7 @@ impl RepeatOutcome {
             status: repeat.status.as_str().to_owned(),
             reason_code: repeat.reason_code.clone(),
             reason: repeat.reason.clone(),
+            measured_again,
             has_failed: repeat.own_failure().is_some(),
         }
     }

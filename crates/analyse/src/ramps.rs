@@ -1,14 +1,15 @@
 //! The ramps of a lab, from the results file alone: their points as they are stored, and what these say.
 
 use crate::load::Intervals;
+use crate::ramp_cpu::RampCpu;
 use crate::resources::resources;
-use crate::runs::{RunsAsked, runs};
-use crate::samples::Samples;
+use crate::runs::{RunsAsked, percentile_noise_share, runs};
+use crate::samples::{Samples, Window};
 use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
 use base::{RampLimits, counted};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Cell, LabId, RampId, Repeat, Results, StoreError, StoredRamp};
+use store::{Cell, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp};
 
 const NEW_ORDER: &str = "new_order";
 /// Of a count that was measured, and did nothing.
@@ -62,13 +63,20 @@ pub struct RampPoint {
     pub connections: u32,
     pub nopm: Option<f64>,
     pub nopm_half_width: Option<f64>,
+    /// [`Point::nopm_noise_share`]
+    #[serde(skip)]
+    pub nopm_noise_share: Option<f64>,
     pub new_order_p95_us: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
+    /// [`Point::p90_noise_share`]
+    #[serde(skip)]
+    pub p90_noise_share: BTreeMap<String, f64>,
     /// [`Point::rare`]
     #[serde(skip)]
     pub rare: BTreeSet<String>,
-    pub cpu_busy_share: Option<f64>,
+    /// `None` is not known.
+    pub cpu: Option<RampCpu>,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
 }
@@ -80,9 +88,10 @@ impl RampPoint {
         self.reason_code.is_none().then(|| Point {
             connections: self.connections,
             nopm: self.nopm.unwrap_or(0.0),
-            nopm_half_width: self.nopm_half_width.unwrap_or(0.0),
-            cpu_busy_share: self.cpu_busy_share,
+            nopm_noise_share: self.nopm_noise_share,
+            cpu: self.cpu,
             p90_us: self.p90_us.clone(),
+            p90_noise_share: self.p90_noise_share.clone(),
             rare: self.rare.clone(),
         })
     }
@@ -260,10 +269,12 @@ pub fn ramp_point(results: &Results, repeat: &Repeat) -> Result<Option<RampPoint
         connections: cell.what.connections,
         nopm: None,
         nopm_half_width: None,
+        nopm_noise_share: None,
         new_order_p95_us: None,
         p90_us: BTreeMap::new(),
+        p90_noise_share: BTreeMap::new(),
         rare: BTreeSet::new(),
-        cpu_busy_share: None,
+        cpu: None,
         reason_code: repeat.reason_code.clone().filter(|_| failed),
         reason: repeat.reason.clone().filter(|_| failed),
     };
@@ -298,6 +309,10 @@ impl RampPoint {
         }
         self.nopm = run.nopm.mean;
         self.nopm_half_width = run.nopm.estimate.map(|estimate| estimate.half_width());
+        self.nopm_noise_share = run
+            .nopm
+            .estimate
+            .map(|estimate| estimate.standard_error / estimate.mean);
         self.new_order_p95_us = run.new_order_p95_us.mean;
         let intervals = Intervals::read(results, repeat.id)?;
         for (transaction, totals) in &intervals.window {
@@ -306,11 +321,22 @@ impl RampPoint {
             }
             if let Some(ns) = totals.quantile_ns(0.9) {
                 self.p90_us.insert(transaction.clone(), ns as f64 / 1e3);
+                let noise = percentile_noise_share(results, repeat.id, transaction, totals, 0.9)?;
+                let noise = noise.map(|noise| (transaction.clone(), noise));
+                self.p90_noise_share.extend(noise);
             }
         }
         let samples = Samples::read(results, repeat.id)?;
         let used = resources(results, (repeat, cell), &intervals, &samples)?;
-        self.cpu_busy_share = used.and_then(|used| used.host.cpu_busy_share);
+        let start_ns = repeat.warmup_ns(&cell.what);
+        let length_ns = repeat.result.as_ref().map(|of| of.measured_window_ns);
+        let window = Window {
+            start_ns,
+            end_ns: start_ns + length_ns.unwrap_or(0),
+        };
+        let spin_ns = samples.mean(window, MetricSource::Shim, "spin_ns", "");
+        let spin_cores = spin_ns.unwrap_or(0.0) / 1e9;
+        self.cpu = used.and_then(|used| RampCpu::of(&used, spin_cores));
         Ok(())
     }
 
@@ -345,210 +371,4 @@ impl RampConditions {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{RampPoint, ramp_point, ramps, standing};
-    use crate::saturation::StopReason;
-    use base::RampLimits;
-    use store::{
-        IntervalRow, LabId, NewCell, NewLab, NewRamp, NewRepeat, Phase, RampId, RepeatFailure,
-        RepeatId, RepeatResult, Results, empty_histogram,
-    };
-
-    const S: u64 = 1_000_000_000;
-
-    /// A count measured for 2 s, with so many new orders.
-    fn measure(
-        (results, lab, ramp): (&Results, LabId, RampId),
-        (ordinal, connections): (u32, u32),
-        new_orders: u64,
-    ) -> RepeatId {
-        let cell = NewCell {
-            ordinal,
-            connections,
-            warehouses: 1,
-            schemas: 1,
-            instances: 1,
-            window_ns: 2 * S,
-            interval_ns: S,
-            ..NewCell::default()
-        };
-        let repeat = NewRepeat {
-            cell: results.begin_cell(lab, &cell).unwrap(),
-            ordinal: 1,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
-        let repeat = results.begin_ramp_point(ramp, &repeat).unwrap();
-        let mut latency = empty_histogram();
-        latency.record_n(40_000_000, new_orders).unwrap();
-        let row = IntervalRow {
-            phase: Phase::Window,
-            start_offset_ns: 0,
-            end_offset_ns: 2 * S,
-            transaction: "new_order".to_owned(),
-            committed: new_orders,
-            rolled_back: 0,
-            deadlocks: 0,
-            lock_wait_timeouts: 0,
-            other_retries: 0,
-            errors: 0,
-            latency,
-            latency_sum_ns: new_orders * 40_000_000,
-            latency_max_ns: 40_000_000,
-            latency_out_of_bounds: 0,
-        };
-        results.append_intervals(repeat, &[row]).unwrap();
-        let result = RepeatResult {
-            measured_window_ns: 2 * S,
-            ..RepeatResult::default()
-        };
-        results.finish_repeat(repeat, &result).unwrap();
-        repeat
-    }
-
-    #[test]
-    fn a_ramp_is_what_its_stored_points_say() {
-        let directory = tempfile::tempdir().unwrap();
-        let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
-        let lab = results.begin_lab(&NewLab::default()).unwrap();
-        let new = NewRamp {
-            ordinal: 1,
-            repeat: 1,
-            limits: RampLimits::default(),
-        };
-        let ramp = results.begin_ramp(lab, &new).unwrap();
-        let place = (&results, lab, ramp);
-        measure(place, (1, 8), 100);
-        measure(place, (2, 16), 200);
-        let last = measure(place, (3, 32), 400);
-        let found = ramps(&results, lab).unwrap();
-        assert_eq!(found[0].points.len(), 3);
-        assert_eq!(found[0].saturation, None);
-        let point = &found[0].points[1];
-        assert_eq!((point.connections, point.nopm), (16, Some(6_000.0)));
-        let p90_us = point.new_order_p90_us().unwrap();
-        assert!((p90_us / 40_000.0 - 1.0).abs() < 0.01, "{p90_us}");
-        assert_eq!(point.cpu_busy_share, None);
-
-        let failure = |code: &str| RepeatFailure {
-            reason_code: code.to_owned(),
-            reason: "locks".to_owned(),
-            log_tail: None,
-        };
-        results
-            .fail_repeat(last, &failure("lock_wait_timeout"))
-            .unwrap();
-        results.finish_ramp(ramp).unwrap();
-        let found = ramps(&results, lab).unwrap();
-        let saturation = found[0].saturation.clone().unwrap();
-        assert_eq!(found[0].supported_connections(), Some(16));
-        assert_eq!(found[0].supported_words(), "16");
-        assert!(
-            matches!(
-                &saturation.reason,
-                Some(StopReason::Failed {
-                    connections: 32,
-                    ..
-                })
-            ),
-            "{saturation:?}"
-        );
-        assert_eq!(found[0].points[2].nopm, None);
-
-        // Taken up again, it is the same ramp without an end.
-        assert_eq!(results.begin_ramp(lab, &new).unwrap(), ramp);
-        assert_eq!(results.ramps(lab).unwrap()[0].what, new);
-        assert_eq!(ramps(&results, lab).unwrap()[0].saturation, None);
-        // One that did nothing is at its end, and so is the ramp.
-        let stalled = measure(place, (4, 64), 0);
-        let stalled = results.repeat(stalled).unwrap();
-        let point = ramp_point(&results, &stalled).unwrap().unwrap();
-        assert_eq!(point.observed(), None);
-        assert_eq!(point.failed().unwrap().reason_code, "no_new_orders");
-        assert!(point.nopm.is_none() && point.p90_us.is_empty(), "{point:?}");
-        // An interrupted point says nothing.
-        let repeat = NewRepeat {
-            cell: results.repeat(last).unwrap().cell,
-            ordinal: 1,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
-        let again = results.begin_ramp_point(ramp, &repeat).unwrap();
-        results.fail_repeat(again, &failure("interrupted")).unwrap();
-        let again = results.repeat(again).unwrap();
-        assert_eq!(ramp_point(&results, &again).unwrap(), None);
-        assert_eq!(results.ramp_points(ramp).unwrap().len(), 5);
-        assert_eq!(ramps(&results, lab).unwrap()[0].points.len(), 3);
-        assert_eq!(results.ramp_cells(lab, 1).unwrap().len(), 4);
-    }
-
-    /// A point of this count, failed where there is a reason.
-    fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<RampPoint>) {
-        let point = RampPoint {
-            cell_id: 1,
-            cell: 1,
-            repeat: 1,
-            repeat_id: 1,
-            connections,
-            nopm: reason_code.is_none().then_some(1.0),
-            nopm_half_width: None,
-            new_order_p95_us: None,
-            p90_us: Default::default(),
-            rare: Default::default(),
-            cpu_busy_share: None,
-            reason_code: reason_code.map(str::to_owned),
-            reason: None,
-        };
-        ((connections, 1), Some(point))
-    }
-
-    /// Counts of the points that count, and the failure.
-    fn stands(
-        attempts: &[((u32, u32), Option<RampPoint>)],
-        is_taken_up: bool,
-    ) -> (Vec<u32>, Option<String>) {
-        let found = standing(attempts, is_taken_up);
-        let counts = found.points.iter().map(|point| point.connections);
-        let failed = found.failed.map(|failed| failed.reason_code);
-        (counts.collect(), failed)
-    }
-
-    #[test]
-    fn failures_end_a_ramp_until_it_is_taken_up_again() {
-        let good = |connections| attempt(connections, None);
-        let code = |code: &str| Some(code.to_owned());
-        let mut ramp = vec![good(8), good(16), attempt(32, Some("refused"))];
-        assert_eq!(stands(&ramp, false), (vec![8, 16, 32], code("refused")));
-        assert_eq!(stands(&ramp, true), (vec![8, 16], None));
-        // An interrupted attempt is no point, and takes away the one before it.
-        ramp.push(((16, 1), None));
-        assert_eq!(stands(&ramp, true), (vec![8], None));
-        ramp.push(good(16));
-        assert_eq!(stands(&ramp, false), (vec![8, 16], None));
-        ramp.push(attempt(64, Some("timed_out")));
-        assert_eq!(stands(&ramp, false).1, code("timed_out"));
-    }
-
-    #[test]
-    fn what_was_disproved_never_counts_again() {
-        let good = |connections| attempt(connections, None);
-        let disproved = |reason_code| attempt(16, Some(reason_code));
-        for reason_code in ["check_failed", "not_checked"] {
-            // Checks hang on the last good point, with a count after it that failed.
-            let mut ramp = vec![
-                good(8),
-                good(12),
-                disproved(reason_code),
-                attempt(32, Some("refused")),
-            ];
-            let failed = stands(&ramp, false).1;
-            assert_eq!(failed.as_deref(), Some(reason_code));
-            assert_eq!(stands(&ramp, true), (vec![], None));
-            ramp.extend([good(8), good(16)]);
-            assert_eq!(stands(&ramp, false), (vec![8, 16], None));
-            assert_eq!(stands(&ramp, true), (vec![8, 16], None));
-        }
-    }
-}
+mod tests;

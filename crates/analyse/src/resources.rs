@@ -249,7 +249,7 @@ impl OfWindow<'_> {
         CpuShares::of(self.get())
     }
 
-    fn resources(&self) -> Resources {
+    pub(crate) fn resources(&self) -> Resources {
         let mut disks: Vec<DiskResources> = self
             .samples
             .labels(Host, "disk_reads")

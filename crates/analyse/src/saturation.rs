@@ -6,26 +6,31 @@
 //! (plateau, kink) by points around the corner that fits best, until the scatter leaves it open by no more than a step.
 
 use crate::bend::{At, Bend, Turn, bend};
+use crate::ramp_cpu::{CpuOf, RampCpu};
 use crate::statistics::mean;
 use base::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError, counted};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Standard deviations from a mean to the end of its 95 % interval.
-const NORMAL_REACH: f64 = 1.96;
+/// From such a share on, stolen time is told of.
+const STEAL_TOLD_MIN: f64 = 0.01;
 
 /// What one number of connections gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub connections: u32,
     pub nopm: f64,
-    /// Of the interval that holds the mean with 95 %; 0 where that is not known.
-    pub nopm_half_width: f64,
-    /// Of the server's machine, 0 to 1; `None` is not known.
-    pub cpu_busy_share: Option<f64>,
+    /// How far chance moves `nopm`: its standard error, by itself; `None` where that is not known.
+    #[serde(skip)]
+    pub nopm_noise_share: Option<f64>,
+    /// `None` is not known.
+    pub cpu: Option<RampCpu>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
+    /// How far chance moves each of these, as [`Point::nopm_noise_share`], where that is known.
+    #[serde(skip)]
+    pub p90_noise_share: BTreeMap<String, f64>,
     /// Types that were too few for their 90th percentile to tell a kink from noise.
     #[serde(skip)]
     pub rare: BTreeSet<String>,
@@ -68,6 +73,8 @@ pub struct Saturation {
 pub enum StopReason {
     Cpu {
         cpu_busy_share: f64,
+        cpu_of: CpuOf,
+        cpu_steal_share: f64,
     },
     ResponseTime {
         transaction: String,
@@ -97,11 +104,27 @@ pub enum StopReason {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StopReason::Cpu { cpu_busy_share } => write!(
-                f,
-                "the processors of the server's machine were {:.0} % busy",
-                cpu_busy_share * 100.0
-            ),
+            StopReason::Cpu {
+                cpu_busy_share,
+                cpu_of,
+                cpu_steal_share,
+            } => {
+                let whose = match cpu_of {
+                    CpuOf::Server => "the server and the kernel's interrupts",
+                    CpuOf::OthersThanDriver => "other programs than mydyno",
+                    CpuOf::Machine => "programs of the server's machine",
+                };
+                let busy = cpu_busy_share * 100.0;
+                write!(
+                    f,
+                    "{whose} used {busy:.0} % of the processor time that was left to them"
+                )?;
+                if *cpu_steal_share >= STEAL_TOLD_MIN {
+                    let stolen = cpu_steal_share * 100.0;
+                    write!(f, ", {stolen:.0} % of all being stolen by other guests")?;
+                }
+                Ok(())
+            }
             StopReason::ResponseTime {
                 transaction,
                 p90_us,
@@ -335,10 +358,14 @@ impl Ramp {
     /// What limit a point is over, the processor's first.
     fn over(&self, point: &Point) -> Option<StopReason> {
         let of_cpu = point
-            .cpu_busy_share
+            .cpu
             .zip(self.limits.cpu_busy_share)
-            .filter(|(share, limit)| share >= limit)
-            .map(|(cpu_busy_share, _)| StopReason::Cpu { cpu_busy_share });
+            .filter(|(cpu, limit)| cpu.busy_share >= *limit)
+            .map(|(cpu, _)| StopReason::Cpu {
+                cpu_busy_share: cpu.busy_share,
+                cpu_of: cpu.of,
+                cpu_steal_share: cpu.steal_share,
+            });
         let mut of_types = point.p90_us.iter().filter_map(|(transaction, p90_us)| {
             let limit_us = *self.limits.p90_us.get(transaction)?;
             (*p90_us > limit_us).then(|| StopReason::ResponseTime {
@@ -391,7 +418,8 @@ impl Ramp {
             }
             None => {
                 let flat = self.limits.plateau_elasticity?;
-                let found = self.corner(points, Turn::Down, |point| Some(point.nopm))?;
+                let nopm = |point: &Point| Some((point.nopm, point.nopm_noise_share));
+                let found = self.corner(points, Turn::Down, nopm)?;
                 if !is_flat_behind(&doubled, found.corner, flat) {
                     return None;
                 }
@@ -416,7 +444,11 @@ impl Ramp {
         let names = types(doubled).into_iter().filter(|name| !is_rare(name));
         let kinks = names.filter_map(|transaction| {
             let p90_us = |point: &Point| point.p90_us.get(transaction).copied();
-            let found = self.corner(points, Turn::Up, p90_us)?;
+            let noisy = |point: &Point| {
+                let noise_share = point.p90_noise_share.get(transaction).copied();
+                p90_us(point).map(|p90_us| (p90_us, noise_share))
+            };
+            let found = self.corner(points, Turn::Up, noisy)?;
             // While throughput rises, one doubling may be a step, and a line through few points as steep as one likes.
             let behind = doubled
                 .iter()
@@ -431,11 +463,12 @@ impl Ramp {
         kinks.max_by(|one, other| one.1.slope_after.total_cmp(&other.1.slope_after))
     }
 
+    /// `value` tells a number of a point and how far chance moves it, as a share of the number.
     fn corner(
         &self,
         points: &[Point],
         turn: Turn,
-        value: impl Fn(&Point) -> Option<f64>,
+        value: impl Fn(&Point) -> Option<(f64, Option<f64>)>,
     ) -> Option<Bend> {
         let (first, last) = (points.first()?, points.last()?);
         let corners: Vec<u32> = self
@@ -446,20 +479,14 @@ impl Ramp {
         let at = |point: &Point| {
             Some(At {
                 connections: f64::from(point.connections),
-                value: value(point)?,
+                value: value(point)?.0,
             })
         };
         let measured: Vec<At> = self.curve.iter().filter_map(at).collect();
-        bend(&measured, &corners, turn, self.noise_share())
-    }
-
-    /// The relative scatter of throughput that the points' intervals tell of.
-    fn noise_share(&self) -> f64 {
-        let known = self.curve.iter().filter(|point| point.nopm > 0.0);
-        let squares: Vec<f64> = known
-            .map(|point| (point.nopm_half_width / point.nopm / NORMAL_REACH).powi(2))
-            .collect();
-        mean(&squares).map_or(0.0, f64::sqrt)
+        let noise = self.curve.iter().filter_map(|point| value(point)?.1);
+        let squares: Vec<f64> = noise.map(|share| share.powi(2)).collect();
+        let noise_share = mean(&squares).map_or(0.0, f64::sqrt);
+        bend(&measured, &corners, turn, noise_share)
     }
 
     /// The count that tells most of a corner: of those that it may be and their neighbours the one farthest from what is measured; when all are,
@@ -526,16 +553,22 @@ fn rises(
         .is_some_and(|(before, after)| after > before * growth.powf(elasticity))
 }
 
-/// Points of one count as one; `same` holds at least one.
+/// Points of one count as one; `same` holds at least one. Noise is read from the points themselves.
 fn mean_of(same: &[&Point]) -> Point {
     let count = same.len() as f64;
-    let mean = |of: &dyn Fn(&Point) -> f64| same.iter().map(|point| of(point)).sum::<f64>() / count;
-    let shares: Option<f64> = same.iter().map(|point| point.cpu_busy_share).sum();
+    let cpus: Option<Vec<RampCpu>> = same.iter().map(|point| point.cpu).collect();
+    let mean_of_cpus = |cpus: &[RampCpu], share: fn(&RampCpu) -> f64| {
+        cpus.iter().map(share).sum::<f64>() / cpus.len() as f64
+    };
     Point {
         connections: same[0].connections,
-        nopm: mean(&|point| point.nopm),
-        nopm_half_width: mean(&|point| point.nopm_half_width) / count.sqrt(),
-        cpu_busy_share: shares.map(|sum| sum / count),
+        nopm: same.iter().map(|point| point.nopm).sum::<f64>() / count,
+        nopm_noise_share: None,
+        cpu: cpus.map(|cpus| RampCpu {
+            busy_share: mean_of_cpus(&cpus, |cpu| cpu.busy_share),
+            of: cpus[0].of,
+            steal_share: mean_of_cpus(&cpus, |cpu| cpu.steal_share),
+        }),
         p90_us: types(same)
             .into_iter()
             .map(|name| {
@@ -545,6 +578,7 @@ fn mean_of(same: &[&Point]) -> Point {
                 (name.clone(), sum / known.len() as f64)
             })
             .collect(),
+        p90_noise_share: BTreeMap::new(),
         rare: same.iter().flat_map(|point| point.rare.clone()).collect(),
     }
 }

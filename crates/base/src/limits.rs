@@ -45,6 +45,9 @@ pub const LOG_TAIL_BYTES: usize = 16 << 10;
 pub const LATENCY_MAX: Duration = Duration::from_secs(3600);
 /// Intervals that a phase of automatic length has at least: fewer say nothing of a trend or of the error of a mean.
 pub const AUTO_INTERVALS_MIN: u32 = 30;
+/// An automatic window ends by what it shows after so many intervals at the earliest: a machine that
+/// others share wanders for minutes, and a shorter window takes a level of the wander for its mean.
+pub const AUTO_WINDOW_INTERVALS_MIN: u32 = 180;
 /// An automatic warm-up ends after so long at the earliest, however short its intervals: caches and flushing take time, not intervals.
 pub const AUTO_WARMUP_MIN: Duration = Duration::from_secs(30);
 /// Shortest interval of a time series: a shorter one would cost the driver more than it shows.

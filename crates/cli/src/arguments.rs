@@ -168,7 +168,7 @@ pub struct RunArguments {
     /// and 30 intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
     pub warmup: Length,
-    /// Measured time; auto ends when the mean throughput is known to --precision, after 30 intervals at least and 1 hour at
+    /// Measured time; auto ends when the mean throughput is known to --precision, after 180 intervals at least and 1 hour at
     /// most, auto:10m after 10 minutes at most
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = window)]
     pub window: Length,

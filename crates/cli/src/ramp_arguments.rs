@@ -62,7 +62,8 @@ pub struct RampArguments {
     /// Most measurements
     #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().points_max as u32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub points: u32,
-    /// Stop where the server's machine is so busy, or off
+    /// Stop where the server has used so much of the processor time that was left to it, or off: mydyno, the emulation of
+    /// devices and stolen time do not count; of another machine all that runs there does
     #[arg(help_heading = CONDITIONS, long, value_name = "SHARE", default_value = "80%", value_parser = share)]
     pub stop_cpu: Condition<f64>,
     /// Stop where a 90th percentile of response times is longer: a time for each transaction type that has a limit, or off

@@ -54,7 +54,7 @@ impl Lengths {
             interval: spec.interval,
             asked: PrecisionAsked {
                 half_width_share: spec.precision_share,
-                intervals_min: limits::AUTO_INTERVALS_MIN as usize,
+                intervals_min: limits::AUTO_WINDOW_INTERVALS_MIN as usize,
             },
             phase: Phase::Warmup,
             intervals: 0,

@@ -422,7 +422,7 @@ impl<'a> Rise<'a> {
             }));
         }
         if let Some(observed) = point.observed() {
-            if observed.cpu_busy_share.is_none() {
+            if observed.cpu.is_none() {
                 self.note_unjudged(repeat, on_progress)?;
             }
             self.ramp.observe(observed);

@@ -332,7 +332,7 @@ pub(crate) static WINDOW: Key = by_default(
             least: Duration::from_secs(1),
             auto_most: WINDOW_AUTO_MOST,
         },
-        "measured time; `auto` ends when the mean throughput is known to `precision`",
+        "measured time; `auto` ends when the mean throughput is known to `precision`, after 180 intervals at least",
     ),
 );
 pub(crate) static PRECISION: Key = by_default(
@@ -399,7 +399,7 @@ pub(crate) static STOP_CPU: Key = by_default(
     key(
         "stop_cpu",
         Shape::ShareOrOff,
-        "the server's machine is so busy",
+        "the server has used so much of the processor time that was left to it (on another machine: all programs there)",
     ),
 );
 pub(crate) static STOP_P90: Key = by_default(

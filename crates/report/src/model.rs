@@ -9,8 +9,8 @@ use device::Profile;
 use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
-    PacingSummary, Rates, Repeat, RepeatStatus, Requirement, Results, StorageSummary, StoreError,
-    TimesSpent, Verdict, WindowTotals,
+    PacingSummary, Rates, Repeat, RepeatId, RepeatStatus, Requirement, Results, StorageSummary,
+    StoreError, TimesSpent, Verdict, WindowTotals,
 };
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
@@ -41,6 +41,8 @@ pub struct CellView {
     pub repeats: Vec<RepeatView>,
     /// Attempts that a later one replaced.
     pub earlier_attempts: usize,
+    /// Repeats that [`Results::measured_again`] tells of.
+    measured_again: Vec<RepeatId>,
 }
 
 /// A repeat with all that is stored on it.
@@ -156,6 +158,7 @@ impl CellView {
     ) -> Result<CellView, StoreError> {
         let repeats = results.repeats(cell.id)?;
         let earlier_attempts = results.attempts(cell.id)?.len() - repeats.len();
+        let measured_again = results.measured_again(cell.id)?;
         Ok(CellView {
             repeats: repeats
                 .into_iter()
@@ -165,12 +168,17 @@ impl CellView {
             label,
             group,
             earlier_attempts,
+            measured_again,
         })
     }
 
-    /// Those that its numbers are of: measured over their whole windows.
+    /// Those that its numbers are of: measured over their whole windows, and not once more on the
+    /// server of the same ramp.
     pub fn whole(&self) -> impl Iterator<Item = &RepeatView> {
-        self.repeats.iter().filter(|r| r.repeat.is_whole())
+        let counts = |view: &&RepeatView| {
+            view.repeat.is_whole() && !self.measured_again.contains(&view.repeat.id)
+        };
+        self.repeats.iter().filter(counts)
     }
 
     /// The repeat that is seen first.

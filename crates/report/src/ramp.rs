@@ -115,7 +115,7 @@ fn points_table(ramp: &RampOutcome) -> Markup {
                 th.num scope="col" { "New order p90" span.unit { "ms" } }
                 th.num scope="col" { "New order p95" span.unit { "ms" } }
                 @if let Some(name) = telling { th.num scope="col" { (transaction(name)) " p90" span.unit { "ms" } } }
-                th.num scope="col" { "CPU busy" span.unit { "of the server's machine" } }
+                th.num scope="col" { "CPU used" span.unit { "of what was left to the server" } }
                 th scope="col" { "" }
             } }
             tbody { @for point in points { (point_row(point, telling, Some(point.connections) == saturated)) } }
@@ -133,7 +133,7 @@ fn point_row(point: &RampPoint, telling: Option<&str>, is_saturated: bool) -> Ma
             td.num { (ms(point.new_order_p90_us())) }
             td.num { (ms(point.new_order_p95_us)) }
             @if let Some(name) = telling { td.num { (ms(point.p90_us_of(name))) } }
-            td.num { (or_na(point.cpu_busy_share, percent)) }
+            td.num { (or_na(point.cpu.map(|cpu| cpu.busy_share), percent)) }
             td {
                 @if is_saturated { span.tag.good { "saturation point" } }
                 @if let Some(code) = &point.reason_code { span.tag.bad { "failed" } " " span.small { (code) } }

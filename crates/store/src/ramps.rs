@@ -2,7 +2,7 @@
 
 use crate::read::read_repeat;
 use crate::results::Durable;
-use crate::types::{Cell, LabId, NewRepeat, Repeat, RepeatId};
+use crate::types::{Cell, CellId, LabId, NewRepeat, Repeat, RepeatId};
 use crate::write::insert_repeat;
 use crate::{Results, StoreError};
 use base::{RampLimits, now_utc_ns};
@@ -127,6 +127,24 @@ impl Results {
             "SELECT r.* FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id WHERE p.ramp_id = ?1 ORDER BY r.id",
             params![ramp.0],
             read_repeat,
+        )
+    }
+
+    /// Of a cell's repeats, those that measured its number of connections once more on the server of
+    /// the same ramp: what they say of the cell, an earlier repeat has said already.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn measured_again(&self, cell: CellId) -> Result<Vec<RepeatId>, StoreError> {
+        self.all(
+            "SELECT r.id FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id \
+             WHERE r.cell_id = ?1 AND EXISTS (SELECT 1 FROM repeat AS e \
+             JOIN ramp_point AS q ON q.repeat_id = e.id WHERE e.cell_id = r.cell_id \
+             AND q.ramp_id = p.ramp_id AND e.ordinal < r.ordinal AND e.status = 'done' \
+             AND e.attempt = (SELECT max(attempt) FROM repeat \
+             WHERE cell_id = e.cell_id AND ordinal = e.ordinal)) ORDER BY r.id",
+            params![cell.0],
+            |row| Ok(RepeatId(row.get(0)?)),
         )
     }
 

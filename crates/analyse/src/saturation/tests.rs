@@ -1,5 +1,6 @@
 use super::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
+use crate::ramp_cpu::{CpuOf, RampCpu};
 use base::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +46,14 @@ fn limits(step: u32) -> RampLimits {
     }
 }
 
+fn of_server(busy_share: f64) -> RampCpu {
+    RampCpu {
+        busy_share,
+        of: CpuOf::Server,
+        steal_share: 0.0,
+    }
+}
+
 fn ramped(
     limits: &RampLimits,
     truth: impl Fn(f64) -> Truth,
@@ -66,8 +75,9 @@ fn ramped(
         ramp.observe(Point {
             connections,
             nopm,
-            nopm_half_width: 1.96 * scatter.nopm * nopm,
-            cpu_busy_share: Some(scattered(truth.cpu_busy_share, scatter.cpu)),
+            nopm_noise_share: Some(scatter.nopm),
+            p90_noise_share: [("new_order".to_owned(), scatter.p90)].into(),
+            cpu: Some(of_server(scattered(truth.cpu_busy_share, scatter.cpu))),
             p90_us: [("new_order".to_owned(), scattered(truth.p90_us, scatter.p90))].into(),
             rare: BTreeSet::new(),
         });
@@ -258,8 +268,9 @@ fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
         ramp.observe(Point {
             connections,
             nopm,
-            nopm_half_width: 0.02 * nopm,
-            cpu_busy_share: None,
+            nopm_noise_share: Some(0.01),
+            p90_noise_share: BTreeMap::new(),
+            cpu: None,
             p90_us: p90_us.map(|(name, us)| (name.to_owned(), us)).into(),
             rare: rare.iter().map(|name| (*name).to_owned()).collect(),
         });
@@ -335,7 +346,7 @@ fn the_processor() {
         one_queue(96.0),
         quiet,
         80,
-        |reason| matches!(reason, StopReason::Cpu { cpu_busy_share } if *cpu_busy_share >= 0.8),
+        |reason| matches!(reason, StopReason::Cpu { cpu_busy_share, .. } if *cpu_busy_share >= 0.8),
     );
     assert!(within >= 0.95, "{within}");
     let exact = ramped(&limits, one_queue(96.0), NONE, &mut Noise::new(1));
@@ -400,8 +411,9 @@ fn a_count_without_a_result_ends_the_ramp() {
             ramp.observe(Point {
                 connections: *connections,
                 nopm: 300.0 * f64::from(*connections),
-                nopm_half_width: 0.0,
-                cpu_busy_share: None,
+                nopm_noise_share: None,
+                p90_noise_share: BTreeMap::new(),
+                cpu: None,
                 p90_us: BTreeMap::new(),
                 rare: BTreeSet::new(),
             });
@@ -480,8 +492,9 @@ fn a_stalled_target_is_no_panic() {
         ramp.observe(Point {
             connections,
             nopm: 0.0,
-            nopm_half_width: 0.0,
-            cpu_busy_share: None,
+            nopm_noise_share: None,
+            p90_noise_share: BTreeMap::new(),
+            cpu: None,
             p90_us: BTreeMap::new(),
             rare: BTreeSet::new(),
         });
@@ -492,11 +505,58 @@ fn a_stalled_target_is_no_panic() {
         ramp.observe(Point {
             connections,
             nopm: 0.0,
-            nopm_half_width: 0.0,
-            cpu_busy_share: None,
+            nopm_noise_share: None,
+            p90_noise_share: BTreeMap::new(),
+            cpu: None,
             p90_us: BTreeMap::new(),
             rare: BTreeSet::new(),
         });
     }
     assert!(steps <= 22, "{steps}");
+}
+
+#[test]
+fn a_kink_is_as_open_as_its_own_noise_leaves_it() {
+    let open = |nopm_noise_share: f64, p90_noise_share: f64| {
+        let mut ramp = Ramp::new(limits(8)).unwrap();
+        for connections in [8_u32, 16, 24, 32, 40, 48, 56, 64, 128, 256] {
+            let at = f64::from(connections);
+            let p90_us = 3_000.0 * (at / 40.0).max(1.0).powi(3);
+            ramp.observe(Point {
+                connections,
+                nopm: 300.0 * at.min(40.0),
+                nopm_noise_share: Some(nopm_noise_share),
+                cpu: None,
+                p90_us: [("new_order".to_owned(), p90_us)].into(),
+                p90_noise_share: [("new_order".to_owned(), p90_noise_share)].into(),
+                rare: BTreeSet::new(),
+            });
+        }
+        let found = ramp.saturation();
+        assert!(matches!(found.reason, Some(StopReason::Kink { .. })));
+        found.connections_high.unwrap() - found.connections_low.unwrap()
+    };
+    assert_eq!(open(0.3, 0.0), 0);
+    assert!(open(0.0, 0.3) > 0);
+}
+
+#[test]
+fn the_words_say_whose_processor_time_is_meant() {
+    let words = |of, cpu_steal_share| {
+        StopReason::Cpu {
+            cpu_busy_share: 0.83,
+            cpu_of: of,
+            cpu_steal_share,
+        }
+        .to_string()
+    };
+    assert_eq!(
+        words(CpuOf::Server, 0.12),
+        "the server and the kernel's interrupts used 83 % of the processor time that was left to \
+         them, 12 % of all being stolen by other guests"
+    );
+    assert_eq!(
+        words(CpuOf::Machine, 0.0),
+        "programs of the server's machine used 83 % of the processor time that was left to them"
+    );
 }

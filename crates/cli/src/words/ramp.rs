@@ -39,7 +39,7 @@ pub fn ramp(ramp: &RampOutcome) -> String {
         if let Some(name) = telling {
             let _ = write!(out, "{:>20}", ms(point.p90_us_of(name)));
         }
-        let busy = point.cpu_busy_share.map(|share| share * 100.0);
+        let busy = point.cpu.map(|cpu| cpu.busy_share * 100.0);
         let _ = writeln!(out, "{:>8}", optional(busy, 0));
     }
     let _ = writeln!(out, "{}", ramp.words);

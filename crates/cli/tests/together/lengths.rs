@@ -31,7 +31,7 @@ fn a_run_ends_by_itself() {
         "--warmup",
         "auto:45s",
         "--window",
-        "auto:20s",
+        "auto:45s",
         "--precision",
         "10%",
     ];
@@ -45,17 +45,17 @@ fn a_run_ends_by_itself() {
     assert_eq!(document["interrupted"], false);
     assert_eq!(float(&document, "/warmup_s"), 45.0);
     assert_eq!(float(&document, "/precision_share"), 0.1);
-    // Half a minute and thirty intervals at least. On a busy machine either may take all of its time, and says so.
+    // Half a minute, and 180 intervals of the window, at least. On a busy machine either may take all of its time, and says so.
     let warmup_s = float(&document, "/warmup_measured_s");
     assert!((30.0..=45.0).contains(&warmup_s), "{document:#}");
     let is_steady = document["warmup_steady"].as_bool().unwrap();
     assert_ne!(is_steady, has_note(&document, "the server was not steady"));
     let window_s = float(&document, "/window_s");
-    assert!((6.0..=20.0).contains(&window_s), "{document:#}");
-    let reached = float(&document, "/window_precision_share");
+    assert!((36.0..=45.0).contains(&window_s), "{document:#}");
+    let reached = document["window_precision_share"].as_f64();
     let took_most = has_note(&document, "the window took the most");
     assert!(
-        !took_most || (reached > 0.1 && window_s == 20.0),
+        !took_most || (reached.is_none_or(|reached| reached > 0.1) && window_s == 45.0),
         "{document:#}"
     );
     assert!(!has_note(&document, "judged without"), "{document:#}");
@@ -80,14 +80,15 @@ fn an_interrupted_window_keeps_what_it_has() {
         file.exists()
             && rusqlite::Connection::open(&file)
                 .and_then(|db| db.query_row(stored, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 15)
+                .is_ok_and(|count| count >= 40)
     });
     running.signal(Signal::INT);
     let document = running.wait(PATIENCE).exits(130).json();
     assert_eq!(document["interrupted"], true);
     assert!(float(&document, "/nopm") > 0.0);
     assert!(float(&document, "/window_s") < 3_600.0);
-    assert!(float(&document, "/window_precision_share") > 0.000_1);
+    let reached = document["window_precision_share"].as_f64();
+    assert!(reached.is_none_or(|reached| reached > 0.000_1));
     assert!(document["warmup_steady"].is_null());
     counts_agree(&document);
 }

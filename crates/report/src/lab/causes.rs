@@ -291,10 +291,7 @@ mod tests {
 
     #[test]
     fn where_a_setting_helps_and_where_it_hurts() {
-        let data = |device: &str| NamedValue {
-            name: "data".to_owned(),
-            value: device.to_owned(),
-        };
+        let data = |device: &str| NamedValue::of("data", device);
         let place = |device: &str, percent_difference| Place {
             others: vec![data(device)],
             percent_difference,
