@@ -344,6 +344,12 @@ pub trait Session {
         }
     }
 
+    /// Closes all prepared statements, of which each may be prepared anew.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    fn forget_prepared(&mut self) -> impl Future<Output = Result<(), SessionError>>;
+
     /// Prepares a statement.
     ///
     /// # Errors

@@ -122,6 +122,10 @@ pub struct LoadArguments {
     pub schemas: Option<u32>,
     #[command(flatten)]
     pub schema: SchemaArguments,
+    /// Give HISTORY a primary key, a column h_id that counts rows, which TPC-C does not have [default: where the server demands
+    /// one: sql_require_primary_key, Group Replication, Galera (wsrep_on)]
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
+    pub history_key: bool,
     /// Load anew over what mydyno loaded here before, or beside other tables
     #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub force: bool,

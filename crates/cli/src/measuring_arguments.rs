@@ -1,12 +1,13 @@
 //! What of the command line `mydyno run` and `mydyno ramp` have in common.
 
-use crate::arguments::{TargetArguments, exporter, interval, schemas, shell_command};
+use crate::arguments::{TargetArguments, exporter, interval, named, schemas, shell_command};
 use crate::place_arguments::PlaceArguments;
 use crate::preset_arguments::PresetArguments;
 use crate::schema_arguments::SchemaArguments;
 use base::limits;
 use clap::Args;
 use std::time::Duration;
+use tpcc::Isolation;
 
 #[derive(Args)]
 pub struct MeasuringArguments {
@@ -30,6 +31,9 @@ pub struct MeasuringArguments {
     /// machine (--engine, a unix socket or a loopback address), for every fourth]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DRIVER_THREADS_MAX)))]
     pub threads: Option<u32>,
+    /// Isolation level of the sessions; TPC-C demands repeatable-read [default: repeatable-read; with tpcc-mysql the server's]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::name))]
+    pub isolation: Option<Isolation>,
     /// Bind each connection to a warehouse
     #[arg(long)]
     pub home: bool,

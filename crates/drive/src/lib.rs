@@ -10,6 +10,7 @@ mod arrivals;
 mod breakdown;
 mod client;
 mod connection;
+mod failures;
 mod load;
 mod load_plan;
 mod load_state;

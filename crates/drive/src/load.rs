@@ -5,7 +5,7 @@
 //! other tables still load.
 
 use crate::load_plan::{Plan, Task};
-use crate::load_state::{Existing, Prepared, prepare, still_locked};
+use crate::load_state::{Existing, Prepared, prepare, require_alone};
 use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +26,8 @@ pub struct LoadOptions {
     pub foreign_keys: bool,
     /// Of each table that can be split; 0 for none. A server has either these or foreign keys.
     pub partitions: u32,
+    /// Give HISTORY a primary key also where the server does not demand one.
+    pub history_key: bool,
     /// Drop what mydyno loaded here before; load beside other tables.
     pub force: bool,
 }
@@ -54,6 +56,10 @@ pub struct LoadProgress {
 pub struct LoadReport {
     pub population: Population,
     pub method: Method,
+    /// HISTORY has a primary key.
+    pub history_key: bool,
+    /// Why no lock kept another load out of the schema, where the server has no locks.
+    pub unlocked: Option<String>,
     /// Rows and checksum of each table.
     pub tables: Vec<(Table, u64, u64)>,
     /// Bytes of rows sent by this call.
@@ -84,9 +90,10 @@ pub enum LoadError {
     )]
     NotOurs { schema: String },
     #[error(
-        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}, {} partitions); continue \
-         it with these, or use --force to start anew",
-        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions
+        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
+         continue it with these, or use --force to start anew",
+        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
+        if meta.history_key { "a" } else { "no" }
     )]
     OtherLoad { schema: String, meta: Box<Meta> },
     #[error(
@@ -95,8 +102,8 @@ pub enum LoadError {
     )]
     HalfDropped { schema: String },
     #[error(
-        "the server demands a primary key of every table, and HISTORY has none by design (clause 1.3.1); give the user \
-         the right to SET SESSION sql_require_primary_key = 0, or switch it off on the server"
+        "the server demands a primary key of every table, and HISTORY of this database has none; use --force to load it \
+         anew with --history-key"
     )]
     PrimaryKeyRequired,
     #[error("the server is read-only: {error}; switch read_only off or name another server")]
@@ -113,6 +120,11 @@ pub enum LoadError {
         sent: u64,
         stored: u64,
     },
+    #[error(
+        "{marked} of {wanted} chunks are there when all should be; the server has no locks, so another load may have been at \
+         work on this schema: use --force to start anew"
+    )]
+    ChunksMissing { marked: usize, wanted: usize },
     #[error("interrupted; the same `mydyno load` continues where this one ended")]
     Interrupted,
     #[error("a loading thread failed: {0}")]
@@ -132,9 +144,10 @@ impl LoadError {
             | LoadError::Inspect(InspectError::Session(SessionError::Lost(_))) => {
                 Exit::ServerFailed
             }
-            LoadError::Server { .. } | LoadError::RowsMissing { .. } | LoadError::Thread(_) => {
-                Exit::Failed
-            }
+            LoadError::Server { .. }
+            | LoadError::RowsMissing { .. }
+            | LoadError::ChunksMissing { .. }
+            | LoadError::Thread(_) => Exit::Failed,
             _ => Exit::Environment,
         }
     }
@@ -183,7 +196,7 @@ pub fn load<C: Connect + Sync>(
     let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
     let mut sums = found.sums;
     sums.merge(&fresh);
-    block_on(finish(&mut keeper, options))?;
+    block_on(finish(&mut keeper, options, &prepared))?;
     let bytes = shared.bytes.load(Ordering::Relaxed);
     block_on(async {
         C::close(keeper).await;
@@ -192,6 +205,8 @@ pub fn load<C: Connect + Sync>(
     Ok(LoadReport {
         population: prepared.population,
         method,
+        history_key: prepared.history_key,
+        unlocked: prepared.unlocked,
         tables: sums.iter().collect(),
         bytes,
         chunks_found: found.chunks.len(),
@@ -507,11 +522,12 @@ async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> Result<(), Ses
 }
 
 /// After all rows and indexes: foreign keys, statistics, and the mark that all is there.
-async fn finish<S: Session>(session: &mut S, options: &LoadOptions) -> Result<(), LoadError> {
-    if !still_locked(session).await? {
-        let schema = database::schema_name(session).await?;
-        return Err(LoadError::Locked { schema });
-    }
+async fn finish<S: Session>(
+    session: &mut S,
+    options: &LoadOptions,
+    prepared: &Prepared,
+) -> Result<(), LoadError> {
+    require_alone(session, prepared).await?;
     let failed = |what: &str| {
         let what = what.to_owned();
         move |error| LoadError::Server { what, error }

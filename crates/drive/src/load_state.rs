@@ -2,10 +2,13 @@
 
 use crate::load::{LoadError, LoadOptions};
 use base::{Session, SessionError};
+use std::time::Duration;
 use tpcc::Population;
-use tpcc::database::{self, CREATE_META_SQL, Contents, LoadState, LoadedChunks, Meta};
+use tpcc::database::{
+    self, CREATE_META_SQL, Contents, InspectError, LoadState, LoadedChunks, Meta,
+};
+use tpcc::lock::{Lock, lock_name, take_lock};
 use tpcc::schema::{self, Table};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// What a schema holds, seen by a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,10 @@ pub(crate) struct Prepared {
     pub(crate) existing: Existing,
     /// LOAD DATA LOCAL is allowed.
     pub(crate) local_infile: bool,
+    /// HISTORY has a primary key.
+    pub(crate) history_key: bool,
+    /// Why there is no lock, where the server has none.
+    pub(crate) unlocked: Option<String>,
 }
 
 /// Takes the lock of the schema's load, decides whether loading is allowed, and creates what is missing of the tables.
@@ -37,17 +44,27 @@ pub(crate) async fn prepare<S: Session>(
 ) -> Result<Prepared, LoadError> {
     let schema = database::schema_name(session).await?;
     set_up(session).await?;
-    let lock = format!("SELECT GET_LOCK('{}', 0)", lock_name(&schema));
-    if integer(session, &lock).await? != 1 {
-        return Err(LoadError::Locked { schema });
-    }
-    let population = Population::new(options.seed, options.warehouses);
+    let locked = take_lock(session, &lock_name(&schema), Duration::ZERO).await;
+    let unlocked = match locked.map_err(InspectError::from)? {
+        Lock::Held => None,
+        Lock::Busy => return Err(LoadError::Locked { schema }),
+        Lock::Forbidden(why) => Some(why),
+    };
+    let demanded = database::demands_primary_keys(session).await;
+    let mut wanted = Meta {
+        population: Population::new(options.seed, options.warehouses),
+        foreign_keys: options.foreign_keys,
+        partitions: options.partitions,
+        history_key: options.history_key || demanded.map_err(InspectError::from)?,
+        state: LoadState::Loading,
+        driven_by_tpcc_mysql: false,
+    };
     let existing = match database::contents(session).await {
         // mydyno_meta is ours, whatever it says, and so is what stands beside it.
-        Err(database::InspectError::BadMeta { .. }) if options.force => Existing::Nothing,
-        contents => decide(session, contents?, &schema, &population, options).await?,
+        Err(InspectError::BadMeta { .. }) if options.force => Existing::Nothing,
+        contents => decide(session, contents?, &schema, &mut wanted, options).await?,
     };
-    prepare_tables(session, &existing, &population, options)
+    prepare_tables(session, &existing, &wanted)
         .await
         .map_err(|error| match error.code() {
             // --read-only, --super-read-only, innodb_read_only.
@@ -60,50 +77,47 @@ pub(crate) async fn prepare<S: Session>(
         })?;
     let local_infile = integer(session, "SELECT @@global.local_infile").await? == 1;
     Ok(Prepared {
-        population,
+        population: wanted.population,
         existing,
         local_infile,
+        history_key: wanted.history_key,
+        unlocked,
     })
 }
 
 /// Settings of the session that waits while others load.
 async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
     let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
-    session
-        .query(set)
-        .await
-        .map_err(database::InspectError::from)?;
-    // HISTORY has no primary key by design (clause 1.3.1). A server that does not know this variable needs no leave, and
-    // one that denies it says so when the table is created.
-    match session
-        .query("SET SESSION sql_require_primary_key = 0")
-        .await
-    {
-        Ok(_) | Err(SessionError::Server { .. }) => Ok(()),
-        Err(error) => Err(database::InspectError::from(error).into()),
-    }
+    session.query(set).await.map_err(InspectError::from)?;
+    Ok(())
 }
 
-/// Does the session still hold the lock that [`prepare`] took? A server may end a session that idles.
-pub(crate) async fn still_locked<S: Session>(session: &mut S) -> Result<bool, LoadError> {
+/// Fails where another load may have worked on the schema since [`prepare`]: the lock is gone, as a server may end a session
+/// that idles, or, where the server has no locks, a chunk is.
+pub(crate) async fn require_alone<S: Session>(
+    session: &mut S,
+    prepared: &Prepared,
+) -> Result<(), LoadError> {
+    if prepared.unlocked.is_some() {
+        let loaded = database::loaded_chunks(session).await;
+        let marked = loaded.map_err(InspectError::from)?.chunks.len();
+        let wanted = prepared.population.chunks().count();
+        return match marked == wanted {
+            true => Ok(()),
+            false => Err(LoadError::ChunksMissing { marked, wanted }),
+        };
+    }
     let schema = database::schema_name(session).await?;
     let name = lock_name(&schema);
     let sql = format!("SELECT IS_USED_LOCK('{name}') = CONNECTION_ID()");
-    Ok(integer(session, &sql).await? == 1)
-}
-
-/// The lock of the loads of a schema. It is hashed here: a lock's name has 64 characters at most, as many as a schema's,
-/// and MySQL 9.6 moved MD5 and SHA1 to a component that servers need not have.
-fn lock_name(schema: &str) -> String {
-    format!("mydyno:{:016x}", xxh3_64(schema.as_bytes()))
+    match integer(session, &sql).await? {
+        1 => Ok(()),
+        _ => Err(LoadError::Locked { schema }),
+    }
 }
 
 async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {
-    let answer = session
-        .query(sql)
-        .await
-        .map_err(database::InspectError::from)?;
-    // GET_LOCK says NULL where it failed, which is as good as 0 here.
+    let answer = session.query(sql).await.map_err(InspectError::from)?;
     Ok(answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0))
 }
 
@@ -111,7 +125,7 @@ async fn decide<S: Session>(
     session: &mut S,
     contents: Contents,
     schema: &str,
-    population: &Population,
+    wanted: &mut Meta,
     options: &LoadOptions,
 ) -> Result<Existing, LoadError> {
     let schema = schema.to_owned();
@@ -131,19 +145,20 @@ async fn decide<S: Session>(
             ..
         }) => Err(LoadError::HalfDropped { schema }),
         Contents::Ours(meta) => {
-            let is_same = meta.population == *population
-                && meta.foreign_keys == options.foreign_keys
-                && meta.partitions == options.partitions;
+            let is_same = meta.population == wanted.population
+                && meta.foreign_keys == wanted.foreign_keys
+                && meta.partitions == wanted.partitions
+                && (meta.history_key || !options.history_key);
             if !is_same {
                 return Err(LoadError::OtherLoad {
                     schema,
                     meta: Box::new(meta),
                 });
             }
+            // What began without is not given a key because the server demands one now.
+            wanted.history_key = meta.history_key;
             let loaded = database::loaded_chunks(session).await;
-            Ok(Existing::Part(
-                loaded.map_err(database::InspectError::from)?,
-            ))
+            Ok(Existing::Part(loaded.map_err(InspectError::from)?))
         }
         Contents::Foreign { .. } => Err(LoadError::NotOurs { schema }),
         Contents::Other { missing, .. } if missing.len() < Table::ALL.len() => {
@@ -172,23 +187,17 @@ fn some_of(tables: &[String]) -> String {
 async fn prepare_tables<S: Session>(
     session: &mut S,
     existing: &Existing,
-    population: &Population,
-    options: &LoadOptions,
+    wanted: &Meta,
 ) -> Result<(), SessionError> {
     if *existing == Existing::Nothing {
         drop_ours(session).await?;
         for sql in CREATE_META_SQL {
             session.query(sql).await?;
         }
-        let LoadOptions {
-            foreign_keys,
-            partitions,
-            ..
-        } = *options;
-        database::write_meta(session, population, foreign_keys, partitions).await?;
+        database::write_meta(session, wanted).await?;
     }
     for table in Table::ALL {
-        let sql = schema::create_sql(table, options.partitions);
+        let sql = schema::create_sql(table, wanted.partitions, wanted.history_key);
         let sql = sql.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1);
         session.query(&sql).await?;
     }
@@ -212,25 +221,4 @@ async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
     }
     session.query("SET SESSION foreign_key_checks = 1").await?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lock_name;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_schema_has_a_lock_whose_name_servers_take_as_it_is() {
-        let longest = "\u{1F600}".repeat(64);
-        let schemas = ["tpcc", "tpcc2", "TPCC", "it's", &longest, &longest[4..], ""];
-        let names: BTreeSet<String> = schemas.into_iter().map(lock_name).collect();
-        assert_eq!(names.len(), schemas.len());
-        for name in names {
-            // Names are compared without regard to case, and stand between quotes.
-            let is_plain = |c: char| c.is_ascii_digit() || c.is_ascii_lowercase() || c == ':';
-            assert!(name.len() <= 64 && name.chars().all(is_plain), "{name}");
-        }
-        // Programs of other versions that load the same schema wait for each other.
-        assert_eq!(lock_name("tpcc"), "mydyno:1215c5ea14bb881f");
-    }
 }

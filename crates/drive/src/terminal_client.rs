@@ -1,19 +1,20 @@
 //! TPC-C terminals as clients of the engine.
 
-use crate::client::{Attempt, Client, Failed, FailureKind, Opening, Source, Workload};
+use crate::client::{Attempt, Client, Failed, Opening, Source, Workload};
+use crate::failures::{attempt_of, failed_by};
 use crate::schemas::Schemas;
 use crate::streams::INPUTS;
 use crate::timed::{StatementTimes, Timed};
-use base::{Connect, Random, SessionError, Warehouses};
-use std::borrow::Cow;
+use base::{Connect, DateTime, Random, Warehouses};
 use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
-use tpcc::transactions::{Failure, Outcome, Style, Terminal};
+use tpcc::transactions::{Isolation, Outcome, Style, Terminal};
 use tpcc::{Input, InputCounters, InputSource, RunConstants, Transaction};
 
 /// What the terminals of a run have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct TpccOptions {
     pub style: Style,
+    pub isolation: Isolation,
     /// Must be legal beside those of the population (clause 2.1.6.1).
     pub constants: RunConstants,
     pub warehouses: Warehouses,
@@ -54,9 +55,6 @@ pub struct TpccWorkload<C> {
     options: TpccOptions,
 }
 
-/// ER_CHECKREAD: MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
-const ER_CHECKREAD: u16 = 1020;
-
 impl<C: Connect + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     #[must_use]
@@ -80,9 +78,13 @@ impl<C: Connect + Sync> Workload for TpccWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
-        let terminal = Terminal::open(Timed::new(session), self.options.style)
-            .await
-            .map_err(|error| failed_by(&error))?;
+        let terminal = Terminal::open(
+            Timed::new(session),
+            self.options.style,
+            self.options.isolation,
+        )
+        .await
+        .map_err(|error| failed_by(&error))?;
         Ok(TerminalClient {
             terminal,
             outcome: Outcome::Committed,
@@ -117,7 +119,7 @@ impl<C: Connect> Client for TerminalClient<C> {
     }
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
-        let result = self.terminal.run(input).await;
+        let result = self.terminal.run(&input.tried_at(DateTime::now)).await;
         attempt_of(result, &mut self.outcome)
     }
 
@@ -135,67 +137,6 @@ impl<C: Connect> Client for TerminalClient<C> {
 
     async fn close(self) {
         C::close(self.terminal.into_session().into_inner()).await;
-    }
-}
-
-/// What a try came to; how it ended well is kept in `ended`.
-pub(crate) fn attempt_of(result: Result<Outcome, Failure>, ended: &mut Outcome) -> Attempt {
-    match result {
-        Err(failure) => Attempt::Failed(classify(&failure)),
-        Ok(outcome) => {
-            *ended = outcome;
-            match outcome {
-                Outcome::RolledBack => Attempt::RolledBack,
-                Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
-            }
-        }
-    }
-}
-
-fn classify(failure: &Failure) -> Failed {
-    match failure {
-        Failure::Statement(error) => failed_by(error),
-        Failure::InDoubt(_) => Failed {
-            kind: FailureKind::Lost { in_doubt: true },
-            code: "lost_in_commit".into(),
-            message: failure.to_string(),
-        },
-        Failure::MissingRow(_) => Failed {
-            kind: FailureKind::Fatal,
-            code: "missing_row".into(),
-            message: failure.to_string(),
-        },
-    }
-}
-
-pub(crate) fn failed_by(error: &SessionError) -> Failed {
-    let lost = FailureKind::Lost { in_doubt: false };
-    let (kind, code) = match error {
-        SessionError::Server { .. } if error.is_deadlock() => (FailureKind::Deadlock, None),
-        SessionError::Server { .. } if error.is_lock_wait_timeout() => {
-            (FailureKind::LockWaitTimeout, None)
-        }
-        SessionError::Server {
-            code: ER_CHECKREAD, ..
-        } => (FailureKind::Conflict, None),
-        // The server ends this session: shutdown (1053), killed connection (1927 of MariaDB).
-        SessionError::Server {
-            code: 1053 | 1927, ..
-        } => (lost, None),
-        SessionError::Server { .. } => (FailureKind::Fatal, None),
-        SessionError::Lost(_) => (lost, Some("lost")),
-        // The protocol is out of step, so the connection is of no more use.
-        SessionError::Unexpected(_) => (lost, Some("unexpected_answer")),
-    };
-    let code = match (code, error.code()) {
-        (Some(word), _) => Cow::Borrowed(word),
-        (None, Some(number)) => Cow::Owned(number.to_string()),
-        (None, None) => Cow::Borrowed("unknown"),
-    };
-    Failed {
-        kind,
-        code,
-        message: error.to_string(),
     }
 }
 
@@ -221,6 +162,7 @@ mod tests {
     fn terminals_have_a_warehouse_and_a_district_of_their_own() {
         let options = TpccOptions {
             style: Style::Statements,
+            isolation: Isolation::RepeatableRead,
             constants: RunConstants::for_run(None, 1),
             warehouses: Warehouses(2),
             seed: 1,

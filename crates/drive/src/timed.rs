@@ -178,6 +178,12 @@ impl<S: Session> Session for Timed<S> {
         self.session.set_pipelined(pipelined);
     }
 
+    async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+        let result = self.session.forget_prepared().await;
+        self.clock.answered = self.session.statements();
+        result
+    }
+
     async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
         let statement = self.session.prepare(sql).await;
         self.clock.answered = self.session.statements();

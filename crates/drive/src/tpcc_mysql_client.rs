@@ -1,18 +1,20 @@
 //! Connections of workload `tpcc-mysql` as clients of the engine.
 
 use crate::client::{Attempt, Client, Failed, Opening, Source, Workload};
+use crate::failures::{attempt_of, failed_by};
 use crate::schemas::Schemas;
 use crate::streams::{AMOUNTS, INPUTS};
-use crate::terminal_client::{attempt_of, failed_by};
 use crate::timed::{StatementTimes, Timed};
-use base::{Connect, Random, Warehouses};
+use base::{Connect, DateTime, Random, Warehouses};
 use tpcc::tpcc_mysql::{Inputs, Terminal};
-use tpcc::transactions::Outcome;
+use tpcc::transactions::{Isolation, Outcome};
 use tpcc::{Input, InputCounters, RunConstants, Transaction};
 
 /// What the connections of a run have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct TpccMysqlOptions {
+    /// The server's own where none is named.
+    pub isolation: Option<Isolation>,
     pub constants: RunConstants,
     /// Of each schema.
     pub warehouses: Warehouses,
@@ -51,7 +53,7 @@ impl<C: Connect + Sync> Workload for TpccMysqlWorkload<C> {
 
     async fn open(&self, which: Opening) -> Result<TpccMysqlClient<C>, Failed> {
         let session = self.schemas.connect(which.connection).await?;
-        let terminal = Terminal::open(Timed::new(session))
+        let terminal = Terminal::open(Timed::new(session), self.options.isolation)
             .await
             .map_err(|error| failed_by(&error))?;
         Ok(TpccMysqlClient {
@@ -89,7 +91,7 @@ impl<C: Connect> Client for TpccMysqlClient<C> {
     }
 
     async fn attempt(&mut self, input: &Input) -> Attempt {
-        let result = self.terminal.run(input).await;
+        let result = self.terminal.run(&input.tried_at(DateTime::now)).await;
         attempt_of(result, &mut self.outcome)
     }
 

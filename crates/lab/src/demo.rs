@@ -212,6 +212,7 @@ impl Servers<'_> {
         let run = RunSpec {
             workload: Workload::Tpcc,
             style: Style::Statements,
+            isolation: None,
             connections: Some(cell.connections),
             threads: None,
             rate: None,

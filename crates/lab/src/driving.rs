@@ -10,7 +10,7 @@ use crate::pacing::{self, Paced};
 use crate::progress::{OnProgress, Progress};
 use crate::records::{Last, rows_of};
 use crate::schemas;
-use crate::spec::{OpenLoop, Rate, Workload};
+use crate::spec::{ISOLATION_DEFAULT, OpenLoop, Rate, Workload};
 use base::limits;
 use drive::{
     Abort, AbortCause, Control, Event, Homes, Interval, Pace, RunOptions, RunReport, Schemas,
@@ -207,6 +207,7 @@ impl Measurement<'_> {
                 schemas::mark_driven_by_tpcc_mysql(&databases)?;
             }
             let of_workload = TpccMysqlOptions {
+                isolation: self.spec.isolation,
                 constants,
                 warehouses,
                 seed,
@@ -216,6 +217,7 @@ impl Measurement<'_> {
         }
         let of_workload = TpccOptions {
             style: self.spec.style,
+            isolation: self.spec.isolation.unwrap_or(ISOLATION_DEFAULT),
             constants,
             warehouses,
             seed,

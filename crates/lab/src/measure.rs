@@ -96,7 +96,7 @@ pub fn measure(
         }
         on_progress(progress);
     };
-    let notes = begun.notes(spec.workload);
+    let notes = begun.notes(spec);
     let of_pace = pacing::notes(spec, begun.seats, begun.database.warehouses);
     let of_preset = subject
         .configured
@@ -158,7 +158,7 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// What of the target a reader of the numbers should know.
-    fn notes(&self, workload: Workload) -> Vec<String> {
+    fn notes(&self, spec: &RunSpec) -> Vec<String> {
         let tls = self.tls.as_ref();
         let mut notes: Vec<String> = tls
             .map(|tls| format!("connections were encrypted: {tls}"))
@@ -178,7 +178,9 @@ impl Begun {
                 self.missing_indexes.join(" and ")
             ));
         }
-        if workload == Workload::TpccMysql {
+        let isolation = spec.isolation_on(&self.variables);
+        notes.extend(isolation.as_deref().and_then(spec::isolation_note));
+        if spec.workload == Workload::TpccMysql {
             notes.extend(spec::tpcc_mysql_notes());
         }
         notes
@@ -258,6 +260,8 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         home: spec.home,
         foreign_keys: begun.database.foreign_keys,
         partitions: begun.database.partitions,
+        history_key: Some(begun.database.history_key),
+        isolation: spec.isolation_on(&begun.variables),
         warmup_ns: ns(spec.warmup.most),
         window_ns: ns(spec.window.most),
         interval_ns: ns(spec.interval),

@@ -23,6 +23,8 @@ pub struct LoadSpec {
     pub foreign_keys: bool,
     /// Of each table that can be split; 0 for none.
     pub partitions: u32,
+    /// Give HISTORY a primary key also where the server does not demand one.
+    pub history_key: bool,
     pub force: bool,
 }
 
@@ -34,6 +36,7 @@ impl LoadSpec {
             threads: self.threads.unwrap_or_else(default_threads),
             foreign_keys: self.foreign_keys,
             partitions: self.partitions,
+            history_key: self.history_key,
             force: self.force,
         }
     }
@@ -122,6 +125,17 @@ fn populate_target(
         on_progress(Progress::Note(&format!(
             "continued an earlier load, of which {found} chunks were there"
         )));
+    }
+    if let Some(why) = &report.unlocked {
+        on_progress(Progress::Note(&format!(
+            "the server has no named locks, so that nothing keeps a second load out of this schema: see that there is none ({why})"
+        )));
+    }
+    if report.history_key && !spec.history_key {
+        on_progress(Progress::Note(
+            "HISTORY has a primary key, h_id, because the server demands one of every table (sql_require_primary_key, \
+             innodb_force_primary_key, Group Replication or wsrep_on)",
+        ));
     }
     if report.method == Method::Inserts {
         on_progress(Progress::Note(
@@ -223,6 +237,7 @@ fn record_of(
         },
         foreign_keys: options.foreign_keys,
         partitions: options.partitions,
+        history_key: Some(report.history_key),
         started_utc_ns,
         finished_utc_ns: now_utc_ns(),
         duration_ns: report.duration.as_nanos() as u64,

@@ -143,6 +143,7 @@ pub fn image_for(
         threads: None,
         foreign_keys: spec.foreign_keys,
         partitions: spec.partitions,
+        history_key: false,
         force: false,
     };
     let max_bytes = images_max_bytes()?;

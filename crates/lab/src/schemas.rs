@@ -102,6 +102,11 @@ fn join(
         let (first, second) = (first.partitions.to_string(), second.partitions.to_string());
         return Err(differ("partitions", first, second));
     }
+    if first.history_key != second.history_key {
+        let show = |has: bool| if has { "one" } else { "none" }.to_owned();
+        let (first, second) = (show(first.history_key), show(second.history_key));
+        return Err(differ("the key of HISTORY", first, second));
+    }
     first.foreign_keys &= second.foreign_keys;
     first.driven_by_tpcc_mysql |= second.driven_by_tpcc_mysql;
     for index in other.missing_indexes {

@@ -7,14 +7,19 @@ use plan::Length;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tpcc::Style;
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
+use tpcc::{Isolation, Style};
+
+/// The weakest level that TPC-C takes (clause 3.4.1).
+pub(crate) const ISOLATION_DEFAULT: Isolation = Isolation::RepeatableRead;
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
     pub workload: Workload,
     pub style: Style,
+    /// None: [`ISOLATION_DEFAULT`] or, with workload `tpcc-mysql`, the server's.
+    pub isolation: Option<Isolation>,
     /// None: 8 or, where there are terminals, one for each.
     pub connections: Option<u32>,
     /// Of the driver. None: one for each core or, where the server is on this machine, for every fourth.
@@ -146,6 +151,36 @@ impl Workload {
     }
 }
 
+impl RunSpec {
+    /// The isolation level of its sessions, on a server with these variables.
+    pub(crate) fn isolation_on(&self, variables: &[(String, String)]) -> Option<String> {
+        match (self.isolation, self.workload) {
+            (Some(named), _) => Some(named.name().to_owned()),
+            (None, Workload::Tpcc | Workload::TpccSpec) => {
+                Some(ISOLATION_DEFAULT.name().to_owned())
+            }
+            (None, Workload::TpccMysql) => {
+                let of_server = |(name, _): &&(String, String)| {
+                    name == "transaction_isolation" || name == "tx_isolation"
+                };
+                let found = variables.iter().find(of_server);
+                found.map(|(_, value)| value.to_ascii_lowercase())
+            }
+        }
+    }
+}
+
+/// What a reader should know of results at this isolation level.
+pub(crate) fn isolation_note(isolation: &str) -> Option<String> {
+    let demanded = [ISOLATION_DEFAULT, Isolation::Serializable].map(Isolation::name);
+    (!demanded.contains(&isolation)).then(|| {
+        format!(
+            "isolation level {isolation} is weaker than TPC-C demands: New-Order, Payment, Delivery and Order-Status must not \
+             see phantoms or rows that change between two reads (clause 3.4.1); compare it with runs at the same level only"
+        )
+    })
+}
+
 /// What a reader of results of workload `tpcc-mysql` should know.
 pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
     let list = |decision| {
@@ -170,7 +205,17 @@ pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::Rate;
+    use super::{Rate, isolation_note};
+
+    #[test]
+    fn a_level_below_the_demanded_one_is_told() {
+        assert_eq!(isolation_note("repeatable-read"), None);
+        assert_eq!(isolation_note("serializable"), None);
+        for weaker in ["read-committed", "read-uncommitted"] {
+            let note = isolation_note(weaker).unwrap();
+            assert!(note.contains(weaker) && note.contains("3.4.1"), "{note}");
+        }
+    }
 
     #[test]
     fn rates_as_people_write_them() {

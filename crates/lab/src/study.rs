@@ -435,6 +435,7 @@ impl Study<'_> {
         Ok(RunSpec {
             workload: workload.ok_or_else(|| unknown("workload"))?,
             style: style.ok_or_else(|| unknown("style"))?,
+            isolation: cell.isolation,
             connections: Some(cell.connections.first()),
             threads: cell.threads,
             rate: None,
@@ -482,6 +483,7 @@ fn planned_cell(cell: &Cell) -> NewCell {
         connections: cell.connections.first(),
         foreign_keys: cell.foreign_keys,
         partitions: cell.partitions,
+        isolation: cell.isolation.map(|level| level.name().to_owned()),
         warmup_ns: ns(cell.warmup.most),
         window_ns: ns(cell.window.most),
         interval_ns: ns(cell.interval),

@@ -138,12 +138,13 @@ impl Subject {
         self.each().filter_map(|server| server.placed.page.as_ref())
     }
 
-    /// The server that a DSN or option file names. Where it is one of `mydyno server start`, it is known as such.
+    /// The server that a DSN or option file names. Where it is one of `mydyno server start` in `home`, it is known as such.
     ///
     /// # Errors
     /// Where the list of named servers cannot be read.
-    pub fn of_target(home: &Home, target: &Target) -> Result<Subject, LabError> {
-        let found = server::named(home)?
+    pub fn of_target(home: Option<&Home>, target: &Target) -> Result<Subject, LabError> {
+        let named = home.map_or_else(|| Ok(Vec::new()), server::named)?;
+        let found = named
             .into_iter()
             .find(|named| match &target.connect.address {
                 Address::Tcp { host, port } => {

@@ -172,6 +172,7 @@ impl Plan {
             partitions: 0,
             workload: String::new(),
             style: String::new(),
+            isolation: None,
             connections: match &self.ramp {
                 Some(limits) if self.is_shortened => Connections::Fixed(limits.start),
                 Some(limits) => Connections::Ramp(limits.clone()),
@@ -228,6 +229,7 @@ impl Plan {
                         return Err(Wrong::new(setting.span(), why));
                     }
                 }
+                Setting::Isolation(level) => cell.isolation = Some(*level),
                 Setting::Connections(count) => {
                     cell.connections = Connections::Fixed(*count);
                     cell.connections_most = *count;

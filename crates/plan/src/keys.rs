@@ -9,10 +9,15 @@ use device::Role;
 use std::time::Duration;
 use tpcc::schema::PARTITIONS_MAX;
 
+mod ramp;
+
+pub(crate) use ramp::{
+    RAMP_CONNECTIONS_MAX, RAMP_POINTS, RAMP_START, RAMP_STEP, STOP_CPU, STOP_KINK, STOP_P90,
+    STOP_PLATEAU,
+};
+
 /// Most repeats of a cell: far above what a confidence interval asks for.
 const REPEATS_MAX: u32 = 1_000;
-/// Most points of a ramp: far above what finds a place.
-const POINTS_MAX: u32 = 1_000;
 /// Longest time that a plan may name.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
@@ -305,6 +310,14 @@ pub(crate) static STYLE: Key = by_default(
         "how statements travel: `statements`, `pipelined`, `batched` or `procedures`",
     ),
 );
+pub(crate) static ISOLATION: Key = by_default(
+    "repeatable-read; with `tpcc-mysql` the server's",
+    dimension(
+        "isolation",
+        Shape::OneOf(&["repeatable-read", "read-committed", "serializable"]),
+        "isolation level of the sessions: `repeatable-read`, `read-committed`, which is weaker than TPC-C demands, or `serializable`",
+    ),
+);
 pub(crate) static CONNECTIONS: Key = by_default(
     "required without `[ramp]`",
     dimension(
@@ -366,70 +379,6 @@ pub(crate) static THREADS: Key = by_default(
     ),
 );
 
-pub(crate) static RAMP_START: Key = by_default(
-    "8",
-    key(
-        "start",
-        counted(CONNECTIONS_MAX),
-        "connections of the first point",
-    ),
-);
-pub(crate) static RAMP_STEP: Key = by_default(
-    "8",
-    key(
-        "step",
-        counted(CONNECTIONS_MAX),
-        "the finest difference: all counts are the start and a multiple of it",
-    ),
-);
-pub(crate) static RAMP_CONNECTIONS_MAX: Key = by_default(
-    "1024",
-    key(
-        "connections_max",
-        counted(CONNECTIONS_MAX),
-        "no count is larger",
-    ),
-);
-pub(crate) static RAMP_POINTS: Key = by_default(
-    "24",
-    key("points", counted(POINTS_MAX), "most measurements"),
-);
-pub(crate) static STOP_CPU: Key = by_default(
-    "80%",
-    key(
-        "stop_cpu",
-        Shape::ShareOrOff,
-        "the server has used so much of the processor time that was left to it (on another machine: all programs there)",
-    ),
-);
-pub(crate) static STOP_P90: Key = by_default(
-    "5s, `stock_level` 20s",
-    key(
-        "stop_p90",
-        Shape::TimesOrOff,
-        "the 90th percentile of a transaction type is longer: `new_order`, `payment`, `order_status`, `delivery`, `stock_level`; types that are \
-         not named have no limit",
-    ),
-);
-pub(crate) static STOP_KINK: Key = by_default(
-    "2",
-    key(
-        "stop_kink",
-        Shape::NumberOrOff { bounds: "above 1" },
-        "a 90th percentile turns up: it rises as fast as this power of the connections",
-    ),
-);
-pub(crate) static STOP_PLATEAU: Key = by_default(
-    "0.2",
-    key(
-        "stop_plateau",
-        Shape::NumberOrOff {
-            bounds: "from 0 to 1",
-        },
-        "throughput no longer rises: no faster than this power of the connections",
-    ),
-);
-
 pub(crate) static LAB: Section = Section {
     name: "lab",
     is_repeated: false,
@@ -477,6 +426,7 @@ pub(crate) static LOAD: Section = Section {
         &PARTITIONS,
         &WORKLOAD,
         &STYLE,
+        &ISOLATION,
         &CONNECTIONS,
         &WARMUP,
         &WINDOW,
@@ -524,6 +474,7 @@ pub(crate) static EXCLUDE: Section = Section {
         &PARTITIONS,
         &WORKLOAD,
         &STYLE,
+        &ISOLATION,
         &CONNECTIONS,
     ],
     required: &[],

@@ -290,6 +290,11 @@ fn styles(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
     Ok(values.map(|values| axis(values, Setting::Style)))
 }
 
+fn isolations(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(&keys::ISOLATION, read::isolation)?;
+    Ok(values.map(|values| axis(values, Setting::Isolation)))
+}
+
 fn connections(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
     let values = reader.each(&keys::CONNECTIONS, read::count)?;
     Ok(values.map(|values| axis(values, Setting::Connections)))
@@ -303,6 +308,7 @@ fn add_load(axes: &mut Vec<Axis>, load: &Reader<'_>, at: &Span) -> Result<(), Wr
     add_or(axes, workloads(load)?, at, workload);
     let style = Setting::Style(STYLE_DEFAULT.to_owned());
     add_or(axes, styles(load)?, at, style);
+    add(axes, isolations(load)?);
     add(axes, connections(load)?);
     Ok(())
 }
@@ -360,6 +366,7 @@ fn exclusions(root: &DeTable<'_>, axes: &[Axis]) -> Result<Vec<Exclusion>, Wrong
         add(&mut conditions, partitions(&reader)?);
         add(&mut conditions, workloads(&reader)?);
         add(&mut conditions, styles(&reader)?);
+        add(&mut conditions, isolations(&reader)?);
         add(&mut conditions, connections(&reader)?);
         if conditions.is_empty() {
             let why = "[[exclude]] names nothing, which would leave out every cell; name keys of the cells to leave out";

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 use storage::{Place, Placement};
 use toml::Spanned;
+use tpcc::Isolation;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// One dimension of the matrix: its values, of which there is at least one.
@@ -190,6 +191,8 @@ pub struct Cell {
     pub partitions: u32,
     pub workload: String,
     pub style: String,
+    /// `None` for what the workload has by itself.
+    pub isolation: Option<Isolation>,
     pub connections: Connections,
     /// Of its largest measurement, which its server has to take.
     pub connections_most: u32,
@@ -281,6 +284,9 @@ impl Cell {
             format!("window_ns={}", self.window.most.as_nanos()),
             format!("interval_ns={}", self.interval.as_nanos()),
         ];
+        if let Some(level) = self.isolation {
+            lines.push(format!("isolation={}", level.name()));
+        }
         if self.warmup.is_auto {
             lines.push("warmup=auto".to_owned());
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use storage::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use tpcc::Isolation;
 
 /// Most values of one list: a matrix is no larger.
 const VALUES_MAX: usize = crate::CELLS_MAX;
@@ -214,6 +215,13 @@ fn with_article(kind: &str) -> String {
 pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// One of the isolation levels.
+pub(crate) fn isolation(key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Isolation, Wrong> {
+    let name = text(key, value)?;
+    let found = Isolation::ALL.into_iter().find(|one| one.name() == name);
+    found.ok_or_else(|| mismatch(key, value))
 }
 
 /// A text that is not empty, and of those that the key has where it has some.

@@ -2,6 +2,7 @@
 
 use base::Warehouses;
 use device::Role;
+use tpcc::Isolation;
 
 /// What a dimension of the matrix sets of a cell. A later kind of dimension is another variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub enum Setting {
     Partitions(u32),
     Workload(String),
     Style(String),
+    Isolation(Isolation),
     Connections(u32),
 }
 
@@ -41,6 +43,7 @@ impl Setting {
             Setting::Partitions(_) => "partitions",
             Setting::Workload(_) => "workload",
             Setting::Style(_) => "style",
+            Setting::Isolation(_) => "isolation",
             Setting::Connections(_) => "connections",
         }
         .to_owned()
@@ -56,6 +59,7 @@ impl Setting {
             | Setting::Style(text)
             | Setting::Variable { value: text, .. }
             | Setting::Place { place: text, .. } => text.clone(),
+            Setting::Isolation(level) => level.name().to_owned(),
             Setting::Warehouses(warehouses) => warehouses.to_string(),
             Setting::Instances(count)
             | Setting::Partitions(count)

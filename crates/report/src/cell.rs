@@ -48,6 +48,8 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
             @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
             @if what.home { "connections bound to warehouses, " }
             @if !what.foreign_keys { "no foreign keys, " }
+            @if what.history_key == Some(true) { "HISTORY with a primary key, " }
+            @if let Some(level) = &what.isolation { "isolation level " (level) ", " }
             @if what.partitions > 0 { "tables in " (counted(what.partitions as usize, "partition", "partitions")) ", " }
             (times(cell)) "."
         }

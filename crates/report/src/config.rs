@@ -38,7 +38,8 @@ fn load(view: &LoadView) -> Markup {
             }
             ", " (load.threads) " threads, seed " (load.seed) ", "
             @if load.foreign_keys { "with" } @else { "without" } " foreign keys"
-            @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" } "; "
+            @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" }
+            @if load.history_key == Some(true) { ", HISTORY with a primary key" } "; "
             (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "
             (significant(load.client_cpu_ns as f64 / 1e9)) " s"
             @if let Some(rss) = load.client_peak_rss_bytes { ", peak memory " (bytes(rss)) }

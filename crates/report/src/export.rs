@@ -87,7 +87,7 @@ fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
     ]
 }
 
-const CELLS_HEADER: [&str; 43] = [
+const CELLS_HEADER: [&str; 45] = [
     "cell",
     "repeat",
     "label",
@@ -129,6 +129,8 @@ const CELLS_HEADER: [&str; 43] = [
     "partitions",
     "instances",
     "preset",
+    "isolation",
+    "history_key",
     "settings_json",
     "driver_threads",
 ];
@@ -206,10 +208,9 @@ fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len(
         number(done.and_then(|r| r.window_precision_share)),
         what.partitions.to_string(),
         what.instances.to_string(),
-        what.preset
-            .as_ref()
-            .map(|preset| preset.name.clone())
-            .unwrap_or_default(),
+        number(what.preset.as_ref().map(|preset| &preset.name)),
+        what.isolation.clone().unwrap_or_default(),
+        number(what.history_key),
         settings.to_string(),
         number(repeat.repeat.driver_threads),
     ]

@@ -404,6 +404,12 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
     if !what.transport.is_empty() {
         fields.insert(1, ("transport".to_owned(), what.transport.clone()));
     }
+    if let Some(isolation) = &what.isolation {
+        fields.push(("isolation".to_owned(), isolation.clone()));
+    }
+    if what.history_key == Some(true) {
+        fields.push(("history_key".to_owned(), "key of HISTORY".to_owned()));
+    }
     if let Some(rate) = &what.rate_asked {
         let arrivals = what.arrivals.as_deref().unwrap_or_default();
         fields.push(("rate".to_owned(), format!("{rate}, {arrivals}")));

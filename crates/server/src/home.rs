@@ -19,10 +19,15 @@ impl Home {
     /// # Errors
     /// [`ServerError::NoHome`] where no variable is set; [`ServerError::Io`] where it cannot be made.
     pub fn from_env() -> Result<Home, ServerError> {
-        let set = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
-        let root = choose(set("MYDYNO_HOME"), set("XDG_DATA_HOME"), set("HOME"))
-            .ok_or(ServerError::NoHome)?;
-        Home::at(root)
+        Home::at(root_from_env().ok_or(ServerError::NoHome)?)
+    }
+
+    /// The directory of [`Home::from_env`] where there is one, to look for servers in it. Nothing is made.
+    #[must_use]
+    pub fn existing() -> Option<Home> {
+        let root = fs::canonicalize(root_from_env()?).ok()?;
+        let home = Home { root };
+        home.instances().is_dir().then_some(home)
     }
 
     /// A home at `path`; made where it is missing.
@@ -80,6 +85,11 @@ impl Home {
     pub fn run(&self) -> PathBuf {
         self.root.join("run")
     }
+}
+
+fn root_from_env() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
+    choose(set("MYDYNO_HOME"), set("XDG_DATA_HOME"), set("HOME"))
 }
 
 fn choose(

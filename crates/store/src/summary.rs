@@ -37,6 +37,8 @@ pub struct Summary {
     pub home: bool,
     pub foreign_keys: bool,
     pub partitions: u32,
+    pub history_key: Option<bool>,
+    pub isolation: Option<String>,
     /// What the inputs derive from.
     pub seed: u64,
     pub driver_threads: Option<u32>,
@@ -253,6 +255,8 @@ impl Results {
             partitions: what.partitions,
             seed: repeat.seed.unwrap_or(what.seed),
             driver_threads: repeat.driver_threads,
+            history_key: what.history_key,
+            isolation: what.isolation.clone(),
             schemas: what.schemas,
             instances: what.instances,
             result_metadata: what.result_metadata.clone(),

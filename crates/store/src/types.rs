@@ -185,6 +185,10 @@ pub struct NewCell {
     pub foreign_keys: bool,
     /// Of each table that is split by warehouses; 0 where none is.
     pub partitions: u32,
+    /// HISTORY has a primary key; `None` where that was not looked at.
+    pub history_key: Option<bool>,
+    /// Of the sessions: `repeatable-read`.
+    pub isolation: Option<String>,
     /// The most, where it is automatic.
     pub warmup_ns: u64,
     pub window_ns: u64,
@@ -490,6 +494,8 @@ pub struct Load {
     pub foreign_keys: bool,
     /// Of each table that is split by warehouses; 0 where none is.
     pub partitions: u32,
+    /// HISTORY has a primary key; `None` where an earlier mydyno loaded it, which gave it none.
+    pub history_key: Option<bool>,
     pub started_utc_ns: i64,
     pub finished_utc_ns: i64,
     pub duration_ns: u64,

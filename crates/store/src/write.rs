@@ -430,8 +430,8 @@ pub(crate) fn insert_repeat(
 fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<LoadId> {
     transaction.execute(
         "INSERT INTO load (lab_id, target, engine, server_version, warehouses, seed, threads, method, foreign_keys, \
-         started_utc_ns, finished_utc_ns, duration_ns, total_rows, total_bytes, client_cpu_ns, client_peak_rss_bytes, partitions) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+         started_utc_ns, finished_utc_ns, duration_ns, total_rows, total_bytes, client_cpu_ns, client_peak_rss_bytes, partitions, \
+         history_key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         params![
             load.lab.map(|id| id.0),
             redact(&load.target),
@@ -450,6 +450,7 @@ fn insert_load(transaction: &Transaction<'_>, load: &Load) -> rusqlite::Result<L
             load.client_cpu_ns,
             load.client_peak_rss_bytes,
             load.partitions,
+            load.history_key,
         ],
     )?;
     let id = transaction.last_insert_rowid();

@@ -68,10 +68,12 @@ fn insert_cell(
     transaction.execute(
         "INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
          warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed, schemas, result_metadata, \
-         terminals, inactive_warehouses, rate_asked, arrivals, partitions, warmup_auto, window_auto, precision_share, instances) VALUES (:lab, :ordinal, \
+         terminals, inactive_warehouses, rate_asked, arrivals, partitions, warmup_auto, window_auto, precision_share, instances, \
+         history_key, isolation) VALUES (:lab, :ordinal, \
          :engine, :server_version, :flavour, :transport, :target, :workload, :style, :warehouses, :connections, :home, \
          :foreign_keys, :warmup_ns, :window_ns, :interval_ns, :seed, :schemas, :result_metadata, :terminals, \
-         :inactive_warehouses, :rate_asked, :arrivals, :partitions, :warmup_auto, :window_auto, :precision_share, :instances)",
+         :inactive_warehouses, :rate_asked, :arrivals, :partitions, :warmup_auto, :window_auto, :precision_share, :instances, \
+         :history_key, :isolation)",
         named_params! {
             ":lab": lab.0,
             ":ordinal": cell.ordinal,
@@ -101,6 +103,8 @@ fn insert_cell(
             ":window_auto": cell.window_auto,
             ":precision_share": cell.precision_share,
             ":instances": cell.instances,
+            ":history_key": cell.history_key,
+            ":isolation": cell.isolation,
         },
     )?;
     let id = CellId(transaction.last_insert_rowid());
@@ -134,7 +138,8 @@ fn meet_server(
 ) -> rusqlite::Result<CellId> {
     transaction.execute(
         "UPDATE cell SET engine = ?2, server_version = ?3, flavour = ?4, transport = ?5, target = ?6, result_metadata = ?7, \
-         connections = ?8, foreign_keys = ?9, terminals = ?10, inactive_warehouses = ?11, partitions = ?12 WHERE id = ?1",
+         connections = ?8, foreign_keys = ?9, terminals = ?10, inactive_warehouses = ?11, partitions = ?12, \
+         history_key = ?13, isolation = ?14 WHERE id = ?1",
         params![
             id.0,
             cell.engine,
@@ -148,6 +153,8 @@ fn meet_server(
             cell.terminals,
             cell.inactive_warehouses,
             cell.partitions,
+            cell.history_key,
+            cell.isolation,
         ],
     )?;
     insert_details(transaction, id, cell)?;
@@ -169,10 +176,15 @@ fn times(cell: &NewCell) -> String {
     times
 }
 
+/// What a file of a format before 11 does not say was so.
+fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
+    known.unwrap_or(before).to_string()
+}
+
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port. So may
 /// the seed: a lab goes on with the same plan, and before format 11 cells of ramps had seeds that derived from it.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 15] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 17] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -185,6 +197,11 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("home binding", cell.home.to_string()),
             ("foreign keys", cell.foreign_keys.to_string()),
             ("number of partitions", cell.partitions.to_string()),
+            ("key of HISTORY", as_before(cell.history_key, false)),
+            (
+                "isolation level",
+                as_before(cell.isolation.clone(), "repeatable-read".to_owned()),
+            ),
             ("times", times(cell)),
             ("number of schemas", cell.schemas.to_string()),
             ("number of servers", cell.instances.to_string()),

@@ -175,6 +175,7 @@ fn loads_come_back_with_their_tables_and_checks() {
         method: LoadMethod::Inserts,
         foreign_keys: false,
         partitions: 8,
+        history_key: Some(true),
         started_utc_ns: 1,
         finished_utc_ns: 2,
         duration_ns: 1,

@@ -37,6 +37,8 @@ pub struct Meta {
     pub foreign_keys: bool,
     /// Of each table that is split; 0 where none is.
     pub partitions: u32,
+    /// HISTORY has a primary key.
+    pub history_key: bool,
     pub state: LoadState,
     /// Workload `tpcc-mysql` has run on it.
     pub driven_by_tpcc_mysql: bool,
@@ -77,6 +79,8 @@ pub struct Database {
     pub foreign_keys: bool,
     /// Of each table that is split; 0 where none is.
     pub partitions: u32,
+    /// HISTORY has a primary key.
+    pub history_key: bool,
     /// Workload `tpcc-mysql` has run on it, so that the checks of [`crate::tpcc_mysql::FAILING_CHECKS`] cannot hold.
     /// Known only where mydyno loaded it.
     pub driven_by_tpcc_mysql: bool,
@@ -223,6 +227,7 @@ pub async fn inspect<S: Session>(
             c_load: Some(meta.population.constants.c_last),
             foreign_keys: meta.foreign_keys,
             partitions: meta.partitions,
+            history_key: meta.history_key,
             driven_by_tpcc_mysql: meta.driven_by_tpcc_mysql,
         },
         Contents::Foreign {
@@ -261,6 +266,7 @@ async fn foreign<S: Session>(
         c_load: None,
         foreign_keys: has_foreign_keys(session).await?,
         partitions: partitions(session).await?,
+        history_key: has_history_key(session).await?,
         driven_by_tpcc_mysql: false,
     })
 }
@@ -279,6 +285,31 @@ async fn partitions<S: Session>(session: &mut S) -> Result<u32, SessionError> {
     let answer = session.query(sql).await?;
     let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
     Ok(u32::try_from(count).unwrap_or(0))
+}
+
+async fn has_history_key<S: Session>(session: &mut S) -> Result<bool, SessionError> {
+    let sql = "SELECT COUNT(*) FROM information_schema.table_constraints \
+               WHERE table_schema = DATABASE() AND table_name = 'history' AND constraint_type = 'PRIMARY KEY'";
+    let answer = session.query(sql).await?;
+    Ok(answer.row(0).map_or(Ok(0), |row| row.int(0))? > 0)
+}
+
+/// Does the server, or the cluster that it is a node of, demand a primary key of every table?
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn demands_primary_keys<S: Session>(session: &mut S) -> Result<bool, SessionError> {
+    // A server does not know all of them.
+    let sql = "SHOW VARIABLES WHERE variable_name IN ('sql_require_primary_key', 'innodb_force_primary_key', \
+               'wsrep_on', 'group_replication_group_name')";
+    let answer = session.query(sql).await?;
+    let demands = |name: &str, value: &str| match name {
+        // The group's name, where one is set up.
+        "group_replication_group_name" => !value.is_empty(),
+        _ => value.eq_ignore_ascii_case("ON") || value == "1",
+    };
+    let mut rows = answer.rows();
+    Ok(rows.any(|row| demands(&row.text(0), &row.text(1))))
 }
 
 /// Is there no table besides our own two?
@@ -329,6 +360,8 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
             true => small("partitions")?,
             false => 0,
         },
+        // Nor did it give HISTORY a key.
+        history_key: facts.get("history_key").is_some_and(|value| value == "1"),
         state: match number("state")? {
             0 => LoadState::Loading,
             1 => LoadState::Complete,
@@ -338,27 +371,25 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
     })
 }
 
-/// Writes what is being loaded; not complete yet.
+/// Writes what is being loaded.
 ///
 /// # Errors
 /// Where the server refuses.
-pub async fn write_meta<S: Session>(
-    session: &mut S,
-    population: &Population,
-    foreign_keys: bool,
-    partitions: u32,
-) -> Result<(), SessionError> {
+pub async fn write_meta<S: Session>(session: &mut S, meta: &Meta) -> Result<(), SessionError> {
     let Population {
         seed,
         constants,
         warehouses,
-    } = population;
+    } = meta.population;
     let sql = format!(
         "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
-         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('partitions', '{partitions}'), \
-         ('state', '0'), ('mydyno_version', '{}')",
+         ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('partitions', '{}'), \
+         ('history_key', '{}'), ('state', '{}'), ('mydyno_version', '{}')",
         constants.c_last,
-        u8::from(foreign_keys),
+        u8::from(meta.foreign_keys),
+        meta.partitions,
+        u8::from(meta.history_key),
+        meta.state as u8,
         env!("CARGO_PKG_VERSION"),
     );
     session.query(&sql).await.map(drop)

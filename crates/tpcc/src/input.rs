@@ -129,7 +129,9 @@ pub struct OrderStatus {
 pub struct Delivery {
     pub warehouse: u32,
     pub carrier: u32,
-    pub entered: DateTime,
+    /// OL_DELIVERY_D, the time at which the transaction is done (clause 2.7.4.2): a Delivery may have waited in its queue
+    /// for long, see [`Input::tried_at`].
+    pub delivered: DateTime,
 }
 
 /// Input of Stock-Level (clause 2.8.1).
@@ -140,7 +142,7 @@ pub struct StockLevel {
     pub threshold: u32,
 }
 
-/// Input of any transaction. A retry uses it again unchanged.
+/// Input of any transaction. A retry uses it again unchanged, but for the time of a Delivery.
 #[expect(
     clippy::large_enum_variant,
     reason = "one input lives per connection; a box would allocate per transaction"
@@ -164,6 +166,18 @@ impl Input {
             Input::OrderStatus(_) => Transaction::OrderStatus,
             Input::Delivery(_) => Transaction::Delivery,
             Input::StockLevel(_) => Transaction::StockLevel,
+        }
+    }
+
+    /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when it is tried.
+    #[must_use]
+    pub fn tried_at(&self, now: impl FnOnce() -> DateTime) -> Input {
+        match *self {
+            Input::Delivery(delivery) => Input::Delivery(Delivery {
+                delivered: now(),
+                ..delivery
+            }),
+            other => other,
         }
     }
 }
@@ -256,7 +270,7 @@ impl InputSource {
             Transaction::Delivery => Input::Delivery(Delivery {
                 warehouse,
                 carrier: self.random.between(1, 10),
-                entered: DateTime::now(),
+                delivered: DateTime::now(),
             }),
             Transaction::StockLevel => Input::StockLevel(StockLevel {
                 warehouse,

@@ -248,7 +248,7 @@ impl Table {
         }
     }
 
-    /// The columns of its primary key, in order. HISTORY has none (clause 1.3.1).
+    /// The columns of its primary key, in order. HISTORY has none (clause 1.3.1), unless it is given [`HISTORY_KEY`].
     #[must_use]
     pub fn primary_key(self) -> &'static [&'static str] {
         match self {
@@ -295,6 +295,9 @@ impl fmt::Display for Table {
 /// What ends each CREATE TABLE; see the head of this file for the character set.
 const TABLE_OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin";
 
+/// The surrogate key of HISTORY, for servers that demand one of every table: a column behind all others that no SQL names.
+const HISTORY_KEY: &str = "h_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY";
+
 /// Most partitions of a table: each is a file that the server holds open.
 pub const PARTITIONS_MAX: u32 = 1_024;
 
@@ -306,17 +309,19 @@ pub fn partition_column(table: Table) -> Option<&'static str> {
     column.filter(|column| table.primary_key().contains(column))
 }
 
-/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table that can be is split
-/// into so many.
+/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table that
+/// can be is split into so many. With `history_key` HISTORY has a primary key too.
 #[must_use]
-pub fn create_sql(table: Table, partitions: u32) -> String {
+pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
     let mut parts: Vec<String> = table
         .columns()
         .iter()
         .map(|column| format!("{} {}", column.name, column.ddl))
         .collect();
-    if !table.primary_key().is_empty() {
-        parts.push(format!("PRIMARY KEY ({})", table.primary_key().join(",")));
+    match table {
+        Table::History if history_key => parts.push(HISTORY_KEY.to_owned()),
+        Table::History => {}
+        _ => parts.push(format!("PRIMARY KEY ({})", table.primary_key().join(","))),
     }
     let by = match partition_column(table) {
         Some(column) if partitions > 0 => {
@@ -549,12 +554,13 @@ mod tests {
     #[test]
     fn statements_read_well() {
         assert_eq!(
-            create_sql(Table::NewOrders, 0),
+            create_sql(Table::NewOrders, 0, true),
             "CREATE TABLE new_orders (\n  no_o_id INT NOT NULL,\n  no_d_id TINYINT NOT NULL,\n  no_w_id INT NOT NULL,\n  \
              PRIMARY KEY (no_w_id,no_d_id,no_o_id)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
         );
-        assert!(!create_sql(Table::History, 0).contains("PRIMARY"));
-        let partitioned = Table::ALL.map(|table| create_sql(table, 8));
+        assert!(!create_sql(Table::History, 0, false).contains("PRIMARY"));
+        assert!(create_sql(Table::History, 0, true).contains(HISTORY_KEY));
+        let partitioned = Table::ALL.map(|table| create_sql(table, 8, false));
         let ends = |(table, sql): (Table, &String)| {
             let by = sql.split_once(" PARTITION BY ")?.1.to_owned();
             Some(format!("{table}: {by}"))

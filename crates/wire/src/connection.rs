@@ -479,6 +479,23 @@ impl Session for Connection {
         self.pipelined = pipelined;
     }
 
+    async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+        const COM_STMT_CLOSE: u8 = 0x19;
+        self.nothing_unanswered()?;
+        for prepared in std::mem::take(&mut self.prepared) {
+            let start = self.begin(COM_STMT_CLOSE);
+            self.output.extend_from_slice(&prepared.id.to_le_bytes());
+            let len = (self.output.len() - start - 4) as u32;
+            self.output[start..start + 3].copy_from_slice(&len.to_le_bytes()[..3]);
+        }
+        // It has no answer, and leaves with the next command that has one.
+        if self.metadata == Metadata::Omitted {
+            self.query("SET SESSION resultset_metadata = FULL").await?;
+            self.metadata = Metadata::Always;
+        }
+        Ok(())
+    }
+
     async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
         const COM_STMT_PREPARE: u8 = 0x16;
         self.nothing_unanswered()?;

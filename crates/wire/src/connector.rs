@@ -77,8 +77,10 @@ impl ConnectError {
     fn may_pass(&self) -> bool {
         match self {
             ConnectError::Unreachable { .. } => true,
-            // Too many connections, shutdown in progress.
-            ConnectError::Refused { error, .. } => matches!(error.code(), Some(1040 | 1053) | None),
+            // Too many connections, a Galera node that is not ready, shutdown in progress.
+            ConnectError::Refused { error, .. } => {
+                matches!(error.code(), Some(1040 | 1047 | 1053) | None)
+            }
             ConnectError::Protocol { error, .. } => matches!(error, SessionError::Lost(_)),
             _ => false,
         }

@@ -38,17 +38,14 @@ struct Check {
 pub fn run(arguments: &CheckArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
-    let home = Home::from_env()?;
     let mut console = Console::new()?;
     let subject =
         match arguments
             .target
             .private(arguments.warehouses, 1, SchemaArguments::default())
         {
-            Some(spec) => start_private(&home, &spec, &stop, &mut console)?.0,
-            None => arguments
-                .target
-                .external(&home, arguments.schemas, &mut console)?,
+            Some(spec) => start_private(&Home::from_env()?, &spec, &stop, &mut console)?.0,
+            None => arguments.target.external(arguments.schemas, &mut console)?,
         };
     let checked = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
     console.done();

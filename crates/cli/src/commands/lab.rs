@@ -17,6 +17,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
+use tpcc::Isolation;
 
 /// Runs the command.
 pub fn run(arguments: &LabArguments) -> Outcome {
@@ -98,6 +99,7 @@ struct CellDocument<'a> {
     partitions: u32,
     workload: &'a str,
     style: &'a str,
+    isolation: Option<&'static str>,
     connections: Option<u32>,
     instances: u32,
     ramp: Option<RampConditions>,
@@ -260,6 +262,7 @@ impl<'a> CellDocument<'a> {
             partitions: cell.partitions,
             workload: &cell.workload,
             style: &cell.style,
+            isolation: cell.isolation.map(Isolation::name),
             connections,
             instances: cell.instances,
             ramp,

@@ -24,6 +24,7 @@ struct Document {
     method: &'static str,
     foreign_keys: bool,
     partitions: u32,
+    history_key: Option<bool>,
     duration_s: f64,
     rows: u64,
     row_bytes: u64,
@@ -52,6 +53,7 @@ impl Document {
             method: load.method.as_str(),
             foreign_keys: load.foreign_keys,
             partitions: load.partitions,
+            history_key: load.history_key,
             duration_s: load.duration_ns as f64 / 1e9,
             rows: load.total_rows(),
             row_bytes: load.total_bytes,
@@ -74,15 +76,18 @@ impl Document {
 pub fn run(arguments: &LoadArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
-    let home = Home::from_env()?;
-    let results = Results::create_or_open(&arguments.results.results)?;
-    let mut console = Console::new()?;
     let private = arguments
         .target
         .private(arguments.warehouses, arguments.seed, arguments.schema);
+    let private = match private {
+        Some(spec) => Some((Home::from_env()?, spec)),
+        None => None,
+    };
+    let results = Results::create_or_open(&arguments.results.results)?;
+    let mut console = Console::new()?;
     let mut loads = Vec::new();
     match private {
-        Some(spec) => {
+        Some((home, spec)) => {
             let build = build_of(&home, &spec)?;
             let (image, load) =
                 image_for(&home, &build, &spec, &[], &stop, &mut |p| console.show(p))?;
@@ -96,15 +101,14 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
             loads.push(load);
         }
         None => {
-            let subject = arguments
-                .target
-                .external(&home, arguments.schemas, &mut console)?;
+            let subject = arguments.target.external(arguments.schemas, &mut console)?;
             let spec = LoadSpec {
                 warehouses: Warehouses(arguments.warehouses),
                 seed: arguments.seed,
                 threads: arguments.threads,
                 foreign_keys: !arguments.schema.no_foreign_keys,
                 partitions: arguments.schema.partitions,
+                history_key: arguments.history_key,
                 force: arguments.force,
             };
             populate_schemas(

@@ -74,14 +74,17 @@ impl Begun {
     ) -> Result<Begun, Failure> {
         // A meter that says nothing is told before anything is started.
         lab::check_meters(&arguments.meters(), stop)?;
-        let home = Home::from_env()?;
+        let private = match private {
+            Some(spec) => Some((Home::from_env()?, spec)),
+            None => None,
+        };
         let results = Results::create_or_open(&results.results)?;
         let mut console = Console::new()?;
         let (subject, load) = match private {
-            Some(spec) => start_private(&home, &spec, stop, &mut console)?,
+            Some((home, spec)) => start_private(&home, &spec, stop, &mut console)?,
             None => {
                 let target = &arguments.target;
-                let subject = target.external(&home, arguments.schemas, &mut console)?;
+                let subject = target.external(arguments.schemas, &mut console)?;
                 (subject, None)
             }
         };

@@ -74,12 +74,7 @@ impl TargetArguments {
     }
 
     /// The server that DSN or option files name.
-    fn external(
-        &self,
-        home: &Home,
-        schemas: Option<u32>,
-        console: &mut Console,
-    ) -> Result<Subject, Failure> {
+    fn external(&self, schemas: Option<u32>, console: &mut Console) -> Result<Subject, Failure> {
         if !self.set.is_empty() {
             return Err(Failure::new(
                 Exit::Usage,
@@ -91,7 +86,7 @@ impl TargetArguments {
         for note in &target.notes {
             console.show(::lab::Progress::Note(note));
         }
-        Ok(Subject::of_target(home, &target)?.over_schemas(schemas))
+        Ok(Subject::of_target(Home::existing().as_ref(), &target)?.over_schemas(schemas))
     }
 }
 

@@ -124,6 +124,7 @@ fn run_spec(arguments: &RampArguments) -> RunSpec {
     RunSpec {
         workload: arguments.workload,
         style: arguments.style,
+        isolation: measuring.isolation,
         connections: None,
         threads: measuring.threads,
         rate: None,

@@ -107,6 +107,7 @@ fn spec(arguments: &RunArguments) -> RunSpec {
     RunSpec {
         workload: arguments.workload,
         style: arguments.style,
+        isolation: measuring.isolation,
         connections: arguments.connections,
         threads: measuring.threads,
         rate: arguments.rate.map(|rate| OpenLoop {

@@ -181,6 +181,17 @@ pub fn counts_agree(document: &Value) {
     assert_eq!(number(document, "/new_orders_in_doubt"), 0);
 }
 
+/// Every check of the run passed.
+#[track_caller]
+pub fn all_checks_hold(document: &Value) {
+    let checks = list(document, "/checks");
+    assert!(!checks.is_empty());
+    assert!(
+        checks.iter().all(|check| check["passed"] == true),
+        "{checks:#?}"
+    );
+}
+
 /// `docs/json.md` is an interface: it names every key.
 pub fn assert_described(document: &Value) {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

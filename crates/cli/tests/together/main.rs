@@ -2,6 +2,7 @@
 //! needs it to itself is in `alone`, which cargo runs before or after.
 
 mod bad_input;
+mod clusters;
 mod compare;
 mod connections;
 mod deaths;
@@ -27,6 +28,7 @@ mod plans;
 mod presets;
 mod ramps;
 mod report;
+mod rows_read;
 mod same_work;
 mod seeds;
 mod stalls;

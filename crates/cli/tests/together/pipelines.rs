@@ -4,7 +4,7 @@ use crate::support::{ENGINES, Held, Server, connect_options, until};
 use base::{Connect, Random, Warehouses};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use tpcc::transactions::{Failure, Outcome, Terminal, procedures};
+use tpcc::transactions::{Failure, Isolation, Outcome, Terminal, procedures};
 use tpcc::{Input, InputSource, RunConstants, Style, Transaction};
 use wire::Connector;
 
@@ -38,7 +38,9 @@ fn tries(
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal = Terminal::open(session, style).await.unwrap();
+        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead)
+            .await
+            .unwrap();
         while begin.recv().is_ok() {
             ended.send(terminal.run(&input).await).unwrap();
         }

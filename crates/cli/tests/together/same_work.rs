@@ -3,7 +3,7 @@
 use crate::support::{ENGINES, QUICK, Server, connect_options, directory, mydyno, query};
 use base::{Connect, Random, Session, Warehouses};
 use std::collections::BTreeSet;
-use tpcc::transactions::{Outcome, Terminal, procedures};
+use tpcc::transactions::{Isolation, Outcome, Terminal, procedures};
 use tpcc::{Input, InputSource, NewOrder, RunConstants, Style, Transaction};
 use wire::Connector;
 
@@ -88,7 +88,9 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal = Terminal::open(session, style).await.unwrap();
+        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead)
+            .await
+            .unwrap();
         let mut outcomes = Vec::new();
         for input in inputs {
             let outcome = terminal.run(input).await;

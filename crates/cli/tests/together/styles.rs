@@ -1,6 +1,8 @@
 //! Every style and every workload on every engine: what the driver committed is in the database, and the checks pass.
 
-use crate::support::{ENGINES, Server, directory, float, list, mydyno, number, result, text};
+use crate::support::{
+    ENGINES, Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
+};
 use serde_json::Value;
 use std::path::Path;
 use tpcc::Style;
@@ -94,14 +96,6 @@ fn time_adds_up(summary: &Value, file: &Path) {
     assert_eq!(executions, number(summary, "/statements"), "{what}");
 }
 
-fn all_hold(summary: &Value) {
-    let checks = summary["checks"].as_array().unwrap();
-    assert!(
-        checks.iter().all(|check| check["passed"] == true),
-        "{checks:#?}"
-    );
-}
-
 /// All styles in a closed loop, and one with terminals: each of the engines another.
 fn all_on(engine: &str, of_terminals: Style) {
     let work = directory();
@@ -123,10 +117,10 @@ fn all_on(engine: &str, of_terminals: Style) {
             _ => result_metadata(engine),
         };
         assert_eq!(text(&summary, "/result_metadata"), described, "{style:?}");
-        all_hold(&summary);
+        all_checks_hold(&summary);
     }
     let terminals = run(&server, work.path(), "tpcc-spec", of_terminals.name());
-    all_hold(&terminals);
+    all_checks_hold(&terminals);
     let summary = run(&server, work.path(), "tpcc-mysql", "statements");
     let failed: Vec<&str> = summary["checks"]
         .as_array()

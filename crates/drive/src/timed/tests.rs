@@ -92,6 +92,10 @@ impl Session for Fake {
         self.pipelined = pipelined;
     }
 
+    async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+        Ok(())
+    }
+
     async fn prepare(&mut self, _: &str) -> Result<StatementId, SessionError> {
         self.sent += 1;
         self.prepared += 1;

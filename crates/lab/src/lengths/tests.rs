@@ -17,6 +17,7 @@ pub(crate) fn spec(warmup: Length, window: Length) -> RunSpec {
     RunSpec {
         workload: Workload::Tpcc,
         style: Style::Statements,
+        isolation: None,
         connections: None,
         rate: None,
         warmup,

@@ -269,6 +269,7 @@ fn new_load(lab: LabId) -> Load {
         method: LoadMethod::LocalInfile,
         foreign_keys: true,
         partitions: 0,
+        history_key: Some(false),
         started_utc_ns: EPOCH_NS,
         finished_utc_ns: EPOCH_NS + 16_400_000_000,
         duration_ns: 16_400_000_000,

@@ -96,3 +96,9 @@ UPDATE repeat SET efficiency = NULL WHERE cell_id IN (SELECT id FROM cell WHERE 
 
 -- How well the capacity is known that a rate is a share of: NULL in older files, where nobody looked.
 ALTER TABLE repeat ADD COLUMN capacity_precision_share REAL;
+
+-- The isolation level of the sessions, and whether HISTORY had a primary key, which TPC-C does not
+-- give it and clusters demand.
+ALTER TABLE cell ADD COLUMN isolation TEXT;
+ALTER TABLE cell ADD COLUMN history_key INTEGER;
+ALTER TABLE load ADD COLUMN history_key INTEGER;

@@ -67,7 +67,7 @@ impl<S: Session> Terminal<S> {
         let answer = self.session.execute(statement, &changes).await?;
         one_row(&answer, "the delivered order")?;
         let statement = self.statements.update_order_lines;
-        let changes = [Param::Time(delivery.entered), order, d, w];
+        let changes = [Param::Time(delivery.delivered), order, d, w];
         let answer = self.session.execute(statement, &changes).await?;
         if answer.affected_rows == 0 {
             return Err(Failure::MissingRow("the lines of the delivered order"));

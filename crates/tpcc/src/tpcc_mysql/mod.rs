@@ -2,7 +2,7 @@
 //! published ones.
 //!
 //! Number, kind and order of statements are that tool's, one prepared statement per round trip, and so is the session:
-//! autocommit off, the server's isolation level and SQL mode. What it does otherwise than the clauses of TPC-C is kept
+//! autocommit off, the server's isolation level (unless one is named) and SQL mode. What it does otherwise than the clauses of TPC-C is kept
 //! where it is the load, and fixed where it makes a run unrepeatable or a database inconsistent beyond what is said here:
 //! [`DEVIATIONS`] decides one by one.
 
@@ -19,7 +19,7 @@ pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
 pub use inputs::Inputs;
 
 use crate::input::Input;
-use crate::transactions::{Failure, Outcome};
+use crate::transactions::{Failure, Isolation, Outcome};
 use base::{Session, SessionError};
 use delivery::Progress;
 use statements::Statements;
@@ -39,14 +39,20 @@ pub struct Terminal<S> {
 }
 
 impl<S: Session> Terminal<S> {
-    /// Sets the session up and prepares its statements. Do this before the start barrier.
+    /// Sets the session up and prepares its statements. Do this before the start barrier. Without `isolation` the level is
+    /// the server's, as with that tool.
     ///
     /// # Errors
     /// Where the server refuses a statement; a missing table is error 1146.
-    pub async fn open(mut session: S) -> Result<Terminal<S>, SessionError> {
+    pub async fn open(
+        mut session: S,
+        isolation: Option<Isolation>,
+    ) -> Result<Terminal<S>, SessionError> {
+        if let Some(isolation) = isolation {
+            isolation.set(&mut session).await?;
+        }
         session.query("SET SESSION autocommit = 0").await?;
-        let statements = Statements::prepare(&mut session).await?;
-        session.all_prepared().await?;
+        let statements = prepared(&mut session).await?;
         Ok(Terminal {
             session,
             statements,
@@ -101,6 +107,10 @@ impl<S: Session> Terminal<S> {
             ) => {
                 // A deadlock has ended the transaction already, where ROLLBACK is harmless.
                 self.session.query("ROLLBACK").await?;
+                if failure.needs_prepare() {
+                    self.session.forget_prepared().await?;
+                    self.statements = prepared(&mut self.session).await?;
+                }
                 Err(failure)
             }
             other => other,
@@ -111,6 +121,12 @@ impl<S: Session> Terminal<S> {
         let answer = self.session.query("COMMIT").await;
         answer.map(drop).map_err(Failure::of_commit)
     }
+}
+
+async fn prepared<S: Session>(session: &mut S) -> Result<Statements, SessionError> {
+    let statements = Statements::prepare(session).await?;
+    session.all_prepared().await?;
+    Ok(statements)
 }
 
 #[cfg(test)]
@@ -253,6 +269,11 @@ mod tests {
             self.prepare(sql).await
         }
 
+        async fn forget_prepared(&mut self) -> Result<(), SessionError> {
+            self.prepared.clear();
+            Ok(())
+        }
+
         async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
             self.prepared.push(sql.to_owned());
             Ok(StatementId(self.prepared.len() as u32 - 1))
@@ -290,7 +311,7 @@ mod tests {
             credit: "GC",
             ..Recorded::default()
         };
-        let mut terminal = now(Terminal::open(session)).unwrap();
+        let mut terminal = now(Terminal::open(session, None)).unwrap();
         assert_eq!(terminal.session.sent, ["SET SESSION autocommit = 0"]);
         assert_eq!(
             terminal.session.prepared.len(),
@@ -305,7 +326,8 @@ mod tests {
     fn kinds_begin_with_the_verb_of_their_sql() {
         let mut sessions = vec![terminal().into_session()];
         for style in Style::ALL {
-            let opened = crate::transactions::Terminal::open(Recorded::default(), style);
+            let level = crate::Isolation::RepeatableRead;
+            let opened = crate::Terminal::open(Recorded::default(), style, level);
             sessions.push(now(opened).unwrap().into_session());
         }
         for session in sessions {
@@ -483,7 +505,7 @@ mod tests {
         let delivery = Input::Delivery(Delivery {
             warehouse: 1,
             carrier: 3,
-            entered: DateTime::now(),
+            delivered: DateTime::now(),
         });
         let mut terminal = terminal();
         now(terminal.run(&delivery)).unwrap();

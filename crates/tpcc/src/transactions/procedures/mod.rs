@@ -31,6 +31,7 @@ impl Procedures {
     pub(super) const PREPARED: u32 = 5;
 
     pub(super) async fn prepare<S: Session>(session: &mut S) -> Result<Procedures, SessionError> {
+        session.query(text::SET_UP).await?;
         let mut prepare = async |kind, name, params| {
             let call = text::call(name, params);
             session.prepare_kind(kind, &call).await
@@ -66,7 +67,7 @@ impl Procedures {
                 order_status(session).await
             }
             Input::Delivery(delivery) => {
-                let now = Param::Time(delivery.entered);
+                let now = Param::Time(delivery.delivered);
                 let params = [delivery.warehouse.into(), delivery.carrier.into(), now];
                 session.queue(self.delivery, &params)?;
                 delivered(session).await

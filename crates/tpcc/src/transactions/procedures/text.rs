@@ -1,5 +1,9 @@
 //! The SQL of the stored procedures. Work is done on sets, as in style `batched`; what is missing is signalled as an error
 //! (clause 2.3.6), which ends the procedure and is followed by the caller's ROLLBACK.
+//!
+//! Every text parameter and variable has the character set and collation of `c_last`. Without them it has those of the
+//! schema, and where these are others (utf8mb4 is the default of MySQL 8.0), `c_last = p_last` converts the column, so
+//! that no index finds the customer.
 
 use crate::input::LINES_MAX;
 use crate::schema::DISTRICTS;
@@ -8,19 +12,20 @@ use crate::transactions::sql::LINE_COLUMNS;
 /// Names of all procedures begin like this.
 pub(super) const PREFIX: &str = "mydyno_";
 /// Raised with each change of the text below.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// `CALL mydyno_<name>(?, ...)`
 pub(super) fn call(name: &str, params: usize) -> String {
     format!("CALL {PREFIX}{name}({})", vec!["?"; params].join(", "))
 }
 
-/// Name without prefix, and text from the parameters on, of each procedure.
-pub(super) fn all() -> [(&'static str, String); 5] {
+/// Name without prefix, and text from the parameters on, of each procedure. `texts` follows the type of each text, as
+/// `CHARACTER SET latin1 COLLATE latin1_bin`.
+pub(super) fn all(texts: &str) -> [(&'static str, String); 5] {
     [
-        ("new_order", new_order()),
-        ("payment", payment()),
-        ("order_status", order_status()),
+        ("new_order", new_order(texts)),
+        ("payment", payment(texts)),
+        ("order_status", order_status(texts)),
         ("delivery", delivery()),
         ("stock_level", stock_level()),
     ]
@@ -46,7 +51,7 @@ fn take(quantity: &str) -> String {
     )
 }
 
-fn new_order() -> String {
+fn new_order(texts: &str) -> String {
     let items = each(LINES_MAX, ", ", |n| format!("p_i{n}"));
     let item_params = each(LINES_MAX, ", ", |n| format!("p_i{n} INT"));
     let quantity_params = each(LINES_MAX, ", ", |n| format!("p_q{n} INT"));
@@ -66,14 +71,14 @@ fn new_order() -> String {
     let queue = expect("1", "the new order''s queue entry");
     format!(
         "(p_w INT, p_d INT, p_c INT, p_entry DATETIME, p_lines INT, p_all_local INT, {item_params}, {quantity_params}, \
-         p_before VARCHAR(600), p_after VARCHAR(600))
+         p_before VARCHAR(600) {texts}, p_after VARCHAR(600) {texts})
          BEGIN
            DECLARE v_o, v_n, v_i, v_s, v_q INT;
            DECLARE v_written INT DEFAULT 0;
            DECLARE v_discount, v_w_tax, v_d_tax DECIMAL(4,4);
-           DECLARE v_last VARCHAR(16);
-           DECLARE v_credit CHAR(2);
-           DECLARE v_line VARCHAR(60);
+           DECLARE v_last VARCHAR(16) {texts};
+           DECLARE v_credit CHAR(2) {texts};
+           DECLARE v_line VARCHAR(60) {texts};
            UPDATE district SET d_next_o_id = LAST_INSERT_ID(d_next_o_id) + 1 WHERE d_w_id = p_w AND d_id = p_d;
            {district}
            SET v_o = LAST_INSERT_ID();
@@ -126,19 +131,42 @@ fn lines_alone(lines: &str, dist: &str) -> String {
     )
 }
 
-/// Leaves the customer's number in `v_c`: the one that was given, or the middle one of a last name by first name.
+/// Leaves the customer's number in `v_c`: the one that was given, or the middle one of a last name by first name. The
+/// customers of a name are read once, as the other styles do.
 const FIND_CUSTOMER: &str = "
            SET v_c = p_c;
            IF p_c IS NULL THEN
-             SELECT (COUNT(*) + 1) DIV 2 - 1 INTO v_middle FROM customer WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_last = p_last;
-             IF v_middle < 0 THEN
+             SELECT SUBSTRING_INDEX(SUBSTRING_INDEX(GROUP_CONCAT(c_id ORDER BY c_first), ',', (COUNT(*) + 1) DIV 2), ',', -1)
+               INTO v_c FROM customer WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_last = p_last;
+             IF v_c IS NULL THEN
                SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no row for a customer with this last name';
              END IF;
-             SELECT c_id INTO v_c FROM customer WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_last = p_last
-               ORDER BY c_first LIMIT v_middle, 1;
            END IF;";
 
-fn payment() -> String {
+/// Room for the numbers of all customers of a name in `FIND_CUSTOMER`: MySQL's default is 1,024 bytes, and it may be less.
+pub(super) const SET_UP: &str = "SET SESSION group_concat_max_len = 65536";
+
+/// Columns of the address of a warehouse or district, behind its prefix, and their types.
+const ADDRESS: [(&str, &str); 6] = [
+    ("name", "VARCHAR(10)"),
+    ("street_1", "VARCHAR(20)"),
+    ("street_2", "VARCHAR(20)"),
+    ("city", "VARCHAR(20)"),
+    ("state", "CHAR(2)"),
+    ("zip", "CHAR(9)"),
+];
+
+/// What `f` makes of each column of both addresses, joined.
+fn addresses(separator: &str, f: impl Fn(&str, &str) -> String) -> String {
+    let both = ["w", "d"].into_iter().flat_map(|prefix| {
+        let column = move |(name, of_type)| (format!("{prefix}_{name}"), of_type);
+        ADDRESS.into_iter().map(column)
+    });
+    let all: Vec<String> = both.map(|(name, of_type)| f(&name, of_type)).collect();
+    all.join(separator)
+}
+
+fn payment(texts: &str) -> String {
     let (warehouse, district) = (
         expect("1", "the payment''s warehouse"),
         expect("1", "the payment''s district"),
@@ -147,14 +175,21 @@ fn payment() -> String {
         expect("1", "the paying customer"),
         expect("1", "the payment''s history"),
     );
+    let columns = addresses(", ", |name, _| name.to_owned());
+    let variables = addresses(", ", |name, _| format!("v_{name}"));
+    let declared = addresses(" ", |name, of_type| {
+        format!("DECLARE v_{name} {of_type} {texts};")
+    });
     format!(
-        "(p_w INT, p_d INT, p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16), p_amount DECIMAL(12,2), p_date DATETIME)
+        "(p_w INT, p_d INT, p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16) {texts}, p_amount DECIMAL(12,2), p_date DATETIME)
          BEGIN
-           DECLARE v_c, v_middle INT;
+           DECLARE v_c INT;
+           {declared}
            UPDATE warehouse SET w_ytd = w_ytd + p_amount WHERE w_id = p_w;
            {warehouse}
            UPDATE district SET d_ytd = d_ytd + p_amount WHERE d_w_id = p_w AND d_id = p_d;
            {district}
+           SELECT {columns} INTO {variables} FROM warehouse, district WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d;
            {FIND_CUSTOMER}
            UPDATE customer SET c_balance = c_balance - p_amount, c_ytd_payment = c_ytd_payment + p_amount,
              c_payment_cnt = c_payment_cnt + 1, c_data = IF(c_credit = 'BC', LEFT(CONCAT(v_c, ' ', p_cd, ' ', p_cw, ' ', p_d,
@@ -162,24 +197,22 @@ fn payment() -> String {
              WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
            {customer}
            INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
-             SELECT v_c, p_cd, p_cw, p_d, p_w, p_date, p_amount, CONCAT(w_name, '    ', d_name)
-             FROM warehouse, district WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d;
+             VALUES (v_c, p_cd, p_cw, p_d, p_w, p_date, p_amount, CONCAT(v_w_name, '    ', v_d_name));
            {history}
-           SELECT w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city, d_state, d_zip, c_id,
-             c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
-             c_balance, c_credit_lim, c_discount, IF(c_credit = 'BC', LEFT(c_data, 200), NULL)
-             FROM warehouse, district, customer
-             WHERE w_id = p_w AND d_w_id = p_w AND d_id = p_d AND c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
+           SELECT v_w_street_1, v_w_street_2, v_w_city, v_w_state, v_w_zip, v_d_street_1, v_d_street_2, v_d_city, v_d_state,
+             v_d_zip, c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since,
+             c_credit, c_balance, c_credit_lim, c_discount, IF(c_credit = 'BC', LEFT(c_data, 200), NULL)
+             FROM customer WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
            COMMIT;
          END"
     )
 }
 
-fn order_status() -> String {
+fn order_status(texts: &str) -> String {
     format!(
-        "(p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16))
+        "(p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16) {texts})
          BEGIN
-           DECLARE v_c, v_middle INT;
+           DECLARE v_c INT;
            {FIND_CUSTOMER}
            SELECT c_id, c_balance, c_first, c_middle, c_last FROM customer
              WHERE c_w_id = p_cw AND c_d_id = p_cd AND c_id = v_c;
@@ -259,14 +292,14 @@ mod tests {
     /// A database keeps the procedures of an equal version, so another text needs another one.
     #[test]
     fn the_version_goes_with_the_text() {
-        let text: String = all()
+        let text: String = all("")
             .into_iter()
             .map(|(name, text)| name.to_owned() + &text)
             .collect();
         let known = (VERSION, xxhash_rust::xxh3::xxh3_64(text.as_bytes()));
         assert_eq!(
             known,
-            (2, 6_655_629_176_700_319_305),
+            (3, 6_492_064_452_047_226_159),
             "raise VERSION, then put both here"
         );
     }

@@ -68,7 +68,7 @@ impl Sets {
         let orders = pairs(orders);
         let key: [_; PAIRS + 1] = concat(&[w], &orders);
         let carriers: [_; PAIRS + 2] = concat(&[delivery.carrier.into(), w], &orders);
-        let dates: [_; PAIRS + 2] = concat(&[Param::Time(delivery.entered), w], &orders);
+        let dates: [_; PAIRS + 2] = concat(&[Param::Time(delivery.delivered), w], &orders);
         session.queue(self.statements.delete_new_orders, &key)?;
         session.queue(self.statements.lock_orders, &key)?;
         session.queue(self.statements.update_carriers, &carriers)?;

@@ -66,7 +66,7 @@ impl Single {
         session.queue(self.statements.lock_order, &key)?;
         let carrier = Param::from(delivery.carrier);
         session.queue(self.statements.update_carrier, &[carrier, w, d, o])?;
-        let now = Param::Time(delivery.entered);
+        let now = Param::Time(delivery.delivered);
         session.queue(self.statements.update_order_lines, &[now, w, d, o])?;
         session.queue(self.statements.select_amount, &key)?;
         Ok(())

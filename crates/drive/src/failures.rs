@@ -1,0 +1,129 @@
+//! What an error means for the transaction that met it: a new try, a new connection, or an error of the run.
+
+use crate::client::{Attempt, Failed, FailureKind};
+use base::SessionError;
+use std::borrow::Cow;
+use tpcc::transactions::{Failure, Outcome};
+
+/// MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
+const ER_CHECKREAD: u16 = 1020;
+/// A node of a Galera cluster has no quorum, or has not caught up yet: "WSREP has not yet prepared node for application
+/// use". A later connection may find it ready.
+const ER_UNKNOWN_COM_ERROR: u16 = 1047;
+const ER_SERVER_SHUTDOWN: u16 = 1053;
+/// Galera: the write set could not be certified, as while the cluster loses a node; the node has rolled back. What failed
+/// certification, and what a write set of another node aborted, is a deadlock (1213).
+const ER_ERROR_DURING_COMMIT: u16 = 1180;
+/// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
+const ER_QUERY_INTERRUPTED: u16 = 1317;
+/// Tables were opened anew, again and again, while the statement was about to run. The terminal prepares it again.
+const ER_NEED_REPREPARE: u16 = 1615;
+/// MariaDB: KILL CONNECTION.
+const ER_CONNECTION_KILLED: u16 = 1927;
+/// Group Replication: certification found a conflict with a transaction of another member.
+const ER_TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
+
+/// What a try came to; how it ended well is kept in `ended`.
+pub(crate) fn attempt_of(result: Result<Outcome, Failure>, ended: &mut Outcome) -> Attempt {
+    match result {
+        Err(failure) => Attempt::Failed(classify(&failure)),
+        Ok(outcome) => {
+            *ended = outcome;
+            match outcome {
+                Outcome::RolledBack => Attempt::RolledBack,
+                Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+            }
+        }
+    }
+}
+
+fn classify(failure: &Failure) -> Failed {
+    match failure {
+        Failure::Statement(error) => failed_by(error),
+        Failure::InDoubt(_) => Failed {
+            kind: FailureKind::Lost { in_doubt: true },
+            code: "lost_in_commit".into(),
+            message: failure.to_string(),
+        },
+        Failure::MissingRow(_) => Failed {
+            kind: FailureKind::Fatal,
+            code: "missing_row".into(),
+            message: failure.to_string(),
+        },
+    }
+}
+
+/// What the failure of a statement before COMMIT means, or of COMMIT where nothing of it stays.
+pub(crate) fn failed_by(error: &SessionError) -> Failed {
+    let lost = FailureKind::Lost { in_doubt: false };
+    let (kind, code) = match error {
+        SessionError::Server { code, .. } => (kind_of(*code), Cow::Owned(code.to_string())),
+        SessionError::Lost(_) => (lost, Cow::Borrowed("lost")),
+        // The protocol is out of step, so the connection is of no more use.
+        SessionError::Unexpected(_) => (lost, Cow::Borrowed("unexpected_answer")),
+    };
+    Failed {
+        kind,
+        code,
+        message: error.to_string(),
+    }
+}
+
+fn kind_of(code: u16) -> FailureKind {
+    const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+    const ER_LOCK_DEADLOCK: u16 = 1213;
+    match code {
+        ER_LOCK_DEADLOCK => FailureKind::Deadlock,
+        ER_LOCK_WAIT_TIMEOUT => FailureKind::LockWaitTimeout,
+        ER_CHECKREAD
+        | ER_ERROR_DURING_COMMIT
+        | ER_QUERY_INTERRUPTED
+        | ER_NEED_REPREPARE
+        | ER_TRANSACTION_ROLLBACK_DURING_COMMIT => FailureKind::Conflict,
+        ER_UNKNOWN_COM_ERROR | ER_SERVER_SHUTDOWN | ER_CONNECTION_KILLED => {
+            FailureKind::Lost { in_doubt: false }
+        }
+        _ => FailureKind::Fatal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clusters_answer_is_tried_again() {
+        let kind = |code| {
+            let error = SessionError::Server {
+                code,
+                sqlstate: "HY000".to_owned(),
+                message: String::new(),
+            };
+            let failed = classify(&Failure::Statement(error));
+            assert_eq!(failed.code, code.to_string());
+            failed.kind
+        };
+        assert_eq!(kind(1213), FailureKind::Deadlock);
+        assert_eq!(kind(1205), FailureKind::LockWaitTimeout);
+        for code in [1020, 1180, 1317, 1615, 3101] {
+            assert_eq!(kind(code), FailureKind::Conflict, "{code}");
+        }
+        for code in [1047, 1053, 1927] {
+            let lost = FailureKind::Lost { in_doubt: false };
+            assert_eq!(kind(code), lost, "{code}");
+        }
+        // Missing table, denied, duplicate key, read-only, no primary key in a group.
+        for code in [1146, 1142, 1062, 1290, 3098] {
+            assert_eq!(kind(code), FailureKind::Fatal, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_ends_a_commit_leaves_it_in_doubt() {
+        let killed = SessionError::Lost("reset".to_owned());
+        let failed = classify(&Failure::InDoubt(killed.clone()));
+        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
+        let failed = classify(&Failure::Statement(killed));
+        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
+    }
+}
