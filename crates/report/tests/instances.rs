@@ -78,7 +78,7 @@ fn servers_together_stand_beside_one_alone() {
         "2 servers, 16 connections",
         "NOPM of each of 2 servers: <b>700, 800</b>",
         ">150<",
-        ">13.3<",
+        ">9.4<",
     ] {
         assert!(html.contains(words), "{words}");
     }
