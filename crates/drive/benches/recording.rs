@@ -1,5 +1,6 @@
-//! What it costs to record a response time, which happens once per transaction, and to time a
-//! statement: `cargo bench -p drive --bench recording`. The bound of each is 100 ns.
+//! What it costs to record a response time, which happens once per transaction, and to time the
+//! statements of one: `cargo bench -p drive --bench recording`. The bound of the first is 100 ns; a
+//! statement costs two readings of the clock, which are most of it, and a count in a histogram.
 
 use base::Random;
 use criterion::{Criterion, Throughput};
