@@ -1,8 +1,11 @@
-//! Cells that differ in one thing alone, against the first of them: what that thing does, as the white papers' tables have it.
+//! Cells that differ in one thing alone, against the first of them: what that thing does, as the
+//! white papers' tables have it.
 
+use crate::blocks::Blocks;
 use crate::matrix::{Matrix, NamedValue};
-use crate::outcomes::{CONNECTIONS, CellOutcome};
-use crate::ratios::{Ratio, ratios};
+use crate::outcomes::{CONNECTIONS, CellOutcome, blocks};
+use crate::ratios::{Ratio, correct};
+use crate::runs::Value;
 use serde::Serialize;
 
 /// A table of such cells.
@@ -12,7 +15,8 @@ pub struct CellComparison {
     pub dimension: String,
     /// What is equal in all of them and varies in the lab.
     pub others: Vec<NamedValue>,
-    /// The value that the ratios are to: the first of those compared. A cell that was not begun yet is not among them.
+    /// The value that the ratios are to: the first of those compared. A cell that was not begun yet
+    /// is not among them.
     pub baseline: String,
     pub rows: Vec<ComparedCell>,
 }
@@ -22,46 +26,55 @@ pub struct CellComparison {
 pub struct ComparedCell {
     pub value: String,
     pub ordinal: u32,
-    /// Intervals and p-values are from the scatter between runs; of one repeat there are none.
     pub nopm: Ratio,
     pub new_order_p95_us: Ratio,
 }
 
-/// A table for each dimension but connections and each combination of the others.
+/// A table for each dimension but connections and each combination of the others. Corrected
+/// p-values are those of all tables of one dimension together.
 pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellComparison> {
+    let nopm = blocks(cells, |repeat| repeat.nopm);
+    let p95 = blocks(cells, |repeat| repeat.new_order_p95_us);
     let mut all = Vec::new();
     for (index, dimension) in matrix.dimensions().iter().enumerate() {
         if dimension.name == CONNECTIONS {
             continue;
         }
+        let mut tables = Vec::new();
         for slice in matrix.slices(index) {
-            let of: Vec<&CellOutcome> = slice.cells.iter().map(|(_, cell)| &cells[*cell]).collect();
-            let nopm: Vec<_> = of.iter().map(|c| c.nopm.over_runs(c.basis)).collect();
-            let p95 = of.iter().map(|c| c.new_order_p95_us.over_runs(c.basis));
-            let p95: Vec<_> = p95.collect();
-            let rows = of.iter().zip(&slice.cells);
-            let numbers = ratios(&nopm, 0).into_iter().zip(ratios(&p95, 0));
-            let rows: Vec<ComparedCell> = rows
-                .zip(numbers)
-                .map(
-                    |((cell, (value, _)), (nopm, new_order_p95_us))| ComparedCell {
-                        value: dimension.values[*value].clone(),
-                        ordinal: cell.ordinal,
-                        nopm,
-                        new_order_p95_us,
-                    },
-                )
-                .collect();
-            let baseline = rows
-                .first()
-                .map_or_else(String::new, |row| row.value.clone());
-            all.push(CellComparison {
+            let Some((first, base)) = slice.cells.first().copied() else {
+                continue;
+            };
+            let row = |(value, place): &(usize, usize)| {
+                let cell = &cells[*place];
+                let ratio = |model: &Blocks, of: &Value| {
+                    let of = of.over_runs(cell.basis);
+                    if *place == base {
+                        return Ratio::of_baseline(&of);
+                    }
+                    Ratio::of(&of, model.contrast(*place, base).as_ref())
+                };
+                ComparedCell {
+                    value: dimension.values[*value].clone(),
+                    ordinal: cell.ordinal,
+                    nopm: ratio(&nopm, &cell.nopm),
+                    new_order_p95_us: ratio(&p95, &cell.new_order_p95_us),
+                }
+            };
+            tables.push(CellComparison {
                 dimension: dimension.name.clone(),
+                baseline: dimension.values[first].clone(),
+                rows: slice.cells.iter().map(row).collect(),
                 others: slice.others,
-                baseline,
-                rows,
             });
         }
+        let rows = tables.iter_mut().flat_map(|table| &mut table.rows);
+        let (nopm, p95) = rows
+            .map(|row| (&mut row.nopm, &mut row.new_order_p95_us))
+            .unzip();
+        correct(nopm);
+        correct(p95);
+        all.extend(tables);
     }
     all
 }
@@ -70,7 +83,7 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
 mod tests {
     use super::comparisons;
     use crate::matrix::Matrix;
-    use crate::outcomes::{matrix, tests::cell};
+    use crate::outcomes::{CellOutcome, matrix, tests::cell};
 
     #[test]
     fn one_table_for_each_thing_that_varies() {
@@ -107,16 +120,66 @@ mod tests {
         let by_capacity = &found[2];
         assert_eq!(by_capacity.baseline, "200");
         let second = &by_capacity.rows[1];
-        assert_eq!(
-            (second.value.as_str(), second.nopm.ratio),
-            ("2000", Some(2.0))
-        );
-        assert!(second.nopm.p_value.unwrap() < 0.001);
+        assert_eq!(second.value, "2000");
+        assert!((second.nopm.ratio.unwrap() - 2.0).abs() < 0.01);
+        assert!(second.nopm.p_value.unwrap() < 0.01 && second.nopm.differs());
+        assert!(second.nopm.ratio_low.unwrap() > 1.5);
         assert_eq!(second.new_order_p95_us.mean, Some(20_000.0));
         // NA is no baseline, and one repeat has no interval.
         let without = &found[3].rows;
         assert_eq!((without[0].nopm.mean, without[1].nopm.ratio), (None, None));
         assert_eq!(without[1].nopm.half_width, None);
         assert!(comparisons(&[], &Matrix::of(&[])).is_empty());
+    }
+
+    /// Two devices of which the second gives 20 % more, on a machine that is slower by a tenth in
+    /// each block.
+    fn drifting(repeats: usize) -> [CellOutcome; 2] {
+        let on = |device, gain: f64, noise: [f64; 4]| {
+            let drift = [1_000.0, 900.0, 820.0, 740.0];
+            let repeats = drift.iter().zip(noise).take(repeats);
+            let nopm: Vec<f64> = repeats.map(|(drift, noise)| drift * gain * noise).collect();
+            cell(1, (device, "200"), 8, &nopm)
+        };
+        [
+            on("hdd-15k", 1.0, [1.0, 1.01, 0.995, 1.0]),
+            on("nvme-pm1725", 1.2, [1.01, 1.0, 1.0, 0.99]),
+        ]
+    }
+
+    #[test]
+    fn drift_between_blocks_hides_no_difference() {
+        let cells = drifting(4);
+        let found = &comparisons(&cells, &matrix(&cells))[0].rows[1].nopm;
+        assert!(found.p_value.unwrap() < 0.001, "{found:?}");
+        assert!(found.differs() && found.ratio_low.unwrap() > 1.15);
+        // Two repeats have an interval, and one has none; neither supports a claim.
+        let cells = drifting(2);
+        let found = &comparisons(&cells, &matrix(&cells))[0].rows[1].nopm;
+        assert!(found.p_value.is_some() && found.p_corrected.is_none() && !found.differs());
+        let cells = drifting(1);
+        let found = &comparisons(&cells, &matrix(&cells))[0].rows[1].nopm;
+        assert!(found.ratio.is_some() && found.p_value.is_none() && !found.differs());
+    }
+
+    #[test]
+    fn looking_at_many_groups_is_corrected() {
+        // One group of eight has p of about 0.02 by chance.
+        let mut cells = Vec::new();
+        for group in 0..8 {
+            let capacity = format!("{}", 100 * (group + 1));
+            let base = [100.0, 103.0, 98.0, 101.0, 99.0];
+            let chance = if group == 3 { 1.026 } else { 1.001 };
+            let shuffled = [99.0, 101.0, 100.0, 98.0, 103.0].map(|value| value * chance);
+            let place = |device| (device, capacity.as_str());
+            cells.push(cell(2 * group + 1, place("a"), 8, &base));
+            cells.push(cell(2 * group + 2, place("b"), 8, &shuffled));
+        }
+        let tables = comparisons(&cells, &matrix(&cells));
+        let found = &tables[3].rows[1].nopm;
+        assert_eq!(tables[3].dimension, "data");
+        let (plain, corrected) = (found.p_value.unwrap(), found.p_corrected.unwrap());
+        assert!(plain < 0.05 && corrected > 0.05, "{plain} {corrected}");
+        assert!(!found.differs());
     }
 }

@@ -2,9 +2,9 @@
 
 mod account;
 mod bend;
+mod blocks;
 mod bound;
 mod cell_account;
-mod compare;
 mod comparisons;
 mod document;
 mod driver;
@@ -16,6 +16,7 @@ mod memory;
 #[cfg(test)]
 mod noise;
 mod outcomes;
+mod pairs;
 mod per_transaction;
 mod precision;
 mod price;
@@ -32,12 +33,13 @@ mod statistics;
 mod steady;
 mod student;
 mod sweep;
+mod unlike;
 mod usage;
 
 pub use account::{Account, KnownBy, Part};
+pub use blocks::{Blocks, CLAIM_REPEATS_MIN, Contrast, Measured, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};
-pub use compare::Comparison;
 pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};
 pub use interference::{Together, instance_spread, interference};
@@ -47,6 +49,7 @@ pub use outcomes::{
     BlockOutcome, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome,
     varying,
 };
+pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
 pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};
@@ -55,20 +58,21 @@ pub use ramp_cpu::{CpuOf, RampCpu};
 pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
 };
-pub use ratios::{Ratio, ratios};
+pub use ratios::Ratio;
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
     ProcessResources, Resources, ServerResources, resources,
 };
 pub use reversals::{Place, Reversal};
-pub use runs::{Basis, RunComparison, Runs, RunsAsked, UNPROVEN, Value, compare_runs};
+pub use runs::{Basis, Runs, Value};
 pub use samples::{Samples, Step, Window};
 pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason, is_of_count};
 pub use statistics::{
     CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
 };
 pub use steady::{Steadiness, Trend, Watched, steadiness};
-pub use sweep::{Sweep, SweepPoint, Turning, turning};
+pub use sweep::{Sweep, SweepPoint, Turning};
+pub use unlike::{Aspect, Difference, IDENTITY_VARIABLES};
 pub use usage::{
     CpuShares, IoCounters, IoRates, cores_used, emulated_iowait, lock_waiting, pool_dirty,
     pool_miss,

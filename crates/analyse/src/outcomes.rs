@@ -1,11 +1,12 @@
 //! A lab as one document: its cells, what their repeats gave, and how well that is known.
 
+use crate::blocks::{Blocks, Measured};
 use crate::comparisons::{CellComparison, comparisons};
 use crate::interference::instance_spread;
 use crate::matrix::{Dimension, Matrix};
 use crate::ramps::{RampOutcome, ramps};
 use crate::reversals::{Reversal, reversals};
-use crate::runs::{Basis, RunsAsked, Value, runs};
+use crate::runs::{Basis, Run, Runs, Value};
 use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
 use serde::Serialize;
@@ -92,7 +93,8 @@ pub struct RepeatOutcome {
     pub repeat: u32,
     pub repeat_id: i64,
     pub attempt: u32,
-    /// See [`BlockOutcome`].
+    /// See [`BlockOutcome`]. What has the same number was measured close together in time, and is
+    /// compared.
     pub block: u32,
     pub status: String,
     pub reason_code: Option<String>,
@@ -100,6 +102,9 @@ pub struct RepeatOutcome {
     /// It measured a ramp's number of connections once more on the same server. That sharpens the
     /// ramp, and is no further repeat of the cell: it has no part in the cell's numbers.
     pub measured_again: bool,
+    /// What it gave, where it was measured over its whole window.
+    pub nopm: Option<f64>,
+    pub new_order_p95_us: Option<f64>,
     #[serde(skip)]
     pub has_failed: bool,
 }
@@ -151,7 +156,7 @@ pub fn lab_outcome(results: &Results, id: LabId) -> Result<LabOutcome, StoreErro
     let matrix = matrix(&cells);
     let comparisons = comparisons(&cells, &matrix);
     Ok(LabOutcome {
-        schema_version: 1,
+        schema_version: 2,
         results_file: results.path().display().to_string(),
         lab_id: id.0,
         name: lab.name,
@@ -184,20 +189,35 @@ pub(crate) fn matrix(cells: &[CellOutcome]) -> Matrix {
     Matrix::of(&names)
 }
 
+/// The model of all cells, by their places in the list.
+pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option<f64>) -> Blocks {
+    let mut measured = Vec::new();
+    for (cell, of) in cells.iter().enumerate() {
+        measured.extend(of.repeats.iter().filter_map(|repeat| {
+            Some(Measured {
+                cell,
+                block: repeat.block as usize,
+                value: number(repeat)?,
+            })
+        }));
+    }
+    Blocks::of(&measured)
+}
+
 fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreError> {
     let repeats = results.repeats(cell.id)?;
     let again = results.measured_again(cell.id)?;
     let is_again = |repeat: &Repeat| again.contains(&repeat.id);
-    let asked = RunsAsked {
-        name: cell.what.ordinal.to_string(),
-        repeats: repeats
-            .iter()
-            .filter(|repeat| repeat.is_whole() && !is_again(repeat))
-            .map(|repeat| repeat.id)
-            .collect(),
+    let mut measured = Vec::new();
+    let counted = repeats.iter().filter(|repeat| !is_again(repeat));
+    for repeat in counted.filter(|repeat| repeat.is_whole()) {
+        measured.extend(Run::read(results, repeat.id)?);
+    }
+    let values = Runs::of(&cell.what.ordinal.to_string(), &measured);
+    let of_repeat = |repeat| RepeatOutcome {
+        measured_again: is_again(repeat),
+        ..RepeatOutcome::of(repeat, &measured)
     };
-    // What the notes say is said by `basis`, and by the repeats.
-    let values = runs(results, &asked, &mut Vec::new())?;
     let what = &cell.what;
     Ok(CellOutcome {
         ordinal: what.ordinal,
@@ -219,10 +239,7 @@ fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreErro
         connections: what.connections,
         instances: what.instances,
         instance_spread: spread(results, &repeats)?,
-        repeats: repeats
-            .iter()
-            .map(|repeat| RepeatOutcome::of(repeat, is_again(repeat)))
-            .collect(),
+        repeats: repeats.iter().map(of_repeat).collect(),
         basis: values.basis,
         nopm: values.nopm,
         new_order_p95_us: values.new_order_p95_us,
@@ -239,7 +256,8 @@ fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreErr
 }
 
 impl RepeatOutcome {
-    fn of(repeat: &Repeat, measured_again: bool) -> RepeatOutcome {
+    fn of(repeat: &Repeat, measured: &[Run]) -> RepeatOutcome {
+        let run = measured.iter().find(|run| run.id == repeat.id);
         RepeatOutcome {
             repeat: repeat.ordinal,
             repeat_id: repeat.id.0,
@@ -248,7 +266,9 @@ impl RepeatOutcome {
             status: repeat.status.as_str().to_owned(),
             reason_code: repeat.reason_code.clone(),
             reason: repeat.reason.clone(),
-            measured_again,
+            measured_again: false,
+            nopm: run.and_then(|run| run.nopm),
+            new_order_p95_us: run.and_then(|run| run.p95_us),
             has_failed: repeat.own_failure().is_some(),
         }
     }
@@ -256,11 +276,11 @@ impl RepeatOutcome {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{CONNECTIONS, CellOutcome, DATA};
+    use super::{CONNECTIONS, CellOutcome, DATA, RepeatOutcome};
     use crate::runs::{Basis, Value};
     use std::collections::BTreeMap;
 
-    /// A cell on a device and with an `innodb_io_capacity`, with the NOPM of its repeats; p95 is a thousand times that.
+    /// A cell on a device and with an `innodb_io_capacity`, with the NOPM of its repeats by block; p95 is a thousand times that.
     pub(crate) fn cell(
         ordinal: u32,
         (device, capacity): (&str, &str),
@@ -287,7 +307,7 @@ pub(crate) mod tests {
             connections,
             instances: 1,
             instance_spread: None,
-            repeats: Vec::new(),
+            repeats: nopm.iter().zip(1..).map(repeat).collect(),
             basis: if nopm.len() == 1 {
                 Basis::Intervals
             } else {
@@ -295,6 +315,22 @@ pub(crate) mod tests {
             },
             nopm: Value::of_repeats(nopm),
             new_order_p95_us: Value::of_repeats(&p95),
+        }
+    }
+
+    fn repeat((nopm, repeat): (&f64, u32)) -> RepeatOutcome {
+        RepeatOutcome {
+            repeat,
+            repeat_id: i64::from(repeat),
+            block: repeat,
+            attempt: 1,
+            status: "done".to_owned(),
+            reason_code: None,
+            reason: None,
+            nopm: Some(*nopm),
+            new_order_p95_us: Some(nopm * 1_000.0),
+            measured_again: false,
+            has_failed: false,
         }
     }
 

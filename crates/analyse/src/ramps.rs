@@ -3,7 +3,7 @@
 use crate::load::Intervals;
 use crate::ramp_cpu::RampCpu;
 use crate::resources::resources;
-use crate::runs::{RunsAsked, percentile_noise_share, runs};
+use crate::runs::{Run, Runs, percentile_noise_share};
 use crate::samples::{Samples, Window};
 use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
 use base::{RampLimits, counted};
@@ -296,12 +296,8 @@ impl RampPoint {
         repeat: &Repeat,
         cell: &Cell,
     ) -> Result<(), StoreError> {
-        let asked = RunsAsked {
-            name: self.connections.to_string(),
-            repeats: vec![repeat.id],
-        };
-        // That it is one run is no news here.
-        let run = runs(results, &asked, &mut Vec::new())?;
+        let run: Vec<Run> = Run::read(results, repeat.id)?.into_iter().collect();
+        let run = Runs::of(&self.connections.to_string(), &run);
         if run.nopm.mean.is_none_or(|nopm| nopm <= 0.0) {
             self.reason_code = Some(NO_NEW_ORDERS.to_owned());
             self.reason = Some("no new order ended in the window; take a longer one".to_owned());

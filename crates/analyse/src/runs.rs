@@ -1,12 +1,11 @@
-//! Two things measured, against each other: each one run or several, from the results file alone.
+//! What runs say of themselves, from the results file alone: each one by itself, and several of one
+//! thing together.
 //!
-//! Several runs are judged as runs: their numbers know nothing of each other, and their scatter is what another run would add.
-//! One run by itself knows only how its intervals scatter; that is used, and said.
+//! Several runs are judged as runs: their scatter is what another run would add. One run by itself
+//! knows only how its intervals scatter; that is shown, and supports no comparison.
 
-use crate::compare::Comparison;
 use crate::statistics::{Estimate, NoInterval, mean};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use store::{IntervalRow, Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, Totals};
 
 /// The transaction type whose response times are compared.
@@ -16,26 +15,6 @@ const PERCENTILE: f64 = 0.95;
 const DENSITY_REACH: f64 = 0.01;
 /// A difference that chance makes less often than this is one.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
-/// Of single repeats, which know of no scatter: a smaller difference between their means is taken for none.
-pub(crate) const ONE_REPEAT_SHARE: f64 = 0.02;
-/// The same for people, where a finding rests on such.
-pub const UNPROVEN: &str = "there are values with one repeat only, which can prove nothing: differences above 2 % are taken for real";
-
-/// What `mydyno compare --json` prints. `docs/json.md` describes its keys.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunComparison {
-    pub schema_version: u32,
-    pub results_file: String,
-    /// What is compared with; differences are `other` less `base`.
-    pub base: Runs,
-    pub other: Runs,
-    /// `None` where a side has too little to tell chance from difference; the notes say which.
-    pub nopm: Option<Comparison>,
-    pub new_order_p95_us: Option<Comparison>,
-    /// Less throughput, or longer response times, than chance makes once in twenty; only for several runs on both sides.
-    pub regression: bool,
-    pub notes: Vec<String>,
-}
 
 /// One side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -71,106 +50,34 @@ pub struct Value {
     pub no_interval: Option<NoInterval>,
 }
 
-/// One side, as asked for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunsAsked {
-    pub name: String,
-    pub repeats: Vec<RepeatId>,
-}
-
-/// Compares `other` with `base`.
-///
-/// # Errors
-/// A repeat does not exist, or the file cannot be read.
-pub fn compare_runs(
-    results: &Results,
-    base: &RunsAsked,
-    other: &RunsAsked,
-) -> Result<RunComparison, StoreError> {
-    let mut notes = Vec::new();
-    let base = runs(results, base, &mut notes)?;
-    let other = runs(results, other, &mut notes)?;
-    let compared = |of: fn(&Runs) -> &Value| {
-        let estimates = of(&other).estimate.zip(of(&base).estimate);
-        estimates.map(|(other, base)| other.compared_with(&base))
-    };
-    let nopm = compared(|runs| &runs.nopm);
-    let new_order_p95_us = compared(|runs| &runs.new_order_p95_us);
-    let is_worse = |comparison: Option<Comparison>, sign: f64| {
-        comparison.is_some_and(|found| found.difference * sign > 0.0 && found.p_value < SIGNIFICANT)
-    };
-    let of_runs = base.basis == Basis::Repeats && other.basis == Basis::Repeats;
-    Ok(RunComparison {
-        schema_version: 1,
-        results_file: results.path().display().to_string(),
-        regression: of_runs && (is_worse(nopm, -1.0) || is_worse(new_order_p95_us, 1.0)),
-        base,
-        other,
-        nopm,
-        new_order_p95_us,
-        notes,
-    })
-}
-
-pub(crate) fn runs(
-    results: &Results,
-    asked: &RunsAsked,
-    notes: &mut Vec<String>,
-) -> Result<Runs, StoreError> {
-    let name = &asked.name;
-    let mut measured = Vec::new();
-    for id in &asked.repeats {
-        match Run::read(results, *id)? {
-            Some(run) => measured.push(run),
-            None => notes.push(format!("{name}: repeat {id} has no result and is left out")),
-        }
-    }
-    let kinds: BTreeSet<&str> = measured.iter().map(|run| run.of.as_str()).collect();
-    if kinds.len() > 1 {
-        let kinds: Vec<&str> = kinds.into_iter().collect();
-        notes.push(format!("{name} mixes {}", kinds.join(", ")));
-    }
-    for run in measured.iter().filter(|run| run.is_low) {
-        notes.push(format!(
-            "{name}: repeat {} was measured by an earlier mydyno, which left out what began before \
-             the window: its notes say how far its numbers are low",
-            run.id
-        ));
-    }
-    let single = match &measured[..] {
-        [only] => {
-            notes.push(format!(
-                "{name} is one run: its intervals tell how well that run is known, and nothing of how another would differ; \
-                 compare several of each, measured in turns"
-            ));
-            Some(only)
-        }
-        _ => None,
-    };
-    let value = |of: fn(&Run) -> Option<f64>, series: fn(&Run) -> &[f64]| {
-        let all: Option<Vec<f64>> = measured.iter().map(of).collect();
-        let all = all.unwrap_or_default();
-        let estimate = match single {
-            Some(only) => Estimate::of_series(series(only)),
-            None => Estimate::of_repeats(&all).ok_or(NoInterval::OneRepeat),
+impl Runs {
+    /// Those of one side.
+    pub(crate) fn of(name: &str, measured: &[Run]) -> Runs {
+        let single = match measured {
+            [only] => Some(only),
+            _ => None,
         };
-        Value::new(mean(&all), estimate)
-    };
-    let runs = Runs {
-        name: name.clone(),
-        repeat_ids: measured.iter().map(|run| run.id.0).collect(),
-        basis: if single.is_some() {
-            Basis::Intervals
-        } else {
-            Basis::Repeats
-        },
-        nopm: value(|run| run.nopm, |run| &run.nopm_series),
-        new_order_p95_us: value(|run| run.p95_us, |run| &run.p95_us_series),
-    };
-    if let Some(why) = runs.nopm.no_interval {
-        notes.push(format!("{name} has no interval: {why}"));
+        let value = |of: fn(&Run) -> Option<f64>, series: fn(&Run) -> &[f64]| {
+            let all: Option<Vec<f64>> = measured.iter().map(of).collect();
+            let all = all.unwrap_or_default();
+            let estimate = match single {
+                Some(only) => Estimate::of_series(series(only)),
+                None => Estimate::of_repeats(&all).ok_or(NoInterval::OneRepeat),
+            };
+            Value::new(mean(&all), estimate)
+        };
+        Runs {
+            name: name.to_owned(),
+            repeat_ids: measured.iter().map(|run| run.id.0).collect(),
+            basis: if single.is_some() {
+                Basis::Intervals
+            } else {
+                Basis::Repeats
+            },
+            nopm: value(|run| run.nopm, |run| &run.nopm_series),
+            new_order_p95_us: value(|run| run.p95_us, |run| &run.p95_us_series),
+        }
     }
-    Ok(runs)
 }
 
 impl Value {
@@ -205,14 +112,12 @@ impl Value {
 }
 
 /// What one repeat says of itself.
-struct Run {
-    id: RepeatId,
-    /// What must be the same in runs that are taken for one thing.
-    of: String,
+pub(crate) struct Run {
+    pub(crate) id: RepeatId,
     /// Is something of its window in no interval?
-    is_low: bool,
-    nopm: Option<f64>,
-    p95_us: Option<f64>,
+    pub(crate) is_low: bool,
+    pub(crate) nopm: Option<f64>,
+    pub(crate) p95_us: Option<f64>,
     /// One value for each interval of the window; their means are the two numbers.
     nopm_series: Vec<f64>,
     p95_us_series: Vec<f64>,
@@ -228,7 +133,7 @@ struct Interval {
 
 impl Run {
     /// `None` where the repeat is not done.
-    fn read(results: &Results, id: RepeatId) -> Result<Option<Run>, StoreError> {
+    pub(crate) fn read(results: &Results, id: RepeatId) -> Result<Option<Run>, StoreError> {
         let repeat = results.repeat(id)?;
         if repeat.status != RepeatStatus::Done {
             return Ok(None);
@@ -250,17 +155,8 @@ impl Run {
         })?;
         let reach = [-DENSITY_REACH, DENSITY_REACH].map(|off| quantile_us(PERCENTILE + off));
         let spread_us = reach[0].zip(reach[1]).map(|(low, high)| high - low);
-        let what = results.cell(repeat.cell)?.what;
         Ok(Some(Run {
             id,
-            of: format!(
-                "{} {} {} with {} and {}",
-                what.engine,
-                what.workload,
-                what.style,
-                base::counted(what.warehouses as usize, "warehouse", "warehouses"),
-                base::counted(what.connections as usize, "connection", "connections")
-            ),
             is_low: repeat.new_orders_left_out != Some(0),
             nopm,
             p95_us,

@@ -1,13 +1,19 @@
 //! One variable over its values: where does more of it stop to help, and where does it hurt?
 //!
-//! A value differs from the best one where chance alone makes such a difference less than once in twenty (Welch's test over repeats).
-//! The best value is the one with the highest mean, so that it looks a little better than it is; METHODOLOGY.md says what that means.
+//! Any two values of a curve are compared inside blocks, with intervals that hold all at once
+//! (Bonferroni over the pairs), since the value with the highest mean is chosen by looking at all.
+//! That a value gives no more is said only with the gain that is excluded, and a value of fewer
+//! than three repeats supports no claim.
 
+use crate::blocks::{Blocks, Contrast};
 use crate::matrix::{Dimension, Matrix, NamedValue};
-use crate::outcomes::{CONNECTIONS, CellOutcome};
-use crate::runs::{ONE_REPEAT_SHARE, SIGNIFICANT, UNPROVEN, Value};
+use crate::outcomes::{CONNECTIONS, CellOutcome, blocks};
+use crate::statistics::CONFIDENCE;
 use serde::Serialize;
 
+/// A gain that is worth having: beyond a value that no larger one exceeds by more, there is no need
+/// to look.
+const GAIN_SHARE: f64 = 0.05;
 /// Fewer values with a number make no curve.
 const POINTS_MIN: usize = 3;
 /// Variables whose numbers are names of modes: 2 is no more of them than 1.
@@ -22,7 +28,8 @@ const ENUMERATED: [&str; 8] = [
     "query_cache_type",
 ];
 
-/// Variables whose 0 is no least amount, but says that there is no limit, or that the thing is off. It is on no curve.
+/// Variables whose 0 is no least amount, but says that there is no limit, or that the thing is off.
+/// It is on no curve.
 const ZERO_IS_A_MODE: [&str; 6] = [
     "innodb_adaptive_max_sleep_delay",
     "innodb_commit_concurrency",
@@ -63,13 +70,17 @@ pub struct SweepPoint {
 pub struct Turning {
     /// With the highest mean.
     pub best: String,
-    /// The least from which on, up to the best, no value differs from the best: more is no gain.
-    pub enough: String,
-    /// The largest that does not differ from the best.
+    /// The least beyond which a gain above 5 % is excluded; `None` where that cannot be said of any
+    /// but the last.
+    pub enough: Option<String>,
+    /// The largest gain over `best` by a larger value that is not excluded; `None` where there is
+    /// none, or it is not known.
+    pub gain_beyond_best_percent: Option<f64>,
+    /// The largest that is not shown to be worse than the best.
     pub most: String,
-    /// A value above `most` is worse than the best: more hurts.
+    /// A value above `most` is shown to be worse than the best: more hurts.
     pub hurts: bool,
-    /// Each value has several repeats. Else differences above 2 % are taken for real.
+    /// Each value has three repeats or more. Of others nothing is said.
     pub proven: bool,
     /// The same in words.
     pub finding: String,
@@ -77,6 +88,7 @@ pub struct Turning {
 
 /// A curve for each variable with three numbers or more, and each combination of what else varies.
 pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
+    let model = blocks(cells, |repeat| repeat.nopm);
     let mut all = Vec::new();
     for (index, dimension) in matrix.dimensions().iter().enumerate() {
         let is_amount = dimension.name != CONNECTIONS && !is_among(dimension, &ENUMERATED);
@@ -90,7 +102,7 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
             if slice.cells.len() < POINTS_MIN {
                 continue;
             }
-            let mut measured: Vec<(SweepPoint, Value)> = slice
+            let mut measured: Vec<(SweepPoint, usize)> = slice
                 .cells
                 .iter()
                 .map(|(value, cell)| {
@@ -102,18 +114,21 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
                         nopm: nopm.mean,
                         nopm_half_width: nopm.estimate.map(|estimate| estimate.half_width()),
                     };
-                    (point, nopm)
+                    (point, *cell)
                 })
                 .collect();
             measured.sort_by(|(one, _), (other, _)| one.number.total_cmp(&other.number));
-            let named: Vec<(&str, Value)> = measured
-                .iter()
-                .map(|(point, nopm)| (point.value.as_str(), *nopm))
-                .collect();
+            let known = measured.iter().filter_map(|(point, cell)| {
+                Some(Known {
+                    name: &point.value,
+                    mean: point.nopm?,
+                    cell: *cell,
+                })
+            });
             all.push(Sweep {
                 dimension: dimension.name.clone(),
                 others: slice.others,
-                turning: turning(&named),
+                turning: turning(&Curve::of(&model, known.collect())),
                 points: measured.into_iter().map(|(point, _)| point).collect(),
             });
         }
@@ -121,7 +136,8 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
     all
 }
 
-/// Is the dimension one of these variables? Of dimensions that are one, the first counts, as for its numbers.
+/// Is the dimension one of these variables? Of dimensions that are one, the first counts, as for
+/// its numbers.
 fn is_among(dimension: &Dimension, variables: &[&str]) -> bool {
     let first = dimension.names().next();
     first.is_some_and(|name| variables.contains(&name))
@@ -131,220 +147,259 @@ fn is_among(dimension: &Dimension, variables: &[&str]) -> bool {
 struct Known<'a> {
     name: &'a str,
     mean: f64,
-    nopm: Value,
+    cell: usize,
 }
 
-/// Where throughput turns over values in ascending order; those without a number are left out.
-#[must_use]
-pub fn turning(points: &[(&str, Value)]) -> Option<Turning> {
-    let known: Vec<Known> = points
-        .iter()
-        .filter_map(|(name, nopm)| {
-            let (name, nopm) = (*name, *nopm);
-            nopm.mean.map(|mean| Known { name, mean, nopm })
-        })
-        .collect();
+/// Values with a number, in ascending order.
+struct Curve<'a> {
+    model: &'a Blocks,
+    known: Vec<Known<'a>>,
+    at_best: usize,
+    /// Of each value: is it shown to be worse than the best?
+    worse: Vec<bool>,
+}
+
+impl<'a> Curve<'a> {
+    fn of(model: &'a Blocks, known: Vec<Known<'a>>) -> Curve<'a> {
+        // Of equals the first: less of it does as well.
+        let best = (0..known.len())
+            .rev()
+            .max_by(|one, other| known[*one].mean.total_cmp(&known[*other].mean));
+        let mut curve = Curve {
+            model,
+            at_best: best.unwrap_or(0),
+            worse: Vec::new(),
+            known,
+        };
+        curve.worse = (0..curve.known.len())
+            .map(|at| curve.is_worse(at))
+            .collect();
+        curve
+    }
+
+    /// Of the pairs of values.
+    fn pairs(&self) -> f64 {
+        let count = self.known.len() as f64;
+        count * (count - 1.0) / 2.0
+    }
+
+    /// The value at `one` against that at `base`, both with repeats enough.
+    fn contrast(&self, one: usize, base: usize) -> Option<Contrast> {
+        let [one, base] = [one, base].map(|at| self.known[at].cell);
+        let contrast = self.model.contrast(one, base)?;
+        contrast.supports_claims().then_some(contrast)
+    }
+
+    /// The ratio of two values, with an interval that holds together with those of all other pairs.
+    fn interval(&self, one: usize, base: usize) -> Option<[f64; 2]> {
+        let each = 1.0 - (1.0 - CONFIDENCE) / self.pairs();
+        self.contrast(one, base)?.interval(each)
+    }
+
+    fn is_worse(&self, at: usize) -> bool {
+        let interval = self.interval(at, self.at_best);
+        at != self.at_best && interval.is_some_and(|[_, high]| high < 1.0)
+    }
+
+    /// The largest gain over the value at `at` by a larger one that is not excluded, as a share;
+    /// `None` where one is not known.
+    fn gain_beyond(&self, at: usize) -> Option<f64> {
+        let larger = at + 1..self.known.len();
+        let gains = larger.map(|other| Some(self.interval(other, at)?[1] - 1.0));
+        gains.reduce(|one, other| Some(one?.max(other?)))?
+    }
+
+    fn supports_claims(&self) -> bool {
+        let mut others = (0..self.known.len()).filter(|at| *at != self.at_best);
+        others.all(|at| self.contrast(at, self.at_best).is_some())
+    }
+}
+
+/// Where throughput turns.
+fn turning(curve: &Curve<'_>) -> Option<Turning> {
+    let known = &curve.known;
     if known.len() < POINTS_MIN {
         return None;
     }
-    // Of equals the first: less of it does as well.
-    let at_best = (0..known.len()).rev().max_by(|one, other| {
-        let mean = |index: &usize| known[*index].mean;
-        mean(one).total_cmp(&mean(other))
-    })?;
-    let best = &known[at_best];
-    let is_worse = |point: &Known| worse(point, best);
-    let before = known[..at_best].iter().rev();
-    let at_enough = at_best - before.take_while(|point| !is_worse(point)).count();
-    let at_most = known.iter().rposition(|point| !is_worse(point))?;
-    let proven = known.iter().all(|point| point.nopm.estimate.is_some());
+    let last = known.len() - 1;
+    let enough = (0..last).find(|at| {
+        let gain = curve.gain_beyond(*at);
+        gain.is_some_and(|gain| gain <= GAIN_SHARE)
+    });
+    let at_most = curve.worse.iter().rposition(|worse| !worse)?;
+    let gain = curve.gain_beyond(curve.at_best);
     let mut turning = Turning {
-        best: best.name.to_owned(),
-        enough: known[at_enough].name.to_owned(),
+        best: known[curve.at_best].name.to_owned(),
+        enough: enough.map(|at| known[at].name.to_owned()),
+        gain_beyond_best_percent: gain.map(|share| share * 100.0),
         most: known[at_most].name.to_owned(),
-        hurts: at_most + 1 < known.len(),
-        proven,
+        hurts: at_most < last,
+        proven: curve.supports_claims(),
         finding: String::new(),
     };
-    turning.finding = finding(&known, &turning, best);
+    turning.finding = finding(curve, &turning);
     Some(turning)
 }
 
-/// Does the point differ from the best one by more than chance makes?
-fn worse(point: &Known, best: &Known) -> bool {
-    match point.nopm.estimate.zip(best.nopm.estimate) {
-        Some((one, best)) => one.mean < best.mean && one.compared_with(&best).p_value < SIGNIFICANT,
-        None => point.mean < best.mean * (1.0 - ONE_REPEAT_SHARE),
-    }
-}
-
-fn finding(known: &[Known], turning: &Turning, best: &Known) -> String {
-    let Turning { enough, most, .. } = turning;
-    let (first, last) = (known[0].name, known[known.len() - 1].name);
-    let equal: Vec<bool> = known.iter().map(|point| !worse(point, best)).collect();
+fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
+    let Curve { known, worse, .. } = curve;
+    let last = known.len() - 1;
     let mut parts = vec![format!("highest at {}", turning.best)];
-    if equal.iter().all(|equal| *equal) {
-        parts.push(format!("no value from {first} to {last} differs from it"));
-    } else {
-        // Before a dip, after which throughput recovers.
-        let before_enough = known.iter().zip(&equal);
-        let as_well: Vec<&str> = before_enough
-            .take_while(|(point, _)| point.name != enough)
-            .filter(|(_, equal)| **equal)
-            .map(|(point, _)| point.name)
-            .collect();
-        if enough != last && enough != most {
-            parts.push(format!("no gain beyond {enough}"));
-        }
-        match as_well[..] {
-            [] if enough == last => parts.push("still rising there".to_owned()),
-            [] => {}
-            [only] => parts.push(format!("{only} does as well")),
-            _ => parts.push(format!("{} do as well", as_well.join(", "))),
-        }
-        parts.extend(dips(known, &equal, best));
-        if turning.hurts {
-            // The value after `most`, which is worse than the best.
-            let next = known.iter().skip_while(|point| point.name != most).nth(1);
-            let loss = next.map(|next| format!(" ({}: {})", next.name, lost(next, best)));
-            parts.push(format!(
-                "more than {most} hurts{}",
-                loss.unwrap_or_default()
-            ));
-        }
-    }
     if !turning.proven {
-        parts.push(UNPROVEN.to_owned());
+        parts.push("values with fewer than three repeats support no claim".to_owned());
+    }
+    let alike: Vec<&str> = (0..known.len())
+        .filter(|at| *at != curve.at_best && !worse[*at])
+        .map(|at| known[at].name)
+        .collect();
+    if alike.is_empty() && curve.at_best == last {
+        parts.push("still rising there".to_owned());
+    } else if turning.proven && alike.len() == last {
+        let (first, last) = (known[0].name, known[last].name);
+        parts.push(format!(
+            "no value from {first} to {last} is shown to differ from it"
+        ));
+    } else if turning.proven && !alike.is_empty() {
+        let are = if alike.len() == 1 { "is" } else { "are" };
+        parts.push(format!(
+            "{} {are} not shown to differ from it",
+            alike.join(", ")
+        ));
+    }
+    match (&turning.enough, turning.gain_beyond_best_percent) {
+        (Some(enough), _) => parts.push(format!("a gain above 5 % beyond {enough} is excluded")),
+        (None, Some(percent)) if percent > 0.0 => parts.push(format!(
+            "a gain of up to {percent:.0} % beyond {} is not excluded",
+            turning.best
+        )),
+        _ => {}
+    }
+    let first = worse.iter().position(|worse| !worse).unwrap_or(0);
+    let most = worse.iter().rposition(|worse| !worse).unwrap_or(last);
+    let dips = (first..most).filter(|at| worse[*at]);
+    parts.extend(dips.map(|at| format!("{} is worse ({})", known[at].name, lost(curve, at))));
+    if turning.hurts {
+        let (next, loss) = (known[most + 1].name, lost(curve, most + 1));
+        parts.push(format!("more than {} hurts ({next}: {loss})", turning.most));
     }
     parts.join("; ")
 }
 
-/// Values that are worse than the best one and stand between two that are not. `equal` tells of each value whether it does as well.
-fn dips(known: &[Known], equal: &[bool], best: &Known) -> Vec<String> {
-    let first = equal.iter().position(|equal| *equal);
-    let last = equal.iter().rposition(|equal| *equal);
-    let between = first.zip(last).map_or(0..0, |(first, last)| first..last);
-    between
-        .filter(|at| !equal[*at])
-        .map(|at| format!("{} is worse ({})", known[at].name, lost(&known[at], best)))
-        .collect()
-}
-
-/// `-12 %, p = 0.003`
-fn lost(point: &Known, best: &Known) -> String {
-    let percent = (point.mean / best.mean - 1.0) * 100.0;
-    let compared = point.nopm.estimate.zip(best.nopm.estimate);
-    let p = compared.map_or_else(String::new, |(point, best)| {
-        match point.compared_with(&best).p_value {
-            p if p < 0.001 => ", p < 0.001".to_owned(),
-            p => format!(", p = {p:.3}"),
-        }
-    });
+/// `-12 %, p = 0.003`, corrected for all pairs of the curve.
+fn lost(curve: &Curve<'_>, at: usize) -> String {
+    let Some(contrast) = curve.contrast(at, curve.at_best) else {
+        return String::new();
+    };
+    let percent = (contrast.ratio() - 1.0) * 100.0;
+    let p = match contrast.p_value().map(|p| (p * curve.pairs()).min(1.0)) {
+        Some(p) if p >= 0.001 => format!(", p = {p:.3}"),
+        Some(_) => ", p < 0.001".to_owned(),
+        None => String::new(),
+    };
     format!("{percent:.0} %{p}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Turning, sweeps, turning};
-    use crate::outcomes::{matrix, tests::cell};
-    use crate::runs::Value;
+    use super::{Sweep, Turning, sweeps};
+    use crate::outcomes::{CellOutcome, matrix, tests::cell};
 
-    /// Three repeats of each value, `scatter` apart.
-    fn turn(means: &[f64], scatter: f64) -> Turning {
-        let names = ["200", "2000", "10000", "15000", "20000", "25000"];
-        let values: Vec<(&str, Value)> = names
-            .iter()
-            .zip(means)
-            .map(|(name, mean)| {
-                let repeats = [mean - scatter, *mean, mean + scatter];
-                (*name, Value::of_repeats(&repeats))
-            })
-            .collect();
-        turning(&values).unwrap()
+    const VALUES: [&str; 6] = ["200", "2000", "10000", "15000", "20000", "25000"];
+    /// Of the noise: each cell has another place in it.
+    const NOISE: [f64; 7] = [0.9, -0.5, -0.6, 0.4, -0.9, 0.6, 0.1];
+
+    /// Repeats of each value, each with noise of up to `scatter`, in blocks of which each is slower
+    /// than the one before.
+    fn curve(means: &[f64], scatter: f64, repeats: usize) -> Vec<CellOutcome> {
+        let rows = VALUES.iter().zip(means).enumerate();
+        rows.map(|(at, (value, mean))| {
+            let repeat = |block: usize| {
+                let drift = 1.0 - 0.08 * block as f64;
+                (mean + scatter * NOISE[(2 * at + 3 * block) % 7]) * drift
+            };
+            let nopm: Vec<f64> = (0..repeats).map(repeat).collect();
+            cell(at as u32 + 1, ("hdd-15k", value), 8, &nopm)
+        })
+        .collect()
     }
 
-    fn found(turning: &Turning) -> (&str, &str, &str, bool) {
+    fn swept(cells: &[CellOutcome]) -> Vec<Sweep> {
+        sweeps(cells, &matrix(cells))
+    }
+
+    fn turn(means: &[f64], scatter: f64) -> Turning {
+        let found = swept(&curve(means, scatter, 3)).remove(0);
+        found.turning.unwrap()
+    }
+
+    fn found(turning: &Turning) -> (&str, Option<&str>, &str, bool) {
         let Turning {
             best, enough, most, ..
         } = turning;
-        (best, enough, most, turning.hurts)
+        (best, enough.as_deref(), most, turning.hurts)
     }
 
     #[test]
     fn more_hurts() {
-        let found_one = turn(&[100.0, 500.0, 600.0, 598.0, 450.0, 300.0], 5.0);
-        assert_eq!(found(&found_one), ("10000", "10000", "15000", true));
-        assert!(found_one.proven);
-        let words = &found_one.finding;
-        let start = "highest at 10000; no gain beyond 10000; more than 15000 hurts (20000: -25 %, p < 0.001)";
-        assert!(words.starts_with(start), "{words}");
+        let of = turn(&[100.0, 500.0, 600.0, 598.0, 450.0, 300.0], 2.0);
+        assert_eq!(found(&of), ("10000", Some("10000"), "15000", true));
+        assert!(of.proven);
+        let words = "highest at 10000; 15000 is not shown to differ from it; a gain above 5 % \
+                     beyond 10000 is excluded; more than 15000 hurts (20000: -25 %, p < 0.001)";
+        assert_eq!(of.finding, words);
     }
 
     #[test]
-    fn no_gain_beyond() {
-        let level = turn(&[100.0, 500.0, 598.0, 601.0, 599.0, 600.0], 5.0);
-        assert_eq!(found(&level), ("15000", "10000", "25000", false));
-        assert_eq!(level.finding, "highest at 15000; no gain beyond 10000");
+    fn no_more_gain_is_said_with_what_is_excluded() {
+        let level = [100.0, 500.0, 598.0, 601.0, 599.0, 600.0];
+        let of = turn(&level, 2.0);
+        assert_eq!(found(&of), ("15000", Some("10000"), "25000", false));
+        // The same means with more scatter: it is no proof of no gain that none was found.
+        let of = turn(&level, 40.0);
+        assert_eq!(of.enough, None);
+        let gain = of.gain_beyond_best_percent.unwrap();
+        assert!(gain > 5.0, "{gain}");
+        let words = format!("a gain of up to {gain:.0} % beyond {} is not", of.best);
+        assert!(of.finding.contains(&words), "{}", of.finding);
     }
 
     #[test]
-    fn rising_and_flat() {
-        let rising = turn(&[100.0, 200.0, 300.0, 400.0, 500.0, 600.0], 5.0);
-        assert_eq!(found(&rising), ("25000", "25000", "25000", false));
+    fn rising_flat_and_falling() {
+        let rising = turn(&[100.0, 200.0, 300.0, 400.0, 500.0, 600.0], 2.0);
+        assert_eq!(found(&rising), ("25000", None, "25000", false));
         assert_eq!(rising.finding, "highest at 25000; still rising there");
-        let flat = turn(&[100.0, 101.0, 100.5, 99.0, 100.0, 100.0], 5.0);
-        assert_eq!(found(&flat), ("2000", "200", "25000", false));
-        let words = "highest at 2000; no value from 200 to 25000 differs from it";
-        assert_eq!(flat.finding, words);
-        let falling = turn(&[600.0, 500.0, 400.0, 300.0, 200.0, 100.0], 5.0);
-        assert_eq!(found(&falling), ("200", "200", "200", true));
+        let flat = turn(&[100.0, 100.1, 100.05, 99.9, 100.0, 100.0], 0.3);
+        assert_eq!((flat.enough.as_deref(), flat.hurts), (Some("200"), false));
+        let words = "; no value from 200 to 25000 is shown to differ from it; \
+                     a gain above 5 % beyond 200 is excluded";
+        assert!(flat.finding.ends_with(words), "{}", flat.finding);
+        let falling = turn(&[600.0, 500.0, 400.0, 300.0, 200.0, 100.0], 0.5);
+        assert_eq!(found(&falling), ("200", Some("200"), "200", true));
     }
 
     #[test]
     fn a_dip_that_ends_is_no_end() {
         // Had the curve ended at 10000, more than 2000 would hurt.
-        let dip = turn(&[100.0, 600.0, 450.0, 598.0, 597.0, 300.0], 5.0);
-        assert_eq!(found(&dip), ("2000", "2000", "20000", true));
-        let start = "highest at 2000; no gain beyond 2000; 10000 is worse (-25 %, p < 0.001); more than 20000 hurts (25000: ";
-        assert!(dip.finding.starts_with(start), "{}", dip.finding);
+        let dip = turn(&[100.0, 600.0, 450.0, 598.0, 597.0, 300.0], 2.0);
+        assert_eq!(found(&dip), ("2000", Some("2000"), "20000", true));
+        let words = "; 10000 is worse (-25 %, p < 0.001); more than 20000 hurts (25000: ";
+        assert!(dip.finding.contains(words), "{}", dip.finding);
     }
 
     #[test]
-    fn a_dip_is_named() {
-        for (means, words) in [
-            (
-                &[600.0, 300.0, 595.0][..],
-                "highest at 200; no gain beyond 200; 2000 is worse (-50 %, p < 0.001)",
-            ),
-            (
-                &[600.0, 450.0, 601.0],
-                "highest at 10000; 200 does as well; 2000 is worse (-25 %, p < 0.001)",
-            ),
-            (
-                &[600.0, 599.0, 300.0, 601.0],
-                "highest at 15000; 200, 2000 do as well; 10000 is worse (-50 %, p < 0.001)",
-            ),
-            (
-                &[100.0, 600.0, 300.0, 601.0, 600.0],
-                "highest at 15000; no gain beyond 15000; 2000 does as well; 10000 is worse (-50 %, p < 0.001)",
-            ),
-        ] {
-            assert_eq!(turn(means, 5.0).finding, words);
+    fn fewer_than_three_repeats_prove_nothing_and_say_so() {
+        for repeats in [1, 2] {
+            let means = [50.0, 99.0, 100.0, 60.0];
+            let of = swept(&curve(&means, 0.1, repeats)).remove(0).turning;
+            let of = of.unwrap();
+            assert_eq!(found(&of), ("10000", None, "15000", false));
+            let words = "highest at 10000; values with fewer than three repeats support no claim";
+            assert!(!of.proven && of.finding == words, "{}", of.finding);
         }
-    }
-
-    #[test]
-    fn one_repeat_proves_nothing_and_says_so() {
-        let one = |mean: f64| Value::of_repeats(&[mean]);
-        let points = [("1", 50.0), ("2", 99.0), ("3", 100.0), ("4", 97.0)];
-        let of = turning(&points.map(|(name, mean)| (name, one(mean)))).unwrap();
-        assert_eq!(found(&of), ("3", "2", "3", true));
-        assert!(!of.proven && of.finding.contains("one repeat only"));
-        assert!(of.finding.contains("more than 3 hurts (4: -3 %)"));
         // NA is left out; two numbers are no curve.
-        let nothing = Value::of_repeats(&[]);
-        let few = [("1", one(1.0)), ("2", nothing), ("3", one(2.0))];
-        assert_eq!(turning(&few), None);
+        let mut cells = curve(&[1.0, 2.0, 3.0], 0.1, 3);
+        cells[1] = cell(2, ("hdd-15k", "2000"), 8, &[]);
+        assert_eq!(swept(&cells)[0].turning, None);
     }
 
     #[test]
@@ -369,7 +424,7 @@ mod tests {
     fn curves_of_a_lab() {
         let capacities = ["2000", "200", "15000"];
         let mut cells = Vec::new();
-        for (index, (device, repeats)) in [("hdd-15k", [9.0, 10.0]), ("nvme-pm1725", [90.0, 91.0])]
+        for (index, (device, repeats)) in [("hdd-15k", [9.0, 9.9]), ("nvme-pm1725", [90.0, 91.0])]
             .iter()
             .enumerate()
         {
@@ -389,6 +444,6 @@ mod tests {
             .collect();
         assert_eq!(points, [("200", 5), ("2000", 4), ("15000", 6)]);
         assert!(found[1].points[0].nopm_half_width.is_some());
-        assert_eq!(found[1].turning.as_ref().unwrap().enough, "200");
+        assert_eq!(found[1].turning.as_ref().unwrap().best, "200");
     }
 }

@@ -117,15 +117,15 @@ fn comparisons_and_sweeps_of_a_lab() {
     assert_eq!(
         (
             turning.best.as_str(),
-            turning.enough.as_str(),
+            turning.enough.as_deref(),
             turning.most.as_str()
         ),
-        ("15000", "2000", "15000")
+        ("15000", Some("2000"), "15000")
     );
     assert!(turning.hurts && turning.proven);
     let fast = &lab.sweeps[1];
     assert_eq!(fast.points[0].nopm, None);
-    assert_eq!(fast.turning.as_ref().unwrap().enough, "15000");
+    assert_eq!(fast.turning.as_ref().unwrap().best, "15000");
 }
 
 #[test]

@@ -47,16 +47,6 @@ fn means_are_those_of_the_papers_tables() {
     }
 }
 
-#[test]
-fn nvme_beats_sata_beyond_doubt() {
-    let Series { nvme, sata } = series();
-    let sata = Estimate::of_series(&sata).unwrap();
-    let found = Estimate::of_series(&nvme).unwrap().compared_with(&sata);
-    assert!((found.ratio.unwrap() - 2.4645).abs() < 1e-3);
-    assert!((found.percent_difference.unwrap() - 146.4).abs() < 0.1);
-    assert!(found.p_value < 1e-6, "{found:?}");
-}
-
 fn is_steady(values: &[f64], minutes: usize) -> bool {
     let watched = Watched {
         name: "nopm",

@@ -6,6 +6,7 @@ use crate::measuring_arguments::MeasuringArguments;
 use crate::ramp_arguments::RampArguments;
 use crate::schema_arguments::SchemaArguments;
 use crate::server_arguments::ServerArguments;
+use analyse::Aspect;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -317,9 +318,15 @@ pub struct CompareArguments {
     /// same with commas (3,5,7)
     #[arg(value_name = "A")]
     pub base: RunNames,
-    /// What is compared, named in the same way; 7 is the exit code where it is slower
+    /// What is compared, named in the same way; 7 is the exit code where it is slower by more than --at-least
     #[arg(value_name = "B")]
     pub other: RunNames,
+    /// Slowdown that matters: the interval of the ratio has to exclude a smaller one
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = slowdown)]
+    pub at_least: f64,
+    /// What the two may differ in, with commas; any other difference is refused
+    #[arg(long, value_name = "ASPECTS", value_delimiter = ',', value_parser = named(Aspect::NAMED, Aspect::name))]
+    pub across: Vec<Aspect>,
     #[command(flatten)]
     pub results: ResultsArguments,
     /// Print one JSON document on stdout
@@ -392,6 +399,11 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Err("must be longer than 0".to_owned()),
         positive => Ok(positive),
     }
+}
+
+fn slowdown(text: &str) -> Result<f64, String> {
+    let share = base::parse_share(text).filter(|share| *share < 1.0);
+    share.ok_or_else(|| "write 2% or 0.02, above 0 and below 100%".to_owned())
 }
 
 fn precision(text: &str) -> Result<f64, String> {

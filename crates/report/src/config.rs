@@ -7,7 +7,7 @@ use crate::lab::missing::to_cell;
 use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
 use crate::status::status_tables;
 use crate::tables::checks_table;
-use analyse::LabOutcome;
+use analyse::{IDENTITY_VARIABLES, LabOutcome};
 use base::counted;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -173,24 +173,6 @@ fn changed_variables(view: &LabView) -> Markup {
 /// More cells than this are counted, not named.
 const CELLS_NAMED_MAX: usize = 4;
 
-/// Variables of a server's identity differ in every start and say nothing.
-const IDENTITY: [&str; 14] = [
-    "datadir",
-    "general_log_file",
-    "gtid_binlog_pos",
-    "hostname",
-    "log_error",
-    "pid_file",
-    "port",
-    "pseudo_thread_id",
-    "server_uuid",
-    "slow_query_log_file",
-    "socket",
-    "timestamp",
-    "tmpdir",
-    "innodb_version",
-];
-
 fn differing_variables(view: &LabView) -> Markup {
     let columns: Vec<(&CellView, BTreeMap<&str, &str>)> = view
         .cells
@@ -207,7 +189,7 @@ fn differing_variables(view: &LabView) -> Markup {
         .collect();
     let differing: Vec<&str> = names
         .into_iter()
-        .filter(|name| !IDENTITY.contains(name))
+        .filter(|name| !IDENTITY_VARIABLES.contains(name))
         .filter(|name| {
             let mut values = columns.iter().map(|(_, values)| values.get(name));
             let first = values.next();
@@ -285,7 +267,7 @@ fn configured(my_cnf: &str) -> Vec<(&str, &str)> {
     let option = |line| {
         let (name, value) = str::split_once(line, '=').unwrap_or((line, ""));
         let (name, value) = (name.trim(), value.trim());
-        let is_identity = IDENTITY.contains(&name) || value.starts_with('/');
+        let is_identity = IDENTITY_VARIABLES.contains(&name) || value.starts_with('/');
         (name, if is_identity { "" } else { value })
     };
     my_cnf.lines().map(option).collect()

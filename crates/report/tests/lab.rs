@@ -180,7 +180,7 @@ fn one_repeat_says_so() {
     };
     let (_, _, html) = page_of(&shape, "lab-once");
     assert!(html.contains("<td class=\"num soft\">one repeat</td>"));
-    assert!(html.contains("there are values with one repeat only, which can prove nothing"));
+    assert!(html.contains("fewer than three repeats support no claim"));
     assert!(!html.contains("&lt; 0.001"));
     assert!(
         !html.contains("CPU, user and system"),

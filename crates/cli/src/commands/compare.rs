@@ -4,18 +4,33 @@ use super::{lab_or_last, print_json};
 use crate::arguments::CompareArguments;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
-use analyse::{Basis, Comparison, RunComparison, RunsAsked, Value, compare_runs};
+use analyse::{
+    Aspect, ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, Value,
+    compare_runs,
+};
 use base::Exit;
 use std::fmt::Write;
 use std::str::FromStr;
 use store::{RepeatId, Results};
 
+/// Lines and values that are listed; --json has all.
+const DIFFERENCES_MAX: usize = 20;
+const VALUES_MAX: usize = 3;
+
 /// Runs the command.
 pub fn run(arguments: &CompareArguments) -> Outcome {
     let results = Results::open(&arguments.results.results)?;
-    let base = asked(&results, &arguments.base)?;
-    let other = asked(&results, &arguments.other)?;
-    let comparison = compare_runs(&results, &base, &other)?;
+    let asked = ComparisonAsked {
+        base: asked(&results, &arguments.base)?,
+        other: asked(&results, &arguments.other)?,
+        at_least_share: arguments.at_least,
+    };
+    let mut repeats = asked.base.repeats.iter();
+    if let Some(both) = repeats.find(|repeat| asked.other.repeats.contains(repeat)) {
+        let words = format!("repeat {both} is on both sides; name each run once");
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    let comparison = compare_runs(&results, &asked)?;
     for side in [&comparison.base, &comparison.other] {
         if side.repeat_ids.is_empty() {
             let words = format!(
@@ -25,6 +40,7 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
             return Err(Failure::new(Exit::Failed, words));
         }
     }
+    require_like(&comparison, &arguments.across)?;
     if arguments.json {
         print_json(&comparison)?;
     } else {
@@ -35,6 +51,61 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
     } else {
         Exit::Ok
     })
+}
+
+/// Differences that may be what the numbers differ by have to be named.
+fn require_like(comparison: &RunComparison, across: &[Aspect]) -> Result<(), Failure> {
+    let unlike = comparison.differences.iter().filter(|difference| {
+        difference.aspect != Aspect::Seed && !across.contains(&difference.aspect)
+    });
+    let unlike: Vec<&Difference> = unlike.collect();
+    if unlike.is_empty() {
+        return Ok(());
+    }
+    let mut aspects: Vec<&str> = across.iter().map(|aspect| aspect.name()).collect();
+    aspects.extend(unlike.iter().map(|difference| difference.aspect.name()));
+    aspects.dedup();
+    let (base, other) = (&comparison.base.name, &comparison.other.name);
+    Err(Failure::new(
+        Exit::Usage,
+        format!(
+            "{base} and {other} are unlike:\n{}say --across {} where that is what you compare",
+            listed(unlike.into_iter()),
+            aspects.join(",")
+        ),
+    ))
+}
+
+/// A line for each, as many as a screen holds.
+fn listed<'a>(differences: impl Iterator<Item = &'a Difference>) -> String {
+    let all: Vec<&Difference> = differences.collect();
+    let mut out = String::new();
+    for Difference {
+        aspect,
+        name,
+        base,
+        other,
+    } in all.iter().take(DIFFERENCES_MAX)
+    {
+        let aspect = aspect.name();
+        let what = if aspect == name {
+            name.clone()
+        } else {
+            format!("{aspect}: {name}")
+        };
+        let _ = writeln!(out, "  {what}: {} | {}", values(base), values(other));
+    }
+    if all.len() > DIFFERENCES_MAX {
+        let _ = writeln!(out, "  and {} more", all.len() - DIFFERENCES_MAX);
+    }
+    out
+}
+
+/// Of several values the first few.
+fn values(all: &[String]) -> String {
+    let shown = all.iter().take(VALUES_MAX).cloned().collect::<Vec<_>>();
+    let more = if all.len() > VALUES_MAX { ", ..." } else { "" };
+    shown.join(", ") + more
 }
 
 /// Runs as they are named on the command line: `3`, `3.2`, `3.2.1`, several with commas.
@@ -140,8 +211,12 @@ fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure
 fn words(comparison: &RunComparison) -> String {
     let mut out = String::new();
     let (base, other) = (&comparison.base, &comparison.other);
-    let width = base.name.len().max(other.name.len()).max(4);
     // Writing to a string cannot fail, here and below.
+    if !comparison.differences.is_empty() {
+        let listed = listed(comparison.differences.iter());
+        let _ = writeln!(out, "{} | {} differ in\n{listed}", base.name, other.name);
+    }
+    let width = base.name.len().max(other.name.len()).max(4);
     let _ = writeln!(
         out,
         "{:<width$}  {:>24}  {:>24}",
@@ -156,27 +231,42 @@ fn words(comparison: &RunComparison) -> String {
             interval(&side.new_order_p95_us, 1000.0, 2)
         );
     }
-    let of = match (base.basis, other.basis) {
-        (Basis::Repeats, Basis::Repeats) => "",
-        _ => ", within the runs",
+    let paired = match comparison.paired_by {
+        Some(PairedBy::Block) => "inside blocks",
+        Some(PairedBy::Time) => "each with its neighbour in time",
+        None => "not in turns",
     };
+    let pairs = base::counted(comparison.pairs, "pair", "pairs");
+    let _ = writeln!(out, "compared {paired}, {pairs}");
     let lines = [
-        ("NOPM", comparison.nopm),
-        ("new order p95", comparison.new_order_p95_us),
+        ("NOPM", &comparison.nopm),
+        ("new order p95", &comparison.new_order_p95_us),
     ];
     for (name, found) in lines {
-        let _ = match found {
-            Some(found) => writeln!(out, "{name}: {}{of}", difference(&found)),
-            None => writeln!(out, "{name}: not comparable"),
-        };
+        let _ = writeln!(out, "{name}: {}", difference(found));
     }
     for note in &comparison.notes {
         let _ = writeln!(out, "note: {note}");
     }
-    if comparison.regression {
-        let _ = writeln!(out, "{} is slower than {}", other.name, base.name);
-    }
+    let _ = writeln!(out, "{}", verdict(comparison));
     out
+}
+
+/// What follows for the exit code.
+fn verdict(comparison: &RunComparison) -> String {
+    let least = comparison.at_least_percent;
+    let (base, other) = (&comparison.base.name, &comparison.other.name);
+    if comparison.regression {
+        format!("{other} is slower than {base} by more than {least} %")
+    } else if comparison.regression_excluded {
+        format!("that {other} is slower than {base} by more than {least} % is excluded")
+    } else if comparison.nopm.p_corrected.is_some() {
+        format!(
+            "that {other} is slower than {base} by more than {least} % is neither shown nor excluded"
+        )
+    } else {
+        "nothing is claimed".to_owned()
+    }
 }
 
 /// `12345 ± 67`, or `NA`.
@@ -194,26 +284,20 @@ fn interval(value: &Value, unit: f64, decimals: usize) -> String {
     }
 }
 
-/// Percent, ratio with its interval, effect and p.
-fn difference(found: &Comparison) -> String {
-    let percent = found
-        .percent_difference
-        .map_or_else(|| "NA".to_owned(), |percent| format!("{percent:+.1} %"));
-    let ratio = match (found.ratio, found.ratio_low, found.ratio_high) {
-        (Some(ratio), Some(low), Some(high)) => {
-            format!(", ratio {ratio:.3} ({low:.3} to {high:.3})")
-        }
-        _ => String::new(),
+/// Percent, ratio with its interval, and p.
+fn difference(found: &Ratio) -> String {
+    let Some((percent, ratio)) = found.percent_difference.zip(found.ratio) else {
+        return "not compared".to_owned();
     };
-    let effect = found.effect_size.map_or_else(String::new, |size| {
-        format!(", effect {size:+.1} deviations")
-    });
-    let chance = if found.p_value < 0.001 {
-        "p < 0.001".to_owned()
-    } else {
-        format!("p = {:.3}", found.p_value)
-    };
-    format!("{percent}{ratio}{effect}, {chance}")
+    let mut words = format!("{percent:+.1} %, ratio {ratio:.3}");
+    if let Some((low, high)) = found.ratio_low.zip(found.ratio_high) {
+        let _ = write!(words, " (95 %: {low:.3} to {high:.3})");
+    }
+    match found.p_value {
+        Some(p) if p < 0.001 => words + ", p < 0.001",
+        Some(p) => format!("{words}, p = {p:.3}"),
+        None => words,
+    }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub fn comparison(runs: &[&Summary]) -> String {
         {
             let _ = writeln!(
                 out,
-                "at {load} connections {fast} gives {:.1} times the new orders of {slow}",
+                "at {load} connections {fast} gave {:.1} times the new orders of {slow} (one run of each)",
                 most / least
             );
         }

@@ -2,10 +2,10 @@
 
 use super::comparisons::{in_words, signed};
 use super::missing::{absent, to_cell};
-use crate::format::{capitalised, significant, trimmed, us};
+use crate::format::{significant, trimmed, us};
 use crate::model::{CellView, LabView};
 use analyse::{
-    CellAccount, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent, UNPROVEN,
+    CellAccount, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent,
 };
 use base::counted;
 use maud::{Markup, html};
@@ -32,7 +32,6 @@ pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
             p {
                 "What is best depends on what else is set: " b { (reversal.value) } " against " (reversal.baseline)
                 " helps with " (places(&reversal.helps)) " and hurts with " (places(&reversal.hurts)) "."
-                @if !reversal.proven { " " (capitalised(UNPROVEN)) "." }
             }
         }
     }
@@ -179,10 +178,10 @@ fn row_of(row: &Row<'_>) -> Markup {
 
 /// What to say of a difference in throughput that may be none.
 fn scatter(nopm: &Ratio) -> &'static str {
-    match (nopm.differs(), nopm.p_value) {
+    match (nopm.differs(), nopm.p_corrected) {
         (true, _) => "",
-        (false, Some(_)) => ", no more than scatter makes",
-        (false, None) => ", which single repeats do not tell apart",
+        (false, Some(_)) => ", which is not shown to be a difference",
+        (false, None) => ", of too few repeats to claim a difference",
     }
 }
 
@@ -273,8 +272,8 @@ mod tests {
         );
         let quick = account(390_000.0, (52.0, 6_200.0), 141.0, BoundBy::Cpu);
         assert_eq!(
-            explained(&quick, &base, ", no more than scatter makes"),
-            "a transaction took 390 ms instead of 400 ms, no more than scatter makes; reads of pages 6.20 ms (52.0 reads) instead of 900 µs \
+            explained(&quick, &base, ", which is not shown to be a difference"),
+            "a transaction took 390 ms instead of 400 ms, which is not shown to be a difference; reads of pages 6.20 ms (52.0 reads) instead of 900 µs \
              (2.00 reads), which weighs little; both CPU bound."
         );
         let quicker = account(300_000.0, (52.0, 50_000.0), 140.0, BoundBy::Cpu);
@@ -296,13 +295,12 @@ mod tests {
             others: vec![data(device)],
             percent_difference,
         };
-        let reversal = |proven| Reversal {
+        let reversal = Reversal {
             dimension: "preset".to_owned(),
             baseline: "config-1".to_owned(),
             value: "config-2".to_owned(),
             helps: vec![place("nvme-pm1725", 12.4)],
             hurts: vec![place("hdd-15k", -7.31)],
-            proven,
         };
         let comparison = CellComparison {
             dimension: "preset".to_owned(),
@@ -311,12 +309,11 @@ mod tests {
             rows: Vec::new(),
         };
         let told = |all: &[Reversal]| reversed(&[&comparison, &comparison], all).into_string();
-        let words = told(&[reversal(true)]);
+        let words = told(&[reversal]);
         assert!(
             words.contains("</b> against config-1 helps with nvme-pm1725 (+12 %) and hurts with hdd-15k (-7.3 %).</p>"),
             "{words}"
         );
-        assert!(told(&[reversal(false)]).contains("which can prove nothing"));
         // There is nothing to compare.
         assert_eq!(told(&[]), "");
     }

@@ -56,8 +56,10 @@ pub fn comparisons(view: &LabView, outcome: &LabOutcome) -> Markup {
             section id="comparisons" {
                 h2 { "Comparisons" }
                 p.soft.small {
-                    "Cells that differ in one thing alone, against the first of those compared. ± is the 95 % confidence interval over repeats, p the probability of "
-                    "such a difference where there is none (Welch's test); of many comparisons without a difference one in twenty has p below 0.05. One repeat has neither."
+                    "Cells that differ in one thing alone, against the first of those compared. ± is the 95 % confidence interval of a mean over repeats, "
+                    "with the drift of the machine in it. Ratios are of cells inside blocks, where drift is the same for all, each with its own 95 % interval. "
+                    "p is the probability of such a difference where there is none, corrected for all comparisons of its table (Holm): below 0.05 it is claimed. "
+                    "Fewer than three repeats support no claim, and one has no interval."
                 }
                 @for dimension in dimensions {
                     @let of: Vec<&CellComparison> = all.iter().filter(|c| c.dimension == dimension).collect();
@@ -163,15 +165,15 @@ fn table(view: &LabView, all: &[&CellComparison]) -> Markup {
             thead {
                 tr {
                     th rowspan="2" scope="col" { (all[0].dimension) }
-                    @for metric in &METRICS { th.num.first colspan="5" scope="colgroup" { (metric.title) ", " (metric.unit) } }
+                    @for metric in &METRICS { th.num.first colspan="6" scope="colgroup" { (metric.title) ", " (metric.unit) } }
                 }
                 tr { @for _ in &METRICS {
-                    th.num.first scope="col" { "mean" } th.num scope="col" { "±" } th.num scope="col" { "ratio" } th.num scope="col" { "difference" } th.num scope="col" { "p" }
+                    th.num.first scope="col" { "mean" } th.num scope="col" { "±" } th.num scope="col" { "ratio" } th.num scope="col" { "95 %" } th.num scope="col" { "difference" } th.num scope="col" { "p" }
                 } }
             }
             @for comparison in all {
                 tbody {
-                    @if !comparison.others.is_empty() { tr.group { th colspan="11" scope="rowgroup" { (in_words(&comparison.others)) } } }
+                    @if !comparison.others.is_empty() { tr.group { th colspan="13" scope="rowgroup" { (in_words(&comparison.others)) } } }
                     @for (index, row) in comparison.rows.iter().enumerate() {
                         tr {
                             th scope="row" { (row.value) }
@@ -188,7 +190,7 @@ fn columns(cell: Option<&CellView>, metric: &Metric, ratio: &Ratio, is_base: boo
     let Some((cell, mean)) = cell.zip(ratio.mean) else {
         return html! {
             td.num.first { @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) } }
-            td {} td {} td {} td {}
+            td {} td {} td {} td {} td {}
         };
     };
     html! {
@@ -198,9 +200,19 @@ fn columns(cell: Option<&CellView>, metric: &Metric, ratio: &Ratio, is_base: boo
             None => td.num.soft { "one repeat" },
         }
         td.num { (ratio.ratio.map_or_else(|| NOT_AVAILABLE.to_owned(), |ratio| format!("{ratio:.2}"))) }
+        td.num.soft { (interval(ratio)) }
         td.num { @if is_base { "baseline" } @else { (ratio.percent_difference.map_or_else(|| NOT_AVAILABLE.to_owned(), signed)) } }
-        td.num.soft { (ratio.p_value.map(probability).unwrap_or_default()) }
+        td.num.soft { (ratio.p_corrected.map(probability).unwrap_or_default()) }
     }
+}
+
+/// `1.21 to 1.35`, with decimals enough to tell the ends apart.
+fn interval(ratio: &Ratio) -> String {
+    let Some((low, high)) = ratio.ratio_low.zip(ratio.ratio_high) else {
+        return String::new();
+    };
+    let decimals = if high - low < 0.1 { 3 } else { 2 };
+    format!("{low:.decimals$} to {high:.decimals$}")
 }
 
 pub(super) fn signed(percent: f64) -> String {

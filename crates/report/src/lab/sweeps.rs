@@ -64,7 +64,8 @@ pub fn sweeps(view: &LabView, variables: &[Variable<'_>]) -> Markup {
         @if !variables.is_empty() {
             section id="sweeps" {
                 h2 { "Turning points" }
-                p.soft.small { "Whiskers and ±: 95 % confidence interval over repeats. Two values differ where chance makes such a difference less than once in twenty." }
+                p.soft.small { "Whiskers and ±: 95 % confidence interval of a mean over repeats, with the drift of the machine in it. Values are compared inside blocks, with "
+                    "intervals that hold for all pairs of a curve at once; what these exclude is said, and nothing else." }
                 @for variable in variables {
                     @let name = &variable.sweeps[0].dimension;
                     div.charts {
