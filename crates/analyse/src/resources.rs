@@ -1,4 +1,4 @@
-//! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys; METHODOLOGY.md says how each is computed.
+//! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys; METHODOLOGY.md says what they mean.
 
 use crate::account::Account;
 use crate::bound::Bound;

@@ -1,5 +1,5 @@
 //! Warm-ups that end when the server is steady, and windows that end when their mean is known. Fed with the intervals and samples of a run;
-//! the statistics are those of `analyse`. METHODOLOGY.md says why each number is as it is.
+//! the statistics are those of `analyse`. docs/statistics.md says why each number is as it is.
 
 mod series;
 

@@ -441,7 +441,7 @@ pub(crate) static RAMP: Section = Section {
     is_repeated: false,
     about: "Instead of `connections`: each cell finds by itself how many it supports. Connections rise on one server, each count with its own \
             warm-up and window, until a condition shows: first they double, then the place is refined. A condition that is `false` is left out; \
-            METHODOLOGY.md has the rules.",
+            docs/statistics.md has the rules.",
     keys: &[
         &RAMP_START,
         &RAMP_STEP,

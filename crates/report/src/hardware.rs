@@ -51,7 +51,7 @@ fn devices(view: &LabView) -> Markup {
         @if !view.profiles.is_empty() || !real.is_empty() {
             h3 { "Devices" }
             div.scroll { table {
-                caption { "What the sheets of emulated devices promise: 4 KiB random, 128 KiB sequential; the shim plays it. -: not promised. METHODOLOGY.md says how it was checked with fio." }
+                caption { "What the sheets of emulated devices promise: 4 KiB random, 128 KiB sequential; the shim plays it. -: not promised. docs/emulation.md says how it was checked with fio." }
                 thead { tr {
                     th scope="col" { "Device" } th scope="col" { "What it is" } th.num scope="col" { "Size" }
                     th.num scope="col" { "Random read" span.unit { "IOPS" } }

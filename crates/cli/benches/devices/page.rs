@@ -22,7 +22,7 @@ impl Page {
         let head = format!(
             "# Emulated devices, measured\n\n\
              `make devices` writes this page. The machine: {machine}. What a figure means and what\n\
-             is not emulated stands in [METHODOLOGY.md](../METHODOLOGY.md#emulated-devices), how profiles are written in\n\
+             is not emulated stands in [emulation.md](emulation.md), how profiles are written in\n\
              [profiles.md](profiles.md).\n"
         );
         let mut sections = Vec::new();

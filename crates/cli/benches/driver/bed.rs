@@ -169,7 +169,7 @@ fn with_dsn(command: &mut Command, login: &ConnectOptions) {
     command.args(["--dsn", &render_dsn(login, Secret::Hidden)]);
 }
 
-/// Whether the server shares the driver's scheduling group, on which client CPU depends; see METHODOLOGY.md.
+/// Whether the server shares the driver's scheduling group, on which client CPU depends; see bench/measured.md.
 fn scheduling(server: Option<u32>) -> String {
     let autogroup = std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
     let autogroup = match autogroup.as_deref().map(str::trim) {

@@ -85,7 +85,7 @@ pub fn run(mut command: Command, scratch: &Path) -> Result<Ended> {
         .stdout(File::create(&stdout)?)
         .stderr(File::create(&stderr)?)
         .current_dir(scratch)
-        // A group, not a session: scheduling by session must see one session, see METHODOLOGY.md.
+        // A group, not a session: scheduling by session must see one session, see bench/measured.md.
         .process_group(0);
     let cpu_before_s = children_cpu_s()?;
     let start = Instant::now();

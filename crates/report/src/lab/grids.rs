@@ -206,7 +206,7 @@ pub fn resources(view: &LabView) -> Markup {
                 h2 { "CPU, I/O and costs" }
                 p.soft.small {
                     "Means of the windows; ± is the 95 % confidence interval over repeats, and a number without it is of one repeat. "
-                    "-: not measured. How each is computed is in METHODOLOGY.md."
+                    "-: not measured. docs/metrics.md describes what is sampled."
                 }
                 @if axes.is_grid() { div.grids { @for metric in &metrics { (axes.grid(metric)) } } }
                 @else { (list(view, &metrics)) }
