@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The version of [`Summary`] as a document.
-pub const SUMMARY_SCHEMA_VERSION: u32 = 1;
+pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
 
 /// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because the repeat failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]

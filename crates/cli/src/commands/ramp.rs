@@ -80,7 +80,7 @@ fn show(
     for ramp in ramps {
         if arguments.json {
             print_json(&Document {
-                schema_version: 1,
+                schema_version: 2,
                 results_file: results.path().display().to_string(),
                 lab_id: lab.0,
                 seed: arguments.measuring.seed,
