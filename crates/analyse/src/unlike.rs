@@ -200,6 +200,8 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         true => format!("auto, at most {} s", ns / 1_000_000_000),
         false => format!("{} s", ns as f64 / 1e9),
     };
+    let isolation = what.isolation.clone();
+    let history_key = what.history_key.unwrap_or(false);
     let preset = what.preset.as_ref().map(|preset| preset.name.clone());
     // A private server has another socket each time.
     let target = match repeat.my_cnf {
@@ -221,6 +223,8 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         (Aspect::Workload, "home", what.home.to_string()),
         (Aspect::Workload, "terminals", number(what.terminals)),
         (Aspect::Style, "style", what.style.clone()),
+        (Aspect::Workload, "isolation", or_absent(isolation)),
+        (Aspect::Schema, "history_key", history_key.to_string()),
         (
             Aspect::Schema,
             "foreign_keys",

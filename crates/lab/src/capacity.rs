@@ -156,7 +156,8 @@ mod tests {
     fn a_steady_server_is_known_soon() {
         let (known, after) = found(|_| 1_000);
         assert!((known.per_s - 1_000.0).abs() < 1.0, "{known:?}");
-        assert!(known.is_steady && after <= 70, "{known:?} after {after}");
+        // The later half of the later half has to be precise too, which takes 24 intervals.
+        assert!(known.is_steady && after <= 100, "{known:?} after {after}");
         assert!(known.half_width_share.is_some_and(|share| share < 0.01));
     }
 
