@@ -178,7 +178,7 @@ fn what_a_cell_used_and_what_bound_it() {
     for (words, cells) in [
         ("<h3>What it used</h3>", 2),
         (
-            "<b>Redo bound</b>: the redo log's device had requests for 90 % of the time",
+            "<b>Bound by the log</b>: waits for the log at commit are ",
             1,
         ),
         ("<b>Driver bound</b>", 1),
@@ -221,7 +221,8 @@ fn disks_are_drawn_where_there_is_no_shim() {
     for words in [
         "Reads and writes by disk",
         "Disks of the host that did anything",
-        "<b>CPU bound</b>: cores were busy for 9",
+        "<b>CPU bound</b>: running and waiting for a core are ",
+        "and cores were busy for 9",
     ] {
         assert!(html.contains(words), "{words}");
     }

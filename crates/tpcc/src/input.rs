@@ -379,6 +379,24 @@ mod tests {
         }
     }
 
+    /// What waited in the queue of deferred Deliveries is dated when it is done (clause 2.7.4.2).
+    #[test]
+    fn a_delivery_has_the_time_of_its_try() {
+        let mut source = source(1, None);
+        let drawn = source.input_of(Transaction::Delivery);
+        let later = DateTime {
+            year: 2100,
+            ..DateTime::now()
+        };
+        let Input::Delivery(tried) = drawn.tried_at(|| later) else {
+            panic!("a Delivery stays one");
+        };
+        assert_eq!(tried.delivered, later);
+        // What was entered keeps its time.
+        let entered = source.input_of(Transaction::Payment);
+        assert_eq!(entered.tried_at(|| later), entered);
+    }
+
     #[test]
     fn orders_follow_clause_2_4_1() {
         let mut source = source(4, None);

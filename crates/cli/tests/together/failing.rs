@@ -46,7 +46,9 @@ fn failed(running: Running, file: &Path, reason: &[&str]) -> Value {
 
 #[test]
 fn a_server_that_turns_read_only_fails_the_run() {
-    let server = Server::loaded(ENGINE, &[]);
+    // It waits for statements under way, one of which may wait for a row of a transaction that the
+    // lock of SET GLOBAL holds up.
+    let server = Server::loaded(ENGINE, &["innodb_lock_wait_timeout=1"]);
     let work = directory();
     let running = measuring(&server.dsn, work.path());
     Held::open(&server.dsn).query("SET GLOBAL super_read_only = 1");

@@ -90,7 +90,9 @@ fn a_reader_who_goes_is_no_failure() {
     }
     drop(lines);
     let ran = running.wait(PATIENCE).exits(0);
-    assert_eq!(ran.stderr, "");
+    // The tests beside this one keep the host busy, which a note says.
+    let is_told = |line: &str| line.contains("the host was not quiet");
+    assert!(ran.stderr.lines().all(is_told), "{}", ran.stderr);
     is_stored_in_time(work.path(), 2.0);
 }
 
