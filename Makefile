@@ -2,6 +2,8 @@
 
 SHELL := /bin/bash
 CARGO ?= cargo
+# Tests wait for servers more than they compute.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 ENGINES := mysql-5.7 mysql-8.0 mysql-9.7 mariadb-10.11 mariadb-11.8 xtradb-5.6
 
 # What a Debian or Ubuntu machine with Rust, git, make and a C compiler lacks. maven brings the
@@ -18,18 +20,25 @@ define install
 for engine in $(ENGINES); do $(1) server install $$engine || exit; done
 endef
 
-.PHONY: demo test lint bench devices build packages-demo packages-test clean
+.PHONY: demo test soak lint bench devices build packages-demo packages-test clean
 
 demo: packages-demo
 	$(CARGO) build --release --locked -p cli -p shim
 	target/release/mydyno demo
 
-# Compiled as a whole and only once, but for the shim: what `cargo build` compiles of the workspace has other features than its tests
-# have.
+# Every behaviour, on every engine, with real fio and a real browser: at most 12 minutes on 2 cores,
+# once it is built. Compiled as a whole and only once, but for the shim: what `cargo build` compiles
+# of the workspace has other features than its tests have.
 test: packages-test
 	$(CARGO) test --locked --workspace --no-run
 	$(call install,target/debug/mydyno)
-	$(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) test --locked --workspace --no-fail-fast $(TEST_ARGS)
+
+# The long tests that `make test` leaves out: those with the attribute `#[ignore = "make soak"]`. As
+# many at a time as there are cores: some ask where a server saturates, which is far below what these
+# tests leave of a machine that they crowd.
+soak:
+	$(MAKE) test RUST_TEST_THREADS=$$(nproc) TEST_ARGS='-- --ignored'
 
 lint: packages-demo
 	$(CARGO) fmt --all --check

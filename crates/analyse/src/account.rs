@@ -39,7 +39,6 @@ impl Part {
     ];
 
     /// For people.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Part::Running => "running",
@@ -85,7 +84,6 @@ pub enum KnownBy {
 
 impl Account {
     /// The time of a part.
-    #[must_use]
     pub fn part_us(&self, part: Part) -> Option<f64> {
         match part {
             Part::Running => self.running_us,
@@ -100,7 +98,6 @@ impl Account {
     }
 
     /// The share of a part in the whole; 0 where it is not known.
-    #[must_use]
     pub fn share(&self, part: Part) -> f64 {
         self.part_us(part).unwrap_or(0.0) / self.time_us
     }

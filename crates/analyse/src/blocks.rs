@@ -88,14 +88,12 @@ struct Known {
 
 impl Contrast {
     /// The value by the base's.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
     /// The interval that holds the true ratio with this probability; `None` where a side has one
     /// repeat, or no block has both.
-    #[must_use]
     pub fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
         let known = self.known?;
         let reach = known.student.reach(confidence) * known.standard_error;
@@ -103,14 +101,12 @@ impl Contrast {
     }
 
     /// [`Contrast::interval`] of 95 %.
-    #[must_use]
     pub fn plain_interval(&self) -> Option<[f64; 2]> {
         self.interval(CONFIDENCE)
     }
 
     /// The probability of such a difference, or a larger one, where there is none: 0 to 1,
     /// two-sided.
-    #[must_use]
     pub fn p_value(&self) -> Option<f64> {
         let known = self.known?;
         Some(
@@ -121,13 +117,11 @@ impl Contrast {
     }
 
     /// Behind the interval.
-    #[must_use]
     pub fn degrees_of_freedom(&self) -> Option<f64> {
         Some(self.known?.student.degrees_of_freedom)
     }
 
     /// Has each side repeats enough to say more than a number?
-    #[must_use]
     pub fn supports_claims(&self) -> bool {
         self.known.is_some() && self.repeats >= CLAIM_REPEATS_MIN
     }
@@ -136,7 +130,6 @@ impl Contrast {
 impl Blocks {
     /// Fits the model. Several measurements of a cell in one block are no repeats: their mean is
     /// one.
-    #[must_use]
     pub fn of(measured: &[Measured]) -> Blocks {
         let mut blocks: BTreeMap<usize, usize> = BTreeMap::new();
         let mut logs: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
@@ -170,7 +163,6 @@ impl Blocks {
 
     /// How `cell` differs from `base`; `None` where one has no measurement, or nothing links the
     /// two.
-    #[must_use]
     pub fn contrast(&self, cell: usize, base: usize) -> Option<Contrast> {
         let (cell, base) = (self.cells.get(&cell)?, self.cells.get(&base)?);
         if cell.component != base.component {
@@ -375,7 +367,6 @@ fn scatter_alike(cells: &BTreeMap<usize, CellFit>) -> bool {
 
 /// Holm's correction: the probability that any of these true "no difference" is rejected stays
 /// below the level which the corrected p-values are held against.
-#[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));

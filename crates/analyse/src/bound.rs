@@ -164,7 +164,6 @@ pub enum BoundBy {
 
 impl BoundBy {
     /// For people.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             BoundBy::Driver => "driver bound",

@@ -3,8 +3,7 @@
 
 use crate::account::Part;
 use crate::bound::BoundBy;
-use crate::per_transaction::PerTransaction;
-use crate::resources::Resources;
+use crate::resources::{PerTransaction, Resources};
 use crate::statistics::mean;
 
 /// Of the longer of two transactions: what changes by less does not explain why they differ.
@@ -16,7 +15,6 @@ const COUNT_DIFFERENCE: f64 = 0.1;
 
 impl Part {
     /// What is counted of it; `None` of what are no requests to storage.
-    #[must_use]
     pub fn requests(self) -> Option<&'static str> {
         match self {
             Part::Reads => Some("reads"),
@@ -81,7 +79,6 @@ pub struct Change {
 
 impl CellAccount {
     /// Of a cell's repeats; `None` where the time of a transaction is not known in any.
-    #[must_use]
     pub fn of(repeats: &[&Resources]) -> Option<CellAccount> {
         let over = |number: &dyn Fn(&Resources) -> Option<f64>| {
             let known: Vec<f64> = repeats.iter().filter_map(|r| number(r)).collect();
@@ -106,14 +103,12 @@ impl CellAccount {
     }
 
     /// What a part took; `None` is not known.
-    #[must_use]
     pub fn spent(&self, part: Part) -> Option<Spent> {
         let found = self.parts.iter().find(|(other, _)| *other == part);
         found.map(|(_, spent)| *spent)
     }
 
     /// What differs in it from `base`, the largest change of time first.
-    #[must_use]
     pub fn changes_from(&self, base: &CellAccount) -> Vec<Change> {
         let longer_us = self.time_us.max(base.time_us);
         let is_longer = self.time_us > base.time_us;
@@ -136,14 +131,12 @@ impl CellAccount {
     }
 
     /// Pages that the page cache had for it and for `base`, where these are many more or fewer.
-    #[must_use]
     pub fn page_cache_change(&self, base: &CellAccount) -> Option<(f64, f64)> {
         let hits = self.page_cache_hits.zip(base.page_cache_hits);
         hits.filter(|hits| is_other_count(*hits))
     }
 
     /// Were requests counted in only one of two cells?
-    #[must_use]
     pub fn is_counted_unlike(&self, base: &CellAccount) -> bool {
         let is_counted = |of: &CellAccount| {
             of.spent(Part::Reads)

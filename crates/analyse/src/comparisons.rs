@@ -2,8 +2,8 @@
 //! white papers' tables have it.
 
 use crate::blocks::Blocks;
-use crate::matrix::{Matrix, NamedValue};
-use crate::outcomes::{CONNECTIONS, CellOutcome, blocks};
+use crate::cells::{CellOutcome, blocks};
+use crate::matrix::{CONNECTIONS, Matrix, NamedValue};
 use crate::ratios::{Ratio, correct};
 use crate::runs::Value;
 use serde::Serialize;
@@ -82,8 +82,8 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
 #[cfg(test)]
 mod tests {
     use super::comparisons;
+    use crate::cells::{CellOutcome, matrix, tests::cell};
     use crate::matrix::Matrix;
-    use crate::outcomes::{CellOutcome, matrix, tests::cell};
 
     #[test]
     fn one_table_for_each_thing_that_varies() {

@@ -1,7 +1,8 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
 use crate::load::Intervals;
-use crate::resources::{Resources, resources};
+use crate::repeat_resources::resources;
+use crate::resources::Resources;
 use crate::samples::Samples;
 use serde::Serialize;
 use store::{RepeatId, Results, StoreError, Summary};

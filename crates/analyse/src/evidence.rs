@@ -1,7 +1,7 @@
 //! What the samples and the driver's own times tell of a window's transactions.
 
 use crate::account::{GroupCommit, Observed, Sessions};
-use crate::bound::{DriverThread, Evidence, HostCpu, Offered, bound};
+use crate::bound::{Evidence, HostCpu, Offered, bound};
 use crate::load::{Intervals, Load};
 use crate::per_transaction::changes_rows;
 use crate::resources::{HostMachine, OfWindow, Resources};
@@ -166,19 +166,6 @@ impl OfWindow<'_> {
         let by_shim = self.mean(Shim, "read_response_ns", "data");
         let by_server = || self.mean(Server, "data_pending_reads", "");
         by_shim.map(|ns| ns / 1e9).or_else(by_server)
-    }
-
-    pub(crate) fn driver_threads(&self) -> Vec<DriverThread> {
-        let share = |name: &str, thread: &str| Some(self.mean(Process, name, thread)? / 1e9);
-        let threads = self.samples.labels(Process, "cpu_ns");
-        threads
-            .filter_map(|thread| {
-                Some(DriverThread {
-                    on_core_share: share("cpu_ns", thread)?,
-                    run_wait_share: share("run_wait_ns", thread),
-                })
-            })
-            .collect()
     }
 
     /// Takes the account of the window, and reads from it what bound it.

@@ -1,6 +1,6 @@
 //! Servers that are driven together: what all of them give against one alone on the same machine, and how evenly they share it.
 
-use crate::outcomes::{CellOutcome, INSTANCES, matrix};
+use crate::cells::{CellOutcome, INSTANCES, matrix};
 use crate::statistics::{deviation, mean};
 
 /// What so many servers give.
@@ -19,14 +19,12 @@ pub struct Together {
 
 /// How far servers are apart: their standard deviation by their mean, which is no larger for being
 /// taken of more servers. `None` of fewer than two, or of nothing done.
-#[must_use]
 pub fn instance_spread(nopm: &[f64]) -> Option<f64> {
     let mean = mean(nopm).filter(|mean| *mean > 0.0)?;
     Some(deviation(nopm)? / mean)
 }
 
 /// A row for each of the cells that differ from another by their number of servers only, in the order of the cells.
-#[must_use]
 pub fn interference(cells: &[CellOutcome]) -> Vec<Together> {
     let matrix = matrix(cells);
     let mut dimensions = matrix.dimensions().iter();
@@ -62,9 +60,9 @@ fn row(place: usize, cell: &CellOutcome, alone: Option<f64>) -> Together {
 #[cfg(test)]
 mod tests {
     use super::{instance_spread, interference};
+    use crate::cells::CellOutcome;
+    use crate::cells::tests::cell as cell_on;
     use crate::noise::Noise;
-    use crate::outcomes::CellOutcome;
-    use crate::outcomes::tests::cell as cell_on;
     use crate::statistics::mean;
 
     fn cell(device: &str, instances: u32, nopm: Option<f64>) -> CellOutcome {

@@ -5,6 +5,7 @@ mod bend;
 mod blocks;
 mod bound;
 mod cell_account;
+mod cells;
 mod comparisons;
 mod document;
 mod driver;
@@ -21,9 +22,11 @@ mod per_transaction;
 mod precision;
 mod price;
 mod profiles;
+mod progress;
 mod ramp_cpu;
 mod ramps;
 mod ratios;
+mod repeat_resources;
 mod resources;
 mod reversals;
 mod runs;
@@ -40,28 +43,27 @@ pub use account::{Account, KnownBy, Part};
 pub use blocks::{Blocks, CLAIM_REPEATS_MIN, Contrast, Measured, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};
+pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};
 pub use interference::{Together, instance_spread, interference};
 pub use load::Intervals;
-pub use matrix::{Dimension, Matrix, NamedValue, Slice};
-pub use outcomes::{
-    BlockOutcome, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, RepeatOutcome, lab_outcome,
-    varying,
-};
+pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
+pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
-pub use per_transaction::{IoCountedBy, PerTransaction};
 pub use precision::{Precision, PrecisionAsked, precision};
 pub use price::{PriceResources, device_price_usd};
 pub use profiles::profiles;
+pub use progress::{Awaited, RunProgress};
 pub use ramp_cpu::{CpuOf, RampCpu};
 pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
 };
 pub use ratios::Ratio;
+pub use repeat_resources::resources;
 pub use resources::{
-    DiskResources, DriverResources, HostMachine, HostResources, PowerMeter, PowerResources,
-    ProcessResources, Resources, ServerResources, resources,
+    DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
+    PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
 };
 pub use reversals::{Place, Reversal};
 pub use runs::{Basis, Runs, Value};

@@ -65,7 +65,7 @@ impl Load {
             let mean_ns = service.and_then(TimeTotals::mean_ns);
             mean_ns.unwrap_or(0.0) * ended
         } else {
-            let response_ns = intervals.window.values().map(|of| of.latency_sum_ns);
+            let response_ns = intervals.window.values().map(|of| of.response.sum_ns);
             response_ns.sum::<u64>() as f64
         };
         let window_ns = window_ns as f64;

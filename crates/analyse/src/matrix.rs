@@ -1,9 +1,10 @@
 //! A lab as a matrix: what its cells differ in, and which of them differ in one thing alone. Only such cells tell what that thing does.
 
-use crate::outcomes::CONNECTIONS;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The last name of a cell ([`crate::CellOutcome::names`]).
+pub const CONNECTIONS: &str = "connections";
 /// Where a cell has no value.
 const ABSENT: &str = "-";
 /// Between the names, and the values, of dimensions that are one, for people: a value may hold it
@@ -59,7 +60,6 @@ pub struct NamedValue {
 
 impl NamedValue {
     /// Of one thing.
-    #[must_use]
     pub fn of(name: &str, value: &str) -> NamedValue {
         NamedValue {
             name: name.to_owned(),
@@ -69,7 +69,6 @@ impl NamedValue {
     }
 
     /// For people: `8 connections`, `hdd-15k`, `innodb_io_capacity=2000`.
-    #[must_use]
     pub fn words(&self) -> String {
         let parts = self.parts.iter();
         let words = parts.map(|(name, value)| match (name.as_str(), value.as_str()) {
@@ -85,7 +84,6 @@ impl NamedValue {
 
 impl Dimension {
     /// Its values as numbers, sizes like `512M` among them; `None` where one is none. Of dimensions that are one, the first counts.
-    #[must_use]
     pub fn numbers(&self) -> Option<Vec<f64>> {
         let first = self.parts.first()?;
         first.values.iter().map(|value| number(value)).collect()
@@ -97,7 +95,6 @@ impl Dimension {
     }
 
     /// One of its values, by index.
-    #[must_use]
     pub fn named(&self, value: usize) -> NamedValue {
         NamedValue {
             name: self.name.clone(),
@@ -118,7 +115,6 @@ fn number(text: &str) -> Option<f64> {
 
 impl Matrix {
     /// Of cells, each with the names and values that tell it apart.
-    #[must_use]
     pub fn of(cells: &[Vec<(String, String)>]) -> Matrix {
         let mut columns: Vec<(Dimension, Vec<usize>)> = Vec::new();
         for name in names_in_order(cells) {
@@ -169,13 +165,11 @@ impl Matrix {
     }
 
     /// Those that have more than one value, in the order of the cells' names.
-    #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
     /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order of the cells.
-    #[must_use]
     pub fn slices(&self, dimension: usize) -> Vec<Slice> {
         let mut order: Vec<Vec<usize>> = Vec::new();
         let mut slices: BTreeMap<Vec<usize>, BTreeMap<usize, usize>> = BTreeMap::new();

@@ -1,54 +1,9 @@
 //! What one transaction cost. Transactions are those of all types that ended in the window.
 
 use crate::load::{Intervals, Load};
-use crate::resources::{OfWindow, Resources};
-use serde::Serialize;
+use crate::resources::{IoCountedBy, OfWindow, PerTransaction, Resources};
 use store::MetricSource::{Host, Server, Shim};
 use store::NewCell;
-
-/// Means per transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct PerTransaction {
-    /// Requests as the shim counted them by role, whoever made them. Pages are in data, undo and
-    /// doublewrite, logs are redo and the binary log.
-    pub data_reads: Option<f64>,
-    pub data_writes: Option<f64>,
-    pub log_flushes: Option<f64>,
-    /// Pages of 4 KiB that buffered reads found in the modelled page cache; `None` without an emulated device.
-    pub page_cache_hits: Option<f64>,
-    /// Cycles of the host: frequency x cores x utilisation / transactions per second, as the white papers have it.
-    pub path_length_cycles: Option<f64>,
-    /// That the host's processors counted themselves.
-    pub cycles: Option<f64>,
-    pub instructions: Option<f64>,
-    /// CPU time of the host, of the server's process, and of mydyno.
-    pub host_cpu_us: Option<f64>,
-    pub server_cpu_us: Option<f64>,
-    pub driver_cpu_us: Option<f64>,
-    /// What went from and to storage.
-    pub read_bytes: Option<f64>,
-    pub written_bytes: Option<f64>,
-    /// Of the shim, else of the server.
-    pub flushes: Option<f64>,
-    /// Who counted the bytes.
-    pub io_counted_by: Option<IoCountedBy>,
-    /// Bytes of rows that transactions inserted, changed or deleted, each row as long as clause 4.2.2 says.
-    pub row_bytes: Option<f64>,
-    /// Bytes written for each of those.
-    pub write_amplification: Option<f64>,
-}
-
-/// Who counted bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IoCountedBy {
-    /// Requests of all roles.
-    Shim,
-    /// The server's own status, of InnoDB's files.
-    Server,
-    /// The kernel, of the server's process.
-    Process,
-}
 
 /// Typical lengths of rows in bytes (clause 4.2.2).
 const WAREHOUSE: f64 = 89.0;

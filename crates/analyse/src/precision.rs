@@ -28,7 +28,6 @@ pub struct Precision {
 }
 
 /// Judges the intervals of a window so far: a rate at equal distances of time, in any unit.
-#[must_use]
 pub fn precision(values: &[f64], asked: &PrecisionAsked) -> Precision {
     let estimate = Estimate::of_series(values).ok();
     let half_width_share = estimate.and_then(|estimate| estimate.half_width_share());

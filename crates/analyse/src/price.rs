@@ -33,7 +33,6 @@ fn total_usd(setup: &Setup) -> Option<f64> {
 }
 
 /// What a device costs, in USD. An array without a price of its own costs what its members do.
-#[must_use]
 pub fn device_price_usd(profile: &Profile) -> Option<f64> {
     let of_members = || {
         let array = profile.array.as_ref()?;

@@ -2,12 +2,13 @@
 
 use crate::load::Intervals;
 use crate::ramp_cpu::RampCpu;
-use crate::resources::resources;
+use crate::repeat_resources::resources;
 use crate::runs::{Run, Runs, percentile_noise_share};
 use crate::samples::{Samples, Window};
 use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
-use base::{RampLimits, counted};
+use base::counted;
 use serde::Serialize;
+use spec::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Cell, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp};
 
@@ -83,7 +84,6 @@ pub struct RampPoint {
 
 impl RampPoint {
     /// For a [`Ramp`]; `None` where it failed.
-    #[must_use]
     pub fn observed(&self) -> Option<Point> {
         self.reason_code.is_none().then(|| Point {
             connections: self.connections,
@@ -97,7 +97,6 @@ impl RampPoint {
     }
 
     /// Why it ends its ramp, where it does.
-    #[must_use]
     pub fn failed(&self) -> Option<FailedPoint> {
         Some(FailedPoint {
             connections: self.connections,
@@ -109,7 +108,6 @@ impl RampPoint {
 
 impl RampOutcome {
     /// The saturation point; `None` where there is none, and where no condition showed.
-    #[must_use]
     pub fn supported_connections(&self) -> Option<u32> {
         let saturation = self.saturation.as_ref()?;
         saturation.reason.as_ref()?;
@@ -117,7 +115,6 @@ impl RampOutcome {
     }
 
     /// The transaction type whose response times ended it, where that is another than the one that people look at first.
-    #[must_use]
     pub fn telling_transaction(&self) -> Option<&str> {
         match self.saturation.as_ref()?.reason.as_ref()? {
             StopReason::ResponseTime { transaction, .. } | StopReason::Kink { transaction, .. } => {
@@ -128,7 +125,6 @@ impl RampOutcome {
     }
 
     /// [`RampOutcome::supported_connections`] for people.
-    #[must_use]
     pub fn supported_words(&self) -> String {
         let saturation = self.saturation.as_ref();
         match saturation.map(|found| (&found.reason, found.connections)) {
@@ -337,13 +333,11 @@ impl RampPoint {
     }
 
     /// The 90th percentile of a type.
-    #[must_use]
     pub fn p90_us_of(&self, transaction: &str) -> Option<f64> {
         self.p90_us.get(transaction).copied()
     }
 
     /// The 90th percentile of the type that people look at first.
-    #[must_use]
     pub fn new_order_p90_us(&self) -> Option<f64> {
         self.p90_us_of(NEW_ORDER)
     }
@@ -351,7 +345,6 @@ impl RampPoint {
 
 impl RampConditions {
     /// As it was asked for.
-    #[must_use]
     pub fn of(limits: &RampLimits) -> RampConditions {
         RampConditions {
             connections_start: limits.start,

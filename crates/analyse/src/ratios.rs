@@ -55,7 +55,6 @@ impl Ratio {
     }
 
     /// Is there a difference that chance makes less often than once in twenty tables?
-    #[must_use]
     pub fn differs(&self) -> bool {
         self.p_corrected.is_some_and(|p| p < SIGNIFICANT)
     }

@@ -1,18 +1,13 @@
-//! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys; METHODOLOGY.md says what they mean.
+//! Means of the window of one repeat, from its samples. `docs/json.md` describes the keys;
+//! METHODOLOGY.md says what they mean.
 
 use crate::account::Account;
-use crate::bound::Bound;
-use crate::driver::Driver;
-use crate::evidence::Measured;
-use crate::load::{Intervals, Load};
-use crate::per_transaction::{self, PerTransaction};
-use crate::price::{PriceResources, price};
+use crate::bound::{Bound, DriverThread};
+use crate::price::PriceResources;
 use crate::samples::{Samples, Window};
-use crate::usage::{
-    CpuShares, IoCounters, cores_used, emulated_iowait, lock_waiting, pool_dirty, pool_miss,
-};
+use crate::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, pool_miss};
 use serde::Serialize;
-use store::{Cell, MetricSource, Rates, Repeat, RepeatStatus, Results, StoreError};
+use store::MetricSource::{self, Host, Power, Process, Server};
 
 /// What a run used, and what bound it. `None` is not known: the source was not there, or its samples do not tell of the whole window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -130,6 +125,53 @@ pub struct ServerResources {
     pub history_list_entries: Option<f64>,
 }
 
+/// Means per transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PerTransaction {
+    /// Requests as the shim counted them by role, whoever made them. Pages are in data, undo and
+    /// doublewrite, logs are redo and the binary log.
+    pub data_reads: Option<f64>,
+    pub data_writes: Option<f64>,
+    pub log_flushes: Option<f64>,
+    /// Pages of 4 KiB that buffered reads found in the modelled page cache; `None` without an
+    /// emulated device.
+    pub page_cache_hits: Option<f64>,
+    /// Cycles of the host: frequency x cores x utilisation / transactions per second, as the white
+    /// papers have it.
+    pub path_length_cycles: Option<f64>,
+    /// That the host's processors counted themselves.
+    pub cycles: Option<f64>,
+    pub instructions: Option<f64>,
+    /// CPU time of the host, of the server's process, and of mydyno.
+    pub host_cpu_us: Option<f64>,
+    pub server_cpu_us: Option<f64>,
+    pub driver_cpu_us: Option<f64>,
+    /// What went from and to storage.
+    pub read_bytes: Option<f64>,
+    pub written_bytes: Option<f64>,
+    /// Of the shim, else of the server.
+    pub flushes: Option<f64>,
+    /// Who counted the bytes.
+    pub io_counted_by: Option<IoCountedBy>,
+    /// Bytes of rows that transactions inserted, changed or deleted, each row as long as clause
+    /// 4.2.2 says.
+    pub row_bytes: Option<f64>,
+    /// Bytes written for each of those.
+    pub write_amplification: Option<f64>,
+}
+
+/// Who counted bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoCountedBy {
+    /// Requests of all roles.
+    Shim,
+    /// The server's own status, of InnoDB's files.
+    Server,
+    /// The kernel, of the server's process.
+    Process,
+}
+
 /// What it drew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PowerResources {
@@ -149,86 +191,11 @@ pub enum PowerMeter {
     Rapl,
 }
 
-/// What a repeat used; `None` where it failed or was not sampled. `intervals` and `samples` are those of the repeat.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn resources(
-    results: &Results,
-    (repeat, cell): (&Repeat, &Cell),
-    intervals: &Intervals,
-    samples: &Samples,
-) -> Result<Option<Resources>, StoreError> {
-    let done = repeat.status == RepeatStatus::Done;
-    let Some(result) = repeat
-        .result
-        .as_ref()
-        .filter(|result| done && !samples.is_empty() && result.measured_window_ns > 0)
-    else {
-        return Ok(None);
-    };
-    let start_ns = repeat.warmup_ns(&cell.what);
-    let window = Window {
-        start_ns,
-        end_ns: start_ns + result.measured_window_ns,
-    };
-    let of_window = OfWindow { samples, window };
-    let mut resources = of_window.resources();
-    let emulated = cell.what.places.iter().any(|place| place.emulated);
-    if emulated {
-        let roles = samples.labels(Shim, "busy_ns");
-        resources.host.emulated_iowait_share = emulated_iowait(roles, of_window.get());
-    }
-    let nopm = Rates::of(repeat, &intervals.window).nopm;
-    resources.power.nopm_per_watt = nopm
-        .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
-        .map(|(nopm, watts)| nopm / watts);
-    if let Some(io) = results.device_io(repeat.id)? {
-        resources.price = price(&io.shim.setup, nopm);
-    }
-    let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
-    resources.per_transaction =
-        per_transaction::of(&of_window, &resources, intervals, &load, &cell.what);
-    let measured = Measured {
-        results,
-        repeat,
-        cell,
-        intervals,
-        load,
-    };
-    of_window.judge(&measured, &mut resources)?;
-    if let Some(driver) = driver_of(results, repeat, cell)? {
-        resources.bound = resources.bound.map(|bound| driver.advise(bound));
-    }
-    Ok(Some(resources))
-}
-
-/// The driver of a repeat; `None` where its threads or the cores of its machine are not known.
-fn driver_of(
-    results: &Results,
-    repeat: &Repeat,
-    cell: &Cell,
-) -> Result<Option<Driver>, StoreError> {
-    let facts = results.host_facts(cell.lab)?;
-    let cores = facts.iter().find(|(name, _)| name == "cpu_cores");
-    let cores = cores.and_then(|(_, cores)| cores.parse().ok());
-    Ok(repeat
-        .driver_threads
-        .zip(cores)
-        .map(|(threads, cores)| Driver {
-            threads,
-            cores,
-            connections: cell.what.connections,
-        }))
-}
-
 /// The samples of a window.
 pub(crate) struct OfWindow<'a> {
     pub(crate) samples: &'a Samples,
     pub(crate) window: Window,
 }
-
-use MetricSource::{Host, Power, Process, Server, Shim};
 
 impl OfWindow<'_> {
     /// The mean of a metric: of a counter its rise per second.
@@ -348,6 +315,19 @@ impl OfWindow<'_> {
             busiest_thread_cpu_share: busiest.map(|of| of.on_core_share),
             busiest_thread_run_wait_share: busiest.and_then(|of| of.run_wait_share),
         }
+    }
+
+    pub(crate) fn driver_threads(&self) -> Vec<DriverThread> {
+        let share = |name: &str, thread: &str| Some(self.mean(Process, name, thread)? / 1e9);
+        let threads = self.samples.labels(Process, "cpu_ns");
+        threads
+            .filter_map(|thread| {
+                Some(DriverThread {
+                    on_core_share: share("cpu_ns", thread)?,
+                    run_wait_share: share("run_wait_ns", thread),
+                })
+            })
+            .collect()
     }
 
     fn server(&self) -> ServerResources {

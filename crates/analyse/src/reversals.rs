@@ -72,8 +72,8 @@ impl Reversal {
 #[cfg(test)]
 mod tests {
     use super::reversals;
+    use crate::cells::{matrix, tests::cell};
     use crate::comparisons::comparisons;
-    use crate::outcomes::{matrix, tests::cell};
 
     #[test]
     fn a_setting_that_helps_one_device_and_hurts_another() {

@@ -82,7 +82,6 @@ impl Runs {
 
 impl Value {
     /// Of numbers that know nothing of each other; of one alone it has the mean and no interval.
-    #[must_use]
     pub fn of_repeats(values: &[f64]) -> Value {
         let estimate = Estimate::of_repeats(values);
         Value::new(mean(values), estimate.ok_or(NoInterval::OneRepeat))

@@ -73,7 +73,6 @@ impl Samples {
         Ok(Samples::of(results.samples(repeat)?))
     }
 
-    #[must_use]
     pub fn of(series: Vec<MetricSeries>) -> Samples {
         let newest = series.iter().filter_map(|of| Some(of.samples.last()?.0));
         Samples {
@@ -108,12 +107,10 @@ impl Samples {
     }
 
     /// When the newest was read, from the start of the run.
-    #[must_use]
     pub fn newest_ns(&self) -> u64 {
         self.newest_ns
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
@@ -138,7 +135,6 @@ impl Samples {
 
     /// The mean over a window: of a counter the rise per second from the first to the last sample in it, of a gauge the mean of its
     /// samples. `None` where they do not tell of the whole window, or the source began anew in it.
-    #[must_use]
     pub fn mean(
         &self,
         window: Window,
@@ -193,7 +189,6 @@ impl Samples {
 
     /// The means of all labels of a metric that have samples in a window, added up. `None` where one of them is not known: a sum without
     /// it would be too small.
-    #[must_use]
     pub fn total(&self, window: Window, source: MetricSource, name: &str) -> Option<f64> {
         let is_there = |of: &&MetricSeries| {
             of.metric.source == source
@@ -208,14 +203,12 @@ impl Samples {
     }
 
     /// The mean of all samples of a gauge that is read seldom.
-    #[must_use]
     pub fn mean_of_run(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
         mean_of(&self.find(source, name, label)?.samples)
     }
 
     /// What a metric is now: the rise of a counter per second up to its last sample, or the last value of a gauge. `None` where that is
     /// too old, or comes after a gap.
-    #[must_use]
     pub fn now(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
         let series = self.find(source, name, label)?;
         let last = series.samples.last()?;
@@ -233,7 +226,6 @@ impl Samples {
     }
 
     /// A metric over the whole run, from sample to sample; empty where there is none.
-    #[must_use]
     pub fn steps(&self, source: MetricSource, name: &str, label: &str) -> Vec<Step> {
         let Some(series) = self.find(source, name, label) else {
             return Vec::new();

@@ -8,8 +8,9 @@
 use crate::bend::{At, Bend, Turn, bend};
 use crate::ramp_cpu::{CpuOf, RampCpu};
 use crate::statistics::mean;
-use base::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError, counted};
+use base::counted;
 use serde::Serialize;
+use spec::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -214,7 +215,6 @@ const OF_COUNT: [&str; 7] = [
 ];
 
 /// Does this reason code tell of one number of connections, and not of the whole ramp?
-#[must_use]
 pub fn is_of_count(reason_code: &str) -> bool {
     OF_COUNT.contains(&reason_code)
 }
@@ -261,13 +261,11 @@ impl Ramp {
     }
 
     /// How many points it may still measure.
-    #[must_use]
     pub fn points_left_max(&self) -> usize {
         self.limits.points_max.saturating_sub(self.curve.len())
     }
 
     /// What to do now; the same until the next point.
-    #[must_use]
     pub fn next(&self) -> RampStep {
         let (measure, saturation) = self.judged();
         match measure {
@@ -277,7 +275,6 @@ impl Ramp {
     }
 
     /// What the points say so far, whether or not more are to come.
-    #[must_use]
     pub fn saturation(&self) -> Saturation {
         self.judged().1
     }

@@ -70,7 +70,6 @@ pub struct Estimate {
 impl Estimate {
     /// The mean of numbers that do not depend on each other, such as the NOPM of repeats. `None` for fewer than two, or where one
     /// is not finite.
-    #[must_use]
     pub fn of_repeats(values: &[f64]) -> Option<Estimate> {
         let (mean, deviation) = (mean(values)?, deviation(values)?);
         let count = values.len();
@@ -134,7 +133,6 @@ impl Estimate {
     }
 
     /// Half the width of the interval that holds the true mean with [`CONFIDENCE`].
-    #[must_use]
     pub fn half_width(&self) -> f64 {
         let student = Student {
             degrees_of_freedom: self.degrees_of_freedom,
@@ -143,21 +141,18 @@ impl Estimate {
     }
 
     /// [`Estimate::half_width`] by the mean; `None` where that is 0.
-    #[must_use]
     pub fn half_width_share(&self) -> Option<f64> {
         (self.mean != 0.0).then(|| self.half_width() / self.mean.abs())
     }
 }
 
 /// Arithmetic mean; `None` where there is nothing, or something that is not finite.
-#[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     let is_finite = values.iter().all(|value| value.is_finite());
     (is_finite && !values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Sample standard deviation, with n - 1; `None` for fewer than two numbers, or where one is not finite.
-#[must_use]
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -166,7 +161,6 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
 
 /// How much points at a distance of `lag` are alike, -1 to 1. `None` where the series is not longer than `lag`, is constant, or has a
 /// value that is not finite.
-#[must_use]
 pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > lag)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

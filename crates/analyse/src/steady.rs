@@ -51,7 +51,6 @@ pub struct Steadiness {
 }
 
 /// Judges all series; not steady where there is none, where one is too short, or has a value that is not finite.
-#[must_use]
 pub fn steadiness(watched: &[Watched<'_>]) -> Steadiness {
     let trends: Option<Vec<Trend>> = watched.iter().map(trend).collect();
     let trends = trends.unwrap_or_default();

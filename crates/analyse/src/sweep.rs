@@ -6,8 +6,8 @@
 //! than three repeats supports no claim.
 
 use crate::blocks::{Blocks, Contrast};
-use crate::matrix::{Dimension, Matrix, NamedValue};
-use crate::outcomes::{CONNECTIONS, CellOutcome, blocks};
+use crate::cells::{CellOutcome, blocks};
+use crate::matrix::{CONNECTIONS, Dimension, Matrix, NamedValue};
 use crate::statistics::CONFIDENCE;
 use serde::Serialize;
 
@@ -302,7 +302,7 @@ fn lost(curve: &Curve<'_>, at: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Sweep, Turning, sweeps};
-    use crate::outcomes::{CellOutcome, matrix, tests::cell};
+    use crate::cells::{CellOutcome, matrix, tests::cell};
 
     const VALUES: [&str; 6] = ["200", "2000", "10000", "15000", "20000", "25000"];
     /// Of the noise: each cell has another place in it.

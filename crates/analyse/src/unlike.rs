@@ -84,7 +84,6 @@ impl Aspect {
     ];
 
     /// As `--across` has it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Aspect::Engine => "engine",

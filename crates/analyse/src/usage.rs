@@ -32,13 +32,11 @@ impl CpuShares {
     }
 
     /// In which code was executed.
-    #[must_use]
     pub fn executed(&self) -> Option<f64> {
         plus(plus(self.user, self.system), self.interrupt)
     }
 
     /// In which there was nothing left for others: stolen time too.
-    #[must_use]
     pub fn busy(&self) -> Option<f64> {
         plus(self.executed(), self.steal)
     }

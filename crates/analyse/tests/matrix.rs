@@ -2,102 +2,48 @@
 
 use analyse::{LabOutcome, lab_outcome};
 use serde_json::Value;
-use std::path::Path;
-use store::{
-    IntervalRow, LabStatus, NewCell, NewLab, NewRepeat, Phase, RepeatFailure, RepeatResult,
-    Results, empty_histogram,
-};
-
-const SECOND_NS: u64 = 1_000_000_000;
+use store::{LabStatus, NewCell};
+use testkit::{Scratch, begin, fail, measure};
 
 fn cell(ordinal: u32, device: &str, capacity: &str) -> NewCell {
     let settings = [("data", device), ("innodb_io_capacity", capacity)];
     NewCell {
         ordinal,
-        engine: "xtradb-5.6".to_owned(),
-        workload: "tpcc".to_owned(),
-        style: "statements".to_owned(),
-        warehouses: 10,
-        connections: 16,
-        window_ns: SECOND_NS,
-        interval_ns: SECOND_NS,
-        schemas: 1,
-        instances: 1,
         settings: settings
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec(),
-        ..NewCell::default()
-    }
-}
-
-/// New orders of one window of a second.
-fn window(new_orders: u64) -> IntervalRow {
-    let mut latency = empty_histogram();
-    latency.record_n(1_000_000, new_orders).unwrap();
-    IntervalRow {
-        phase: Phase::Window,
-        start_offset_ns: 0,
-        end_offset_ns: SECOND_NS,
-        transaction: "new_order".to_owned(),
-        committed: new_orders,
-        rolled_back: 0,
-        deadlocks: 0,
-        lock_wait_timeouts: 0,
-        other_retries: 0,
-        errors: 0,
-        latency,
-        latency_sum_ns: new_orders * 1_000_000,
-        latency_max_ns: 1_000_000,
-        latency_out_of_bounds: 0,
+        ..testkit::cell()
     }
 }
 
 /// Two devices with four capacities, three repeats of each; the first cell of the second device failed.
-fn outcome(path: &Path) -> LabOutcome {
-    let results = Results::create_or_open(path).unwrap();
-    let lab = results.begin_lab(&NewLab::default()).unwrap();
+fn outcome() -> LabOutcome {
+    let results = Scratch::default();
     let mut ordinal = 0;
     for (device, factor) in [("hdd-15k", 1), ("nvme-pm1725", 10)] {
         for (capacity, new_orders) in [("200", 40), ("2000", 80), ("15000", 81), ("25000", 60)] {
             ordinal += 1;
-            let id = results
-                .begin_cell(lab, &cell(ordinal, device, capacity))
-                .unwrap();
-            for repeat in 1..=3 {
-                let new = NewRepeat {
-                    cell: id,
-                    ordinal: repeat,
-                    my_cnf: None,
-                    seed: None,
-                    driver_threads: None,
-                };
-                let id = results.begin_repeat(&new).unwrap();
-                if ordinal == 5 {
-                    let failure = RepeatFailure {
-                        reason_code: "server_died".to_owned(),
-                        ..RepeatFailure::default()
-                    };
-                    results.fail_repeat(id, &failure).unwrap();
-                    continue;
+            let cell = cell(ordinal, device, capacity);
+            let cell = results.begin_cell(results.lab, &cell).unwrap();
+            for nth in 1..=3 {
+                let repeat = begin(&results, cell, nth);
+                let new_orders = new_orders * factor + u64::from(nth);
+                match ordinal {
+                    5 => fail(&results, repeat, "server_died"),
+                    _ => measure(&results, repeat, new_orders),
                 }
-                let rows = [window(new_orders * factor + u64::from(repeat))];
-                results.append_intervals(id, &rows).unwrap();
-                let result = RepeatResult {
-                    measured_window_ns: SECOND_NS,
-                    ..RepeatResult::default()
-                };
-                results.finish_repeat(id, &result).unwrap();
             }
         }
     }
-    results.finish_lab(lab, LabStatus::Done, None).unwrap();
-    lab_outcome(&results, lab).unwrap()
+    results
+        .finish_lab(results.lab, LabStatus::Done, None)
+        .unwrap();
+    lab_outcome(&results, results.lab).unwrap()
 }
 
 #[test]
 fn comparisons_and_sweeps_of_a_lab() {
-    let directory = tempfile::tempdir().unwrap();
-    let lab = outcome(&directory.path().join("mydyno.db"));
+    let lab = outcome();
     let dimensions: Vec<&str> = lab
         .comparisons
         .iter()
@@ -130,8 +76,7 @@ fn comparisons_and_sweeps_of_a_lab() {
 
 #[test]
 fn every_key_is_described() {
-    let directory = tempfile::tempdir().unwrap();
-    let lab = outcome(&directory.path().join("mydyno.db"));
+    let lab = outcome();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
     let page = std::fs::read_to_string(path).unwrap();
     let section = page.split("## `mydyno lab run --json`").nth(1).unwrap();

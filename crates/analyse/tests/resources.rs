@@ -7,59 +7,35 @@ use analyse::{
 use serde_json::Value;
 use std::collections::BTreeSet;
 use store::{
-    CellPlace, IntervalRow, Metric, MetricIds, MetricKind, MetricSource, NewCell, NewLab,
-    NewRepeat, PacedInterval, Phase, RepeatFailure, RepeatId, RepeatResult, Results, SampleBatch,
-    StatementTime, TimeKind, TimeRow, TimeTotals, TransactionTime, empty_histogram,
+    IntervalRow, MetricIds, MetricKind, MetricSource, NewCell, PacedInterval, Phase, RepeatId,
+    RepeatResult, Results, SampleBatch, StatementTime, TimeKind, TimeRow, TimeTotals,
+    TransactionTime, empty_histogram,
 };
-use tempfile::TempDir;
-
-const S: u64 = 1_000_000_000;
+use testkit::{SECOND_NS as S, Scratch, fail};
 
 /// A lab on an emulated disk: a warm-up of 1 s, a window of 2 s with 400 new orders and 200 payments of 40 ms each, so that 12 were
 /// under way in the mean.
-fn running() -> (TempDir, Results, RepeatId) {
-    running_with(NewCell::default())
+fn running() -> (Scratch, RepeatId) {
+    running_with(testkit::cell())
 }
 
 /// The same with what is special of a cell.
-fn running_with(special: NewCell) -> (TempDir, Results, RepeatId) {
-    let directory = tempfile::tempdir().unwrap();
-    let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
-    let lab = results.begin_lab(&NewLab::default()).unwrap();
-    let place = CellPlace {
-        role: "data".to_owned(),
-        device: "hdd-15k".to_owned(),
-        emulated: true,
-        profile_fingerprint: None,
-        backing: "tmpfs /dev/shm".to_owned(),
-    };
+fn running_with(special: NewCell) -> (Scratch, RepeatId) {
+    let results = Scratch::default();
     let cell = NewCell {
-        ordinal: 1,
-        warehouses: 1,
-        connections: 16,
-        schemas: 1,
-        instances: 1,
         // The most of an automatic one.
         warmup_ns: if special.warmup_auto { 60 * S } else { S },
-        window_ns: 2 * S,
-        interval_ns: S,
-        places: vec![place],
+        connections: 16,
+        places: vec![testkit::place("data", "hdd-15k")],
         ..special
     };
-    let repeat = NewRepeat {
-        cell: results.begin_cell(lab, &cell).unwrap(),
-        ordinal: 1,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let repeat = results.begin_repeat(&repeat).unwrap();
+    let repeat = results.begin(&cell);
     let rows = [
         interval(Phase::Window, "new_order", 400),
         interval(Phase::Window, "payment", 200),
     ];
     results.append_intervals(repeat, &rows).unwrap();
-    (directory, results, repeat)
+    (results, repeat)
 }
 
 /// So many transactions of 40 ms each.
@@ -72,17 +48,7 @@ fn interval(phase: Phase, transaction: &str, committed: u64) -> IntervalRow {
         phase,
         start_offset_ns,
         end_offset_ns,
-        transaction: transaction.to_owned(),
-        committed,
-        rolled_back: 0,
-        deadlocks: 0,
-        lock_wait_timeouts: 0,
-        other_retries: 0,
-        errors: 0,
-        latency: empty_histogram(),
-        latency_sum_ns: committed * 40_000_000,
-        latency_max_ns: 40_000_000,
-        latency_out_of_bounds: 0,
+        ..testkit::window(2 * S, transaction, committed)
     }
 }
 
@@ -93,12 +59,7 @@ fn sample(results: &Results, repeat: RepeatId, metrics: &[MetricOf]) {
         values: metrics
             .iter()
             .map(|(source, kind, name, label, value)| {
-                let metric = Metric {
-                    source: *source,
-                    name: (*name).to_owned(),
-                    label: (*label).to_owned(),
-                    kind: *kind,
-                };
+                let metric = testkit::metric((*source, *kind), name, label);
                 let value = match kind {
                     // What was before the window does not count.
                     MetricKind::Counter if second == 0 => -value * 7,
@@ -116,10 +77,7 @@ fn sample(results: &Results, repeat: RepeatId, metrics: &[MetricOf]) {
 }
 
 fn finish(results: &Results, repeat: RepeatId) {
-    let result = RepeatResult {
-        measured_window_ns: 2 * S,
-        ..RepeatResult::default()
-    };
+    let result = testkit::result(2 * S);
     results.finish_repeat(repeat, &result).unwrap();
 }
 
@@ -217,7 +175,7 @@ fn close(actual: Option<f64>, expected: f64) {
 
 #[test]
 fn means_and_costs_are_those_of_the_window() {
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     sample(&results, repeat, &METRICS);
     finish(&results, repeat);
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
@@ -261,7 +219,7 @@ fn means_and_costs_are_those_of_the_window() {
 
 #[test]
 fn the_account_adds_up_to_a_transaction() {
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     let resources = used((&results, repeat), |_| true, &[]);
     let account = resources.account.unwrap();
     assert_eq!(account.known_by, KnownBy::Sessions);
@@ -296,15 +254,14 @@ fn the_account_adds_up_to_a_transaction() {
 
 #[test]
 fn a_window_begins_where_an_automatic_warm_up_ended() {
-    let (_directory, results, repeat) = running_with(NewCell {
+    let (results, repeat) = running_with(NewCell {
         warmup_auto: true,
-        ..NewCell::default()
+        ..testkit::cell()
     });
     sample(&results, repeat, &METRICS);
     let result = RepeatResult {
         warmup_measured_ns: Some(S),
-        measured_window_ns: 2 * S,
-        ..RepeatResult::default()
+        ..testkit::result(2 * S)
     };
     results.finish_repeat(repeat, &result).unwrap();
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
@@ -313,17 +270,12 @@ fn a_window_begins_where_an_automatic_warm_up_ended() {
 
 #[test]
 fn what_failed_or_was_not_sampled_has_no_resources() {
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     finish(&results, repeat);
     assert_eq!(measurement(&results, repeat).unwrap().resources, None);
     sample(&results, repeat, &METRICS);
     assert!(measurement(&results, repeat).unwrap().resources.is_some());
-    let failure = RepeatFailure {
-        reason_code: "check_failed".to_owned(),
-        reason: String::new(),
-        log_tail: None,
-    };
-    results.fail_repeat(repeat, &failure).unwrap();
+    fail(&results, repeat, "check_failed");
     assert_eq!(measurement(&results, repeat).unwrap().resources, None);
 }
 
@@ -344,7 +296,7 @@ fn used(
 /// are counted, and what is behind it changes nothing.
 #[test]
 fn what_ended_behind_the_window_costs_nothing() {
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     let drain = [interval(Phase::Drain, "new_order", 200)];
     results.append_intervals(repeat, &drain).unwrap();
     let resources = used((&results, repeat), |_| true, &[]);
@@ -356,9 +308,9 @@ fn what_ended_behind_the_window_costs_nothing() {
 /// 1,200 transactions waited 1 s for a connection and were served in 20 ms.
 #[test]
 fn the_backlog_of_a_schedule_is_not_under_way() {
-    let (_directory, results, repeat) = running_with(NewCell {
+    let (results, repeat) = running_with(NewCell {
         rate_asked: Some("400/s".to_owned()),
-        ..NewCell::default()
+        ..testkit::cell()
     });
     let mut late = interval(Phase::Window, "order_status", 600);
     late.latency_sum_ns = 600 * S;
@@ -387,9 +339,9 @@ fn the_backlog_of_a_schedule_is_not_under_way() {
 /// Terminals share connections, and their response times have waits for one in them.
 #[test]
 fn terminals_have_an_account_where_the_driver_tells_their_service() {
-    let (_directory, results, repeat) = running_with(NewCell {
+    let (results, repeat) = running_with(NewCell {
         terminals: Some(1_000),
-        ..NewCell::default()
+        ..testkit::cell()
     });
     let mut queued = interval(Phase::Window, "delivery", 60);
     queued.latency_sum_ns = 600 * S;
@@ -430,7 +382,7 @@ fn who_counts_where_the_shim_does_not() {
         (Server, Gauge, "data_pending_reads", "", 7),
         of_process,
     ];
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     let resources = used((&results, repeat), no_shim, &of_server);
     let each = &resources.per_transaction;
     assert_eq!(each.io_counted_by, Some(IoCountedBy::Server));
@@ -441,7 +393,7 @@ fn who_counts_where_the_shim_does_not() {
     assert_eq!(bound.by, BoundBy::ReadIo);
     assert!(bound.because.contains("are 58 %"), "{bound:?}");
     assert_eq!(resources.account.unwrap().known_by, KnownBy::Server);
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     let resources = used((&results, repeat), no_shim, &[of_process]);
     let each = &resources.per_transaction;
     assert_eq!(each.io_counted_by, Some(IoCountedBy::Process));
@@ -461,12 +413,12 @@ fn an_exporters_cores_are_not_the_drivers() {
         (Process, Counter, "cpu_ns", "driver-1", 100_000_000),
         (Process, Counter, "run_wait_ns", "driver-1", 850_000_000),
     ];
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     let resources = used((&results, repeat), no_core, &starved);
     assert_eq!(resources.host.machine, Some(HostMachine::Exporter));
     close(resources.driver.busiest_thread_run_wait_share, 0.01);
     assert_eq!(resources.bound, None);
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     let mut on_this_machine = starved.to_vec();
     on_this_machine.push((Host, Counter, "cpu_idle_ns", "cpu1", 1));
     let resources = used((&results, repeat), no_core, &on_this_machine);
@@ -495,7 +447,7 @@ fn described(page: &str, table: &str) -> BTreeSet<String> {
 
 #[test]
 fn each_table_describes_the_keys_that_there_are() {
-    let (_directory, results, repeat) = running();
+    let (results, repeat) = running();
     sample(&results, repeat, &METRICS);
     finish(&results, repeat);
     let document = serde_json::to_value(measurement(&results, repeat).unwrap()).unwrap();

@@ -3,7 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, in nanoseconds since 1970-01-01 UTC. Times in the results file are of this form.
-#[must_use]
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the wall clock"
@@ -30,7 +29,6 @@ pub struct DateTime {
 
 impl DateTime {
     /// The date of `seconds` since 1970-01-01 UTC (proleptic Gregorian, for 1970..=9999).
-    #[must_use]
     pub fn from_unix_s(seconds: u64) -> DateTime {
         let days = seconds / 86_400;
         let in_day = (seconds % 86_400) as u32;
@@ -59,7 +57,6 @@ impl DateTime {
     }
 
     /// Now, UTC.
-    #[must_use]
     pub fn now() -> DateTime {
         DateTime::from_unix_s(u64::try_from(now_utc_ns()).unwrap_or(0) / 1_000_000_000)
     }

@@ -1,7 +1,6 @@
 //! Numbers of things for people.
 
 /// One of them, or so many of them: `1 warehouse`, `10 warehouses`.
-#[must_use]
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -25,7 +25,6 @@ pub enum Exit {
 
 impl Exit {
     /// The number that the shell sees.
-    #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -8,7 +8,6 @@ mod counted;
 mod exit;
 pub mod limits;
 mod percent;
-mod ramp_limits;
 mod random;
 mod session;
 mod units;
@@ -18,7 +17,6 @@ pub use clock::{DateTime, now_utc_ns};
 pub use counted::counted;
 pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
-pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
 pub use random::Random;
 pub use session::{
     Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,

@@ -19,7 +19,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has 2,000 with no pause.
 pub const TRIES_MAX: u32 = 100;
-/// Most transactions that wait for a connection on one worker: of an open loop's schedule, or Deliveries of terminals. Ten
+/// Most transactions that wait for a connection on one worker: of an open loop's schedule, or deferred ones of terminals. Ten
 /// seconds of a stalled server at 10,000 transactions per second.
 pub const QUEUE_MAX: usize = 100_000;
 /// Longest time that a deferred Delivery lets other transactions go before it: the standard wants nine of ten done after
@@ -30,6 +30,10 @@ pub const DEFERRED_MAX: Duration = Duration::from_secs(5);
 pub const LATE_AFTER: Duration = Duration::from_millis(1);
 /// Highest rate of an open loop, in transactions per second: far above what a server of one machine does.
 pub const RATE_MAX_PER_S: f64 = 10_000_000.0;
+/// Most types of transactions of one workload: reports and screens have a row for each.
+pub const TRANSACTION_TYPES_MAX: usize = 16;
+/// Most things that a workload counts of its own, beside what is counted of every workload.
+pub const WORKLOAD_COUNTERS_MAX: usize = 16;
 /// Most terminals of one run.
 pub const TERMINALS_MAX: u32 = 10_000_000;
 /// Most bytes of commands that wait together to be sent. Below what the sockets of both sides buffer, so that client and

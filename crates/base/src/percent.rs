@@ -1,13 +1,11 @@
 //! Shares as percent for people: three significant digits, no zeros at the end.
 
 /// The nearest: `2 %`, `0.05 %`, `7 %`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     words(share, f64::round)
 }
 
 /// The next above, for a bound that must hold: `2.01 %` of 0.02004.
-#[must_use]
 pub fn percent_at_most(share: f64) -> String {
     // Arithmetic in binary is no digit of the share: 0.07 x 100 is a little more than 7.
     words(share * (1.0 - 1e-9), f64::ceil)

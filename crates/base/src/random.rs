@@ -18,7 +18,6 @@ fn split_mix(state: &mut u64) -> u64 {
 impl Random {
     /// A generator for `seed` and a path of numbers that names what it is for (a table, a warehouse, a connection).
     /// Different paths give independent streams, so work can be divided among threads without changing its result.
-    #[must_use]
     pub fn new(seed: u64, path: &[u64]) -> Random {
         let mut s = seed;
         let mut key = split_mix(&mut s);

@@ -62,18 +62,15 @@ pub struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     /// Number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
     /// The row at `index`, where there are so many.
-    #[must_use]
     pub fn row(&self, index: usize) -> Option<Row<'a>> {
         let start = index.checked_mul(self.width)?;
         let cells = self.cells.get(start..start + self.width)?;
@@ -114,7 +111,6 @@ impl<'a> Row<'a> {
     }
 
     /// Is this column NULL?
-    #[must_use]
     pub fn is_null(&self, column: usize) -> bool {
         matches!(self.cells.get(column), Some(Cell::Null))
     }
@@ -171,7 +167,6 @@ impl<'a> Row<'a> {
     }
 
     /// Any column as text for people; NULL is `NULL`.
-    #[must_use]
     pub fn text(&self, column: usize) -> String {
         match self.cells.get(column) {
             Some(Cell::Int(value)) => value.to_string(),
@@ -206,19 +201,16 @@ pub enum SessionError {
 
 impl SessionError {
     /// ER_LOCK_DEADLOCK: the server has rolled the transaction back.
-    #[must_use]
     pub fn is_deadlock(&self) -> bool {
         self.code() == Some(1213)
     }
 
     /// ER_LOCK_WAIT_TIMEOUT: the server has rolled back the statement only, unless innodb_rollback_on_timeout is on.
-    #[must_use]
     pub fn is_lock_wait_timeout(&self) -> bool {
         self.code() == Some(1205)
     }
 
     /// The server's error number, where the server spoke.
-    #[must_use]
     pub fn code(&self) -> Option<u16> {
         match self {
             SessionError::Server { code, .. } => Some(*code),

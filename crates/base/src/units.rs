@@ -25,7 +25,6 @@ impl fmt::Display for Cents {
 }
 
 /// A share as people write it, `80%` or `0.8`: above 0 and at most 1.
-#[must_use]
 pub fn parse_share(text: &str) -> Option<f64> {
     let text = text.trim();
     let share = match text.strip_suffix('%') {
@@ -37,7 +36,6 @@ pub fn parse_share(text: &str) -> Option<f64> {
 
 /// A size as MySQL servers take it: bytes, or with a suffix of K, M, G or T, which are binary: `512M`. `None` where it is none or
 /// does not fit.
-#[must_use]
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, shift) = match text.char_indices().last()? {
@@ -52,7 +50,6 @@ pub fn parse_size(text: &str) -> Option<u64> {
 
 /// Parses decimal text such as `-10.5` into an integer of `scale` decimals (`-1050` at scale 2). Excess decimals must
 /// be zeros. `None` where the text is not a decimal or does not fit.
-#[must_use]
 pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),

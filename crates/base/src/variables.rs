@@ -1,13 +1,11 @@
 //! Server variables by name, as servers read names.
 
 /// Dashes are underscores and case does not matter.
-#[must_use]
 pub fn variable_name(text: &str) -> String {
     text.trim().to_ascii_lowercase().replace('-', "_")
 }
 
 /// The value that `set` gives a variable, which may be written with `loose_`; the last one counts.
-#[must_use]
 pub fn given_in<'a>(set: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let mut all = set.iter().rev();
     let found = all.find(|(given, _)| variable_name(given).trim_start_matches("loose_") == name);

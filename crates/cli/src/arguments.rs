@@ -10,12 +10,10 @@ use analyse::Aspect;
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use lab::{Rate, Spacing, Workload};
-use plan::{Length, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST, parse_precision};
+use spec::{Length, Rate, Spacing, Style, Workload, defaults, parse_precision};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use tpcc::Style;
 
 /// A dynamometer for MySQL on storage: TPC-C throughput, response times and consistency, proven.
 #[derive(Parser)]
@@ -93,7 +91,7 @@ pub struct ResultsArguments {
 #[derive(Args)]
 pub struct DemoArguments {
     /// Engine of the private server; installed where it is missing
-    #[arg(long, default_value = "mysql-5.7")]
+    #[arg(long, default_value = defaults::ENGINE)]
     pub engine: String,
     /// Where the report goes
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
@@ -110,10 +108,10 @@ pub struct LoadArguments {
     #[command(flatten)]
     pub target: TargetArguments,
     /// Warehouses, the size of the database: each about 100 MB on disk
-    #[arg(short, long, default_value_t = 10, value_parser = warehouses())]
+    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
     pub warehouses: u32,
     /// Equal seeds give equal databases, byte for byte
-    #[arg(long, default_value_t = lab::POPULATION_SEED)]
+    #[arg(long, default_value_t = defaults::POPULATION_SEED)]
     pub seed: u64,
     /// Connections that load at the same time [default: one per core, 2 to 8]
     #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -141,11 +139,11 @@ pub struct LoadArguments {
 pub struct RunArguments {
     /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
     /// tpcc-mysql (the statements of that tool, with its deviations)
-    #[arg(long, default_value = "tpcc", value_parser = named(Workload::ALL, Workload::name))]
+    #[arg(long, default_value = defaults::WORKLOAD.name(), value_parser = named(Workload::ALL, Workload::name))]
     pub workload: Workload,
     /// How statements travel: statements (one per round trip, as applications send them), pipelined (the same, sent
     /// together), batched (set-based, the fewest that do) or procedures (stored procedures)
-    #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
+    #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
     pub style: Style,
     /// Connections: each a closed loop without think time or, with --rate and tpcc-spec, at the service of what comes
     /// [default: 8; with tpcc-spec one for each terminal]
@@ -171,7 +169,7 @@ pub struct RunArguments {
     pub terminals: Option<u32>,
     /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30 s
     /// and 30 intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
+    #[arg(long, value_name = "TIME", default_value_t = defaults::WARMUP, value_parser = warmup)]
     pub warmup: Length,
     /// Measured time; auto ends when the mean throughput is known to --precision, after 180 intervals at least and 1 hour at
     /// most, auto:10m after 10 minutes at most
@@ -233,7 +231,7 @@ pub struct CheckArguments {
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
     /// Warehouses of the private server's image
-    #[arg(short, long, default_value_t = 10, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
+    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
     pub warehouses: u32,
     /// Print one JSON document on stdout
     #[arg(long)]
@@ -387,11 +385,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 pub fn warmup(text: &str) -> Result<Length, String> {
-    Length::parse(text, WARMUP_AUTO_MOST, duration)
+    Length::parse(text, defaults::WARMUP_AUTO_MOST, duration)
 }
 
 pub fn window(text: &str) -> Result<Length, String> {
-    Length::parse(text, WINDOW_AUTO_MOST, positive_duration)
+    Length::parse(text, defaults::WINDOW_AUTO_MOST, positive_duration)
 }
 
 pub fn positive_duration(text: &str) -> Result<Duration, String> {
@@ -496,7 +494,7 @@ mod tests {
         let ten_minutes = Length::auto(Duration::from_secs(600));
         assert_eq!(warmup("auto:10m"), Ok(ten_minutes));
         assert_eq!(window("auto:600"), Ok(ten_minutes));
-        assert_eq!(window("auto"), Ok(Length::auto(WINDOW_AUTO_MOST)));
+        assert_eq!(window("auto"), Ok(Length::auto(defaults::WINDOW_AUTO_MOST)));
         assert_eq!(precision("2%"), Ok(0.02));
         assert!(interval("1ms").is_err() && interval("100ms").is_ok());
     }

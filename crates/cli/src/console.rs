@@ -2,17 +2,15 @@
 //! terminal and plain lines elsewhere, is written by a thread of its own, so that a reader who stalls does not stall the work.
 
 use crate::failure::Failure;
-use crate::live::watch;
-use crate::outlet::{Item, Outlet};
+use crate::outlet::{Item, Outlet, is_writable};
+use crate::views::watch;
 use crate::words;
+use analyse::RunProgress;
 use base::Exit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::{Progress, RunProgress};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::time::Timespec;
+use lab::Progress;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -70,13 +68,6 @@ pub fn live_stdout() -> Result<Outlet<Piece>, Failure> {
         };
         let _ = write_stdout(&(note + &text));
     })
-}
-
-/// Does a terminal or a pipe take a few bytes now, or within `patience`?
-pub fn is_writable(out: &impl AsFd, patience: Duration) -> bool {
-    let mut fds = [PollFd::new(out, PollFlags::OUT)];
-    let patience = Timespec::try_from(patience);
-    patience.is_ok_and(|patience| poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0))
 }
 
 /// Shows progress.
@@ -158,8 +149,8 @@ impl Console {
                 message: format!("indexes {}/{}", load.steps, load.steps_total),
             }),
             Progress::Run(run) => self.position(run_position(&run)),
-            // Formats that print live and the views of `live` show these.
-            Progress::RunStarts(_)
+            // Formats that print live and the views show these.
+            Progress::RunStarts { .. }
             | Progress::Interval(_)
             | Progress::Samples(_)
             | Progress::TurnEnds(_) => {}

@@ -33,6 +33,7 @@ macro_rules! from_error {
 
 from_error!(
     lab::LabError,
+    live::ListenError,
     plan::PlanError,
     server::ServerError,
     storage::StorageError,

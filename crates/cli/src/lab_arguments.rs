@@ -1,6 +1,6 @@
 //! The command line of `mydyno lab`.
 
-use crate::arguments::{ResultsArguments, listen_address, shell_command};
+use crate::arguments::{ResultsArguments, exporter, listen_address, shell_command};
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -59,6 +59,9 @@ pub struct LabRunArguments {
     /// Read watts from a meter by a command for the shell; see `mydyno run --help`
     #[arg(long, value_name = "COMMAND", value_parser = shell_command)]
     pub power_command: Option<String>,
+    /// Observe the machine of the servers through its Prometheus node_exporter; see `mydyno run --help`
+    #[arg(long, value_name = "URL", value_parser = exporter)]
+    pub host_metrics: Option<String>,
     /// Watch the repeats: a dashboard on a terminal, else a line for each interval; the results follow
     #[arg(long, conflicts_with = "json")]
     pub watch: bool,

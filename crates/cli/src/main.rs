@@ -4,7 +4,6 @@ mod commands;
 mod console;
 mod failure;
 mod lab_arguments;
-mod live;
 mod measuring_arguments;
 mod outlet;
 mod place_arguments;
@@ -14,6 +13,7 @@ mod schema_arguments;
 mod server_arguments;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;
+mod views;
 mod words;
 
 use arguments::{Arguments, Command};

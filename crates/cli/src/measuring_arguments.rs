@@ -6,8 +6,8 @@ use crate::preset_arguments::PresetArguments;
 use crate::schema_arguments::SchemaArguments;
 use base::limits;
 use clap::Args;
+use spec::Isolation;
 use std::time::Duration;
-use tpcc::Isolation;
 
 #[derive(Args)]
 pub struct MeasuringArguments {
@@ -25,7 +25,7 @@ pub struct MeasuringArguments {
     #[arg(long, default_value_t = lab::new_seed(), hide_default_value = true)]
     pub seed: u64,
     /// Seed of the population of --engine, as in `mydyno load --seed`
-    #[arg(long, value_name = "SEED", default_value_t = lab::POPULATION_SEED, conflicts_with_all = ["dsn", "defaults_file"])]
+    #[arg(long, value_name = "SEED", default_value_t = spec::defaults::POPULATION_SEED, conflicts_with_all = ["dsn", "defaults_file"])]
     pub population_seed: u64,
     /// Threads of the driver that carry the connections [default: one for each core or, where the server is on this
     /// machine (--engine, a unix socket or a loopback address), for every fourth]

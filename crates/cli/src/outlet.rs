@@ -4,7 +4,10 @@
 
 use crate::failure::Failure;
 use base::Exit;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 use std::collections::VecDeque;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -159,6 +162,13 @@ impl<T: Item> Drop for Outlet<T> {
         self.shared.changed.notify_all();
         self.settle(DROP_PATIENCE);
     }
+}
+
+/// Does a terminal or a pipe take a few bytes now, or within `patience`?
+pub fn is_writable(out: &impl AsFd, patience: Duration) -> bool {
+    let mut fds = [PollFd::new(out, PollFlags::OUT)];
+    let patience = Timespec::try_from(patience);
+    patience.is_ok_and(|patience| poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0))
 }
 
 #[cfg(test)]

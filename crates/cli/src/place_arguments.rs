@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use base::{Exit, parse_size};
 use clap::Args;
 use device::Role;
-use storage::{Place, Placement};
+use spec::{Place, Placement};
 
 const STORAGE: &str = "Storage";
 
@@ -15,22 +15,22 @@ pub struct PlaceArguments {
     /// Where data goes, and everything that has no place of its own: an emulated device (`mydyno device list`, or a
     /// profile file), its bytes in memory or where PROFILE@DIRECTORY says, or a real device's directory
     /// (with a slash), in which one is made; `server start` makes DIRECTORY itself the data directory where it is not there
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub data: Option<Place>,
     /// The redo log
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub redo: Option<Place>,
     /// Undo tablespaces, on servers that have them
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub undo: Option<Place>,
     /// The doublewrite buffer
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub doublewrite: Option<Place>,
     /// The binary log, which this turns on
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub binlog: Option<Place>,
     /// Temporary files
-    #[arg(help_heading = STORAGE, long, value_name = "PLACE")]
+    #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub temp: Option<Place>,
     /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half
     /// of the tables; 1G for `server start`, which does not know them]
@@ -68,12 +68,12 @@ impl PlaceArguments {
     /// Refuses places that nothing can be put into.
     ///
     /// # Errors
-    /// For a server that is not private; for a page cache that nothing would use.
+    /// For a server that is not private.
     pub fn validate(&self, target: &TargetArguments) -> Result<(), Failure> {
         let placement = self.placement();
         let is_nothing = placement == Placement::default();
         if is_nothing || target.is_private() {
-            return self.validate_page_cache();
+            return Ok(());
         }
         Err(Failure::new(
             Exit::Usage,
@@ -156,6 +156,6 @@ mod tests {
         assert!(error.to_string().contains("mydyno device list"), "{error}");
         let useless = ["--redo", "/mnt/a", "--page-cache", "1G"];
         let parsed = run(&[&engine[..], &useless].concat()).unwrap();
-        assert!(parsed.places.validate(&parsed.target).is_err());
+        assert!(parsed.places.validate_page_cache().is_err());
     }
 }

@@ -6,7 +6,8 @@ use base::{Exit, Warehouses, limits};
 use clap::Args;
 use lab::PresetSpec;
 use server::ServerError;
-use server::preset::{self, Preset, Scale};
+use server::preset::{self, Preset};
+use spec::Scale;
 
 /// A preset and its sizes.
 // Without a heading of their own: they stand with the variables that they set.
@@ -19,28 +20,20 @@ pub struct PresetArguments {
     /// Sizes of the preset's buffer pool and redo: auto (in the proportion to the warehouses of -w that the papers had), papers
     /// (as they are there), or in that proportion to so many warehouses [default: auto; `server start` has to be told]
     #[arg(help_heading = "Target", long, value_name = "SCALE", requires = "preset", value_parser = sizes)]
-    pub scale: Option<Sizes>,
-}
-
-/// What the sizes of a preset are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sizes {
-    Auto,
-    Papers,
-    For(Warehouses),
+    pub scale: Option<Scale>,
 }
 
 fn named(name: &str) -> Result<&'static Preset, ServerError> {
     preset::find(name)
 }
 
-fn sizes(text: &str) -> Result<Sizes, String> {
+fn sizes(text: &str) -> Result<Scale, String> {
     let warehouses = text.parse::<u32>().ok();
     match (text, warehouses) {
-        ("auto", _) => Ok(Sizes::Auto),
-        ("papers", _) => Ok(Sizes::Papers),
+        ("auto", _) => Ok(Scale::Auto),
+        ("papers", _) => Ok(Scale::Papers),
         (_, Some(warehouses @ 1..=limits::WAREHOUSES_MAX)) => {
-            Ok(Sizes::For(Warehouses(warehouses)))
+            Ok(Scale::For(Warehouses(warehouses)))
         }
         _ => Err(format!(
             "write auto, papers, or a number of warehouses up to {}",
@@ -62,15 +55,13 @@ impl PresetArguments {
         Err(Failure::new(Exit::Usage, words))
     }
 
-    /// The preset for a server with so many warehouses.
-    pub fn for_warehouses(&self, warehouses: Warehouses) -> Option<PresetSpec> {
+    /// The preset of private servers.
+    pub fn asked(&self) -> Option<spec::Preset> {
         let preset = self.preset?;
-        let scale = match self.scale.unwrap_or(Sizes::Auto) {
-            Sizes::Auto => Scale::To(warehouses),
-            Sizes::Papers => Scale::Papers,
-            Sizes::For(others) => Scale::To(others),
-        };
-        Some(PresetSpec { preset, scale })
+        Some(spec::Preset {
+            name: preset.name.clone(),
+            scale: self.scale.unwrap_or(Scale::Auto),
+        })
     }
 
     /// The preset for a server whose database is not known yet.
@@ -78,7 +69,7 @@ impl PresetArguments {
     /// # Errors
     /// Where the preset has sizes and nothing says what they are for.
     pub fn for_unknown(&self) -> Result<Option<PresetSpec>, Failure> {
-        let is_told = matches!(self.scale, Some(Sizes::Papers | Sizes::For(_)));
+        let is_told = matches!(self.scale, Some(Scale::Papers | Scale::For(_)));
         match self.preset {
             Some(preset) if !preset.is_empty() && !is_told => Err(Failure::new(
                 Exit::Usage,
@@ -89,14 +80,14 @@ impl PresetArguments {
                 ),
             )),
             // It has no sizes, or they are told.
-            _ => Ok(self.for_warehouses(Warehouses(1))),
+            _ => Ok(PresetSpec::of(self.asked().as_ref(), Warehouses(1))?),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Scale, Sizes, sizes};
+    use super::{Scale, sizes};
     use crate::arguments::{Arguments, Command};
     use crate::measuring_arguments::MeasuringArguments;
     use crate::server_arguments::ServerCommand;
@@ -118,26 +109,26 @@ mod tests {
 
     #[test]
     fn scales_as_people_write_them() {
-        assert_eq!(sizes("auto"), Ok(Sizes::Auto));
-        assert_eq!(sizes("papers"), Ok(Sizes::Papers));
-        assert_eq!(sizes("500"), Ok(Sizes::For(Warehouses(500))));
+        assert_eq!(sizes("auto"), Ok(Scale::Auto));
+        assert_eq!(sizes("papers"), Ok(Scale::Papers));
+        assert_eq!(sizes("500"), Ok(Scale::For(Warehouses(500))));
         for bad in ["", "0", "-1", "big", "99999999999"] {
             assert!(sizes(bad).unwrap_err().contains("papers"), "{bad:?}");
         }
     }
 
     #[test]
-    fn sizes_are_for_the_warehouses_of_the_run() {
+    fn sizes_are_in_the_papers_proportion_where_nothing_is_said() {
         let preset = ["--engine", "mysql-5.7", "--preset", "config-1"];
         let scale = |more: &[&str]| {
             let arguments = run(&[&preset[..], more].concat());
-            let spec = arguments.preset.for_warehouses(Warehouses(10)).unwrap();
-            assert_eq!(spec.preset.name, "config-1");
-            spec.scale
+            let asked = arguments.preset.asked().unwrap();
+            assert_eq!(asked.name, "config-1");
+            asked.scale
         };
-        assert_eq!(scale(&[]), Scale::To(Warehouses(10)));
+        assert_eq!(scale(&[]), Scale::Auto);
         assert_eq!(scale(&["--scale", "papers"]), Scale::Papers);
-        assert_eq!(scale(&["--scale", "20"]), Scale::To(Warehouses(20)));
+        assert_eq!(scale(&["--scale", "20"]), Scale::For(Warehouses(20)));
     }
 
     #[test]
@@ -164,7 +155,10 @@ mod tests {
         let told = named(&["--preset", "config-1", "--scale", "10"])
             .ok()
             .unwrap();
-        assert_eq!(told.unwrap().scale, Scale::To(Warehouses(10)));
+        assert_eq!(
+            told.unwrap().scale,
+            server::preset::Scale::To(Warehouses(10))
+        );
         assert!(named(&["--preset", "default"]).ok().unwrap().is_some());
         assert!(named(&[]).ok().unwrap().is_none());
     }

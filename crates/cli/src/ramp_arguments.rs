@@ -2,13 +2,12 @@
 
 use crate::arguments::{ResultsArguments, named, positive_duration, warehouses, warmup, window};
 use crate::measuring_arguments::MeasuringArguments;
-use base::{RampLimits, limits, parse_share};
+use base::{limits, parse_share};
 use clap::Args;
-use lab::Workload;
-use plan::Length;
+use spec::{Length, RampLimits, Style, Workload, defaults};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tpcc::{Style, Transaction};
+use tpcc::Transaction;
 
 const CONDITIONS: &str = "Ramp";
 const POWER_COMMAND: &str =
@@ -22,19 +21,19 @@ const HOST_METRICS: &str = "Observe the server's machine through its Prometheus 
 pub struct RampArguments {
     /// What is driven: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that tool, with its
     /// deviations)
-    #[arg(long, default_value = "tpcc", value_parser = named([Workload::Tpcc, Workload::TpccMysql], Workload::name))]
+    #[arg(long, default_value = defaults::WORKLOAD.name(), value_parser = named([Workload::Tpcc, Workload::TpccMysql], Workload::name))]
     pub workload: Workload,
     /// How statements travel: statements, pipelined, batched or procedures; see `mydyno run --help`
-    #[arg(long, default_value = "statements", value_parser = named(Style::ALL, Style::name))]
+    #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
     pub style: Style,
     /// Warehouses to use [default: all of the database; 10 with --engine]
     #[arg(short, long, value_parser = warehouses())]
     pub warehouses: Option<u32>,
     /// Time before the window of each point, not measured; auto as in `mydyno run --help`
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = warmup)]
+    #[arg(long, value_name = "TIME", default_value_t = defaults::WARMUP, value_parser = warmup)]
     pub warmup: Length,
     /// Measured time of each point; auto ends when the mean throughput is known to 2%
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = window)]
+    #[arg(long, value_name = "TIME", default_value_t = defaults::WINDOW_OF_POINT, value_parser = window)]
     pub window: Length,
     /// Run the checks of `mydyno check` after the last point
     #[arg(long)]
@@ -175,8 +174,8 @@ fn times(text: &str) -> Result<Condition<BTreeMap<String, f64>>, String> {
 mod tests {
     use super::RampArguments;
     use crate::arguments::{Arguments, Command};
-    use base::RampLimits;
     use clap::Parser;
+    use spec::RampLimits;
 
     fn parsed(arguments: &[&str]) -> Result<RampArguments, clap::Error> {
         let all = ["mydyno", "ramp"].iter().chain(arguments);

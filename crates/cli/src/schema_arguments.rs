@@ -2,8 +2,9 @@
 
 use crate::arguments::TargetArguments;
 use crate::failure::Failure;
-use base::Exit;
+use base::{Exit, Warehouses};
 use clap::Args;
+use spec::Population;
 use tpcc::schema::PARTITIONS_MAX;
 
 #[derive(Args, Clone, Copy, Default)]
@@ -25,6 +26,16 @@ pub struct SchemaArguments {
 }
 
 impl SchemaArguments {
+    /// The database that is to be made.
+    pub fn population(self, warehouses: u32, seed: u64) -> Population {
+        Population {
+            warehouses: Warehouses(warehouses),
+            seed,
+            foreign_keys: !self.no_foreign_keys,
+            partitions: self.partitions,
+        }
+    }
+
     /// Refuses to choose what is there already.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ pub fn header(asked: &Asked) -> String {
     for meaning in MEANINGS {
         let _ = writeln!(out, "# {meaning}");
     }
-    if asked.workload == lab::Workload::TpccMysql.name() {
+    if asked.workload == spec::Workload::TpccMysql.name() {
         for deviation in DEVIATIONS {
             let decision = match deviation.decision {
                 Decision::Kept => "as tpcc-mysql",
@@ -286,11 +286,11 @@ mod tests {
             committed: times_ms.len() as u64,
             deadlocks: 2,
             errors: 1,
-            latency_sum_ns: times_ms.iter().sum::<u64>() * NS_PER_MS,
             ..Totals::default()
         };
+        totals.response.sum_ns = times_ms.iter().sum::<u64>() * NS_PER_MS;
         for ms in times_ms {
-            totals.latency.record(ms * NS_PER_MS).unwrap();
+            totals.response.histogram.record(ms * NS_PER_MS).unwrap();
         }
         totals
     }

@@ -25,18 +25,18 @@ enum Stage {
 }
 
 /// The output under way.
-pub struct Live {
+pub struct TpccMysqlLive {
     outlet: Outlet<Piece>,
     asked: Asked,
     stage: Stage,
 }
 
-impl Live {
+impl TpccMysqlLive {
     /// Prints what comes before everything else.
     ///
     /// # Errors
     /// Where no thread can be made for the output.
-    pub fn begin(arguments: &RunArguments, subject: &Subject) -> Result<Live, Failure> {
+    pub fn begin(arguments: &RunArguments, subject: &Subject) -> Result<TpccMysqlLive, Failure> {
         let connect = &subject.connect;
         let asked = Asked {
             workload: arguments.workload.name(),
@@ -50,13 +50,13 @@ impl Live {
             schema: connect.schema.clone().unwrap_or_default(),
             user: connect.user.clone(),
             warehouses: arguments.warehouses,
-            connections: arguments.connections.unwrap_or(lab::CONNECTIONS_DEFAULT),
+            connections: arguments.connections.unwrap_or(spec::defaults::CONNECTIONS),
             warmup_s: arguments.warmup.most.as_secs(),
             window_s: arguments.window.most.as_secs(),
             interval_s: arguments.measuring.interval.as_secs(),
             schemas: arguments.measuring.schemas,
         };
-        let live = Live {
+        let live = TpccMysqlLive {
             outlet: live_stdout()?,
             asked,
             stage: Stage::Before,
@@ -74,7 +74,7 @@ impl Live {
     /// Takes what the run tells.
     pub fn show(&mut self, progress: &Progress<'_>) {
         match progress {
-            Progress::RunStarts(warehouses) => {
+            Progress::RunStarts { warehouses, .. } => {
                 self.print(parameters(&self.asked, warehouses.0));
                 self.stage = Stage::Warmup;
             }
@@ -105,9 +105,6 @@ impl Live {
     }
 
     /// Prints the results; none where the run failed, whose numbers are not to be shown.
-    ///
-    /// # Errors
-    /// The results file cannot be read.
     pub fn finish(&mut self, stored: &Results, repeat: RepeatId) -> Result<(), StoreError> {
         if self.stage == Stage::Before {
             return Ok(());
@@ -134,9 +131,9 @@ fn in_interval(of: &Interval, warmup_s: u64) -> InInterval {
         end_s: (end.as_nanos() as f64 / NS_PER_S).round() as u64,
         new_order_p95_ns: new_order.latency.at_quantile_ns(0.95),
         new_order_p99_ns: new_order.latency.at_quantile_ns(0.99),
-        types: of.transactions.each_ref().map(|stats| TypeInInterval {
-            completed: stats.completed(),
-            max_ns: stats.latency.max_ns,
+        types: std::array::from_fn(|index| TypeInInterval {
+            completed: of.transactions[index].completed(),
+            max_ns: of.transactions[index].latency.max_ns,
         }),
     }
 }

@@ -7,7 +7,6 @@ const EXTENT_BYTES: u64 = 64 << 20;
 /// The address on a device of `offset` in a file. `file` identifies the file (a hash of its name), so that a file lies at the same
 /// places in every run. Extents are scattered over the whole device: a data set of a gigabyte stands for one that fills it,
 /// and its seeks are as long.
-#[must_use]
 pub fn device_address(file: u64, offset: u64, capacity_bytes: u64) -> u64 {
     let extents = (capacity_bytes / EXTENT_BYTES).max(1);
     let extent = mix(file ^ mix(offset / EXTENT_BYTES)) % extents;

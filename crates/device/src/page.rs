@@ -66,7 +66,6 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Flush];
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Kind::Read => "read",
@@ -137,7 +136,6 @@ pub enum Histogram {
 }
 
 /// The bucket of a time; what is beyond the last is counted in it.
-#[must_use]
 pub fn bucket_of(ns: u64) -> usize {
     if ns < SUB_BUCKETS {
         return ns as usize;
@@ -148,7 +146,6 @@ pub fn bucket_of(ns: u64) -> usize {
 }
 
 /// The smallest time of a bucket.
-#[must_use]
 pub fn bucket_floor_ns(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     if bucket < SUB_BUCKETS {
@@ -158,22 +155,18 @@ pub fn bucket_floor_ns(bucket: usize) -> u64 {
     (SUB_BUCKETS + bucket % SUB_BUCKETS) << shift
 }
 
-#[must_use]
 pub fn global_word(word: Global) -> usize {
     word as usize
 }
 
-#[must_use]
 pub fn role_word(role: Role, word: OfRole) -> usize {
     role_begin(role) + word as usize
 }
 
-#[must_use]
 pub fn kind_word(role: Role, kind: Kind, word: OfKind) -> usize {
     kind_begin(role, kind) + word as usize
 }
 
-#[must_use]
 pub fn bucket_word(role: Role, kind: Kind, histogram: Histogram, bucket: usize) -> usize {
     kind_begin(role, kind) + OF_KIND_WORDS + histogram as usize * BUCKETS + bucket.min(BUCKETS - 1)
 }
@@ -194,7 +187,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Decodes the bytes of a page; `None` where they are none.
-    #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Snapshot> {
         if bytes.len() != PAGE_BYTES {
             return None;
@@ -205,30 +197,25 @@ impl Snapshot {
     }
 
     /// The bytes of a page of a process that has done nothing.
-    #[must_use]
     pub fn fresh() -> Vec<u8> {
         let mut bytes = vec![0; PAGE_BYTES];
         bytes[..8].copy_from_slice(&MAGIC.to_ne_bytes());
         bytes
     }
 
-    #[must_use]
     pub fn global(&self, word: Global) -> u64 {
         self.words[global_word(word)]
     }
 
-    #[must_use]
     pub fn of_role(&self, role: Role, word: OfRole) -> u64 {
         self.words[role_word(role, word)]
     }
 
-    #[must_use]
     pub fn of_kind(&self, role: Role, kind: Kind, word: OfKind) -> u64 {
         self.words[kind_word(role, kind, word)]
     }
 
     /// Requests of a role that the model has served; 0 of what is on real storage.
-    #[must_use]
     pub fn emulated_requests(&self, role: Role) -> u64 {
         let of = |kind: Kind| {
             self.buckets(role, kind, Histogram::Service)
@@ -239,7 +226,6 @@ impl Snapshot {
     }
 
     /// Occurrences per bucket.
-    #[must_use]
     pub fn buckets(&self, role: Role, kind: Kind, histogram: Histogram) -> &[u64] {
         let begin = bucket_word(role, kind, histogram, 0);
         &self.words[begin..begin + BUCKETS]

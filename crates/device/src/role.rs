@@ -25,13 +25,11 @@ impl Role {
     ];
 
     /// Its place in [`Role::ALL`].
-    #[must_use]
     pub fn index(self) -> usize {
         self as usize
     }
 
     /// The name on the command line, in setups and in results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Role::Data => "data",

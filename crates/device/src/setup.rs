@@ -119,7 +119,6 @@ impl Setup {
     }
 
     /// The device that a role is on; `None` where it is on real storage.
-    #[must_use]
     pub fn device_of(&self, role: Role) -> Option<usize> {
         let place = self.roles.iter().find(|place| place.role == role);
         place.map(|place| place.device)

@@ -1,9 +1,55 @@
-//! What the engine drives.
+//! What the engine drives: a workload, with its types of transactions by number.
 
 use crate::timed::StatementTimes;
+use base::limits::{TRANSACTION_TYPES_MAX, WORKLOAD_COUNTERS_MAX};
 use std::borrow::Cow;
 use std::future::Future;
-use tpcc::{InputCounters, Transaction};
+
+/// A type of transactions: its place in [`Workload::transactions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionType(pub u8);
+
+impl TransactionType {
+    /// The place in lists by type.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What the engine knows of a type of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionInfo {
+    /// The name in results.
+    pub name: &'static str,
+    /// Transactions of this type are the workload's throughput; the others are done beside them.
+    pub is_primary: bool,
+    /// Terminals do not wait for the answer, and connections do these last.
+    pub is_deferred: bool,
+}
+
+/// One value for each type, in the workload's order; the rest stays at its default.
+pub type PerType<T> = [T; TRANSACTION_TYPES_MAX];
+
+/// The values of the first types; those of the others are the default.
+pub fn per_type<T: Default, const N: usize>(first: [T; N]) -> PerType<T> {
+    let mut first = first.into_iter();
+    std::array::from_fn(|_| first.next().unwrap_or_default())
+}
+
+/// What a workload counts besides what every workload has. The workload alone knows what each
+/// number means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkloadCounters(pub [u64; WORKLOAD_COUNTERS_MAX]);
+
+impl WorkloadCounters {
+    /// Adds the counts of another transaction, worker or interval.
+    pub fn add(&mut self, other: &WorkloadCounters) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += theirs;
+        }
+    }
+}
 
 /// Makes the sources and clients of a run. Shared by the workers.
 pub trait Workload: Sync {
@@ -11,6 +57,9 @@ pub trait Workload: Sync {
     type Operation;
     type Source: Source<Operation = Self::Operation>;
     type Client: Client<Operation = Self::Operation>;
+
+    /// The types of its transactions; at most [`TRANSACTION_TYPES_MAX`].
+    fn transactions(&self) -> &'static [TransactionInfo];
 
     /// What decides the transactions of one connection or, where there are terminals, of one terminal; from 0.
     fn source(&self, of: u32) -> Self::Source;
@@ -40,10 +89,10 @@ pub trait Source {
     type Operation;
 
     /// The type of the next transaction.
-    fn deal(&mut self) -> Transaction;
+    fn deal(&mut self) -> TransactionType;
 
     /// Fresh input for a transaction of this type.
-    fn draw(&mut self, transaction: Transaction) -> Self::Operation;
+    fn draw(&mut self, transaction: TransactionType) -> Self::Operation;
 }
 
 /// A connection, on which transactions are tried.
@@ -65,8 +114,9 @@ pub trait Client {
         StatementTimes::default()
     }
 
-    /// Counts the operation tried last, which has ended well or is in doubt.
-    fn count_inputs(&self, operation: &Self::Operation, counters: &mut InputCounters);
+    /// Adds the operation tried last, which has ended well or is in doubt, to what the workload
+    /// counts.
+    fn count(&self, _operation: &Self::Operation, _counters: &mut WorkloadCounters) {}
 
     /// Ends the connection in good order.
     fn close(self) -> impl Future<Output = ()>;
@@ -76,7 +126,7 @@ pub trait Client {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
     Committed,
-    /// The deliberate rollback of clause 2.4.1.4.
+    /// Rolled back on purpose, as clause 2.4.1.4 of TPC-C has it.
     RolledBack,
     Failed(Failed),
 }

@@ -2,7 +2,7 @@
 
 use crate::arrivals::Backlog;
 use crate::breakdown::Waits;
-use crate::client::{Attempt, Client, FailureKind, Opening, Source, Workload};
+use crate::client::{Attempt, Client, FailureKind, Opening, Source, TransactionType, Workload};
 use crate::recorder::{Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
@@ -10,7 +10,6 @@ use crate::terminals::Hall;
 use base::{Random, limits};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
-use tpcc::Transaction;
 
 /// Longest pause between two tries of a transaction or of a login.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -32,7 +31,7 @@ pub(crate) enum Feed<'a, W: Workload> {
 
 /// A transaction to do.
 struct Job<O> {
-    transaction: Transaction,
+    transaction: TransactionType,
     operation: O,
     begin_ns: u64,
     /// When it was taken up, to be tried at once.
@@ -196,8 +195,8 @@ impl<W: Workload> Connection<'_, W> {
         let failed = match attempt {
             Attempt::Failed(failed) => failed,
             well => {
-                recorder.ended_well(transaction, &well, operated, self.schedule, |inputs| {
-                    client.count_inputs(&job.operation, inputs);
+                recorder.ended_well(transaction, &well, operated, self.schedule, |counters| {
+                    client.count(&job.operation, counters);
                 });
                 let statements = client.statement_times();
                 recorder.spent(transaction, &operated, waits, statements);
@@ -206,7 +205,7 @@ impl<W: Workload> Connection<'_, W> {
         };
         recorder.failed_try(transaction, &failed);
         if failed.kind == (FailureKind::Lost { in_doubt: true }) {
-            client.count_inputs(&job.operation, &mut recorder.totals.in_doubt_inputs);
+            client.count(&job.operation, &mut recorder.totals.in_doubt_counters);
         }
         let next = match failed.kind {
             FailureKind::Lost { .. } => Next::Connection,

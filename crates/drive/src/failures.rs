@@ -1,9 +1,8 @@
 //! What an error means for the transaction that met it: a new try, a new connection, or an error of the run.
 
-use crate::client::{Attempt, Failed, FailureKind};
+use crate::client::{Failed, FailureKind};
 use base::SessionError;
 use std::borrow::Cow;
-use tpcc::transactions::{Failure, Outcome};
 
 /// MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
 const ER_CHECKREAD: u16 = 1020;
@@ -23,38 +22,8 @@ const ER_CONNECTION_KILLED: u16 = 1927;
 /// Group Replication: certification found a conflict with a transaction of another member.
 const ER_TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
 
-/// What a try came to; how it ended well is kept in `ended`.
-pub(crate) fn attempt_of(result: Result<Outcome, Failure>, ended: &mut Outcome) -> Attempt {
-    match result {
-        Err(failure) => Attempt::Failed(classify(&failure)),
-        Ok(outcome) => {
-            *ended = outcome;
-            match outcome {
-                Outcome::RolledBack => Attempt::RolledBack,
-                Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
-            }
-        }
-    }
-}
-
-fn classify(failure: &Failure) -> Failed {
-    match failure {
-        Failure::Statement(error) => failed_by(error),
-        Failure::InDoubt(_) => Failed {
-            kind: FailureKind::Lost { in_doubt: true },
-            code: "lost_in_commit".into(),
-            message: failure.to_string(),
-        },
-        Failure::MissingRow(_) => Failed {
-            kind: FailureKind::Fatal,
-            code: "missing_row".into(),
-            message: failure.to_string(),
-        },
-    }
-}
-
 /// What the failure of a statement before COMMIT means, or of COMMIT where nothing of it stays.
-pub(crate) fn failed_by(error: &SessionError) -> Failed {
+pub fn failed_by(error: &SessionError) -> Failed {
     let lost = FailureKind::Lost { in_doubt: false };
     let (kind, code) = match error {
         SessionError::Server { code, .. } => (kind_of(*code), Cow::Owned(code.to_string())),
@@ -99,7 +68,7 @@ mod tests {
                 sqlstate: "HY000".to_owned(),
                 message: String::new(),
             };
-            let failed = classify(&Failure::Statement(error));
+            let failed = failed_by(&error);
             assert_eq!(failed.code, code.to_string());
             failed.kind
         };
@@ -116,14 +85,5 @@ mod tests {
         for code in [1146, 1142, 1062, 1290, 3098] {
             assert_eq!(kind(code), FailureKind::Fatal, "{code}");
         }
-    }
-
-    #[test]
-    fn what_ends_a_commit_leaves_it_in_doubt() {
-        let killed = SessionError::Lost("reset".to_owned());
-        let failed = classify(&Failure::InDoubt(killed.clone()));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
-        let failed = classify(&Failure::Statement(killed));
-        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
     }
 }

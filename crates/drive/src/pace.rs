@@ -2,6 +2,7 @@
 
 use crate::streams::ARRIVALS;
 use base::Random;
+use spec::Spacing;
 use std::time::Duration;
 
 /// When transactions come.
@@ -23,36 +24,26 @@ pub struct Arrivals {
     pub spacing: Spacing,
 }
 
-/// The time between two arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// Independent of all others, as many users behave: negative exponential.
-    Poisson,
-    /// Always the same.
-    Uniform,
-}
-
-impl Spacing {
-    pub const ALL: [Spacing; 2] = [Spacing::Poisson, Spacing::Uniform];
-
-    /// The name on the command line and in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Spacing::Poisson => "poisson",
-            Spacing::Uniform => "uniform",
-        }
-    }
-}
-
-/// Terminals and their times (clause 5.2.5), by [`tpcc::Transaction::index`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Terminals and their times, by type.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terminals {
     pub count: u32,
     /// Constant.
-    pub keying: [Duration; 5],
+    pub keying: Vec<Duration>,
     /// Mean of the think time, which is negative exponential.
-    pub think_mean: [Duration; 5],
+    pub think_mean: Vec<Duration>,
+    /// A source deals the same types again after so many transactions: terminals start anywhere
+    /// among them.
+    pub deck_size: u32,
+}
+
+/// A think time may be cut at so many means (clause 5.2.5.4 of TPC-C).
+const THINK_CUT_MEANS: f64 = 10.0;
+
+/// A think time: negative exponential with this mean, cut at ten of them.
+pub fn think_time(random: &mut Random, mean: Duration) -> Duration {
+    let means = -random.unit().ln();
+    mean.mul_f64(means.min(THINK_CUT_MEANS))
 }
 
 /// One worker of several.

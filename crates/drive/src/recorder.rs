@@ -2,180 +2,30 @@
 //! over, then it is sent whole.
 
 use crate::breakdown::{Breakdown, Waits};
-use crate::client::{Attempt, Failed, FailureKind};
+use crate::client::{
+    Attempt, Failed, FailureKind, PerType, TransactionInfo, TransactionType, WorkloadCounters,
+};
+use crate::interval::{Interval, Phase, TerminalStats};
 use crate::schedule::Schedule;
 use crate::timed::StatementTimes;
-use crate::times::Times;
 use crate::totals::{FailedTries, Totals};
 use base::limits;
-use tpcc::{InputCounters, Transaction};
-
-/// Part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Warmup,
-    Window,
-    /// After the window, until the last transaction has ended.
-    Drain,
-}
-
-/// One transaction type in one interval.
-#[derive(Clone, Debug, Default)]
-pub struct TransactionStats {
-    pub committed: u64,
-    /// Deliberate rollbacks.
-    pub rolled_back: u64,
-    pub deadlocks: u64,
-    pub lock_wait_timeouts: u64,
-    pub other_retries: u64,
-    /// Transactions given up.
-    pub errors: u64,
-    /// Response times of what ended well in the interval, whenever it began: from the first try,
-    /// the submission or the intended start to the end of the last try.
-    pub latency: Times,
-}
-
-impl TransactionStats {
-    fn merge(&mut self, other: &TransactionStats) {
-        self.committed += other.committed;
-        self.rolled_back += other.rolled_back;
-        self.deadlocks += other.deadlocks;
-        self.lock_wait_timeouts += other.lock_wait_timeouts;
-        self.other_retries += other.other_retries;
-        self.errors += other.errors;
-        self.latency.merge(&other.latency);
-    }
-
-    /// What ended well: committed and deliberately rolled back.
-    #[must_use]
-    pub fn completed(&self) -> u64 {
-        self.committed + self.rolled_back
-    }
-}
-
-/// How an open loop kept its schedule in one interval.
-#[derive(Clone, Debug, Default)]
-pub struct ScheduleStats {
-    /// Transactions whose intended start lies in the interval.
-    pub offered: u64,
-    /// Those that began more than [`limits::LATE_AFTER`] after their intended start.
-    pub late: u64,
-    /// Those that never began: the queue was full, or the window ended before their turn.
-    pub skipped: u64,
-    /// From the intended start to the begin of the first try.
-    pub lag: Times,
-    /// From there to the end of the last try, of what ended well.
-    pub service: Times,
-}
-
-impl ScheduleStats {
-    fn merge(&mut self, other: &ScheduleStats) {
-        self.offered += other.offered;
-        self.late += other.late;
-        self.skipped += other.skipped;
-        self.lag.merge(&other.lag);
-        self.service.merge(&other.service);
-    }
-}
-
-/// What terminals did in one interval besides their transactions.
-#[derive(Clone, Debug, Default)]
-pub struct TerminalStats {
-    /// Keying times that ended, as measured, by [`Transaction::index`].
-    pub keying: [Times; 5],
-    /// Think times that began, as drawn.
-    pub think: [Times; 5],
-    /// From the submission of a Delivery to the word that it has been queued.
-    pub acknowledgement: Times,
-}
-
-impl TerminalStats {
-    fn merge(&mut self, other: &TerminalStats) {
-        for (mine, theirs) in self.keying.iter_mut().zip(&other.keying) {
-            mine.merge(theirs);
-        }
-        for (mine, theirs) in self.think.iter_mut().zip(&other.think) {
-            mine.merge(theirs);
-        }
-        self.acknowledgement.merge(&other.acknowledgement);
-    }
-}
-
-/// What happened between two moments of a run.
-#[derive(Clone, Debug)]
-pub struct Interval {
-    pub phase: Phase,
-    /// From the start of the run.
-    pub start_offset_ns: u64,
-    pub end_offset_ns: u64,
-    /// By [`Transaction::index`].
-    pub transactions: [TransactionStats; 5],
-    /// New orders that ended well, by database ([`crate::Workload::database`]); as long as the last one that had any.
-    pub new_orders: Vec<u64>,
-    pub statements: u64,
-    pub inputs: InputCounters,
-    pub schedule: ScheduleStats,
-    pub terminals: TerminalStats,
-}
-
-impl Interval {
-    fn new(phase: Phase, start_offset_ns: u64, end_offset_ns: u64) -> Interval {
-        Interval {
-            phase,
-            start_offset_ns,
-            end_offset_ns,
-            transactions: std::array::from_fn(|_| TransactionStats::default()),
-            new_orders: Vec::new(),
-            statements: 0,
-            inputs: InputCounters::default(),
-            schedule: ScheduleStats::default(),
-            terminals: TerminalStats::default(),
-        }
-    }
-
-    /// The interval that begins at `start_ns`.
-    fn beginning(start_ns: u64, schedule: &Schedule) -> Interval {
-        let (phase, end_ns) = schedule.begin_interval(start_ns);
-        Interval::new(phase, start_ns, end_ns)
-    }
-
-    fn add_new_orders(&mut self, database: usize, new_orders: u64) {
-        if self.new_orders.len() <= database {
-            self.new_orders.resize(database + 1, 0);
-        }
-        self.new_orders[database] += new_orders;
-    }
-
-    /// Adds another worker's share of the same interval.
-    pub(crate) fn merge(&mut self, other: &Interval) {
-        self.end_offset_ns = self.end_offset_ns.max(other.end_offset_ns);
-        for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
-            mine.merge(theirs);
-        }
-        for (database, new_orders) in other.new_orders.iter().enumerate() {
-            self.add_new_orders(database, *new_orders);
-        }
-        self.statements += other.statements;
-        self.inputs.merge(&other.inputs);
-        self.schedule.merge(&other.schedule);
-        self.terminals.merge(&other.terminals);
-    }
-}
 
 /// The recorder of one worker.
 pub(crate) struct Recorder {
+    types: &'static [TransactionInfo],
     current: Interval,
     finished: Vec<Interval>,
     pub(crate) totals: Totals,
-    /// Of what the window counts, by [`Transaction::index`].
-    pub(crate) breakdowns: [Breakdown; 5],
+    /// Of what the window counts.
+    pub(crate) breakdowns: PerType<Breakdown>,
 }
 
 impl Recorder {
-    pub(crate) fn new(schedule: &Schedule) -> Recorder {
-        let current = Interval::beginning(0, schedule);
+    pub(crate) fn new(types: &'static [TransactionInfo], schedule: &Schedule) -> Recorder {
         Recorder {
-            current,
+            types,
+            current: beginning(types, 0, schedule),
             finished: Vec::new(),
             totals: Totals::default(),
             breakdowns: Default::default(),
@@ -199,11 +49,16 @@ impl Recorder {
     pub(crate) fn advance(&mut self, now_ns: u64, schedule: &Schedule) {
         while self.current_end_ns(schedule) <= now_ns {
             let end = self.current_end_ns(schedule);
-            let next = Interval::beginning(end, schedule);
+            let next = beginning(self.types, end, schedule);
             let mut over = std::mem::replace(&mut self.current, next);
             over.end_offset_ns = end;
             self.finished.push(over);
         }
+    }
+
+    /// Does nobody wait for the answer?
+    pub(crate) fn is_deferred(&self, transaction: TransactionType) -> bool {
+        self.types[transaction.index()].is_deferred
     }
 
     /// Intervals that are over and not yet taken.
@@ -214,17 +69,15 @@ impl Recorder {
     /// Closes the interval under way, which is the drain or, where the run is cut, any other.
     pub(crate) fn finish(&mut self, now_ns: u64, schedule: &Schedule) -> Vec<Interval> {
         self.advance(now_ns, schedule);
-        let mut last = std::mem::replace(
-            &mut self.current,
-            Interval::new(Phase::Drain, now_ns, now_ns),
-        );
+        let none = Interval::new(self.types, Phase::Drain, now_ns..now_ns);
+        let mut last = std::mem::replace(&mut self.current, none);
         last.end_offset_ns = now_ns.max(last.start_offset_ns);
         self.finished.push(last);
         self.take_finished()
     }
 
     /// A try that failed, whatever comes of its transaction.
-    pub(crate) fn failed_try(&mut self, transaction: Transaction, failed: &Failed) {
+    pub(crate) fn failed_try(&mut self, transaction: TransactionType, failed: &Failed) {
         let stats = &mut self.current.transactions[transaction.index()];
         match failed.kind {
             FailureKind::Deadlock => stats.deadlocks += 1,
@@ -235,7 +88,7 @@ impl Recorder {
                 self.totals.in_doubt[transaction.index()] += u64::from(in_doubt);
             }
         }
-        self.count_failed(transaction.name(), failed);
+        self.count_failed(self.types[transaction.index()].name, failed);
     }
 
     /// A connection that could not be opened again.
@@ -265,20 +118,20 @@ impl Recorder {
     }
 
     /// A transaction that was given up.
-    pub(crate) fn given_up(&mut self, transaction: Transaction) {
+    pub(crate) fn given_up(&mut self, transaction: TransactionType) {
         self.current.transactions[transaction.index()].errors += 1;
         self.totals.errors += 1;
     }
 
     /// A transaction that ended well. It counts for the interval in which it ended, whenever it
-    /// began. `count_inputs` adds its inputs to counters.
+    /// began. `count` adds what the workload counts of it.
     pub(crate) fn ended_well(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionType,
         how: &Attempt,
         operated: Operated,
         schedule: &Schedule,
-        count_inputs: impl FnOnce(&mut InputCounters),
+        count: impl FnOnce(&mut WorkloadCounters),
     ) {
         let committed = u64::from(*how == Attempt::Committed);
         self.totals.committed[transaction.index()] += committed;
@@ -298,24 +151,29 @@ impl Recorder {
                 .service
                 .record(operated.end_ns - try_ns);
         }
-        if transaction == Transaction::NewOrder {
-            self.current.add_new_orders(operated.database, 1);
+        if self.types[transaction.index()].is_primary {
+            self.current.add_primary(operated.database, 1);
         }
-        let mut inputs = InputCounters::default();
-        count_inputs(&mut inputs);
-        self.totals.inputs.merge(&inputs);
+        let mut counters = WorkloadCounters::default();
+        count(&mut counters);
+        self.totals.counters.add(&counters);
         if in_window {
-            self.current.inputs.merge(&inputs);
+            self.current.counters.add(&counters);
         }
     }
 
     /// A transaction ends, however: where the window is over and it began before that, it was pending
     /// at the end of the window.
-    pub(crate) fn pending(&mut self, transaction: Transaction, begin_ns: u64, schedule: &Schedule) {
+    pub(crate) fn pending(
+        &mut self,
+        transaction: TransactionType,
+        begin_ns: u64,
+        schedule: &Schedule,
+    ) {
         let end_ns = schedule.end_ns();
         let is_pending = self.current.phase == Phase::Drain && begin_ns < end_ns;
-        if is_pending && transaction == Transaction::Delivery {
-            self.totals.pending_deliveries.record(end_ns - begin_ns);
+        if is_pending && self.is_deferred(transaction) {
+            self.totals.pending_deferred.record(end_ns - begin_ns);
         }
     }
 
@@ -330,7 +188,7 @@ impl Recorder {
     /// Where the response time of a transaction went that has ended well. That of the window counts.
     pub(crate) fn spent(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionType,
         operated: &Operated,
         waits: Waits,
         statements: StatementTimes<'_>,
@@ -382,10 +240,16 @@ impl Recorder {
     }
 }
 
+/// The interval that begins at `start_ns`.
+fn beginning(types: &'static [TransactionInfo], start_ns: u64, schedule: &Schedule) -> Interval {
+    let (phase, end_ns) = schedule.begin_interval(start_ns);
+    Interval::new(types, phase, start_ns..end_ns)
+}
+
 /// A transaction that a connection is in, and when it began or was submitted or due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnderWay {
-    pub(crate) transaction: Transaction,
+    pub(crate) transaction: TransactionType,
     pub(crate) begin_ns: u64,
 }
 
@@ -405,7 +269,22 @@ pub(crate) struct Operated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::TransactionStats;
     use std::time::Instant;
+
+    const NEW_ORDER: TransactionInfo = TransactionInfo {
+        name: "new_order",
+        is_primary: true,
+        is_deferred: false,
+    };
+    const TYPES: &[TransactionInfo] = &[
+        NEW_ORDER,
+        TransactionInfo {
+            name: "payment",
+            is_primary: false,
+            ..NEW_ORDER
+        },
+    ];
 
     fn schedule() -> Schedule {
         Schedule::new(Instant::now(), 1_500, 4_000, 1_000)
@@ -420,11 +299,11 @@ mod tests {
             end_ns,
         };
         recorder.ended_well(
-            Transaction::Payment,
+            TransactionType(1),
             &Attempt::Committed,
             operated,
             schedule,
-            |inputs| inputs.payments += 1,
+            |counters| counters.0[0] += 1,
         );
     }
 
@@ -438,7 +317,7 @@ mod tests {
         let ms = |ms: u64| ms * 1_000_000;
         let (warmup, end) = (ms(10_000), ms(10_000 + WINDOW_MS));
         let schedule = Schedule::new(Instant::now(), warmup, end, ms(1_000));
-        let mut recorder = Recorder::new(&schedule);
+        let mut recorder = Recorder::new(TYPES, &schedule);
         for place in 1.. {
             // The last of each round of connections ends one response time after the round before.
             let end_ns = place * ms(RESPONSE_MS) / CONNECTIONS;
@@ -473,7 +352,7 @@ mod tests {
     #[test]
     fn what_ends_in_the_window_is_measured() {
         let schedule = schedule();
-        let mut recorder = Recorder::new(&schedule);
+        let mut recorder = Recorder::new(TYPES, &schedule);
         // The second and the last one straddle an end of the window.
         for (begin_ns, end_ns) in [
             (0, 900),
@@ -493,7 +372,7 @@ mod tests {
                     i.start_offset_ns,
                     i.end_offset_ns,
                     i.transactions[1].committed,
-                    i.inputs.payments,
+                    i.counters.0[0],
                 )
             })
             .collect();
@@ -510,14 +389,14 @@ mod tests {
             ]
         );
         assert_eq!(recorder.totals.committed[1], 5);
-        assert_eq!(recorder.totals.inputs.payments, 5);
+        assert_eq!(recorder.totals.counters.0[0], 5);
         assert_eq!(recorder.totals.begun_before_window[1].count(), 1);
     }
 
     #[test]
     fn an_early_end_cuts_the_interval_under_way() {
         let schedule = schedule();
-        let mut recorder = Recorder::new(&schedule);
+        let mut recorder = Recorder::new(TYPES, &schedule);
         recorder.advance(2_000, &schedule);
         schedule.end_at(2_200);
         let intervals = recorder.finish(2_300, &schedule);
@@ -540,7 +419,7 @@ mod tests {
     #[test]
     fn what_is_skipped_counts_where_it_was_intended() {
         let schedule = schedule();
-        let mut recorder = Recorder::new(&schedule);
+        let mut recorder = Recorder::new(TYPES, &schedule);
         for intended_ns in [100, 1_600, 2_600, 3_900] {
             recorder.offered(intended_ns, &schedule);
         }
@@ -554,7 +433,7 @@ mod tests {
             .collect();
         assert_eq!(seen, [(1, 0), (0, 0), (1, 1), (1, 0), (1, 1), (0, 0)]);
         // Once an interval was sent, the oldest that is here takes what belonged to it.
-        let mut recorder = Recorder::new(&schedule);
+        let mut recorder = Recorder::new(TYPES, &schedule);
         recorder.offered(3_600, &schedule);
         recorder.take_finished();
         recorder.skipped(1_600);

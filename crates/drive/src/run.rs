@@ -1,13 +1,13 @@
 //! A run: open all connections, start them together, warm up, measure, let the last transactions end.
 
 use crate::breakdown::Breakdown;
-use crate::client::{Failed, Workload};
+use crate::client::{Failed, PerType, TransactionInfo, Workload, WorkloadCounters};
+use crate::interval::{Interval, Phase};
 use crate::pace::{Pace, Share};
-use crate::recorder::{Interval, Phase};
 use crate::schedule::Schedule;
-use crate::times::Times;
-use crate::totals::{FailedTries, Totals};
+use crate::totals::Totals;
 use crate::worker::{self, Message, Start, Work};
+use base::limits::TRANSACTION_TYPES_MAX;
 use base::{Exit, now_utc_ns};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use tpcc::InputCounters;
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -79,6 +78,8 @@ pub enum Control {
 /// What a run counted. Intervals were reported as they came.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
+    /// The types of the workload.
+    pub types: &'static [TransactionInfo],
     pub window_started_utc_ns: i64,
     pub window_ended_utc_ns: i64,
     /// Length of the warm-up as it was.
@@ -91,33 +92,16 @@ pub struct RunReport {
     pub client_cpu_ns: u64,
     /// Statements of the window.
     pub statements: u64,
-    /// Inputs of the window.
-    pub inputs: InputCounters,
+    /// What the workload counted in the window.
+    pub counters: WorkloadCounters,
     /// All intervals of the window together; none where it was never reached.
     pub window: Option<Box<Interval>>,
-    /// Where the response time of the window's transactions went, by
-    /// [`tpcc::Transaction::index`].
-    pub breakdowns: [Breakdown; 5],
-    /// Committed transactions of the whole run, by [`tpcc::Transaction::index`].
-    pub committed: [u64; 5],
-    /// Transactions of the whole run whose COMMIT had no answer.
-    pub in_doubt: [u64; 5],
-    /// Response times of those of the window that began before it, by
-    /// [`tpcc::Transaction::index`]: clause 5.4.2 leaves them out.
-    pub begun_before_window: [Times; 5],
-    /// Deliveries that were pending at the end of the window, with their age then.
-    pub pending_deliveries: Times,
-    /// Inputs of the whole run: of what ended well, and of what is in doubt as its connection was
-    /// lost.
-    pub all_inputs: InputCounters,
-    pub in_doubt_inputs: InputCounters,
-    /// Time that all connections together paused in the window after transactions given up.
-    pub error_pauses_ns: u64,
-    /// Transactions of the whole run that were given up.
-    pub errors: u64,
-    pub reconnects: u64,
-    /// By transaction, or `reconnect`, and error code.
-    pub failed_tries: BTreeMap<(&'static str, String), FailedTries>,
+    /// What the transactions came to that were under way at the end of the window; none where it was
+    /// never reached.
+    pub drain: Option<Box<Interval>>,
+    /// Where the response time of the window's transactions went.
+    pub breakdowns: PerType<Breakdown>,
+    pub totals: Totals,
     /// Transactions that did not end in time after the window; they are among those in doubt.
     pub abandoned: usize,
     pub aborted: Option<Abort>,
@@ -125,16 +109,14 @@ pub struct RunReport {
 
 impl RunReport {
     /// Of a run that only prepared another, which did not come: what concerns the whole run, and no window.
-    #[must_use]
     pub fn without_window(self) -> RunReport {
         RunReport {
             window_ns: 0,
             window: None,
-            begun_before_window: Default::default(),
-            pending_deliveries: Times::default(),
-            error_pauses_ns: 0,
+            drain: None,
             statements: 0,
-            inputs: InputCounters::default(),
+            counters: WorkloadCounters::default(),
+            totals: self.totals.without_window(),
             breakdowns: Default::default(),
             ..self
         }
@@ -142,46 +124,8 @@ impl RunReport {
 
     /// Adds what an earlier run on the same database did to what concerns the whole run.
     pub fn include_earlier(&mut self, earlier: RunReport) {
-        let mut totals = Totals {
-            committed: self.committed,
-            in_doubt: self.in_doubt,
-            begun_before_window: std::mem::take(&mut self.begun_before_window),
-            pending_deliveries: std::mem::take(&mut self.pending_deliveries),
-            inputs: self.all_inputs,
-            in_doubt_inputs: self.in_doubt_inputs,
-            error_pauses_ns: self.error_pauses_ns,
-            errors: self.errors,
-            reconnects: self.reconnects,
-            failed_tries: std::mem::take(&mut self.failed_tries),
-        };
-        totals.merge(Totals {
-            committed: earlier.committed,
-            in_doubt: earlier.in_doubt,
-            // Of another window than the one that is reported.
-            begun_before_window: Default::default(),
-            pending_deliveries: Times::default(),
-            error_pauses_ns: 0,
-            inputs: earlier.all_inputs,
-            in_doubt_inputs: earlier.in_doubt_inputs,
-            errors: earlier.errors,
-            reconnects: earlier.reconnects,
-            failed_tries: earlier.failed_tries,
-        });
-        self.take_totals(totals);
+        self.totals.merge(earlier.totals.without_window());
         self.abandoned += earlier.abandoned;
-    }
-
-    fn take_totals(&mut self, totals: Totals) {
-        self.committed = totals.committed;
-        self.in_doubt = totals.in_doubt;
-        self.begun_before_window = totals.begun_before_window;
-        self.pending_deliveries = totals.pending_deliveries;
-        self.all_inputs = totals.inputs;
-        self.in_doubt_inputs = totals.in_doubt_inputs;
-        self.error_pauses_ns = totals.error_pauses_ns;
-        self.errors = totals.errors;
-        self.reconnects = totals.reconnects;
-        self.failed_tries = totals.failed_tries;
     }
 }
 
@@ -200,7 +144,6 @@ pub enum RunError {
 
 impl RunError {
     /// What the shell is told.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Interrupted => Exit::Interrupted,
@@ -230,6 +173,11 @@ pub fn run<W: Workload>(
     options: &RunOptions,
     on_event: &mut dyn FnMut(Event<'_>) -> Control,
 ) -> Result<RunReport, RunError> {
+    let types = workload.transactions();
+    assert!(
+        types.len() <= TRANSACTION_TYPES_MAX,
+        "a workload has more types than lists by type have places"
+    );
     let workers = options.workers.clamp(1, options.connections.max(1));
     let (sender, messages) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
@@ -268,7 +216,8 @@ pub fn run<W: Workload>(
         let opened = wait_until_open(&messages, workers, options.connections, on_event);
         cancelled.store(opened.is_err(), Ordering::Relaxed);
         opened?;
-        let dispatcher = Dispatcher::start(options, workers, &starts);
+        let mut dispatcher = Dispatcher::start(options, workers, &starts);
+        dispatcher.report.types = types;
         let schedule = Arc::clone(&dispatcher.schedule);
         let result = dispatcher.dispatch(&messages, on_event);
         if result.is_err() {
@@ -313,7 +262,7 @@ fn worker_gone() -> RunError {
 }
 
 /// CPU time of this process so far.
-pub(crate) fn process_cpu_ns() -> u64 {
+pub fn process_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -340,7 +289,6 @@ struct Dispatcher {
     /// Intervals that not all workers have reported, by phase and start, with the count of those that have.
     open: BTreeMap<(Phase, u64), (u32, Interval)>,
     report: RunReport,
-    totals: Totals,
     finished: u32,
     window_begin: Option<Mark>,
     window_end: Option<Mark>,
@@ -369,7 +317,6 @@ impl Dispatcher {
             workers,
             open: BTreeMap::new(),
             report: RunReport::default(),
-            totals: Totals::default(),
             finished: 0,
             window_begin: None,
             window_end: None,
@@ -488,7 +435,7 @@ impl Dispatcher {
                 breakdowns,
                 abandoned,
             } => {
-                self.totals.merge(*totals);
+                self.report.totals.merge(*totals);
                 for (mine, theirs) in self.report.breakdowns.iter_mut().zip(&*breakdowns) {
                     mine.merge(theirs);
                 }
@@ -533,11 +480,14 @@ impl Dispatcher {
         if interval.phase == Phase::Window {
             self.report.window_ns += interval.end_offset_ns - interval.start_offset_ns;
             self.report.statements += interval.statements;
-            self.report.inputs.merge(&interval.inputs);
+            self.report.counters.add(&interval.counters);
             match &mut self.report.window {
                 Some(window) => window.merge(interval),
                 none => *none = Some(Box::new(interval.clone())),
             }
+        }
+        if interval.phase == Phase::Drain {
+            self.report.drain = Some(Box::new(interval.clone()));
         }
         for stats in &interval.transactions {
             self.completed_seen += stats.completed();
@@ -555,7 +505,6 @@ impl Dispatcher {
         self.report.window_started_utc_ns = begin.utc_ns;
         self.report.window_ended_utc_ns = end.utc_ns.max(begin.utc_ns);
         self.report.client_cpu_ns = end.cpu_ns.saturating_sub(begin.cpu_ns);
-        self.report.take_totals(self.totals);
         self.report
     }
 }

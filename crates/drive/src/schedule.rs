@@ -1,7 +1,7 @@
 //! The times of a run, which all its workers share. A phase may end earlier than was planned: at a moment on which all agree, as none has
 //! begun an interval beyond it.
 
-use crate::recorder::Phase;
+use crate::interval::Phase;
 use base::limits;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -135,8 +135,9 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::Schedule;
-    use crate::recorder::Phase::{Drain, Warmup, Window};
-    use crate::recorder::{Phase, Recorder};
+    use crate::interval::Phase;
+    use crate::interval::Phase::{Drain, Warmup, Window};
+    use crate::recorder::Recorder;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
     use std::time::Instant;
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn a_phase_ends_with_the_interval_under_way() {
         let schedule = schedule();
-        let mut recorder = Recorder::new(&schedule);
+        let mut recorder = Recorder::new(&[], &schedule);
         recorder.advance(1_001, &schedule);
         schedule.end_phase(Warmup, 1_002);
         assert_eq!((schedule.warmup_ns(), schedule.end_ns()), (2_000, 22_000));
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn no_interval_that_was_begun_is_cut() {
         let schedule = schedule();
-        let (mut fast, mut slow) = (Recorder::new(&schedule), Recorder::new(&schedule));
+        let (mut fast, mut slow) = (Recorder::new(&[], &schedule), Recorder::new(&[], &schedule));
         fast.advance(5_000, &schedule);
         // This thread read the clock before the other began the next interval.
         schedule.end_phase(Warmup, 4_999);
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn late_workers_do_not_end_a_phase_in_the_past() {
         let late = schedule();
-        let _recorder = Recorder::new(&late);
+        let _recorder = Recorder::new(&[], &late);
         late.end_phase(Warmup, 3_000);
         assert_eq!(late.warmup_ns(), 4_000);
         // Of a phase that has not begun there is nothing to end.
@@ -219,7 +220,7 @@ mod tests {
             let is_done = AtomicBool::new(false);
             let all: Vec<Vec<(Phase, u64, u64)>> = thread::scope(|scope| {
                 let worker = || {
-                    let mut recorder = Recorder::new(&schedule);
+                    let mut recorder = Recorder::new(&[], &schedule);
                     let mut now_ns = 0;
                     while now_ns < 120_000 {
                         now_ns += 700;

@@ -12,19 +12,16 @@ pub struct Schemas<C> {
 
 impl<C> Schemas<C> {
     /// `first` and `others`, in the order in which connections use them.
-    #[must_use]
     pub fn new(first: C, others: Vec<C>) -> Schemas<C> {
         Schemas { first, others }
     }
 
     /// The first one.
-    #[must_use]
     pub fn first(&self) -> &C {
         &self.first
     }
 
     /// Those after the first.
-    #[must_use]
     pub fn others(&self) -> &[C] {
         &self.others
     }
@@ -39,7 +36,7 @@ impl<C> Schemas<C> {
     }
 
     /// Which of them a connection uses, from 0.
-    pub(crate) fn number(&self, connection: u32) -> usize {
+    pub fn number(&self, connection: u32) -> usize {
         (connection % self.count()) as usize
     }
 
@@ -52,14 +49,17 @@ impl<C> Schemas<C> {
     }
 
     /// The place of a connection among those of its schema, from 0: what it is bound to a warehouse by.
-    pub(crate) fn place(&self, connection: u32) -> u32 {
+    pub fn place(&self, connection: u32) -> u32 {
         connection / self.count()
     }
 }
 
 impl<C: Connect> Schemas<C> {
     /// Connects to the schema of this connection.
-    pub(crate) async fn connect(&self, connection: u32) -> Result<C::Session, Failed> {
+    ///
+    /// # Errors
+    /// Where the server is not reached or refuses; [`FailureKind::Lost`] where that may pass.
+    pub async fn connect(&self, connection: u32) -> Result<C::Session, Failed> {
         let session = self.of(connection).connect().await;
         session.map_err(|error| Failed {
             kind: match C::may_pass(&error) {

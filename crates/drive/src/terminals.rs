@@ -1,8 +1,9 @@
 //! Terminals: users who key, wait for the answer, and think, and who share the connections as behind a transaction monitor.
 
-use crate::client::{Failed, FailureKind, Source};
-use crate::pace::Terminals;
-use crate::recorder::{Recorder, TerminalStats};
+use crate::client::{Failed, FailureKind, Source, TransactionType};
+use crate::interval::TerminalStats;
+use crate::pace::{Terminals, think_time};
+use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::streams::THINKING;
 use base::{Random, limits};
@@ -10,22 +11,20 @@ use reactor::{Queue, Signal};
 use std::cell::RefCell;
 use std::io;
 use std::time::Duration;
-use tpcc::Transaction;
-use tpcc::pacing::{DECK_SIZE, think_time};
 
 /// What a terminal has submitted.
 pub(crate) struct Request<O> {
-    pub(crate) transaction: Transaction,
+    pub(crate) transaction: TransactionType,
     pub(crate) operation: O,
     pub(crate) submitted_ns: u64,
-    /// Who waits for the answer, by place in the hall; nobody does for a Delivery.
+    /// Who waits for the answer, by place in the hall; nobody does for a deferred one.
     terminal: Option<usize>,
 }
 
 /// Between the terminals of a worker and its connections.
 pub(crate) struct Hall<O> {
-    /// Deliveries are deferred: they wait until nobody waits for anything else (clause 2.7.2), but
-    /// no longer than [`limits::DEFERRED_MAX`].
+    /// Deferred ones wait until nobody waits for anything else, as clause 2.7.2 of TPC-C has it,
+    /// but no longer than [`limits::DEFERRED_MAX`].
     pub(crate) requests: Queue<Request<O>>,
     answers: Vec<Signal>,
 }
@@ -65,7 +64,7 @@ impl<O> Request<O> {
     }
 }
 
-fn refuse(transaction: Transaction, code: &'static str, why: &str, recorder: &mut Recorder) {
+fn refuse(transaction: TransactionType, code: &'static str, why: &str, recorder: &mut Recorder) {
     let failed = Failed {
         kind: FailureKind::Fatal,
         code: code.into(),
@@ -95,7 +94,7 @@ pub(crate) struct Terminal<'a, S: Source> {
 
 /// Keying or thinking.
 struct Pause {
-    of: Transaction,
+    of: TransactionType,
     is_keying: bool,
     length: Duration,
 }
@@ -132,7 +131,7 @@ impl<S: Source> Terminal<'_, S> {
     }
 
     /// The think time after a transaction.
-    fn thinking(&mut self, of: Transaction) -> Pause {
+    fn thinking(&mut self, of: TransactionType) -> Pause {
         let mean = self.times.think_mean[of.index()];
         Pause {
             of,
@@ -157,10 +156,11 @@ impl<S: Source> Terminal<'_, S> {
         record(recorder.terminals_at(now_ns, self.schedule), now_ns);
     }
 
-    /// Submits one transaction and waits for its answer; a Delivery is answered when it has been queued.
-    async fn submit(&mut self, transaction: Transaction) {
+    /// Submits one transaction and waits for its answer; a deferred one is answered when it has been
+    /// queued.
+    async fn submit(&mut self, transaction: TransactionType) {
         let operation = self.source.draw(transaction);
-        let deferred = transaction == Transaction::Delivery;
+        let deferred = self.recorder.borrow().is_deferred(transaction);
         let submitted_ns = self.schedule.now_ns();
         let request = Request {
             transaction,
@@ -176,7 +176,8 @@ impl<S: Source> Terminal<'_, S> {
             self.hall.requests.push_deferred(request, latest);
             self.at_terminals(|stats, now_ns| stats.acknowledgement.record(now_ns - submitted_ns));
         } else {
-            let why = "as many deliveries wait as the driver keeps; the server does not keep up";
+            let why = "as many deferred transactions wait as the driver keeps; the server does not \
+                       keep up";
             refuse(
                 transaction,
                 "queue_full",
@@ -187,13 +188,13 @@ impl<S: Source> Terminal<'_, S> {
     }
 
     /// Lives through some time before the start in which nothing is submitted, so that the run starts in the middle of keying
-    /// and thinking, at any card of the deck: the load is then the same from the first second on, and terminals are not in step.
+    /// and thinking, at any place of the source's deck: the load is then the same from the first second on, and terminals are not in step.
     fn walk_in(&mut self) -> Pause {
         const CYCLES: u32 = 16;
-        let longest = |of: &[Duration; 5]| of.iter().copied().max().unwrap_or_default();
+        let longest = |of: &[Duration]| of.iter().copied().max().unwrap_or_default();
         let cycle = longest(&self.times.keying) + longest(&self.times.think_mean);
         let mut to_start = (cycle * CYCLES).mul_f64(1.0 + self.random.unit());
-        for _ in 0..self.random.below(DECK_SIZE) {
+        for _ in 0..self.random.below(self.times.deck_size) {
             self.source.deal();
         }
         let mut pause = self.keying();

@@ -31,13 +31,14 @@ pub struct StatementTimes<'a> {
 /// Measures the statements of a session from sending to the whole answer. Where statements travel
 /// together, a statement's time is that spent waiting for its answer: the first of those sent
 /// together has nearly all of their time.
-pub(crate) struct Timed<S> {
+pub struct Timed<S> {
     session: S,
     clock: Clock,
 }
 
 impl<S: Session> Timed<S> {
-    pub(crate) fn new(session: S) -> Timed<S> {
+    /// Measures the statements of this session from now on.
+    pub fn new(session: S) -> Timed<S> {
         Timed {
             session,
             clock: Clock {
@@ -52,19 +53,20 @@ impl<S: Session> Timed<S> {
     }
 
     /// Forgets the statements so far.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.clock.times.clear();
     }
 
     /// Those since `begin`.
-    pub(crate) fn times(&self) -> StatementTimes<'_> {
+    pub fn times(&self) -> StatementTimes<'_> {
         StatementTimes {
             kinds: &self.clock.kinds,
             times: &self.clock.times,
         }
     }
 
-    pub(crate) fn into_inner(self) -> S {
+    /// The session that was measured.
+    pub fn into_inner(self) -> S {
         self.session
     }
 }

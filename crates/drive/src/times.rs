@@ -68,7 +68,6 @@ impl Times {
 
     /// These without some of them, which are among them. The longest of the rest is not known to
     /// more than the histogram's three digits.
-    #[must_use]
     pub fn without(&self, some: &Times) -> Times {
         let mut rest = self.clone();
         if let (Some(all), Some(some)) = (&mut rest.histogram, &some.histogram) {
@@ -85,20 +84,17 @@ impl Times {
     }
 
     /// How many there were.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, |times| times.len()) + self.out_of_bounds
     }
 
     /// Their exact mean, where there were any.
-    #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
     }
 
     /// The time in ns that this share did not exceed, of those that the histogram holds; 0 where there were none.
-    #[must_use]
     pub fn at_quantile_ns(&self, quantile: f64) -> u64 {
         let times = self.histogram.as_ref();
         times.map_or(0, |times| times.value_at_quantile(quantile))

@@ -2,10 +2,11 @@
 
 use crate::arrivals::Backlog;
 use crate::breakdown::Breakdown;
-use crate::client::{Failed, Opening, Workload};
+use crate::client::{Failed, Opening, PerType, Workload};
 use crate::connection::{Connection, Feed, pauses};
+use crate::interval::Interval;
 use crate::pace::{Pace, Share, Terminals};
-use crate::recorder::{Interval, Recorder};
+use crate::recorder::Recorder;
 use crate::run::RunOptions;
 use crate::schedule::Schedule;
 use crate::terminals::{Hall, Terminal, thinking};
@@ -41,7 +42,7 @@ pub(crate) enum Message {
     /// The last message. `abandoned`: transactions that were still under way.
     Finished {
         totals: Box<Totals>,
-        breakdowns: Box<[Breakdown; 5]>,
+        breakdowns: Box<PerType<Breakdown>>,
         abandoned: usize,
     },
     /// The thread's reactor failed; the worker has ended.
@@ -80,7 +81,7 @@ pub(crate) fn work<W: Workload>(work: &Work<'_, W>, messages: &Sender<Message>, 
     let Ok(schedule) = start.schedule.recv() else {
         return;
     };
-    let recorder = RefCell::new(Recorder::new(&schedule));
+    let recorder = RefCell::new(Recorder::new(work.workload.transactions(), &schedule));
     let driven = work.drive(clients, &schedule, &recorder, messages);
     let mut recorder = recorder.into_inner();
     match driven {

@@ -2,12 +2,19 @@
 
 use drive::{
     Abort, AbortCause, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening,
-    Pace, Phase, RunError, RunOptions, RunReport, Source, Workload, run,
+    Pace, Phase, RunError, RunOptions, RunReport, Source, TransactionInfo, TransactionType,
+    Workload, WorkloadCounters, run,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use tpcc::{InputCounters, Transaction};
+
+/// All operations are of one type.
+const TYPES: &[TransactionInfo] = &[TransactionInfo {
+    name: "work",
+    is_primary: true,
+    is_deferred: false,
+}];
 
 /// What one try of a fake client does: nothing for `busy`, then ends like `script` says for this operation and try.
 struct Fake<F> {
@@ -43,11 +50,11 @@ struct Numbers(u64);
 impl Source for Numbers {
     type Operation = u64;
 
-    fn deal(&mut self) -> Transaction {
-        Transaction::NewOrder
+    fn deal(&mut self) -> TransactionType {
+        TransactionType(0)
     }
 
-    fn draw(&mut self, _: Transaction) -> u64 {
+    fn draw(&mut self, _: TransactionType) -> u64 {
         self.0 += 1;
         self.0
     }
@@ -57,6 +64,10 @@ impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Workload for Fake<F> {
     type Operation = u64;
     type Source = Numbers;
     type Client = FakeClient<F>;
+
+    fn transactions(&self) -> &'static [TransactionInfo] {
+        TYPES
+    }
 
     fn source(&self, _: u32) -> Numbers {
         Numbers(0)
@@ -105,8 +116,8 @@ impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
         self.statements.get()
     }
 
-    fn count_inputs(&self, _: &u64, counters: &mut InputCounters) {
-        counters.new_orders += 1;
+    fn count(&self, _: &u64, counters: &mut WorkloadCounters) {
+        counters.0[0] += 1;
     }
 
     async fn close(self) {}
@@ -190,9 +201,9 @@ fn intervals_join_and_add_up() {
     let counted: u64 = window.iter().map(|i| i.transactions[0].committed).sum();
     // Three connections at 1 ms and a little each: below 1,500, and far above what one would do alone.
     assert!((500..=1_500).contains(&counted), "{counted}");
-    assert_eq!(report.inputs.new_orders, counted);
+    assert_eq!(report.counters.0[0], counted);
     assert!(
-        report.committed[0] > counted,
+        report.totals.committed[0] > counted,
         "warm-up is in the whole run only"
     );
     assert!(report.statements >= 2 * counted - 6 && report.statements <= 2 * counted + 12);
@@ -222,7 +233,10 @@ fn slow_transactions_are_counted_at_the_rate_at_which_they_end() {
     };
     let (report, intervals) = drive(&workload, &options);
     let counted: u64 = intervals.iter().map(|i| i.transactions[0].committed).sum();
-    assert_eq!(report.committed[0], counted, "each is in one interval");
+    assert_eq!(
+        report.totals.committed[0], counted,
+        "each is in one interval"
+    );
     let window = &report.window.unwrap().transactions[0];
     // Whatever the machine makes of the 300 ms: by Little's law all connections are always busy.
     let mean_s = window.latency.mean_ns().unwrap() / 1e9;
@@ -230,7 +244,7 @@ fn slow_transactions_are_counted_at_the_rate_at_which_they_end() {
     let error = window.committed as f64 / truth - 1.0;
     assert!(error.abs() < 0.03, "{} of {truth}", window.committed);
     assert_eq!(
-        report.begun_before_window[0].count(),
+        report.totals.begun_before_window[0].count(),
         u64::from(CONNECTIONS)
     );
 }
@@ -250,6 +264,10 @@ impl Workload for Staggered {
     type Operation = u64;
     type Source = Numbers;
     type Client = StaggeredClient;
+
+    fn transactions(&self) -> &'static [TransactionInfo] {
+        TYPES
+    }
 
     fn source(&self, _: u32) -> Numbers {
         Numbers(0)
@@ -275,8 +293,6 @@ impl Client for StaggeredClient {
     fn statements(&self) -> u64 {
         0
     }
-
-    fn count_inputs(&self, _: &u64, _: &mut InputCounters) {}
 
     async fn close(self) {}
 }
@@ -347,13 +363,16 @@ fn conflicts_are_tried_again_and_counted_by_cause() {
         intervals.iter().map(|i| of(&i.transactions[0])).sum()
     };
     assert_eq!(
-        (report.errors, sum(|s| s.errors), report.committed[0]),
+        (
+            report.totals.errors,
+            sum(|s| s.errors),
+            report.totals.committed[0]
+        ),
         (0, 0, 0)
     );
     assert!(sum(|s| s.rolled_back) > 10);
-    let occurrences = |code: &str| {
-        report.failed_tries[&(Transaction::NewOrder.name(), code.to_owned())].occurrences
-    };
+    let occurrences =
+        |code: &str| report.totals.failed_tries[&("work", code.to_owned())].occurrences;
     assert_eq!(sum(|s| s.deadlocks), occurrences("1213"));
     assert_eq!(sum(|s| s.lock_wait_timeouts), occurrences("1205"));
     assert_eq!(sum(|s| s.other_retries), occurrences("1020"));
@@ -377,10 +396,13 @@ fn lost_connections_are_opened_again_and_commits_in_doubt_are_counted_apart() {
     let fake = Fake::new(MS, script);
     let (report, _) = drive(&fake, &options(2, 800 * MS));
     // A fresh client counts its operations anew, so each is lost at its fifth.
-    assert!(report.reconnects >= 2);
-    assert!(report.errors >= report.reconnects);
-    assert_eq!(report.in_doubt[0], 0);
-    assert_eq!(u64::from(fake.opened.into_inner()), 2 + report.reconnects);
+    assert!(report.totals.reconnects >= 2);
+    assert!(report.totals.errors >= report.totals.reconnects);
+    assert_eq!(report.totals.in_doubt[0], 0);
+    assert_eq!(
+        u64::from(fake.opened.into_inner()),
+        2 + report.totals.reconnects
+    );
 
     let only_commits = move |operation, _| {
         if operation == 9 {
@@ -390,7 +412,7 @@ fn lost_connections_are_opened_again_and_commits_in_doubt_are_counted_apart() {
         }
     };
     let (report, _) = drive(&Fake::new(MS, only_commits), &options(1, 500 * MS));
-    assert!(report.in_doubt[0] >= 1);
+    assert!(report.totals.in_doubt[0] >= 1);
 }
 
 #[test]
@@ -407,7 +429,7 @@ fn a_run_in_which_everything_fails_ends_early() {
             .aborted
             .is_some_and(|why| why.reason.contains("every transaction fails"))
     );
-    assert!(report.errors >= 100);
+    assert!(report.totals.errors >= 100);
 }
 
 /// As a server does that turns read-only in mid-run: without pauses each connection would try some
@@ -420,11 +442,11 @@ fn connections_pause_while_everything_fails() {
     };
     let fake = Fake::new(MS / 10, script);
     let (report, _) = drive(&fake, &options(4, 2_500 * MS));
-    assert_eq!(report.committed[0], 4 * 19);
+    assert_eq!(report.totals.committed[0], 4 * 19);
     // In the mean 1 s until pauses are of 0.5 s each: some 14 by each connection.
-    let errors = report.errors;
+    let errors = report.totals.errors;
     assert!((4 * 5..4 * 40).contains(&errors), "{errors}");
-    let paused = report.error_pauses_ns as f64 / (4 * report.window_ns) as f64;
+    let paused = report.totals.error_pauses_ns as f64 / (4 * report.window_ns) as f64;
     assert!((0.7..=1.0).contains(&paused), "{paused}");
     assert!(report.aborted.is_none());
 }
@@ -436,9 +458,9 @@ fn errors_in_between_cost_next_to_nothing() {
         _ => Attempt::Committed,
     };
     let (report, _) = drive(&Fake::new(MS, script), &options(2, 500 * MS));
-    let paused = report.error_pauses_ns as f64 / (2 * report.window_ns) as f64;
-    assert!(report.errors > 10 && paused < 0.2, "{paused}");
-    assert_eq!(report.all_inputs.new_orders, report.committed[0]);
+    let paused = report.totals.error_pauses_ns as f64 / (2 * report.window_ns) as f64;
+    assert!(report.totals.errors > 10 && paused < 0.2, "{paused}");
+    assert_eq!(report.totals.counters.0[0], report.totals.committed[0]);
 }
 
 #[test]
@@ -529,7 +551,7 @@ fn phases_end_when_the_observer_says() {
     assert!(intervals.windows(2).all(joined));
     // Each transaction is in one interval.
     let counted: u64 = intervals.iter().map(|i| i.transactions[0].committed).sum();
-    assert_eq!(report.committed[0], counted);
+    assert_eq!(report.totals.committed[0], counted);
     assert_eq!(totals[0], Duration::from_secs(120));
     assert!(totals.is_sorted_by(|one, next| one >= next));
     let after_warmup = Duration::from_nanos(report.warmup_ns) + options.window;
@@ -541,7 +563,7 @@ fn an_abort_leaves_stuck_operations_behind() {
     let fake = Fake::new(Duration::from_secs(3600), |_, _| Attempt::Committed);
     let on_tick = |_| Control::Abort(gone());
     let (report, _) = drive_until(&fake, &options(3, Duration::from_secs(60)), on_tick);
-    assert_eq!((report.abandoned, report.in_doubt[0]), (3, 3));
+    assert_eq!((report.abandoned, report.totals.in_doubt[0]), (3, 3));
     assert_eq!(report.aborted, Some(gone()));
 }
 

@@ -1,12 +1,11 @@
 //! What the server does in a closed loop, for a rate that is a share of it: the mean over the later half of the loop, as soon
 //! as that half is steady and its mean is known well.
 
-use crate::lengths::Lengths;
-use crate::spec::RunSpec;
+use crate::lengths::PhaseEnds;
 use analyse::{PrecisionAsked, Watched, precision, steadiness};
 use base::{limits, percent_at_most};
 use drive::{Control, Interval, Phase};
-use plan::Length;
+use spec::{Length, Lengths};
 use std::time::Duration;
 
 /// The loop takes so long at most, behind its warm-up.
@@ -30,27 +29,25 @@ pub(crate) struct Known {
 
 /// A closed loop under way.
 pub(crate) struct Capacity {
-    warmup: Lengths,
+    warmup: PhaseEnds,
     per_s: Vec<f64>,
     known: Option<Known>,
 }
 
 /// The loop in the words of a run: the warm-up that was asked for, and a window that ends by what it shows.
-pub(crate) fn loop_of(spec: &RunSpec) -> RunSpec {
-    let interval = spec.interval.min(INTERVAL_MOST);
-    RunSpec {
-        rate: None,
-        interval,
+pub(crate) fn loop_of(asked: &Lengths) -> Lengths {
+    Lengths {
+        interval: asked.interval.min(INTERVAL_MOST),
         window: Length::fixed(WINDOW_MOST),
-        ..spec.clone()
+        ..*asked
     }
 }
 
 impl Capacity {
     /// Of a loop as [`loop_of`] has it. The end of an automatic warm-up is judged by throughput alone.
-    pub(crate) fn of(spec: &RunSpec) -> Capacity {
+    pub(crate) fn of(lengths: &Lengths) -> Capacity {
         Capacity {
-            warmup: Lengths::of(spec, &[], 1),
+            warmup: PhaseEnds::of(lengths, &[], 1),
             per_s: Vec::new(),
             known: None,
         }
@@ -130,14 +127,14 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::{Capacity, WINDOW_MOST, loop_of};
-    use crate::lengths::tests::{interval, spec};
+    use crate::lengths::tests::{asked, interval};
     use drive::{Control, Phase};
-    use plan::Length;
+    use spec::Length;
     use std::time::Duration;
 
     /// What a loop finds of a server that completes so many new orders in each interval of a second, and after how many.
     fn found(new_orders: impl Fn(u64) -> u64) -> (super::Known, u64) {
-        let asked = spec(
+        let asked = asked(
             Length::fixed(Duration::from_secs(1)),
             Length::fixed(Duration::from_secs(1)),
         );

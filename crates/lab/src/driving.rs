@@ -3,23 +3,20 @@
 use crate::capacity::{self, Capacity, Known};
 use crate::devices::WindowIo;
 use crate::error::LabError;
-use crate::lengths::Lengths;
+use crate::lengths::PhaseEnds;
 use crate::measure::{Begun, Measurement};
 use crate::observing::Observer;
 use crate::pacing::{self, Paced};
 use crate::progress::{OnProgress, Progress};
 use crate::records::{Last, rows_of};
 use crate::schemas;
-use crate::spec::{ISOLATION_DEFAULT, OpenLoop, Rate, Workload};
 use base::limits;
-use drive::{
-    Abort, AbortCause, Control, Event, Homes, Interval, Pace, RunOptions, RunReport, Schemas,
-    TpccMysqlOptions, TpccMysqlWorkload, TpccOptions, TpccWorkload,
-};
+use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
+use spec::{OpenLoop, Rate, Workload, defaults};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::StoreError;
-use tpcc::RunConstants;
+use tpcc::{Homes, RunConstants, StatementSet, TpccOptions, TpccWorkload};
 use wire::Connector;
 
 /// So often samples go to the store and are told, also where an interval is longer.
@@ -41,7 +38,7 @@ fn threads_of(asked: Option<u32>, connections: u32, is_server_local: bool, cores
 /// What a run is for.
 enum RunOf<'a> {
     /// What was asked for: its intervals are stored, and may end its phases.
-    Result(&'a mut Lengths),
+    Result(&'a mut PhaseEnds),
     /// The closed loop before that: other inputs, as none is used twice, and nothing is stored.
     Capacity(&'a mut Capacity),
 }
@@ -62,7 +59,7 @@ fn no_capacity(report: RunReport) -> RunReport {
 /// Stores what was observed, and has it looked at.
 fn keep(
     observer: &mut Option<Observer<'_>>,
-    lengths: &mut Lengths,
+    lengths: &mut PhaseEnds,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(), StoreError> {
     let mut looking = |progress: Progress<'_>| {
@@ -98,7 +95,7 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
-        lengths: &mut Lengths,
+        lengths: &mut PhaseEnds,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
         self.subject.arm(true)?;
@@ -115,7 +112,7 @@ impl Measurement<'_> {
         &self,
         databases: &Schemas<Connector>,
         begun: &Begun,
-        lengths: &mut Lengths,
+        lengths: &mut PhaseEnds,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
         let mut paced = Paced::default();
@@ -123,7 +120,7 @@ impl Measurement<'_> {
         if let Some(OpenLoop {
             rate: Rate::OfCapacity(_),
             ..
-        }) = self.spec.rate
+        }) = self.cell.load.rate
         {
             let (report, known) = self.capacity(databases, begun, on_progress)?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
@@ -136,7 +133,7 @@ impl Measurement<'_> {
             earlier = Some(report);
         }
         let pace = pacing::pace(
-            self.spec,
+            &self.cell.load,
             begun.seats,
             paced.capacity.map(|known| known.per_s),
         );
@@ -144,7 +141,10 @@ impl Measurement<'_> {
             paced.rate_per_s = Some(arrivals.per_s);
         }
         let options = self.options(begun, pace);
-        on_progress(Progress::RunStarts(begun.warehouses));
+        on_progress(Progress::RunStarts {
+            warehouses: begun.warehouses,
+            connections: begun.seats.connections,
+        });
         let run = RunOf::Result(lengths);
         let mut report = self.run(databases, begun, run, &options, on_progress)?;
         if let Some(earlier) = earlier {
@@ -163,25 +163,26 @@ impl Measurement<'_> {
         on_progress(Progress::Step(
             "finding the capacity: a closed loop over the same number of connections",
         ));
-        let spec = capacity::loop_of(self.spec);
+        let lengths = capacity::loop_of(&self.cell.lengths);
         let options = RunOptions {
-            window: spec.window.most,
-            interval: spec.interval,
+            window: lengths.window.most,
+            interval: lengths.interval,
             ..self.options(begun, Pace::Closed)
         };
-        let mut capacity = Capacity::of(&spec);
+        let mut capacity = Capacity::of(&lengths);
         let run = RunOf::Capacity(&mut capacity);
         let report = self.run(databases, begun, run, &options, on_progress)?;
         Ok((report, capacity.known()))
     }
 
     fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
+        let lengths = &self.cell.lengths;
         RunOptions {
             connections: begun.seats.connections,
             workers: self.threads,
-            warmup: self.spec.warmup.most,
-            window: self.spec.window.most,
-            interval: self.spec.interval,
+            warmup: lengths.warmup.most,
+            window: lengths.window.most,
+            interval: lengths.interval,
             pace,
             seed: self.seed,
         }
@@ -195,35 +196,31 @@ impl Measurement<'_> {
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
-        let constants = RunConstants::for_run(begun.database.c_load, self.seed);
-        let warehouses = begun.warehouses;
-        let seed = match run {
-            RunOf::Result(_) => self.seed,
-            RunOf::Capacity(_) => !self.seed,
-        };
         let databases = databases.clone();
-        if self.spec.workload == Workload::TpccMysql {
-            if begun.database.c_load.is_some() {
-                schemas::mark_driven_by_tpcc_mysql(&databases)?;
-            }
-            let of_workload = TpccMysqlOptions {
-                isolation: self.spec.isolation,
-                constants,
-                warehouses,
-                seed,
-            };
-            let workload = TpccMysqlWorkload::new(databases, of_workload);
-            return self.run_workload(&workload, run, options, on_progress);
+        let load = &self.cell.load;
+        let statements = match load.workload {
+            Workload::TpccMysql => StatementSet::TpccMysql {
+                isolation: load.isolation,
+            },
+            Workload::Tpcc | Workload::TpccSpec => StatementSet::Clauses {
+                style: load.style,
+                isolation: load.isolation.unwrap_or(defaults::ISOLATION),
+            },
+        };
+        if load.workload == Workload::TpccMysql && begun.database.c_load.is_some() {
+            schemas::mark_driven_by_tpcc_mysql(&databases)?;
         }
         let of_workload = TpccOptions {
-            style: self.spec.style,
-            isolation: self.spec.isolation.unwrap_or(ISOLATION_DEFAULT),
-            constants,
-            warehouses,
-            seed,
+            statements,
+            constants: RunConstants::for_run(begun.database.c_load, self.seed),
+            warehouses: begun.warehouses,
+            seed: match run {
+                RunOf::Result(_) => self.seed,
+                RunOf::Capacity(_) => !self.seed,
+            },
             homes: match begun.seats.terminals {
                 Some(_) => Homes::Terminals,
-                None if self.spec.home => Homes::Connections,
+                None if load.home => Homes::Connections,
                 None => Homes::None,
             },
         };
@@ -309,7 +306,7 @@ impl Measurement<'_> {
 
     /// Begins to observe; a run that cannot be observed is one all the same.
     fn observe(&self, on_progress: &mut OnProgress<'_>) -> Option<Observer<'_>> {
-        let meters = &self.spec.meters;
+        let meters = &self.cell.meters;
         match Observer::start(self.results, self.repeat, self.subject, meters) {
             Ok(started) => Some(started),
             Err(error) => {

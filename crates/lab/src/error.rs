@@ -1,12 +1,12 @@
 //! Everything that can stop a command, with the exit code that the shell is told.
 
 use base::{Exit, SessionError};
-use drive::{LoadError, RunError};
+use drive::RunError;
 use plan::PlanError;
 use server::ServerError;
 use storage::StorageError;
 use store::StoreError;
-use tpcc::InspectError;
+use tpcc::{InspectError, LoadError};
 use wire::ConnectError;
 
 /// Why a command did not come to its end.
@@ -59,7 +59,6 @@ fn tail(log: &Option<String>) -> String {
 
 impl LabError {
     /// What the shell is told.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             LabError::Server(error) => error.exit(),

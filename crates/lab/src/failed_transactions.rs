@@ -44,12 +44,12 @@ pub(crate) fn refusal(report: &RunReport, made: Made) -> Option<Refusal> {
 /// More than that share of the tries ended in lock wait timeouts: the papers print NA for it.
 fn lock_wait_timeouts(report: &RunReport, max_share: Option<f64>) -> Option<Refusal> {
     let failed = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
-        let tries = report.failed_tries.iter();
+        let tries = report.totals.failed_tries.iter();
         let tries = tries.filter(|((_, code), _)| is_counted(code));
         tries.map(|(_, tries)| tries.occurrences).sum()
     };
     let timeouts = failed(&|code| code == LOCK_WAIT_TIMEOUT);
-    let tries = failed(&|_| true) + report.committed.iter().sum::<u64>();
+    let tries = failed(&|_| true) + report.totals.committed.iter().sum::<u64>();
     let share = timeouts as f64 / tries.max(1) as f64;
     let max_share = max_share?;
     (share > max_share).then(|| Refusal {
@@ -86,25 +86,30 @@ fn is_beyond(errors: u64, all: u64) -> bool {
     all as f64 * divergence > 1000_f64.ln()
 }
 
-/// More than the allowed share of a type ended in errors.
+/// More than the allowed share of a type ended in errors. What was under way at the end of the
+/// window counts too: where a server stalls until then, nothing fails before.
 fn errors(report: &RunReport) -> Option<Refusal> {
     let window = report.window.as_ref()?;
-    let types = Transaction::ALL.iter().zip(&window.transactions);
+    let parts = [Some(window), report.drain.as_ref()];
+    let counts = |index: usize| {
+        let of_parts = parts.iter().flatten();
+        let of_type = of_parts.map(|part| &part.transactions[index]);
+        of_type.fold((0, 0), |(errors, all), of| {
+            (errors + of.errors, all + ended(of))
+        })
+    };
+    let types = window.types.iter().enumerate();
+    let types = types.map(|(index, of)| (of.name, counts(index)));
     let failing: Vec<_> = types
-        .filter(|(_, of)| is_beyond(of.errors, ended(of)))
+        .filter(|(_, (errors, all))| is_beyond(*errors, *all))
         .collect();
-    let (transaction, worst) = failing
-        .iter()
-        .max_by(|(_, one), (_, other)| one.errors.cmp(&other.errors))?;
-    let names: Vec<&str> = failing.iter().map(|(of, _)| of.name()).collect();
+    let (name, (errors, all)) = failing.iter().max_by_key(|(_, (errors, _))| *errors)?;
+    let names: Vec<&str> = failing.iter().map(|(name, _)| *name).collect();
     Some(Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
-            "{} of {} transactions of type {} ended in errors ({:.1} %, of which at most {:.1} % are allowed): {}",
-            worst.errors,
-            ended(worst),
-            transaction.name(),
-            worst.errors as f64 / ended(worst) as f64 * 100.0,
+            "{errors} of {all} transactions of type {name} ended in errors ({:.1} %, of which at most {:.1} % are allowed): {}",
+            *errors as f64 / *all as f64 * 100.0,
             ERRORS_MAX_SHARE * 100.0,
             first_errors(report, &names)
         ),
@@ -114,7 +119,7 @@ fn errors(report: &RunReport) -> Option<Refusal> {
 /// Connections paused so long after errors that few of these could come.
 fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
     let available_ns = report.window_ns as f64 * f64::from(connections);
-    let share = report.error_pauses_ns as f64 / available_ns.max(1.0);
+    let share = report.totals.error_pauses_ns as f64 / available_ns.max(1.0);
     (share > ERRORS_MAX_SHARE).then(|| Refusal {
         code: TRANSACTION_ERRORS,
         reason: format!(
@@ -122,14 +127,21 @@ fn pauses(report: &RunReport, connections: u32) -> Option<Refusal> {
              % are allowed): {}",
             share * 100.0,
             ERRORS_MAX_SHARE * 100.0,
-            first_errors(report, &Transaction::ALL.map(Transaction::name))
+            all_errors(report)
         ),
     })
 }
 
-/// The first error of each kind that transactions of these types met, the most frequent kind first.
-pub(crate) fn first_errors(report: &RunReport, types: &[&str]) -> String {
+/// The first error of each kind that transactions met, the most frequent kind first.
+pub(crate) fn all_errors(report: &RunReport) -> String {
+    let names: Vec<&str> = report.types.iter().map(|of| of.name).collect();
+    first_errors(report, &names)
+}
+
+/// The same of transactions of these types.
+fn first_errors(report: &RunReport, types: &[&str]) -> String {
     let mut kinds: Vec<_> = report
+        .totals
         .failed_tries
         .iter()
         .filter(|((of, _), _)| types.contains(of))
@@ -182,8 +194,9 @@ fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::{Made, is_beyond, refusal};
-    use drive::{FailedTries, Interval, Phase, RunReport};
+    use drive::{FailedTries, Interval, Phase, RunReport, Totals, per_type};
     use std::time::Duration;
+    use tpcc::Transaction;
 
     const MADE: Made = Made {
         connections: 8,
@@ -194,13 +207,18 @@ mod tests {
     /// A minute in which so many of each type ended well, and so many as errors.
     fn report(completed: [u64; 5], errors: [u64; 5]) -> RunReport {
         let mut window = crate::lengths::tests::interval(Phase::Window, 0, 60);
-        for (index, of) in window.transactions.iter_mut().enumerate() {
-            of.committed = completed[index];
-            of.errors = errors[index];
+        let counts = completed.into_iter().zip(errors);
+        for (of, (completed, errors)) in window.transactions.iter_mut().zip(counts) {
+            of.committed = completed;
+            of.errors = errors;
         }
         RunReport {
+            types: Transaction::TYPES,
             window_ns: Duration::from_secs(60).as_nanos() as u64,
-            committed: completed,
+            totals: Totals {
+                committed: per_type(completed),
+                ..Totals::default()
+            },
             window: Some(Box::new(window)),
             ..RunReport::default()
         }
@@ -215,7 +233,10 @@ mod tests {
             occurrences,
             first_message: format!("the words of {code}"),
         };
-        report.failed_tries.insert((of, code.to_owned()), tries);
+        report
+            .totals
+            .failed_tries
+            .insert((of, code.to_owned()), tries);
     }
 
     const WELL: [u64; 5] = [10_000, 10_000, 1_000, 1_000, 1_000];
@@ -245,6 +266,18 @@ mod tests {
         );
     }
 
+    /// A server that takes no more writes, and says so only when the window is over.
+    #[test]
+    fn what_fails_after_the_window_fails_the_run() {
+        let mut stalled = report([40, 40, 4, 4, 4], [0; 5]);
+        let mut drain = crate::lengths::tests::interval(Phase::Drain, 60, 0);
+        drain.transactions[Transaction::NewOrder.index()].errors = 8;
+        stalled.drain = Some(Box::new(drain));
+        let refusal = refusal(&stalled, MADE).unwrap();
+        assert_eq!(refusal.code, "transaction_errors");
+        assert!(refusal.reason.starts_with("8 of 48 transactions"));
+    }
+
     #[test]
     fn few_errors_by_chance_are_none() {
         for (errors, all) in [
@@ -267,7 +300,7 @@ mod tests {
     fn pauses_after_errors_count_where_errors_are_few() {
         let mut last_tenth = report(WELL, [20, 20, 0, 2, 0]);
         failed_tries(&mut last_tenth, "new_order", "1290", 20);
-        last_tenth.error_pauses_ns = 8 * last_tenth.window_ns / 10;
+        last_tenth.totals.error_pauses_ns = 8 * last_tenth.window_ns / 10;
         let refusal = refusal(&last_tenth, MADE).unwrap();
         assert_eq!(refusal.code, "transaction_errors");
         assert!(refusal.reason.starts_with("connections paused for 10.0 %"));

@@ -3,22 +3,21 @@
 
 mod series;
 
-use crate::progress::Awaited;
-use crate::spec::RunSpec;
-use analyse::{Precision, PrecisionAsked, Steadiness, Trend, Watched, precision, steadiness};
+use analyse::{
+    Awaited, Precision, PrecisionAsked, Steadiness, Trend, Watched, precision, steadiness,
+};
 use base::{limits, percent, percent_at_most};
 use drive::{Control, Interval, Phase, RunReport};
-use plan::Length;
 use series::{Gauges, Series, TOLERANCE};
+use spec::{Length, Lengths, defaults};
 use std::time::Duration;
 use store::{RepeatResult, SampleBatch};
-use tpcc::Transaction;
 
 /// A series is looked at again when it has become longer by one part of so many: each look takes time, and a chance to err.
 const LOOK_PARTS: u64 = 100;
 
 /// The phases of a run, and what ends them.
-pub(crate) struct Lengths {
+pub(crate) struct PhaseEnds {
     warmup: Length,
     window: Length,
     interval: Duration,
@@ -27,7 +26,7 @@ pub(crate) struct Lengths {
     /// Intervals of the phase under way, and the count of them at which it is looked at again.
     intervals: u64,
     next_look: u64,
-    /// New orders per minute of the phase under way.
+    /// Primary transactions per minute of the phase under way.
     throughput: Series,
     gauges: Gauges,
     steadiness: Option<Steadiness>,
@@ -45,15 +44,19 @@ pub(crate) struct Lengths {
     warmup_end_ns: u64,
 }
 
-impl Lengths {
+impl PhaseEnds {
     /// Of a run that is asked for, on so many servers with these variables.
-    pub(crate) fn of(spec: &RunSpec, variables: &[(String, String)], instances: u32) -> Lengths {
-        Lengths {
-            warmup: spec.warmup,
-            window: spec.window,
-            interval: spec.interval,
+    pub(crate) fn of(
+        lengths: &Lengths,
+        variables: &[(String, String)],
+        instances: u32,
+    ) -> PhaseEnds {
+        PhaseEnds {
+            warmup: lengths.warmup,
+            window: lengths.window,
+            interval: lengths.interval,
             asked: PrecisionAsked {
-                half_width_share: spec.precision_share,
+                half_width_share: lengths.precision_share.unwrap_or(defaults::PRECISION_SHARE),
                 intervals_min: limits::AUTO_WINDOW_INTERVALS_MIN as usize,
             },
             phase: Phase::Warmup,
@@ -90,8 +93,8 @@ impl Lengths {
         if !self.is_auto() || is_short {
             return Control::Continue;
         }
-        let new_orders = interval.transactions[Transaction::NewOrder.index()].completed();
-        self.throughput.push(new_orders as f64 * 60e9 / ns as f64);
+        let completed = interval.primary_completed();
+        self.throughput.push(completed as f64 * 60e9 / ns as f64);
         if self.phase == Phase::Warmup {
             self.gauges.push(interval.end_offset_ns);
         }

@@ -5,7 +5,6 @@
 
 mod capacity;
 mod check;
-mod cross_check;
 mod demo;
 mod devices;
 mod driving;
@@ -30,29 +29,26 @@ mod resumed;
 mod room;
 mod schemas;
 mod seeds;
-mod spec;
 mod study;
 mod subject;
 mod watchdog;
+mod workload;
 
 pub use check::{Checked, check_subject};
-pub use demo::{DemoReport, DemoSpec, demo};
-pub use drive::{Interval, Phase, Spacing};
+pub use demo::demo;
+pub use drive::{Interval, Phase};
 pub use error::LabError;
 pub use measure::{Measured, Place, measure};
 pub use named::{NamedSpec, start_named_on, stop_named_on};
-pub use pacing::{CONNECTIONS_DEFAULT, connections};
+pub use pacing::connections_most;
 pub use planned::{Planned, PresetOn, planned};
 pub use populate::{LoadSpec, populate, populate_schemas, reach, record_load};
 pub use preflight::check_meters;
 pub use preset::PresetSpec;
-pub use private::{
-    PrivateSpec, arrange_files, build_of, image_for, image_key, start_on, with_room,
-};
-pub use progress::{Awaited, OnProgress, Progress, RunProgress};
-pub use ramp::{RampPlace, RampSpec, ramp};
+pub use private::Resolved;
+pub use progress::{OnProgress, Progress};
+pub use ramp::{RampPlace, ramp};
 pub use resumed::{file_system_facts, require_same};
-pub use seeds::{POPULATION_SEED, new_seed};
-pub use spec::{Meters, OpenLoop, Rate, RunSpec, Workload};
-pub use study::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, Studied, StudySpec, lab_of, missing, study, to_do};
+pub use seeds::new_seed;
+pub use study::{Studied, StudySpec, lab_of, missing, study, to_do};
 pub use subject::{SCHEMA, Subject};

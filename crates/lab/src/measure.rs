@@ -1,11 +1,10 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
 use crate::check::{FailedChecks, check};
-use crate::cross_check::{Known, mismatch};
 use crate::driving::driver_threads;
 use crate::error::LabError;
-use crate::failed_transactions::{Made, TRANSACTION_ERRORS, first_errors, refusal};
-use crate::lengths::Lengths;
+use crate::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
+use crate::lengths::PhaseEnds;
 use crate::pacing::{self, Seats};
 use crate::populate::engine_name;
 use crate::preflight;
@@ -13,10 +12,11 @@ use crate::progress::{OnProgress, Progress};
 use crate::quiet::look_at_host;
 use crate::records::{counters_of, failures_of, result_of, times_of};
 use crate::schemas;
-use crate::spec::{self, RunSpec, Workload};
 use crate::subject::{Subject, with_session};
+use crate::workload::{self, isolation_on, prepared_statements_of};
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
+use spec::{Cell, Load, Style, Workload};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -24,8 +24,9 @@ use store::{
     CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
     RepeatId, RepeatResult, Results,
 };
+use tpcc::Database;
+use tpcc::cross_check::{Known, mismatch};
 use tpcc::database::Sums;
-use tpcc::{Database, Style, Transaction};
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
@@ -37,6 +38,10 @@ pub struct Place<'a> {
     pub ordinal: u32,
     /// Which measurement of the cell, from 1.
     pub repeat: u32,
+    /// What the cell's engine is called in results, where that is not what its server is.
+    pub engine: Option<&'a str>,
+    /// What else names the cell: server variables that were set.
+    pub settings: &'a [(String, String)],
     /// Told before, to be stored with it.
     pub notes: &'a [String],
     /// What the inputs of this measurement derive from.
@@ -60,21 +65,23 @@ pub struct Measured {
 pub fn measure(
     place: Place<'_>,
     subject: &Subject,
-    spec: &RunSpec,
+    cell: &Cell,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Measured, LabError> {
     subject.require_armed()?;
     let databases = subject.databases()?;
-    let begun =
-        before(&databases, subject.instances(), spec).map_err(|error| subject.explain(error))?;
+    let begun = before(&databases, subject.instances(), &cell.load)
+        .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.seats.connections)?;
-    let threads = driver_threads(spec.threads, begun.seats.connections, subject.is_local());
-    let cell = place
-        .results
-        .begin_cell(place.lab, &cell_of(place, subject, spec, &begun))?;
+    let threads = driver_threads(
+        cell.load.threads,
+        begun.seats.connections,
+        subject.is_local(),
+    );
+    let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
-        cell,
+        cell: place.results.begin_cell(place.lab, &new_cell)?,
         ordinal: place.repeat,
         my_cnf: subject.my_cnf(),
         seed: Some(place.seed),
@@ -96,8 +103,8 @@ pub fn measure(
         }
         on_progress(progress);
     };
-    let notes = begun.notes(spec);
-    let of_pace = pacing::notes(spec, begun.seats, begun.database.warehouses);
+    let notes = begun.notes(&cell.load);
+    let of_pace = pacing::notes(&cell.lengths, begun.seats, begun.database.warehouses);
     let of_preset = subject
         .configured
         .as_ref()
@@ -112,7 +119,7 @@ pub fn measure(
         results: place.results,
         repeat,
         subject,
-        spec,
+        cell,
         seed: place.seed,
         threads,
         stop,
@@ -158,7 +165,7 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// What of the target a reader of the numbers should know.
-    fn notes(&self, spec: &RunSpec) -> Vec<String> {
+    fn notes(&self, load: &Load) -> Vec<String> {
         let tls = self.tls.as_ref();
         let mut notes: Vec<String> = tls
             .map(|tls| format!("connections were encrypted: {tls}"))
@@ -178,29 +185,29 @@ impl Begun {
                 self.missing_indexes.join(" and ")
             ));
         }
-        let isolation = spec.isolation_on(&self.variables);
-        notes.extend(isolation.as_deref().and_then(spec::isolation_note));
-        if spec.workload == Workload::TpccMysql {
-            notes.extend(spec::tpcc_mysql_notes());
+        let isolation = isolation_on(load, &self.variables);
+        notes.extend(isolation.as_deref().and_then(workload::isolation_note));
+        if load.workload == Workload::TpccMysql {
+            notes.extend(workload::tpcc_mysql_notes());
         }
         notes
     }
 }
 
 /// `servers` are those that the databases are on.
-fn before(databases: &Schemas<Connector>, servers: u32, spec: &RunSpec) -> Result<Begun, LabError> {
-    let inspected = schemas::inspect(databases, spec.warehouses)?;
+fn before(databases: &Schemas<Connector>, servers: u32, load: &Load) -> Result<Begun, LabError> {
+    let inspected = schemas::inspect(databases, load.warehouses)?;
     let sums = schemas::sums(databases)?;
     let database = inspected.database;
-    let seats = Seats::of(spec, database.warehouses)?;
+    let seats = Seats::of(load, database.warehouses)?;
     let warehouses = seats.active;
     with_session(databases.first(), async |session| {
-        let statements = spec.workload.prepared_statements(spec.style);
+        let statements = prepared_statements_of(load);
         // The first of several servers has the most of them.
         let connections = seats.connections.div_ceil(servers);
         preflight::check_server(session, connections, statements).await
     })?;
-    if spec.style == Style::Procedures {
+    if load.style == Style::Procedures {
         schemas::install_procedures(databases)?;
     }
     with_session(databases.first(), async |session| {
@@ -212,7 +219,7 @@ fn before(databases: &Schemas<Connector>, servers: u32, spec: &RunSpec) -> Resul
             seats,
             server: session.server().clone(),
             transport: session.transport(),
-            result_metadata: result_metadata(session, spec.style).await?,
+            result_metadata: result_metadata(session, load.style).await?,
             tls: session.tls(),
             sums,
             variables,
@@ -236,12 +243,15 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
     Ok(session.metadata().as_str())
 }
 
-fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -> NewCell {
+fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> NewCell {
+    let Cell { load, lengths, .. } = cell;
+    let configured = subject.configured.iter();
+    let of_preset = configured.flat_map(|one| one.settings(begun.warehouses.0));
     let ns = |duration: Duration| duration.as_nanos() as u64;
     NewCell {
         ordinal: place.ordinal,
-        engine: match &spec.engine {
-            Some(named) => named.clone(),
+        engine: match place.engine {
+            Some(named) => named.to_owned(),
             None => engine_name(subject, &begun.server),
         },
         server_version: begun.server.version.clone(),
@@ -253,22 +263,22 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
         .to_owned(),
         transport: begun.transport.to_owned(),
         target: subject.dsn(),
-        workload: spec.workload.name().to_owned(),
-        style: spec.style.name().to_owned(),
+        workload: load.workload.name().to_owned(),
+        style: load.style.name().to_owned(),
         warehouses: begun.warehouses.0,
         connections: begun.seats.connections,
-        home: spec.home,
+        home: load.home,
         foreign_keys: begun.database.foreign_keys,
         partitions: begun.database.partitions,
         history_key: Some(begun.database.history_key),
-        isolation: spec.isolation_on(&begun.variables),
-        warmup_ns: ns(spec.warmup.most),
-        window_ns: ns(spec.window.most),
-        interval_ns: ns(spec.interval),
-        warmup_auto: spec.warmup.is_auto,
-        window_auto: spec.window.is_auto,
-        precision_share: spec.window.is_auto.then_some(spec.precision_share),
-        seed: spec.seed,
+        isolation: isolation_on(load, &begun.variables),
+        warmup_ns: ns(lengths.warmup.most),
+        window_ns: ns(lengths.window.most),
+        interval_ns: ns(lengths.interval),
+        warmup_auto: lengths.warmup.is_auto,
+        window_auto: lengths.window.is_auto,
+        precision_share: lengths.window_precision_share(),
+        seed: load.seed,
         schemas: subject.schemas(),
         instances: subject.instances(),
         result_metadata: Some(begun.result_metadata.to_owned()),
@@ -277,27 +287,19 @@ fn cell_of(place: Place<'_>, subject: &Subject, spec: &RunSpec, begun: &Begun) -
             .seats
             .terminals
             .map(|_| begun.database.warehouses.0 - begun.warehouses.0),
-        rate_asked: spec.rate.map(|open| open.rate.to_string()),
-        arrivals: spec.rate.map(|open| open.spacing.name().to_owned()),
+        rate_asked: load.rate.map(|open| open.rate.to_string()),
+        arrivals: load.rate.map(|open| open.spacing.name().to_owned()),
         places: subject.placed.places.clone(),
-        settings: settings_of(subject, spec, begun.warehouses),
+        settings: place.settings.iter().cloned().chain(of_preset).collect(),
         preset: subject.configured.as_ref().map(|one| one.preset.clone()),
     }
-}
-
-fn settings_of(subject: &Subject, spec: &RunSpec, warehouses: Warehouses) -> Vec<(String, String)> {
-    let mut settings = spec.settings.clone();
-    if let Some(configured) = &subject.configured {
-        settings.extend(configured.settings(warehouses.0));
-    }
-    settings
 }
 
 pub(crate) struct Measurement<'a> {
     pub(crate) results: &'a Results,
     pub(crate) repeat: RepeatId,
     pub(crate) subject: &'a Subject,
-    pub(crate) spec: &'a RunSpec,
+    pub(crate) cell: &'a Cell,
     /// Of the transactions' inputs.
     pub(crate) seed: u64,
     /// Of the driver.
@@ -326,7 +328,11 @@ impl Measurement<'_> {
     ) -> Result<Exit, LabError> {
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
         look_at_host(self.results, self.repeat, self.subject, on_progress)?;
-        let mut lengths = Lengths::of(self.spec, &begun.variables, self.subject.instances());
+        let mut lengths = PhaseEnds::of(
+            &self.cell.lengths,
+            &begun.variables,
+            self.subject.instances(),
+        );
         let driven = self.drive(databases, begun, &mut lengths, on_progress);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
@@ -335,11 +341,15 @@ impl Measurement<'_> {
             other => other?,
         };
         let mut notes = lengths.finish(&report);
-        notes.extend(pacing::notes_after(self.spec, begun.seats, &report));
+        notes.extend(pacing::notes_after(
+            &self.cell.lengths,
+            begun.seats,
+            &report,
+        ));
         tell_all(&notes, on_progress);
         self.results
-            .record_failures(self.repeat, &failures_of(&report.failed_tries))?;
-        let counters = counters_of(&report.inputs, begun.warehouses);
+            .record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
+        let counters = counters_of(report.counters.into(), begun.warehouses);
         self.results.record_inputs(self.repeat, &counters)?;
         if let Some(abort) = &report.aborted {
             return self.aborted(abort, &report);
@@ -382,21 +392,23 @@ impl Measurement<'_> {
     ) -> Result<Option<Exit>, LabError> {
         let known = Known {
             open_orders_have_no_gaps: begun.database.c_load.is_some(),
-            commits_each_district: self.spec.workload == Workload::TpccMysql,
+            commits_each_district: self.cell.load.workload == Workload::TpccMysql,
         };
         if let Some(reason) = mismatch(report, &begun.sums, sums, known) {
             return self
                 .fail(Exit::CheckFailed, "check_failed", &reason)
                 .map(Some);
         }
-        if report.errors > 0 && self.subject.no_room().is_some() {
-            let errors = first_errors(report, &Transaction::ALL.map(Transaction::name));
+        if report.totals.errors > 0 && self.subject.no_room().is_some() {
+            let errors = all_errors(report);
             return self
                 .fail(Exit::Failed, TRANSACTION_ERRORS, &errors)
                 .map(Some);
         }
         // Who ends a run early keeps its numbers, where it has any.
-        if report.interrupted && report.inputs.new_orders > 0 {
+        let window = report.window.as_ref();
+        let completed = window.map_or(0, |window| window.primary_completed());
+        if report.interrupted && completed > 0 {
             return Ok(Some(Exit::Interrupted));
         }
         if let Some(refusal) = refusal(report, self.made(begun)) {
@@ -422,7 +434,7 @@ impl Measurement<'_> {
         Made {
             connections: begun.seats.connections,
             terminals: begun.seats.terminals,
-            lock_wait_timeouts_max_share: self.spec.lock_wait_timeouts_max_share,
+            lock_wait_timeouts_max_share: self.cell.lock_wait_timeouts_max_share,
         }
     }
 
@@ -432,7 +444,7 @@ impl Measurement<'_> {
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
             // One without any has no place at the end of the list.
-            let mut new_orders = window.new_orders.clone();
+            let mut new_orders = window.primary.clone();
             new_orders.resize(servers, 0);
             self.results.record_instances(self.repeat, &new_orders)?;
         }
@@ -466,7 +478,7 @@ impl Measurement<'_> {
                 self.fail(Exit::ServerFailed, "server_died", &reason)
             }
             AbortCause::Useless => {
-                let errors = first_errors(report, &Transaction::ALL.map(Transaction::name));
+                let errors = all_errors(report);
                 let reason = format!("{}: {errors}", abort.reason);
                 self.fail(Exit::Failed, TRANSACTION_ERRORS, &reason)
             }
@@ -494,7 +506,7 @@ impl Measurement<'_> {
         begun: &Begun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
-        if !self.spec.checks {
+        if !self.cell.checks {
             return Ok(Exit::Ok);
         }
         let each = self.subject.word_for_database();
@@ -513,7 +525,7 @@ impl Measurement<'_> {
             }
             Err(error) => return self.failed(error),
         };
-        let by_tpcc_mysql = self.spec.workload == Workload::TpccMysql;
+        let by_tpcc_mysql = self.cell.load.workload == Workload::TpccMysql;
         let failed = FailedChecks::of(
             &checks,
             by_tpcc_mysql || begun.database.driven_by_tpcc_mysql,

@@ -14,9 +14,10 @@ use server::{
     AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
     stop_named,
 };
+use spec::Placement;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use storage::{Among, Arrangement, Placement, ServerFiles, ShimPage, arrange, is_in_memory};
+use storage::{Among, Arrangement, ServerFiles, ShimPage, arrange, is_in_memory};
 use store::CellPlace;
 
 /// A server to start that outlives the command.
@@ -398,8 +399,9 @@ impl Kept {
 mod tests {
     use super::Kept;
     use device::Role;
+    use spec::{Place, Placement};
     use std::path::PathBuf;
-    use storage::{Arrangement, Place, Placement};
+    use storage::Arrangement;
 
     fn kept(placement: &Placement, arranged: &Arrangement) -> Kept {
         Kept::of(placement, arranged).unwrap()

@@ -1,13 +1,13 @@
 //! Samples beside a run: what is observed of this subject, and how it gets into the results file.
 
 use crate::progress::{OnProgress, Progress};
-use crate::spec::Meters;
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
     ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, Sampled,
     Sampler, ServerSource, ShimSource, Source, ThreadSource, Together,
 };
+use spec::Meters;
 use std::time::{Duration, Instant};
 use storage::ShimPage;
 use store::{MetricIds, RepeatId, Results, SampleBatch, StoreError};
@@ -44,9 +44,6 @@ impl<'a> Observer<'a> {
     }
 
     /// Stores what has come and tells it, with what cannot be observed any more.
-    ///
-    /// # Errors
-    /// The results file cannot be written.
     pub(crate) fn store(&mut self, on_progress: &mut OnProgress<'_>) -> Result<(), StoreError> {
         let sampled = self.sampler.take();
         self.keep(sampled, on_progress)

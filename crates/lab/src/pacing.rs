@@ -2,21 +2,18 @@
 
 use crate::capacity::Known;
 use crate::error::LabError;
-use crate::spec::{OpenLoop, Rate, RunSpec, Workload};
 use base::{Warehouses, limits};
-use drive::{Arrivals, Interval, Pace, RunReport, Terminals, Times};
-use plan::Length;
+use drive::{Arrivals, Interval, Pace, RunReport, Times};
+use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, Workload, defaults};
 use std::time::Duration;
 use store::{
     Band, PacedInterval, RepeatResult, Requirement, RequirementUnit, ScheduleCounts, TimeKind,
     TimeRow, Verdict,
 };
-use tpcc::pacing::{Ceiling, KEYING, TERMINALS_PER_WAREHOUSE, THINK_MEAN, ceiling};
+use tpcc::pacing::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{Measured, Range, Unit, WINDOW_MIN};
-use tpcc::{Transaction, verdicts};
+use tpcc::{InputCounters, Transaction, verdicts};
 
-/// Connections of a closed loop where no number is named.
-pub const CONNECTIONS_DEFAULT: u32 = 8;
 /// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches and queues no time to
 /// settle at the load of the terminals.
 const WARMUP_ADVISED: Duration = Duration::from_secs(60);
@@ -33,24 +30,24 @@ pub(crate) struct Seats {
 
 impl Seats {
     /// For a database with rows for `loaded` warehouses.
-    pub(crate) fn of(spec: &RunSpec, loaded: Warehouses) -> Result<Seats, LabError> {
-        let used = spec.warehouses.unwrap_or(loaded).0;
-        let active = Warehouses(used.saturating_sub(spec.inactive_warehouses));
+    pub(crate) fn of(load: &Load, loaded: Warehouses) -> Result<Seats, LabError> {
+        let used = load.warehouses.unwrap_or(loaded).0;
+        let active = Warehouses(used.saturating_sub(load.inactive_warehouses));
         if active.0 == 0 {
             return Err(LabError::Unfit(format!(
                 "--inactive-warehouses {} leaves none of {used} warehouses with terminals; name fewer",
-                spec.inactive_warehouses
+                load.inactive_warehouses
             )));
         }
-        if spec.workload != Workload::TpccSpec {
+        if load.workload != Workload::TpccSpec {
             return Ok(Seats {
                 terminals: None,
-                connections: spec.connections.unwrap_or(CONNECTIONS_DEFAULT),
+                connections: load.connections.first().unwrap_or(defaults::CONNECTIONS),
                 active,
             });
         }
         let by_default = u64::from(active.0) * u64::from(TERMINALS_PER_WAREHOUSE);
-        let wanted = spec.terminals.map_or(by_default, u64::from);
+        let wanted = load.terminals.map_or(by_default, u64::from);
         let terminals = u32::try_from(wanted)
             .ok()
             .filter(|terminals| *terminals <= limits::TERMINALS_MAX)
@@ -61,7 +58,7 @@ impl Seats {
                     limits::TERMINALS_MAX
                 ))
             })?;
-        let connections = spec.connections.unwrap_or(terminals);
+        let connections = load.connections.first().unwrap_or(terminals);
         if connections > limits::CONNECTIONS_MAX {
             return Err(LabError::Unfit(format!(
                 "{terminals} terminals would have a connection each, but a run has at most {}; let them share some with -c",
@@ -76,24 +73,24 @@ impl Seats {
     }
 }
 
-/// Connections that a run opens on a database with rows for `loaded` warehouses: as many as were asked for, else one for each terminal.
+/// Connections that this load opens at most on a database with rows for `loaded` warehouses: of a ramp
+/// its largest count, else as many as were asked for, else one for each terminal.
 ///
 /// # Errors
 /// [`LabError::Unfit`] where that is more than a run may have.
-pub fn connections(spec: &RunSpec, loaded: Warehouses) -> Result<u32, LabError> {
-    Ok(Seats::of(spec, loaded)?.connections)
+pub fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, LabError> {
+    match &load.connections {
+        Connections::Ramp(limits) => Ok(limits.connections_max),
+        _ => Ok(Seats::of(load, loaded)?.connections),
+    }
 }
 
 /// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that was asked.
-pub(crate) fn pace(spec: &RunSpec, seats: Seats, capacity_per_s: Option<f64>) -> Pace {
+pub(crate) fn pace(load: &Load, seats: Seats, capacity_per_s: Option<f64>) -> Pace {
     if let Some(count) = seats.terminals {
-        return Pace::Terminals(Terminals {
-            count,
-            keying: KEYING,
-            think_mean: THINK_MEAN,
-        });
+        return Pace::Terminals(terminals(count));
     }
-    match &spec.rate {
+    match &load.rate {
         None => Pace::Closed,
         Some(OpenLoop { rate, spacing }) => Pace::Arrivals(Arrivals {
             per_s: match rate {
@@ -107,7 +104,7 @@ pub(crate) fn pace(spec: &RunSpec, seats: Seats, capacity_per_s: Option<f64>) ->
 
 /// What a reader of the numbers should know, as far as it is known before the run; `configured` are all warehouses of the
 /// database.
-pub(crate) fn notes(spec: &RunSpec, seats: Seats, configured: Warehouses) -> Vec<String> {
+pub(crate) fn notes(lengths: &Lengths, seats: Seats, configured: Warehouses) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(terminals) = seats.terminals else {
         return notes;
@@ -129,13 +126,13 @@ pub(crate) fn notes(spec: &RunSpec, seats: Seats, configured: Warehouses) -> Vec
         ));
     }
     let fixed = |length: Length| (!length.is_auto).then_some(length.most);
-    notes.extend(fixed(spec.warmup).and_then(note_on_warmup));
-    notes.extend(fixed(spec.window).and_then(note_on_window));
+    notes.extend(fixed(lengths.warmup).and_then(note_on_warmup));
+    notes.extend(fixed(lengths.window).and_then(note_on_window));
     notes
 }
 
 /// The rest of it, after the run.
-pub(crate) fn notes_after(spec: &RunSpec, seats: Seats, report: &RunReport) -> Vec<String> {
+pub(crate) fn notes_after(lengths: &Lengths, seats: Seats, report: &RunReport) -> Vec<String> {
     let Some(window) = &report.window else {
         return Vec::new();
     };
@@ -143,8 +140,8 @@ pub(crate) fn notes_after(spec: &RunSpec, seats: Seats, report: &RunReport) -> V
     if seats.terminals.is_some() {
         let (warmup, window) = (report.warmup_ns, report.window_ns);
         let of_auto = |length: Length, ns: u64| length.is_auto.then_some(Duration::from_nanos(ns));
-        notes.extend(of_auto(spec.warmup, warmup).and_then(note_on_warmup));
-        notes.extend(of_auto(spec.window, window).and_then(note_on_window));
+        notes.extend(of_auto(lengths.warmup, warmup).and_then(note_on_warmup));
+        notes.extend(of_auto(lengths.window, window).and_then(note_on_window));
     }
     // Percentiles say nothing of what never began.
     let skipped = window.schedule.skipped;
@@ -288,7 +285,7 @@ pub(crate) fn judge(seats: Seats, configured: Warehouses, report: &RunReport) ->
     // Clause 5.4.2 takes what began and ended in the window.
     let within_window: [Times; 5] = std::array::from_fn(|index| {
         let ended = &window.transactions[index].latency;
-        ended.without(&report.begun_before_window[index])
+        ended.without(&report.totals.begun_before_window[index])
     });
     let new_orders = within_window[Transaction::NewOrder.index()].count();
     let ceiling = ceiling(terminals, window_s);
@@ -303,12 +300,12 @@ pub(crate) fn judge(seats: Seats, configured: Warehouses, report: &RunReport) ->
         acknowledgement: times_of(&window.terminals.acknowledgement),
         keying: std::array::from_fn(|index| times_of(&window.terminals.keying[index])),
         think: std::array::from_fn(|index| times_of(&window.terminals.think[index])),
-        inputs: &report.inputs,
+        inputs: &InputCounters::from(report.counters),
     };
     Some(Judged {
         ceiling,
         new_orders,
-        pending_deliveries: report.pending_deliveries.count(),
+        pending_deliveries: report.totals.pending_deferred.count(),
         efficiency: measured.efficiency(),
         requirements: measured
             .requirements()
@@ -325,7 +322,7 @@ fn deferred(report: &RunReport) -> Option<verdicts::Times> {
     let mut times = window.transactions[Transaction::Delivery.index()]
         .latency
         .clone();
-    times.merge(&report.pending_deliveries);
+    times.merge(&report.totals.pending_deferred);
     let tells = report.window_ns as f64 / 1e9 >= verdicts::DEFERRED_P90_MAX_S;
     tells.then(|| times_of(&times))
 }
@@ -364,11 +361,10 @@ fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
 #[cfg(test)]
 mod tests {
     use super::{Seats, deferred, notes, notes_after};
-    use crate::lengths::tests::{interval, spec};
-    use crate::spec::{RunSpec, Workload};
+    use crate::lengths::tests::{asked, interval};
     use base::Warehouses;
     use drive::{Phase, RunReport};
-    use plan::Length;
+    use spec::{Length, Load, Workload};
     use std::time::Duration;
 
     /// Nine deliveries were done at once, and one hundred wait for two minutes.
@@ -382,7 +378,7 @@ mod tests {
         let done = &mut report.window.as_mut().unwrap().transactions[3].latency;
         (0..9).for_each(|_| done.record(10_000_000));
         assert!(deferred(&report).unwrap().p90_s < 0.1);
-        (0..100).for_each(|_| report.pending_deliveries.record(120_000_000_000));
+        (0..100).for_each(|_| report.totals.pending_deferred.record(120_000_000_000));
         let times = deferred(&report).unwrap();
         assert!(times.p90_s > 119.0 && times.count == 109);
         // A window in which none can have taken too long.
@@ -404,9 +400,9 @@ mod tests {
             ..RunReport::default()
         };
         let told = |warmup, window| {
-            let spec = spec(warmup, window);
-            let after = notes_after(&spec, seats, &report).len();
-            (notes(&spec, seats, Warehouses(1)).len(), after)
+            let lengths = asked(warmup, window);
+            let after = notes_after(&lengths, seats, &report).len();
+            (notes(&lengths, seats, Warehouses(1)).len(), after)
         };
         let day = Duration::from_secs(86_400);
         let short = Duration::from_secs(10);
@@ -418,33 +414,32 @@ mod tests {
     #[test]
     fn inactive_warehouses_have_rows_and_no_terminals() {
         let day = Length::fixed(Duration::from_secs(86_400));
-        let asked = |inactive_warehouses, terminals| RunSpec {
+        let lengths = asked(day, day);
+        let load = |inactive_warehouses, terminals| Load {
             workload: Workload::TpccSpec,
             inactive_warehouses,
             terminals,
-            ..spec(day, day)
+            ..Load::of_seed(1)
         };
         let loaded = Warehouses(10);
-        let spec = asked(4, None);
-        let seats = Seats::of(&spec, loaded).unwrap();
+        let seats = Seats::of(&load(4, None), loaded).unwrap();
         assert_eq!(seats.terminals, Some(60));
         assert_eq!(seats.active, Warehouses(6));
-        let told = notes(&spec, seats, loaded);
+        let told = notes(&lengths, seats, loaded);
         assert!(
             told[0].contains("4 of 10 warehouses are inactive"),
             "{told:?}"
         );
         assert_eq!(told.len(), 1);
 
-        let spec = asked(0, Some(3_000));
-        let seats = Seats::of(&spec, loaded).unwrap();
+        let seats = Seats::of(&load(0, Some(3_000)), loaded).unwrap();
         assert_eq!((seats.terminals, seats.active), (Some(3_000), loaded));
-        let told = notes(&spec, seats, loaded);
+        let told = notes(&lengths, seats, loaded);
         assert!(
             told[0].contains("nothing is said of clause 4.1.3"),
             "{told:?}"
         );
 
-        assert!(Seats::of(&asked(10, None), loaded).is_err());
+        assert!(Seats::of(&load(10, None), loaded).is_err());
     }
 }

@@ -3,22 +3,19 @@
 use crate::error::LabError;
 use crate::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
 use crate::preset::PresetSpec;
-use crate::private::{
-    PrivateSpec, arrange_files, image_key, installed_build, page_size, with_room,
-};
-use crate::spec::Workload;
+use crate::private::{Resolved, installed_build, page_size};
 use plan::{
-    AUTO_EXPECTED, Cell, CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, Scale, Sizes,
-    Turn, execution_order,
+    CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
+    execution_order,
 };
 use server::preset::{self, Translated};
 use server::{
     Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, images_max_bytes, redo_bytes,
 };
+use spec::{AUTO_EXPECTED, Place, Private};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use storage::{Arrangement, Place, StorageError, is_in_memory};
-use tpcc::Style;
+use storage::{Arrangement, StorageError, is_in_memory};
 
 /// The buffer pool and the redo log of a server where nothing else is set.
 const DEFAULT_SIZES: Sizes = Sizes {
@@ -30,7 +27,9 @@ const DEFAULT_SIZES: Sizes = Sizes {
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// In the order of the matrix.
-    pub cells: Vec<(Cell, CellNeeds)>,
+    pub cells: Vec<(PlannedCell, CellNeeds)>,
+    /// Their servers, where the engine is installed; as long as `cells`.
+    resolved: Vec<Option<Resolved>>,
     /// In the order of execution.
     pub turns: Vec<Turn>,
     /// What becomes of presets; each engine, preset and scale once, with each set of variables beside it.
@@ -69,8 +68,6 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     let known = Known {
         engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
         presets: names(preset::names()),
-        workloads: names(Workload::ALL.map(Workload::name)),
-        styles: names(Style::ALL.map(Style::name)),
         place: &read_place,
     };
     // Whatever dead commands left takes none of the room that is looked at below.
@@ -84,11 +81,14 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
         notes,
     };
     let mut cells = Vec::new();
+    let mut resolved = Vec::new();
     for (index, cell) in plan.cells(&known)?.into_iter().enumerate() {
         machine.note_auto(&cell);
-        let server = machine.server(plan, &cell)?;
+        let servers = machine.resolved(plan, &cell)?;
+        let server = machine.server(plan, &cell, servers.as_ref())?;
         machine.images[server.image].cells.insert(index);
         let needs = CellNeeds::of(&cell, server.sizes, server.files);
+        resolved.push(servers);
         cells.push((cell, needs));
     }
     let host = Host {
@@ -99,6 +99,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     Ok(Planned {
         turns: execution_order(cells.len(), plan.schedule()),
         cells,
+        resolved,
         presets: machine.presets,
         images: machine.images,
         host,
@@ -117,7 +118,6 @@ impl Planned {
     }
 
     /// Databases that have to be populated for these turns.
-    #[must_use]
     pub fn missing_images(&self, turns: &[Turn]) -> Vec<MissingImage> {
         let of_turns = self.images_of(turns).into_iter();
         of_turns
@@ -127,7 +127,6 @@ impl Planned {
     }
 
     /// What to know where not all images of these turns may be kept at a time.
-    #[must_use]
     pub fn note_on_images(&self, turns: &[Turn]) -> Option<String> {
         let max_bytes = self.host.images_max_bytes;
         let of_turns = self.images_of(turns);
@@ -161,10 +160,26 @@ impl Planned {
             let image = self.image_index(*turn).map(|index| &self.images[index]);
             let key = image.and_then(|image| image.key.clone());
             key.ok_or_else(|| ServerError::NotInstalled {
-                engine: self.cells[turn.index].0.engine.clone(),
+                engine: self.cells[turn.index].0.private().engine.clone(),
             })
         };
         turns.iter().map(image).collect()
+    }
+
+    /// The servers of a cell by its index, where their engine is installed.
+    pub(crate) fn resolved(&self, index: usize) -> Option<&Resolved> {
+        self.resolved[index].as_ref()
+    }
+
+    /// The servers of a turn.
+    ///
+    /// # Errors
+    /// [`ServerError::NotInstalled`]
+    pub(crate) fn servers_of(&self, turn: Turn) -> Result<&Resolved, ServerError> {
+        self.resolved(turn.index)
+            .ok_or_else(|| ServerError::NotInstalled {
+                engine: self.cells[turn.index].0.private().engine.clone(),
+            })
     }
 
     fn image_index(&self, turn: Turn) -> Option<usize> {
@@ -186,7 +201,7 @@ fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 
 /// A place whose directory is there.
 fn read_place(text: &str) -> Result<Place, String> {
-    let place = Place::parse(text).map_err(|error| error.to_string())?;
+    let place = storage::parse_place(text).map_err(|error| error.to_string())?;
     let directory = match &place {
         Place::Directory(path) => Some(path),
         Place::Emulated { at, .. } => at.as_ref(),
@@ -198,26 +213,6 @@ fn read_place(text: &str) -> Result<Place, String> {
         )),
         _ => Ok(place),
     }
-}
-
-/// The server of a cell.
-///
-/// # Errors
-/// Its preset is unknown.
-pub(crate) fn private_of(cell: &Cell) -> Result<PrivateSpec, LabError> {
-    let spec = PrivateSpec {
-        engine: cell.engine.clone(),
-        binary: cell.binary().map(Path::to_owned),
-        preset: Some(preset_of(cell)?),
-        set: cell.set.clone(),
-        placement: cell.placement.clone(),
-        warehouses: cell.warehouses,
-        seed: cell.seed,
-        foreign_keys: cell.foreign_keys,
-        partitions: cell.partitions,
-        instances: cell.instances,
-    };
-    Ok(with_room(spec, cell.connections_most))
 }
 
 /// What is asked of this machine once for all cells.
@@ -242,49 +237,65 @@ struct OfServer {
 }
 
 impl Machine<'_> {
-    fn server(&mut self, plan: &Plan, cell: &Cell) -> Result<OfServer, LabError> {
-        let identity = cell.server_identity();
+    fn server(
+        &mut self,
+        plan: &Plan,
+        cell: &PlannedCell,
+        resolved: Option<&Resolved>,
+    ) -> Result<OfServer, LabError> {
+        let private = cell.private();
+        let identity = private.identity();
         if let Some(known) = self.servers.get(&identity) {
             return Ok(*known);
         }
-        let spec = private_of(cell)?;
+        let population = private.population;
+        let page_size_bytes = page_size(&private.set);
         let made = MissingImage {
-            engine: cell.engine.clone(),
-            warehouses: cell.warehouses,
-            page_size_bytes: page_size(&spec.set).map_err(|error| blamed(plan, cell, error))?,
-            foreign_keys: cell.foreign_keys,
-            partitions: cell.partitions,
+            engine: private.engine.clone(),
+            warehouses: population.warehouses,
+            page_size_bytes: page_size_bytes.map_err(|error| blamed(plan, cell, error))?,
+            foreign_keys: population.foreign_keys,
+            partitions: population.partitions,
         };
-        let build = self.build(&spec);
-        let server = match build.map_err(|error| blamed(plan, cell, error))? {
+        let server = match resolved {
             None => OfServer {
                 sizes: DEFAULT_SIZES,
                 files: cell.files(),
                 image: self.image(made, None),
             },
-            Some(build) => {
-                let asked = Some(preset_of(cell)?);
-                let divided =
-                    Divided::of(&build, asked, &cell.set, cell.instances).map_err(|error| {
-                        let key = "set.innodb_buffer_pool_size";
-                        LabError::Plan(plan.refuse(cell, key, &error.to_string()))
-                    })?;
+            Some(resolved) => {
+                let asked = PresetSpec::of(private.preset.as_ref(), population.warehouses)?;
+                let Private { set, instances, .. } = private;
+                let divided = Divided::of(&resolved.build, asked, set, *instances);
+                let divided = divided.map_err(|error| {
+                    let key = "set.innodb_buffer_pool_size";
+                    LabError::Plan(plan.refuse(cell, key, &error.to_string()))
+                })?;
                 let set = divided.all();
-                self.keep_preset(cell, divided.preset);
-                let arranged =
-                    arrange_files(&build, &spec).map_err(|error| blamed(plan, cell, error))?;
+                self.keep_preset(private, divided.preset);
+                let arranged = resolved.arrange();
+                let arranged = arranged.map_err(|error| blamed(plan, cell, error))?;
                 for note in &arranged.notes {
                     self.note(note);
                 }
                 OfServer {
-                    sizes: sizes(&build, &set, divided.pool),
+                    sizes: sizes(&resolved.build, &set, divided.pool),
                     files: files(cell, &arranged),
-                    image: self.image(made, Some(image_key(&build, &spec)?)),
+                    image: self.image(made, Some(resolved.image_key()?)),
                 }
             }
         };
         self.servers.insert(identity, server);
         Ok(server)
+    }
+
+    /// The servers of a cell, where their engine is installed.
+    fn resolved(&mut self, plan: &Plan, cell: &PlannedCell) -> Result<Option<Resolved>, LabError> {
+        let private = cell.private();
+        let build = self.build(private);
+        let build = build.map_err(|error| blamed(plan, cell, error))?;
+        let of_build = |build| Resolved::on_build(build, private, cell.connections_most);
+        build.map(of_build).transpose()
     }
 
     /// The index of the image.
@@ -307,8 +318,9 @@ impl Machine<'_> {
     }
 
     /// What estimates of time are worth.
-    fn note_auto(&mut self, cell: &Cell) {
-        if cell.warmup.is_auto || cell.window.is_auto {
+    fn note_auto(&mut self, cell: &PlannedCell) {
+        let lengths = &cell.what.lengths;
+        if lengths.warmup.is_auto || lengths.window.is_auto {
             self.note(&format!(
                 "how long an automatic warm-up or window takes is not known beforehand: each counts as {} min here, or as its most where that \
                  is less",
@@ -318,13 +330,13 @@ impl Machine<'_> {
     }
 
     /// What became of the variables of the cell's preset.
-    fn keep_preset(&mut self, cell: &Cell, translated: Option<Translated>) {
+    fn keep_preset(&mut self, private: &Private, translated: Option<Translated>) {
         let Some(translated) = translated else { return };
         if let Some(note) = translated.note() {
-            self.note(&format!("{}: {note}", cell.engine));
+            self.note(&format!("{}: {note}", private.engine));
         }
         let on = PresetOn {
-            engine: cell.engine.clone(),
+            engine: private.engine.clone(),
             translated,
         };
         if !self.presets.contains(&on) {
@@ -333,21 +345,21 @@ impl Machine<'_> {
     }
 
     /// The server of a cell, where its engine is installed.
-    fn build(&mut self, spec: &PrivateSpec) -> Result<Option<ServerBuild>, LabError> {
-        if let Some(build) = self.builds.get(&spec.engine) {
+    fn build(&mut self, private: &Private) -> Result<Option<ServerBuild>, LabError> {
+        if let Some(build) = self.builds.get(&private.engine) {
             return Ok(build.clone());
         }
-        let build = installed_build(self.home, spec)?;
+        let build = installed_build(self.home, private)?;
         match &build {
             Some(build) => server::require_startable(build)?,
             None => {
-                let engine = &spec.engine;
+                let engine = &private.engine;
                 self.note(&format!(
                     "{engine} is not installed, so that its cells were not tried; run `mydyno server install {engine}`"
                 ));
             }
         }
-        self.builds.insert(spec.engine.clone(), build.clone());
+        self.builds.insert(private.engine.clone(), build.clone());
         Ok(build)
     }
 
@@ -359,16 +371,6 @@ impl Machine<'_> {
     }
 }
 
-fn preset_of(cell: &Cell) -> Result<PresetSpec, LabError> {
-    Ok(PresetSpec {
-        preset: preset::find(&cell.preset)?,
-        scale: match cell.scale {
-            Scale::Auto => preset::Scale::To(cell.warehouses),
-            Scale::Papers => preset::Scale::Papers,
-        },
-    })
-}
-
 /// Of servers with these variables.
 fn sizes(build: &ServerBuild, set: &[(String, String)], pool: Pool) -> Sizes {
     Sizes {
@@ -378,7 +380,7 @@ fn sizes(build: &ServerBuild, set: &[(String, String)], pool: Pool) -> Sizes {
 }
 
 /// Where the files were arranged to be: memory may have had no room.
-fn files(cell: &Cell, arranged: &Arrangement) -> Files {
+fn files(cell: &PlannedCell, arranged: &Arrangement) -> Files {
     let parent = arranged.data_directory.as_deref().and_then(Path::parent);
     match cell.files() {
         Files::Memory if !parent.is_some_and(is_in_memory) => Files::Home,
@@ -387,7 +389,7 @@ fn files(cell: &Cell, arranged: &Arrangement) -> Files {
 }
 
 /// The plan's error, where the plan is to blame; else what it was.
-fn blamed(plan: &Plan, cell: &Cell, error: LabError) -> LabError {
+fn blamed(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
     let key = match &error {
         LabError::Storage(
             StorageError::NotPlaceable { role, .. }

@@ -3,39 +3,46 @@
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
 use crate::subject::{Subject, block_on, is_local, with_session};
-use base::{Connect, Session, SessionError, Warehouses, now_utc_ns};
-use drive::{LoadError, LoadOptions, LoadReport, Method};
+use base::{Connect, Session, SessionError, now_utc_ns};
 use observe::peak_rss_bytes;
 use server::{Secret, render_dsn};
+use spec::Population;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{Load, LoadId, LoadMethod, LoadTable, Results};
 use tpcc::population::database_bytes_estimate;
+use tpcc::{LoadError, LoadOptions, LoadReport, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadSpec {
-    pub warehouses: Warehouses,
-    pub seed: u64,
+    pub population: Population,
     /// Connections; by default as many as the machine has cores, 2 to 8.
     pub threads: Option<u32>,
-    pub foreign_keys: bool,
-    /// Of each table that can be split; 0 for none.
-    pub partitions: u32,
     /// Give HISTORY a primary key also where the server does not demand one.
     pub history_key: bool,
     pub force: bool,
 }
 
 impl LoadSpec {
+    /// This database, where there is nothing yet.
+    pub fn of(population: Population) -> LoadSpec {
+        LoadSpec {
+            population,
+            threads: None,
+            history_key: false,
+            force: false,
+        }
+    }
+
     fn options(&self) -> LoadOptions {
         LoadOptions {
-            warehouses: self.warehouses,
-            seed: self.seed,
+            warehouses: self.population.warehouses,
+            seed: self.population.seed,
             threads: self.threads.unwrap_or_else(default_threads),
-            foreign_keys: self.foreign_keys,
-            partitions: self.partitions,
+            foreign_keys: self.population.foreign_keys,
+            partitions: self.population.partitions,
             history_key: self.history_key,
             force: self.force,
         }
@@ -56,8 +63,13 @@ pub(crate) fn check_disk(
     spec: &LoadSpec,
     there_bytes: u64,
 ) -> Result<(), LabError> {
-    let warehouses = spec.warehouses;
-    let tables = database_bytes_estimate(warehouses, spec.foreign_keys, spec.partitions);
+    let Population {
+        warehouses,
+        foreign_keys,
+        partitions,
+        ..
+    } = spec.population;
+    let tables = database_bytes_estimate(warehouses, foreign_keys, partitions);
     let needed = (tables + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
@@ -117,7 +129,7 @@ fn populate_target(
     let connector = Connector::new(connect.clone())?;
     let options = spec.options();
     let started_utc_ns = now_utc_ns();
-    let report = drive::load(&connector, &options, stop, &mut |progress| {
+    let report = tpcc::load(&connector, &options, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;
     if report.chunks_found > 0 {
@@ -274,9 +286,6 @@ pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
 }
 
 /// Stores a load.
-///
-/// # Errors
-/// Where the results file cannot be written.
 pub fn record_load(
     results: &Results,
     lab: Option<store::LabId>,

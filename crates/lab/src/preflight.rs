@@ -1,10 +1,10 @@
 //! Before a run: do the meters that were asked for say something, does the server leave room for what is asked, and does this process?
 
 use crate::error::LabError;
-use crate::spec::Meters;
 use base::{Session, SessionError};
 use observe::{ExporterSource, MeterSource, Readings, Source};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use spec::Meters;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::Connection;
 

@@ -1,6 +1,7 @@
 //! A preset on the server under test: translated at its start, kept for its results.
 
 use crate::error::LabError;
+use base::Warehouses;
 use serde::{Deserialize, Serialize};
 use server::ServerBuild;
 use server::preset::{PoolPart, Preset, Scale, Translated};
@@ -12,6 +13,29 @@ use store::{CellPreset, PresetVariable};
 pub struct PresetSpec {
     pub preset: &'static Preset,
     pub scale: Scale,
+}
+
+impl PresetSpec {
+    /// What a preset is for a server with so many warehouses.
+    ///
+    /// # Errors
+    /// Where it is unknown.
+    pub fn of(
+        asked: Option<&spec::Preset>,
+        warehouses: Warehouses,
+    ) -> Result<Option<PresetSpec>, LabError> {
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        Ok(Some(PresetSpec {
+            preset: server::preset::find(&asked.name)?,
+            scale: match asked.scale {
+                spec::Scale::Auto => Scale::To(warehouses),
+                spec::Scale::Papers => Scale::Papers,
+                spec::Scale::For(others) => Scale::To(others),
+            },
+        }))
+    }
 }
 
 /// The file in a named server's directory that says what it was configured with. Written at each start, with `null` where

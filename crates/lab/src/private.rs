@@ -8,44 +8,30 @@ use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
 use crate::subject::Subject;
-use base::{Warehouses, counted, given_in, parse_size};
-use drive::LoadError;
+use base::{counted, given_in, parse_size};
 use server::{
     CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey,
     InstanceOptions, KeptImage, PREPARED_STATEMENTS_BASE, ServerBuild, ServerError,
     images_max_bytes, redo_bytes, shrink_images,
 };
-use std::path::PathBuf;
+use spec::Private;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
-    Among, Arrangement, Placement, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
-    arrange_all,
+    Among, Arrangement, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange, arrange_all,
 };
 use store::Load;
+use tpcc::LoadError;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
 
-/// A server to start for one command.
+/// Private servers as this machine has them: what the names of a [`Private`] stand for, looked up once.
 #[derive(Clone, Debug)]
-pub struct PrivateSpec {
-    pub engine: String,
-    /// A server binary to use instead of the catalogue's.
-    pub binary: Option<PathBuf>,
-    /// Server variables of the white papers, which yield to `set`.
-    pub preset: Option<PresetSpec>,
-    /// Server variables.
-    pub set: Vec<(String, String)>,
-    /// Where its files go.
-    pub placement: Placement,
-    pub warehouses: Warehouses,
-    /// Of the population.
-    pub seed: u64,
-    pub foreign_keys: bool,
-    /// Of each table that can be split; 0 for none.
-    pub partitions: u32,
-    /// Servers, each with a database of its own; at least 1.
-    pub instances: u32,
+pub struct Resolved {
+    pub build: ServerBuild,
+    preset: Option<PresetSpec>,
+    /// With room for all connections.
+    private: Private,
 }
 
 /// Connections of a private server beside those that drive it.
@@ -53,11 +39,16 @@ const CONNECTIONS_SPARE: u32 = 16;
 /// At least as many as any style prepares on each connection.
 const STATEMENTS_EACH: u32 = 64;
 
-/// A private server that takes so many connections, of a ramp its largest count. It may take more already, and what the user sets stays.
-#[must_use]
-pub fn with_room(mut spec: PrivateSpec, connections: u32) -> PrivateSpec {
+/// The variables that give private servers room for so many connections, of a ramp its largest count.
+/// They may have more already, and what the user sets stays.
+fn room_for(
+    connections: u32,
+    preset: Option<PresetSpec>,
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
     let connections = connections.saturating_add(CONNECTIONS_SPARE);
     let statements = connections.saturating_mul(STATEMENTS_EACH);
+    let mut needed = Vec::new();
     for (variable, base, room) in [
         ("max_connections", CONNECTIONS_BASE, connections),
         (
@@ -67,12 +58,12 @@ pub fn with_room(mut spec: PrivateSpec, connections: u32) -> PrivateSpec {
         ),
     ] {
         let of_preset = |asked: PresetSpec| asked.preset.asked(variable)?.parse().ok();
-        let there = spec.preset.and_then(of_preset).unwrap_or(base);
-        if room > there && given_in(&spec.set, variable).is_none() {
-            spec.set.push((variable.to_owned(), room.to_string()));
+        let there = preset.and_then(of_preset).unwrap_or(base);
+        if room > there && given_in(set, variable).is_none() {
+            needed.push((variable.to_owned(), room.to_string()));
         }
     }
-    spec
+    needed
 }
 
 /// How long a server may take to shut down before it is killed: a full pool of dirty pages takes its time.
@@ -91,76 +82,202 @@ const LOADING_SETTINGS: [(&str, &str); 4] = [
     ("innodb_buffer_pool_size", "1G"),
 ];
 
-/// The build that the spec asks for.
-///
-/// # Errors
-/// Where it is unknown or not installed.
-pub fn build_of(home: &Home, spec: &PrivateSpec) -> Result<ServerBuild, LabError> {
-    Ok(match &spec.binary {
+/// The build that is asked for.
+fn build_of(home: &Home, private: &Private) -> Result<ServerBuild, LabError> {
+    Ok(match &private.binary {
         Some(binary) => ServerBuild::from_binary(binary)?,
-        None => server::find(home, &spec.engine)?,
+        None => server::find(home, &private.engine)?,
     })
 }
 
-/// The same, where it is installed.
+/// The build that is asked for, where it is installed.
 ///
 /// # Errors
 /// Where it is unknown.
 pub(crate) fn installed_build(
     home: &Home,
-    spec: &PrivateSpec,
+    private: &Private,
 ) -> Result<Option<ServerBuild>, LabError> {
-    match build_of(home, spec) {
+    match build_of(home, private) {
         Err(LabError::Server(ServerError::NotInstalled { .. })) => Ok(None),
         found => found.map(Some),
     }
 }
 
-/// The image that the spec needs and, where it had to be made, the record of its load. Where room for images is short, those of
-/// `coming`, which are needed next, stay as long as they can.
-///
-/// # Errors
-/// Where server or load fail, or the disk is too small.
-pub fn image_for(
+impl Resolved {
+    /// Looks up the build and the preset of private servers that so many connections will drive.
+    ///
+    /// # Errors
+    /// Where one of them is unknown, or the engine is not installed.
+    pub fn of(home: &Home, private: &Private, connections: u32) -> Result<Resolved, LabError> {
+        Resolved::on_build(build_of(home, private)?, private, connections)
+    }
+
+    /// The same on a build that is there.
+    ///
+    /// # Errors
+    /// Where the preset is unknown.
+    pub(crate) fn on_build(
+        build: ServerBuild,
+        private: &Private,
+        connections: u32,
+    ) -> Result<Resolved, LabError> {
+        let preset = PresetSpec::of(private.preset.as_ref(), private.population.warehouses)?;
+        let mut private = private.clone();
+        let room = room_for(connections, preset, &private.set);
+        private.set.extend(room);
+        Ok(Resolved {
+            build,
+            preset,
+            private,
+        })
+    }
+
+    /// Its variables, and its part of the buffer pool.
+    ///
+    /// # Errors
+    /// Where several servers cannot divide the pool.
+    pub(crate) fn divided(&self) -> Result<Divided, LabError> {
+        let Private { set, instances, .. } = &self.private;
+        Divided::of(&self.build, self.preset, set, *instances)
+    }
+
+    /// What its image is found by.
+    ///
+    /// # Errors
+    /// Where its page size is none.
+    pub fn image_key(&self) -> Result<ImageKey, LabError> {
+        let population = &self.private.population;
+        Ok(ImageKey {
+            engine: self.build.engine.clone(),
+            version: self.build.version.clone(),
+            schema_version: SCHEMA_VERSION,
+            warehouses: population.warehouses,
+            page_size_bytes: page_size(&self.private.set)?,
+            seed: population.seed,
+            foreign_keys: population.foreign_keys,
+            partitions: population.partitions,
+        })
+    }
+
+    /// What its tables are estimated to take.
+    fn tables_bytes(&self) -> u64 {
+        let population = &self.private.population;
+        database_bytes_estimate(
+            population.warehouses,
+            population.foreign_keys,
+            population.partitions,
+        )
+    }
+
+    /// Where the files of the first server would go, with room for those of the others, and whether
+    /// they can.
+    ///
+    /// # Errors
+    /// Where a place cannot be used, or the server would not run under the shim.
+    pub fn arrange(&self) -> Result<Arrangement, LabError> {
+        let among = Among {
+            count: self.private.instances,
+            memory: None,
+        };
+        let set = self.divided()?.all();
+        let files = files_of(&self.build, &set, self.tables_bytes(), among)?;
+        Ok(arrange(&self.private.placement, &files)?)
+    }
+
+    /// The image and, where it had to be made, the record of its load. Where room for images is short,
+    /// those of `coming`, which are needed next, stay as long as they can.
+    ///
+    /// # Errors
+    /// Where server or load fail, or the disk is too small.
+    pub fn image(
+        &self,
+        home: &Home,
+        coming: &[ImageKey],
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(Image, Option<Load>), LabError> {
+        // What cannot be placed is told before minutes go into an image. What dead commands left
+        // takes none of the room.
+        server::sweep(home)?;
+        self.arrange()?;
+        let key = self.image_key()?;
+        if let Some(image) = Image::find(home, &key) {
+            return Ok((image, None));
+        }
+        let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
+        let load_spec = LoadSpec::of(self.private.population);
+        let max_bytes = images_max_bytes()?;
+        // Others give way to it now only where there is no room for both: what cannot be populated
+        // should cost none of them.
+        if check_disk(home.root(), &load_spec, 0).is_err() {
+            let others_bytes = max_bytes.saturating_sub(self.tables_bytes());
+            shrink(home, others_bytes, &needed, on_progress)?;
+            check_disk(home.root(), &load_spec, 0)?;
+        }
+        let warehouses = load_spec.population.warehouses.0;
+        on_progress(Progress::Step(&format!(
+            "populating {} on {} (once; about {:.1} GB)",
+            counted(warehouses as usize, "warehouse", "warehouses"),
+            self.build.engine,
+            self.tables_bytes() as f64 / 1e9
+        )));
+        let load = populated(home, &self.build, &key, &load_spec, stop, on_progress)?;
+        shrink(home, max_bytes, &needed, on_progress)?;
+        Ok(load)
+    }
+
+    /// Starts the servers on clones of `image`, one after another, with their files where they are
+    /// placed. Where devices are emulated, they are not yet: see [`crate::measure()`]. `stop` is heard
+    /// between two of them.
+    ///
+    /// # Errors
+    /// Where a place cannot be used, or a server does not start ([`server::ServerError`] carries its
+    /// log), and [`LabError::Interrupted`].
+    pub fn start(&self, home: &Home, image: Image, stop: &AtomicBool) -> Result<Subject, LabError> {
+        let Private {
+            instances,
+            placement,
+            ..
+        } = &self.private;
+        let shares = *instances > 1 && placement.is_emulated();
+        let memory = shares.then(SharedMemory::new).transpose()?;
+        let among = Among {
+            count: *instances,
+            memory: memory.as_ref().map(SharedMemory::path),
+        };
+        let divided = self.divided()?;
+        let files = files_of(&self.build, &divided.all(), image.clone_bytes(0), among)?;
+        let mut servers = Vec::new();
+        for arranged in arrange_all(placement, &files)? {
+            // Those that have started stop as they are dropped.
+            if !servers.is_empty() && stop.load(Ordering::Relaxed) {
+                return Err(LabError::Interrupted);
+            }
+            servers.push(start_one(
+                home,
+                &self.build,
+                image.clone(),
+                &divided,
+                &arranged,
+            )?);
+        }
+        let first = servers.remove(0);
+        Ok(first.together(servers, memory))
+    }
+}
+
+/// A new image, and the record of its load.
+fn populated(
     home: &Home,
     build: &ServerBuild,
-    spec: &PrivateSpec,
-    coming: &[ImageKey],
+    key: &ImageKey,
+    spec: &LoadSpec,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<(Image, Option<Load>), LabError> {
-    // What cannot be placed is told before minutes go into an image. What dead commands left takes none of the room.
-    server::sweep(home)?;
-    arrange_files(build, spec)?;
-    let key = image_key(build, spec)?;
-    if let Some(image) = Image::find(home, &key) {
-        return Ok((image, None));
-    }
-    let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
-    let load_spec = LoadSpec {
-        warehouses: spec.warehouses,
-        seed: spec.seed,
-        threads: None,
-        foreign_keys: spec.foreign_keys,
-        partitions: spec.partitions,
-        history_key: false,
-        force: false,
-    };
-    let max_bytes = images_max_bytes()?;
-    // Others give way to it now only where there is no room for both: what cannot be populated should cost none of them.
-    if check_disk(home.root(), &load_spec, 0).is_err() {
-        let others_bytes = max_bytes.saturating_sub(tables_bytes(spec));
-        shrink(home, others_bytes, &needed, on_progress)?;
-        check_disk(home.root(), &load_spec, 0)?;
-    }
-    on_progress(Progress::Step(&format!(
-        "populating {} on {} (once; about {:.1} GB)",
-        counted(spec.warehouses.0 as usize, "warehouse", "warehouses"),
-        build.engine,
-        tables_bytes(spec) as f64 / 1e9
-    )));
-    let mut set: Vec<(String, String)> = LOADING_SETTINGS
-        .iter()
+    let settings = LOADING_SETTINGS.iter();
+    let mut set: Vec<(String, String)> = settings
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     set.push((
@@ -173,15 +290,14 @@ pub fn image_for(
     };
     let subject = Subject::private(room::start(home, build, options)?);
     // What a private server has loaded goes with it: there is nothing to continue.
-    let load = populate(&subject, &load_spec, stop, on_progress).map_err(|error| match error {
+    let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
         LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
         other => match subject.no_room() {
             Some(full) => LabError::NoRoom(format!("{full}; {other}")),
             None => other,
         },
     })?;
-    let image = publish(home, &key, subject, &load)?;
-    shrink(home, max_bytes, &needed, on_progress)?;
+    let image = publish(home, key, subject, &load)?;
     Ok((image, Some(load)))
 }
 
@@ -206,42 +322,6 @@ fn note_on_removed(removed: &[KeptImage]) -> Option<String> {
             names.join(", ")
         )
     })
-}
-
-/// What the image of the spec is found by.
-///
-/// # Errors
-/// Where its page size is none.
-pub fn image_key(build: &ServerBuild, spec: &PrivateSpec) -> Result<ImageKey, LabError> {
-    Ok(ImageKey {
-        engine: build.engine.clone(),
-        version: build.version.clone(),
-        schema_version: SCHEMA_VERSION,
-        warehouses: spec.warehouses,
-        page_size_bytes: page_size(&spec.set)?,
-        seed: spec.seed,
-        foreign_keys: spec.foreign_keys,
-        partitions: spec.partitions,
-    })
-}
-
-/// What its tables are estimated to take.
-fn tables_bytes(spec: &PrivateSpec) -> u64 {
-    database_bytes_estimate(spec.warehouses, spec.foreign_keys, spec.partitions)
-}
-
-/// Where the files of the first private server would go, with room for those of the others, and whether they can.
-///
-/// # Errors
-/// Where a place cannot be used, or the server would not run under the shim.
-pub fn arrange_files(build: &ServerBuild, spec: &PrivateSpec) -> Result<Arrangement, LabError> {
-    let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
-    let among = Among {
-        count: spec.instances,
-        memory: None,
-    };
-    let files = files_of(build, &divided.all(), tables_bytes(spec), among)?;
-    Ok(arrange(&spec.placement, &files)?)
 }
 
 pub(crate) fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
@@ -282,38 +362,6 @@ fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result
     let image = Image::publish(home, key, &data, &checksums.join(", "))?;
     drop(instance);
     Ok(image)
-}
-
-/// Starts the private servers on clones of `image`, one after another, with their files where the spec places them. Where devices are
-/// emulated, they are not yet: see [`crate::measure()`]. `stop` is heard between two of them.
-///
-/// # Errors
-/// Where a place cannot be used, or a server does not start ([`server::ServerError`] carries its log), and [`LabError::Interrupted`].
-pub fn start_on(
-    home: &Home,
-    build: &ServerBuild,
-    image: Image,
-    spec: &PrivateSpec,
-    stop: &AtomicBool,
-) -> Result<Subject, LabError> {
-    let shares = spec.instances > 1 && spec.placement.is_emulated();
-    let memory = shares.then(SharedMemory::new).transpose()?;
-    let among = Among {
-        count: spec.instances,
-        memory: memory.as_ref().map(SharedMemory::path),
-    };
-    let divided = Divided::of(build, spec.preset, &spec.set, spec.instances)?;
-    let files = files_of(build, &divided.all(), image.clone_bytes(0), among)?;
-    let mut servers = Vec::new();
-    for arranged in arrange_all(&spec.placement, &files)? {
-        // Those that have started stop as they are dropped.
-        if !servers.is_empty() && stop.load(Ordering::Relaxed) {
-            return Err(LabError::Interrupted);
-        }
-        servers.push(start_one(home, build, image.clone(), &divided, &arranged)?);
-    }
-    let first = servers.remove(0);
-    Ok(first.together(servers, memory))
 }
 
 /// Starts one of them.
@@ -380,36 +428,25 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
 
 #[cfg(test)]
 mod tests {
-    use super::{PrivateSpec, STATEMENTS_EACH, with_room};
+    use super::{STATEMENTS_EACH, room_for};
     use crate::preset::PresetSpec;
-    use base::Warehouses;
     use server::preset::{Scale, find};
-    use storage::Placement;
-    use tpcc::Style;
+    use spec::Style;
+    use tpcc::prepared_statements;
     use tpcc::tpcc_mysql::PREPARED_STATEMENTS;
 
     #[test]
     fn limits_are_raised_to_what_the_connections_need_and_never_lowered() {
         let room = |variable: &str, preset: Option<&str>, set: &[(&str, &str)], connections| {
-            let spec = PrivateSpec {
-                engine: "mysql-5.7".to_owned(),
-                binary: None,
-                preset: preset.map(|name| PresetSpec {
-                    preset: find(name).unwrap(),
-                    scale: Scale::Papers,
-                }),
-                set: set
-                    .iter()
-                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                    .collect(),
-                placement: Placement::default(),
-                warehouses: Warehouses(1),
-                seed: 1,
-                foreign_keys: true,
-                partitions: 0,
-                instances: 1,
-            };
-            let set = with_room(spec, connections).set;
+            let preset = preset.map(|name| PresetSpec {
+                preset: find(name).unwrap(),
+                scale: Scale::Papers,
+            });
+            let own = set.iter();
+            let own: Vec<(String, String)> = own
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            let set = [&own[..], &room_for(connections, preset, &own)].concat();
             let mut of = set.iter().filter(|(name, _)| name == variable);
             of.next().map(|(_, value)| value.clone())
         };
@@ -427,7 +464,7 @@ mod tests {
         assert_eq!(statements(None, 3109), None);
         assert_eq!(statements(None, 3110), some("200064"));
         assert_eq!(statements(Some("config-1"), 1_984), some("128000"));
-        let each = Style::ALL.map(Style::prepared_statements);
+        let each = Style::ALL.map(prepared_statements);
         let mut each = each.into_iter().chain([PREPARED_STATEMENTS]);
         assert!(each.all(|prepared| prepared <= STATEMENTS_EACH));
     }

@@ -1,10 +1,11 @@
 //! What a command tells the person who waits.
 
+use analyse::RunProgress;
 use base::Warehouses;
-use drive::{Interval, LoadProgress};
-use plan::Cell;
-use std::time::Duration;
+use drive::Interval;
+use plan::PlannedCell;
 use store::{RepeatId, SampleBatch};
+use tpcc::LoadProgress;
 
 /// Something that happened, or how far something has come.
 pub enum Progress<'a> {
@@ -15,13 +16,17 @@ pub enum Progress<'a> {
     /// A repeat of a plan's cell begins; `title` says which, and what is left.
     TurnStarts {
         title: &'a str,
-        cell: &'a Cell,
+        cell: &'a PlannedCell,
     },
     /// A repeat of a plan's cell is stored, whatever came of it.
     TurnEnds(RepeatId),
     Load(LoadProgress),
-    /// All connections are open and the warm-up begins, over so many warehouses of each schema.
-    RunStarts(Warehouses),
+    /// All connections are open and the warm-up begins.
+    RunStarts {
+        /// Those of each schema.
+        warehouses: Warehouses,
+        connections: u32,
+    },
     Run(RunProgress),
     /// An interval of a run is over.
     Interval(&'a Interval),
@@ -30,47 +35,6 @@ pub enum Progress<'a> {
     Checks {
         done: u64,
         total: u64,
-    },
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug)]
-pub struct RunProgress {
-    pub elapsed: Duration,
-    pub total: Duration,
-    /// A phase that is under way or comes is automatic: `total` is the most that the run may take.
-    pub total_is_most: bool,
-    pub in_warmup: bool,
-    /// What ends the warm-up or the window that is under way, where that is not its time.
-    pub awaited: Option<Awaited>,
-    /// Of the last whole interval.
-    pub nopm: f64,
-    pub new_order_p95_us: f64,
-    pub errors: u64,
-    pub retries: u64,
-}
-
-/// What ends a phase of automatic length.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Awaited {
-    /// That the server be steady.
-    Steadiness {
-        /// What is not; `None` before that can be told.
-        of: Option<&'static str>,
-        /// Of the warm-up, as `most`.
-        so_far: Duration,
-        most: Duration,
-    },
-    /// That the mean of the window be known to a share of it.
-    Precision {
-        asked_share: f64,
-        /// `None` before that can be told.
-        reached_share: Option<f64>,
-        /// Of the window, as `most`.
-        so_far: Duration,
-        /// What the whole window will probably take, where that is less than the most.
-        about: Option<Duration>,
-        most: Duration,
     },
 }
 

@@ -12,9 +12,6 @@ const LOOKS_MAX: u32 = 25;
 /// Looks for what else the host does before a repeat, stores it, and notes what may disturb. Where
 /// files lie on a real disk, it first waits for up to 10 s until the disks are at rest: the clone has
 /// just been written to one of them.
-///
-/// # Errors
-/// The results file cannot be written.
 pub(crate) fn look_at_host(
     results: &Results,
     repeat: RepeatId,

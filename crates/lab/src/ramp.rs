@@ -7,25 +7,17 @@ use crate::measure::{Measured, Place, measure};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
 use crate::seeds::seed_of_point;
-use crate::spec::{RunSpec, Workload};
 use crate::study::failure_of;
 use crate::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
-use base::{Exit, RampLimits, counted};
+use base::{Exit, counted};
+use spec::{Cell, Connections, Load, RampLimits, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{
     CheckedOn, LabId, NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId,
     Results,
 };
-
-/// What to raise, and until when.
-#[derive(Clone, Debug)]
-pub struct RampSpec {
-    pub limits: RampLimits,
-    /// Each point, but for its connections; checks are made once, after the last one.
-    pub run: RunSpec,
-}
 
 /// Where a ramp belongs.
 #[derive(Clone, Copy)]
@@ -36,6 +28,10 @@ pub struct RampPlace<'a> {
     pub ordinal: u32,
     /// Which ramp of that cell, from 1.
     pub repeat: u32,
+    /// What the cell's engine is called in results, where that is not what its server is.
+    pub engine: Option<&'a str>,
+    /// What else names the cell: server variables that were set.
+    pub settings: &'a [(String, String)],
     /// What the inputs of this ramp derive from; each of its points has a seed of its own.
     pub seed: u64,
     /// Cells of the plan: those of points come after them.
@@ -56,11 +52,11 @@ const POINT_TIME: Duration = Duration::from_secs(3);
 pub fn ramp(
     place: RampPlace<'_>,
     subject: &Subject,
-    spec: &RampSpec,
+    asked: (&Cell, &RampLimits),
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Exit, LabError> {
-    let mut rise = Rise::begin(place, subject, spec, stop)?;
+    let mut rise = Rise::begin(place, subject, asked, stop)?;
     let exit = rise.rise(on_progress)?;
     if exit != Exit::Interrupted {
         place.results.finish_ramp(rise.id)?;
@@ -70,9 +66,6 @@ pub fn ramp(
 
 /// Stores that a ramp failed as a whole, before the count that it would have measured next: in the words of its other points or, where it
 /// has none, of `planned`.
-///
-/// # Errors
-/// The results file cannot be written.
 pub(crate) fn store_failed_ramp(
     place: RampPlace<'_>,
     planned: NewCell,
@@ -199,7 +192,9 @@ struct Rise<'a> {
     place: RampPlace<'a>,
     id: RampId,
     subject: &'a Subject,
-    spec: &'a RampSpec,
+    /// Each point, but for its connections; checks are made once, after the last one.
+    cell: &'a Cell,
+    limits: &'a RampLimits,
     stop: &'a AtomicBool,
     ramp: Ramp,
     /// The points that `ramp` knows.
@@ -230,21 +225,22 @@ impl<'a> Rise<'a> {
     fn begin(
         place: RampPlace<'a>,
         subject: &'a Subject,
-        spec: &'a RampSpec,
+        (cell, limits): (&'a Cell, &'a RampLimits),
         stop: &'a AtomicBool,
     ) -> Result<Rise<'a>, LabError> {
         let points = Points {
             place,
-            id: begin(place, &spec.limits)?,
+            id: begin(place, limits)?,
         };
         let good = points.good()?;
         let mut rise = Rise {
             place,
             id: points.id,
             subject,
-            spec,
+            cell,
+            limits,
             stop,
-            ramp: replayed(&spec.limits, &good)?,
+            ramp: replayed(limits, &good)?,
             good,
             measured: None,
             point_time: None,
@@ -260,7 +256,7 @@ impl<'a> Rise<'a> {
     /// Has the last point measured again.
     fn forget_last(&mut self) -> Result<(), LabError> {
         self.good.pop();
-        self.ramp = replayed(&self.spec.limits, &self.good)?;
+        self.ramp = replayed(self.limits, &self.good)?;
         Ok(())
     }
 
@@ -310,14 +306,13 @@ impl<'a> Rise<'a> {
     /// The first count after a ramp was taken up failed: checks would prove none of its points, as another server took them.
     fn lacks_proof(&self, failed: Failed) -> bool {
         let is_first = self.measured.is_none() && !self.good.is_empty();
-        is_first && self.spec.run.checks && failed.is_of_count && !self.is_gone(failed.exit)
+        is_first && self.cell.checks && failed.is_of_count && !self.is_gone(failed.exit)
     }
 
     fn title(&self, connections: u32) -> String {
-        let run = &self.spec.run;
-        let point_time = self
-            .point_time
-            .unwrap_or(run.warmup.expected() + run.window.expected() + POINT_TIME);
+        let lengths = &self.cell.lengths;
+        let expected = lengths.warmup.expected() + lengths.window.expected() + POINT_TIME;
+        let point_time = self.point_time.unwrap_or(expected);
         let left = self.ramp.points_left_max();
         let left_s = point_time.as_secs_f64() * left as f64;
         let number = self.good.len() + 1;
@@ -342,6 +337,8 @@ impl<'a> Rise<'a> {
             lab: self.place.lab,
             ordinal,
             repeat,
+            engine: self.place.engine,
+            settings: self.place.settings,
             notes: match self.measured {
                 None => self.place.notes,
                 Some(_) => &[],
@@ -349,15 +346,18 @@ impl<'a> Rise<'a> {
             seed: seed_of_point(self.place.seed, connections, repeat),
             ramp: Some(self.id),
         };
-        let run = RunSpec {
-            connections: Some(connections),
+        let cell = Cell {
+            load: Load {
+                connections: Connections::Fixed(connections),
+                ..self.cell.load.clone()
+            },
             checks: false,
-            ..self.spec.run.clone()
+            ..self.cell.clone()
         };
         let newest = self.points().stored()?.last().map(|repeat| repeat.id);
         // The results file has each note of each point.
         let told = &mut self.told;
-        let measured = measure(place, self.subject, &run, self.stop, &mut |progress| {
+        let measured = measure(place, self.subject, &cell, self.stop, &mut |progress| {
             if let Progress::Note(note) = &progress {
                 if told.iter().any(|other| other == note) {
                     return;
@@ -438,7 +438,7 @@ impl<'a> Rise<'a> {
         repeat: RepeatId,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(), LabError> {
-        let Some(share) = self.spec.limits.cpu_busy_share else {
+        let Some(share) = self.limits.cpu_busy_share else {
             return Ok(());
         };
         let note = format!(
@@ -474,7 +474,7 @@ impl<'a> Rise<'a> {
         }
         // All else is as in its other points.
         let planned = NewCell {
-            seed: self.spec.run.seed,
+            seed: self.cell.load.seed,
             ..NewCell::default()
         };
         let stored = self.points().store_failed(
@@ -487,7 +487,7 @@ impl<'a> Rise<'a> {
 
     /// The eighteen checks after the last point, where they are asked for.
     fn check(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
-        let Some(repeat) = self.measured.filter(|_| self.spec.run.checks) else {
+        let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
             return Ok(Exit::Ok);
         };
         let results = self.place.results;
@@ -516,7 +516,7 @@ impl<'a> Rise<'a> {
                 return Ok(error.exit());
             }
         };
-        let by_tpcc_mysql = self.spec.run.workload == Workload::TpccMysql;
+        let by_tpcc_mysql = self.cell.load.workload == Workload::TpccMysql;
         let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
         let mut unexpected = checked.unexpected;
         unexpected.retain(|name| failed.unexpected.contains(name));

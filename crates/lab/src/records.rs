@@ -1,6 +1,6 @@
 //! From what the driver reports to what the store keeps.
 
-use crate::progress::RunProgress;
+use analyse::RunProgress;
 use base::Warehouses;
 use drive::{FailedTries, Interval, Phase, RunReport, Times};
 use hdrhistogram::Histogram;
@@ -25,20 +25,20 @@ pub(crate) fn result_of(report: &RunReport, (before, after): (&Sums, &Sums)) -> 
         client_cpu_ns: report.client_cpu_ns,
         client_peak_rss_bytes: peak_rss_bytes(),
         statements: report.statements,
-        committed_new_orders: report.committed[Transaction::NewOrder.index()],
-        in_doubt_new_orders: report.in_doubt[Transaction::NewOrder.index()],
+        committed_new_orders: report.totals.committed[Transaction::NewOrder.index()],
+        in_doubt_new_orders: report.totals.in_doubt[Transaction::NewOrder.index()],
         district_next_o_id_sum_before: Some(before.next_orders),
         district_next_o_id_sum_after: Some(after.next_orders),
-        reconnects: report.reconnects,
+        reconnects: report.totals.reconnects,
         ..RepeatResult::default()
     }
 }
 
 /// Where the time of the window's transactions went.
 pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<StatementTime>) {
-    let of_types = Transaction::ALL.iter().zip(&report.breakdowns);
+    let of_types = report.types.iter().zip(&report.breakdowns);
     let transactions = of_types.clone().map(|(transaction, of)| TransactionTime {
-        transaction: transaction.name().to_owned(),
+        transaction: transaction.name.to_owned(),
         transactions: of.transactions,
         response_ns: of.response_ns,
         queued_ns: of.queued_ns,
@@ -47,7 +47,7 @@ pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<Stateme
     let statements = of_types.flat_map(|(transaction, of)| {
         let executed = of.statements.iter().filter(|(_, times)| times.count() > 0);
         executed.map(|(kind, times)| StatementTime {
-            transaction: transaction.name().to_owned(),
+            transaction: transaction.name.to_owned(),
             kind: (*kind).to_owned(),
             times: TimeTotals {
                 histogram: histogram_of(times),
@@ -63,14 +63,13 @@ pub(crate) fn times_of(report: &RunReport) -> (Vec<TransactionTime>, Vec<Stateme
 /// One row for each transaction type.
 pub(crate) fn rows_of(interval: &Interval) -> Vec<IntervalRow> {
     let phase = phase_of(interval.phase);
-    Transaction::ALL
-        .iter()
-        .zip(&interval.transactions)
+    interval
+        .by_type()
         .map(|(transaction, stats)| IntervalRow {
             phase,
             start_offset_ns: interval.start_offset_ns,
             end_offset_ns: interval.end_offset_ns,
-            transaction: transaction.name().to_owned(),
+            transaction: transaction.name.to_owned(),
             committed: stats.committed,
             rolled_back: stats.rolled_back,
             deadlocks: stats.deadlocks,
@@ -100,7 +99,7 @@ pub(crate) fn histogram_of(times: &Times) -> Histogram<u64> {
 }
 
 /// The clause-5 counters with their verdicts.
-pub(crate) fn counters_of(inputs: &InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
+pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<InputCounter> {
     let band = |(low, high): (f64, f64)| Band::between(low, high);
     inputs
         .shares(warehouses)
@@ -139,9 +138,9 @@ pub(crate) struct Last {
 
 impl Last {
     pub(crate) fn take(&mut self, interval: &Interval) {
-        let new_order = &interval.transactions[Transaction::NewOrder.index()];
         let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
-        self.nopm = new_order.completed() as f64 * 60e9 / ns as f64;
+        self.nopm = interval.primary_completed() as f64 * 60e9 / ns as f64;
+        let new_order = &interval.transactions[Transaction::NewOrder.index()];
         self.new_order_p95_us = new_order.latency.at_quantile_ns(0.95) as f64 / 1e3;
         for stats in &interval.transactions {
             self.errors += stats.errors;

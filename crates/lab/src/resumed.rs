@@ -1,12 +1,12 @@
 //! A lab that goes on: are its host, mydyno, servers and devices still those that it has measured?
 
 use crate::error::LabError;
-use crate::planned::{Planned, private_of};
-use crate::private::{arrange_files, installed_build};
+use crate::planned::Planned;
 use device::Role;
-use plan::{Cell, Connections, Plan, Turn};
+use plan::{Plan, PlannedCell, Turn};
 use server::Home;
-use storage::{Place, RoleDevice};
+use spec::{Connections, Place};
+use storage::RoleDevice;
 use store::{Cell as StoredCell, LabId, NewCell, Results};
 
 /// Facts of a host that change what a server delivers, and do not change while it is in use.
@@ -18,11 +18,10 @@ const MEMORY_RATIO: f64 = 1.02;
 const FILE_SYSTEM_OF: &str = "file_system of ";
 
 /// The file systems of the directories that a plan places files in, as facts of its host.
-#[must_use]
 pub fn file_system_facts(planned: &Planned) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     for (cell, _) in &planned.cells {
-        for place in cell.placement.places.values() {
+        for place in cell.private().placement.places.values() {
             let directory = match place {
                 Place::Directory(path) => path,
                 Place::Emulated { at: Some(path), .. } => path,
@@ -49,7 +48,7 @@ pub fn require_same(
     planned: &Planned,
     turns: &[Turn],
 ) -> Result<(), LabError> {
-    let to_take: Vec<&Cell> = turns
+    let to_take: Vec<&PlannedCell> = turns
         .iter()
         .map(|turn| &planned.cells[turn.index].0)
         .collect();
@@ -70,30 +69,35 @@ pub fn require_same(
             return Err(plan.refuse(first, "", &mixed(&what)).into());
         }
     }
-    for (cell, _) in &planned.cells {
+    for (index, (cell, _)) in planned.cells.iter().enumerate() {
         let measured = measured(results, lab, cell, &all)?;
         if measured.is_empty() {
             continue;
         }
-        let private = private_of(cell)?;
-        let build = installed_build(home, &private)?;
-        let devices = match &build {
-            Some(build) => arrange_files(build, &private)?.devices,
+        let resolved = planned.resolved(index);
+        let devices = match resolved {
+            Some(resolved) => resolved.arrange()?.devices,
             None => data_device(cell),
         };
         // What only cells have that are measured to their end may change.
         let of_server = || {
-            let is_taken = to_take.iter().any(|other| other.engine == cell.engine);
+            let engine = &cell.private().engine;
+            let is_taken = to_take
+                .iter()
+                .any(|other| other.private().engine == *engine);
             let mut measured = measured.iter();
-            let version = &build.as_ref()?.version;
+            let version = &resolved?.build.version;
             let other = measured.find_map(|one| other_version(&one.what, version));
             other.filter(|_| is_taken)
         };
         let of_device = || {
             let mut measured = measured.iter();
             let device = measured.find_map(|one| other_figures(&one.what, &devices))?;
-            let place = cell.placement.places.get(&device.role)?;
-            let has_place = |other: &&Cell| other.placement.places.values().any(|one| one == place);
+            let place = cell.private().placement.places.get(&device.role)?;
+            let has_place = |other: &&PlannedCell| {
+                let mut places = other.private().placement.places.values();
+                places.any(|one| one == place)
+            };
             if !to_take.iter().any(has_place) {
                 return None;
             }
@@ -135,8 +139,8 @@ fn other_program(was: &str, is: &str) -> Option<String> {
 }
 
 /// What is known of the devices of a server that is not installed: data is where its place says, on any.
-fn data_device(cell: &Cell) -> Vec<RoleDevice> {
-    let place = cell.placement.places.get(&Role::Data);
+fn data_device(cell: &PlannedCell) -> Vec<RoleDevice> {
+    let place = cell.private().placement.places.get(&Role::Data);
     let device = place.map(|place| RoleDevice {
         role: Role::Data,
         device: place.device_name(),
@@ -151,10 +155,10 @@ fn data_device(cell: &Cell) -> Vec<RoleDevice> {
 fn measured(
     results: &Results,
     lab: LabId,
-    cell: &Cell,
+    cell: &PlannedCell,
     all: &[StoredCell],
 ) -> Result<Vec<StoredCell>, LabError> {
-    if let Connections::Ramp(_) = cell.connections {
+    if let Connections::Ramp(_) = cell.what.load.connections {
         return Ok(results.ramp_cells(lab, cell.ordinal)?);
     }
     let same = all.iter().filter(|one| one.what.ordinal == cell.ordinal);

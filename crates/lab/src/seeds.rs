@@ -4,22 +4,18 @@
 use base::Random;
 use std::hash::{BuildHasher, RandomState};
 
-/// The seed of a population where nobody names one.
-pub const POPULATION_SEED: u64 = 1;
 /// Seeds that are drawn have nine digits at most, so that people can type them.
 const DRAWN_MAX: u32 = 999_999_999;
 /// The stream of the seeds of a lab's repeats; "repeat" in ASCII.
 const REPEATS: u64 = 0x72_65_70_65_61_74;
 
 /// A seed that nobody knew before, from the system's random numbers.
-#[must_use]
 pub fn new_seed() -> u64 {
     drawn(&mut Random::new(RandomState::new().hash_one(0), &[]))
 }
 
 /// The seed of the inputs of a repeat in a lab whose plan has the seed `of_plan`. All cells have it in that repeat, whenever they
 /// are measured, so they are asked the same; and another repeat is another sample of what users may ask.
-#[must_use]
 pub fn seed_of_repeat(of_plan: u64, repeat: u32) -> u64 {
     drawn(&mut Random::new(of_plan, &[REPEATS, u64::from(repeat)]))
 }

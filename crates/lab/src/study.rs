@@ -5,18 +5,17 @@ mod ramps;
 
 use crate::error::LabError;
 use crate::measure::{self, Measured, measure};
-use crate::planned::{Planned, private_of};
+use crate::planned::Planned;
 use crate::populate::record_load;
-use crate::private::{build_of, image_for, start_on};
 use crate::progress::{OnProgress, Progress};
 use crate::room;
 use crate::seeds::seed_of_repeat;
-use crate::spec::{Meters, RunSpec, Workload};
 use crate::watchdog::within;
 use analyse::standing_points;
 use base::Exit;
-use plan::{Cell, Connections, Plan, Setting, Turn};
+use plan::{Plan, PlannedCell, Setting, Turn};
 use server::{Home, Image, ImageKey, ServerError};
+use spec::{Cell, Connections, Lengths, Meters};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +24,6 @@ use store::{
     CheckedOn, LabId, NewCell, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
     redact,
 };
-use tpcc::Style;
 
 /// What to execute of a plan, and how.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +50,7 @@ pub struct Studied {
 /// What goes on before a repeat has a server.
 const STARTING: &str = "cloning the database and starting a server";
 
-/// The share of tries that may end in lock wait timeouts: beyond it the white papers print NA.
-pub const LOCK_WAIT_TIMEOUTS_MAX_SHARE: f64 = 0.01;
-
 /// The lab of the results file that executes this plan, where one has begun.
-///
-/// # Errors
-/// The results file cannot be read.
 pub fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
     // As it was stored.
     let text = redact(plan.text());
@@ -68,9 +60,6 @@ pub fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError>
 }
 
 /// Turns of a plan that have no result in `lab` yet, in the order of their execution.
-///
-/// # Errors
-/// The results file cannot be read.
 pub fn missing(
     results: &Results,
     lab: LabId,
@@ -89,9 +78,9 @@ pub fn missing(
     let is_missing = |turn: &Turn| {
         let cell = &planned.cells[turn.index].0;
         let place = (cell.ordinal, turn.repeat);
-        match cell.connections {
-            Connections::Fixed(_) => ended.get(&place) != Some(&true),
+        match cell.what.load.connections {
             Connections::Ramp(_) => !ended_ramps.contains(&place),
+            _ => ended.get(&place) != Some(&true),
         }
     };
     Ok(turns.filter(is_missing).collect())
@@ -99,9 +88,6 @@ pub fn missing(
 
 /// Turns that are to be taken now, in their order: those that are missing of the cells that are asked for. All of these where no lab has
 /// begun yet.
-///
-/// # Errors
-/// The results file cannot be read.
 pub fn to_do(
     begun: Option<(&Results, LabId)>,
     planned: &Planned,
@@ -170,10 +156,10 @@ pub fn study(
         }
         let to_come = &turns[done..];
         let expected: Duration = to_come.iter().map(|turn| study.expected(*turn)).sum();
-        let left = match study.cell(*turn).connections {
-            Connections::Fixed(_) => pace.of(expected),
+        let left = match study.cell(*turn).what.load.connections {
             // What other ramps took says nothing of how many points this one needs.
             Connections::Ramp(_) => expected,
+            _ => pace.of(expected),
         };
         let title = study.title(*turn, done, turns.len(), left);
         let cell = study.cell(*turn);
@@ -275,13 +261,13 @@ impl Study<'_> {
         Ok(())
     }
 
-    fn cell(&self, turn: Turn) -> &Cell {
+    fn cell(&self, turn: Turn) -> &PlannedCell {
         &self.planned.cells[turn.index].0
     }
 
     /// What the inputs of a turn derive from.
     fn seed(&self, turn: Turn) -> u64 {
-        seed_of_repeat(self.cell(turn).seed, turn.repeat)
+        seed_of_repeat(self.cell(turn).what.load.seed, turn.repeat)
     }
 
     fn expected(&self, turn: Turn) -> Duration {
@@ -297,7 +283,7 @@ impl Study<'_> {
             cell.label(),
             turn.repeat,
             cell.repeats,
-            cell.connections.of_times(),
+            cell.what.load.connections.of_times(),
             left.as_secs().div_ceil(60)
         )
     }
@@ -309,7 +295,7 @@ impl Study<'_> {
         coming: &[ImageKey],
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
-        if let Connections::Ramp(limits) = &self.cell(turn).connections {
+        if let Connections::Ramp(limits) = &self.cell(turn).what.load.connections {
             return self.take_ramp(turn, limits, coming, on_progress);
         }
         // Told before there is a repeat that they belong to.
@@ -391,9 +377,8 @@ impl Study<'_> {
         coming: &[ImageKey],
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Image, LabError> {
-        let private = private_of(self.cell(turn))?;
-        let build = build_of(self.home, &private)?;
-        let (image, load) = image_for(self.home, &build, &private, coming, self.stop, on_progress)?;
+        let resolved = self.planned.servers_of(turn)?;
+        let (image, load) = resolved.image(self.home, coming, self.stop, on_progress)?;
         if let Some(load) = load {
             record_load(self.results, Some(self.lab), &load)?;
         }
@@ -409,51 +394,37 @@ impl Study<'_> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Measured, LabError> {
         let cell = self.cell(turn);
-        let private = private_of(cell)?;
-        let build = build_of(self.home, &private)?;
         on_progress(Progress::Step(STARTING));
-        let subject = start_on(self.home, &build, image, &private, stop)?;
+        let resolved = self.planned.servers_of(turn)?;
+        let subject = resolved.start(self.home, image, stop)?;
         let place = measure::Place {
             results: self.results,
             lab: self.lab,
             ordinal: cell.ordinal,
             repeat: turn.repeat,
+            engine: Some(&cell.private().engine),
+            settings: &settings_of(cell),
             notes,
             seed: self.seed(turn),
             ramp: None,
         };
-        measure(place, &subject, &self.run_of(cell)?, stop, on_progress)
+        measure(place, &subject, &self.asked(cell), stop, on_progress)
     }
 
-    fn run_of(&self, cell: &Cell) -> Result<RunSpec, LabError> {
-        // `planned` has looked both names up.
-        let unknown = |what: &str| LabError::Unfit(format!("the plan's {what} is unknown"));
-        let workload = Workload::ALL
-            .into_iter()
-            .find(|one| one.name() == cell.workload);
-        let style = Style::ALL.into_iter().find(|one| one.name() == cell.style);
-        Ok(RunSpec {
-            workload: workload.ok_or_else(|| unknown("workload"))?,
-            style: style.ok_or_else(|| unknown("style"))?,
-            isolation: cell.isolation,
-            connections: Some(cell.connections.first()),
-            threads: cell.threads,
-            rate: None,
-            warmup: cell.warmup,
-            window: cell.window,
-            precision_share: cell.precision_share,
-            interval: cell.interval,
-            seed: cell.seed,
-            warehouses: None,
-            inactive_warehouses: 0,
-            terminals: None,
-            home: false,
-            checks: true,
-            lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
-            meters: self.spec.meters.clone(),
-            engine: Some(cell.engine.clone()),
-            settings: settings_of(cell),
-        })
+    /// The cell, with meters that this call names instead of the plan's.
+    fn asked(&self, cell: &PlannedCell) -> Cell {
+        let Meters {
+            power_command,
+            host_metrics,
+        } = self.spec.meters.clone();
+        let of_plan = cell.what.meters.clone();
+        Cell {
+            meters: Meters {
+                power_command: power_command.or(of_plan.power_command),
+                host_metrics: host_metrics.or(of_plan.host_metrics),
+            },
+            ..cell.what.clone()
+        }
     }
 
     /// A repeat of a cell that had no server.
@@ -470,39 +441,50 @@ impl Study<'_> {
 }
 
 /// A cell as far as its plan tells of it.
-fn planned_cell(cell: &Cell) -> NewCell {
+fn planned_cell(cell: &PlannedCell) -> NewCell {
     let ns = |duration: Duration| duration.as_nanos() as u64;
-    let mut settings = settings_of(cell);
-    settings.push(("preset".to_owned(), cell.preset.clone()));
+    let private = cell.private();
+    let Cell { load, lengths, .. } = &cell.what;
+    let Lengths {
+        warmup,
+        window,
+        interval,
+        ..
+    } = *lengths;
+    let preset = private.preset.iter();
+    let preset = preset.map(|preset| ("preset".to_owned(), preset.name.clone()));
     NewCell {
         ordinal: cell.ordinal,
-        engine: cell.engine.clone(),
-        workload: cell.workload.clone(),
-        style: cell.style.clone(),
-        warehouses: cell.warehouses.0,
-        connections: cell.connections.first(),
-        foreign_keys: cell.foreign_keys,
-        partitions: cell.partitions,
-        isolation: cell.isolation.map(|level| level.name().to_owned()),
-        warmup_ns: ns(cell.warmup.most),
-        window_ns: ns(cell.window.most),
-        interval_ns: ns(cell.interval),
-        warmup_auto: cell.warmup.is_auto,
-        window_auto: cell.window.is_auto,
-        precision_share: cell.window.is_auto.then_some(cell.precision_share),
-        seed: cell.seed,
+        engine: private.engine.clone(),
+        workload: load.workload.name().to_owned(),
+        style: load.style.name().to_owned(),
+        warehouses: private.population.warehouses.0,
+        connections: load.connections.first().unwrap_or_default(),
+        home: load.home,
+        foreign_keys: private.population.foreign_keys,
+        partitions: private.population.partitions,
+        isolation: load.isolation.map(|level| level.name().to_owned()),
+        warmup_ns: ns(warmup.most),
+        window_ns: ns(window.most),
+        interval_ns: ns(interval),
+        warmup_auto: warmup.is_auto,
+        window_auto: window.is_auto,
+        precision_share: lengths.window_precision_share(),
+        seed: load.seed,
         schemas: 1,
-        instances: cell.instances,
-        settings,
+        instances: private.instances,
+        settings: settings_of(cell).into_iter().chain(preset).collect(),
         ..NewCell::default()
     }
 }
 
 /// What the plan says of the cell, in its words, but for what is a column of its own and for the preset, which its server tells.
-fn settings_of(cell: &Cell) -> Vec<(String, String)> {
+fn settings_of(cell: &PlannedCell) -> Vec<(String, String)> {
     let told = |setting: &Setting| match setting {
         Setting::Variable { name, value } => Some((name.clone(), value.clone())),
-        Setting::Place { .. } => Some((setting.name(), setting.value())),
+        Setting::Place { .. } | Setting::Rate(_) | Setting::Terminals(_) => {
+            Some((setting.name(), setting.value()))
+        }
         _ => None,
     };
     cell.settings.iter().filter_map(told).collect()

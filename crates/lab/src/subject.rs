@@ -50,7 +50,6 @@ pub const SCHEMA: &str = "tpcc";
 
 impl Subject {
     /// A server that mydyno started for this command.
-    #[must_use]
     pub fn private(instance: Instance) -> Subject {
         let connect = ConnectOptions {
             schema: Some(SCHEMA.to_owned()),
@@ -119,7 +118,6 @@ impl Subject {
     }
 
     /// How many servers there are.
-    #[must_use]
     pub fn instances(&self) -> u32 {
         self.others.len() as u32 + 1
     }
@@ -174,25 +172,21 @@ impl Subject {
     }
 
     /// The same server with `schemas` schemas, `<name>_0` and so on, in place of the one that is named.
-    #[must_use]
     pub fn over_schemas(self, schemas: Option<u32>) -> Subject {
         Subject { schemas, ..self }
     }
 
     /// How many schemas are used.
-    #[must_use]
     pub fn schemas(&self) -> u32 {
         self.schemas.unwrap_or(1)
     }
 
     /// Logins to all schemas that are used.
-    #[must_use]
     pub(crate) fn targets(&self) -> Vec<ConnectOptions> {
         targets(&self.connect, self.schemas)
     }
 
     /// The address for people and the store; no password.
-    #[must_use]
     pub fn dsn(&self) -> String {
         render_dsn(&self.connect, server::Secret::Hidden)
     }
@@ -219,7 +213,6 @@ impl Subject {
     }
 
     /// How a server that nobody will start again ended, where it did. A named one may come back.
-    #[must_use]
     pub fn ended_for_good(&self) -> Option<String> {
         match &self.origin {
             Origin::Private(_) => self.ended(),
@@ -228,7 +221,6 @@ impl Subject {
     }
 
     /// How the server ended, where it did and can be looked at; where there are several, the first of them that did.
-    #[must_use]
     pub fn ended(&self) -> Option<String> {
         let mut ended = self.each().zip(1..).filter_map(|(server, number)| {
             let how = server.ended_itself()?;
@@ -276,7 +268,6 @@ impl Subject {
     }
 
     /// The end of the server's error log, where it can be read; where there are several, of the first that has ended, or of the first.
-    #[must_use]
     pub fn log_tail(&self) -> Option<String> {
         let has_ended = |server: &&Subject| server.ended_itself().is_some();
         match &self.each().find(has_ended).unwrap_or(self).origin {
@@ -287,7 +278,6 @@ impl Subject {
     }
 
     /// The server's option file, where it is ours.
-    #[must_use]
     pub fn my_cnf(&self) -> Option<String> {
         match &self.origin {
             Origin::Private(instance) => Some(instance.my_cnf()),
@@ -296,7 +286,6 @@ impl Subject {
     }
 
     /// The catalogue's name of the engine, where mydyno started it.
-    #[must_use]
     pub fn engine(&self) -> Option<&str> {
         match &self.origin {
             Origin::Private(instance) => Some(&instance.build().engine),
@@ -306,7 +295,6 @@ impl Subject {
     }
 
     /// Where its files lie, where that is known.
-    #[must_use]
     pub fn data_directory(&self) -> Option<&Path> {
         match &self.origin {
             Origin::Private(instance) => Some(instance.data_directory()),
@@ -330,7 +318,6 @@ impl Subject {
     }
 
     /// The private instance, to end it in good order.
-    #[must_use]
     pub fn into_instance(self) -> Option<Instance> {
         match self.origin {
             Origin::Private(instance) => Some(*instance),
@@ -339,7 +326,6 @@ impl Subject {
     }
 
     /// A loss of the connection, told as the server's death where that is what happened.
-    #[must_use]
     pub fn explain(&self, error: LabError) -> LabError {
         let mut ended = self.ended();
         // A process that is killed closes its connections before it is gone.

@@ -21,7 +21,6 @@ pub struct ExporterSource {
 
 impl ExporterSource {
     /// The exporter at `url`: `http://db:9100/metrics`.
-    #[must_use]
     pub fn new(url: &str) -> ExporterSource {
         let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE));
         ExporterSource {
@@ -70,130 +69,39 @@ fn without_login(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// (name of the exporter, label that tells which of several, our name, factor to our unit).
-type Known = (&'static str, Option<&'static str>, &'static str, f64);
-
 const NS: f64 = 1e9;
 const US: f64 = 1e6;
 
-const COUNTERS: [Known; 17] = [
-    ("node_context_switches_total", None, "context_switches", 1.0),
-    (
-        "node_pressure_cpu_waiting_seconds_total",
-        None,
-        "pressure_cpu_some_us",
-        US,
-    ),
-    (
-        "node_pressure_io_waiting_seconds_total",
-        None,
-        "pressure_io_some_us",
-        US,
-    ),
-    (
-        "node_pressure_io_stalled_seconds_total",
-        None,
-        "pressure_io_full_us",
-        US,
-    ),
-    (
-        "node_pressure_memory_waiting_seconds_total",
-        None,
-        "pressure_memory_some_us",
-        US,
-    ),
-    (
-        "node_pressure_memory_stalled_seconds_total",
-        None,
-        "pressure_memory_full_us",
-        US,
-    ),
-    (
-        "node_network_receive_bytes_total",
-        Some("device"),
-        "network_received_bytes",
-        1.0,
-    ),
-    (
-        "node_network_transmit_bytes_total",
-        Some("device"),
-        "network_sent_bytes",
-        1.0,
-    ),
-    (
-        "node_disk_reads_completed_total",
-        Some("device"),
-        "disk_reads",
-        1.0,
-    ),
-    (
-        "node_disk_read_bytes_total",
-        Some("device"),
-        "disk_read_bytes",
-        1.0,
-    ),
-    (
-        "node_disk_read_time_seconds_total",
-        Some("device"),
-        "disk_read_ns",
-        NS,
-    ),
-    (
-        "node_disk_writes_completed_total",
-        Some("device"),
-        "disk_writes",
-        1.0,
-    ),
-    (
-        "node_disk_written_bytes_total",
-        Some("device"),
-        "disk_write_bytes",
-        1.0,
-    ),
-    (
-        "node_disk_write_time_seconds_total",
-        Some("device"),
-        "disk_write_ns",
-        NS,
-    ),
-    (
-        "node_disk_flush_requests_total",
-        Some("device"),
-        "disk_flushes",
-        1.0,
-    ),
-    (
-        "node_disk_io_time_seconds_total",
-        Some("device"),
-        "disk_busy_ns",
-        NS,
-    ),
-    (
-        "node_disk_io_time_weighted_seconds_total",
-        Some("device"),
-        "disk_queue_ns",
-        NS,
-    ),
+/// Names of the exporter without `node_` and `_total`, and ours, which end with their unit.
+const COUNTERS: [(&str, &str); 17] = [
+    ("context_switches", "context_switches"),
+    ("pressure_cpu_waiting_seconds", "pressure_cpu_some_us"),
+    ("pressure_io_waiting_seconds", "pressure_io_some_us"),
+    ("pressure_io_stalled_seconds", "pressure_io_full_us"),
+    ("pressure_memory_waiting_seconds", "pressure_memory_some_us"),
+    ("pressure_memory_stalled_seconds", "pressure_memory_full_us"),
+    ("network_receive_bytes", "network_received_bytes"),
+    ("network_transmit_bytes", "network_sent_bytes"),
+    ("disk_reads_completed", "disk_reads"),
+    ("disk_read_bytes", "disk_read_bytes"),
+    ("disk_read_time_seconds", "disk_read_ns"),
+    ("disk_writes_completed", "disk_writes"),
+    ("disk_written_bytes", "disk_write_bytes"),
+    ("disk_write_time_seconds", "disk_write_ns"),
+    ("disk_flush_requests", "disk_flushes"),
+    ("disk_io_time_seconds", "disk_busy_ns"),
+    ("disk_io_time_weighted_seconds", "disk_queue_ns"),
 ];
 
-const GAUGES: [Known; 7] = [
-    ("node_procs_running", None, "processes_running", 1.0),
-    ("node_procs_blocked", None, "processes_blocked", 1.0),
-    (
-        "node_memory_MemTotal_bytes",
-        None,
-        "memory_total_bytes",
-        1.0,
-    ),
-    (
-        "node_memory_MemAvailable_bytes",
-        None,
-        "memory_available_bytes",
-        1.0,
-    ),
-    ("node_memory_Cached_bytes", None, "memory_cached_bytes", 1.0),
-    ("node_memory_Dirty_bytes", None, "memory_dirty_bytes", 1.0),
-    ("node_disk_io_now", Some("device"), "disk_in_flight", 1.0),
+/// The same of gauges, whose names do not end with `_total`.
+const GAUGES: [(&str, &str); 7] = [
+    ("disk_io_now", "disk_in_flight"),
+    ("procs_running", "processes_running"),
+    ("procs_blocked", "processes_blocked"),
+    ("memory_MemTotal_bytes", "memory_total_bytes"),
+    ("memory_MemAvailable_bytes", "memory_available_bytes"),
+    ("memory_Cached_bytes", "memory_cached_bytes"),
+    ("memory_Dirty_bytes", "memory_dirty_bytes"),
 ];
 
 /// Modes of `node_cpu_seconds_total`, and our names; what is nice is user time.
@@ -207,17 +115,6 @@ const MODES: [(&str, &str); 8] = [
     ("steal", "cpu_steal_ns"),
     ("idle", "cpu_idle_ns"),
 ];
-/// Each of our names once.
-const CPU_NAMES: [&str; 7] = [
-    "cpu_user_ns",
-    "cpu_system_ns",
-    "cpu_iowait_ns",
-    "cpu_irq_ns",
-    "cpu_softirq_ns",
-    "cpu_steal_ns",
-    "cpu_idle_ns",
-];
-
 /// The seconds of each mode that each core told. A core that went offline stays in the sum, as in /proc/stat, so it does not fall.
 #[derive(Default)]
 struct Cores {
@@ -256,7 +153,9 @@ impl Cores {
         let online = self.all.values().filter(|core| core.is_online()).count();
         if online > 0 {
             into.gauge(MetricSource::Host, "cpu_cores", "", online as i64);
-            for name in CPU_NAMES {
+            let mut names = MODES.map(|(_, name)| name).to_vec();
+            names.dedup();
+            for name in names {
                 self.give_sum(name, into);
             }
         }
@@ -317,22 +216,29 @@ fn host_of(text: &str, cores: &mut Cores, into: &mut Readings) {
 }
 
 fn known(line: &Line<'_>, into: &mut Readings) {
-    for (kind, all) in [
-        (MetricKind::Counter, &COUNTERS[..]),
-        (MetricKind::Gauge, &GAUGES[..]),
-    ] {
-        let Some((_, label, name, factor)) = all.iter().find(|known| known.0 == line.name) else {
-            continue;
-        };
-        let label = label.and_then(|label| line.label(label)).unwrap_or("");
-        if name.starts_with("disk_") && is_stacked(label) {
-            continue;
-        }
-        let value = (line.value * factor) as i64;
-        match kind {
-            MetricKind::Counter => into.counter(MetricSource::Host, name, label, value),
-            MetricKind::Gauge => into.gauge(MetricSource::Host, name, label, value),
-        }
+    let Some(name) = line.name.strip_prefix("node_") else {
+        return;
+    };
+    let (kind, all, name) = match name.strip_suffix("_total") {
+        Some(name) => (MetricKind::Counter, &COUNTERS[..], name),
+        None => (MetricKind::Gauge, &GAUGES[..], name),
+    };
+    let Some((_, name)) = all.iter().find(|(theirs, _)| *theirs == name) else {
+        return;
+    };
+    let device = line.label("device").unwrap_or("");
+    if name.starts_with("disk_") && is_stacked(device) {
+        return;
+    }
+    let factor = match name.rsplit('_').next() {
+        Some("ns") => NS,
+        Some("us") => US,
+        _ => 1.0,
+    };
+    let value = (line.value * factor) as i64;
+    match kind {
+        MetricKind::Counter => into.counter(MetricSource::Host, name, device, value),
+        MetricKind::Gauge => into.gauge(MetricSource::Host, name, device, value),
     }
 }
 
@@ -351,7 +257,7 @@ impl<'a> Line<'a> {
             return None;
         }
         let (labels, rest) = match rest.strip_prefix('{') {
-            Some(rest) => rest.split_at(end_of_labels(rest)?),
+            Some(rest) => rest.split_at(end_of(rest, b'}', false)?),
             None => ("", rest),
         };
         let value = rest.trim_start_matches('}').split_whitespace().next()?;
@@ -366,7 +272,7 @@ impl<'a> Line<'a> {
     fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((label, after)) = rest.split_once("=\"") {
-            let end = end_of_value(after)?;
+            let end = end_of(after, b'"', true)?;
             if label.trim_start_matches([',', ' ']) == name {
                 return Some(&after[..end]);
             }
@@ -376,29 +282,17 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Where the closing brace is, which may stand in values too.
-fn end_of_labels(text: &str) -> Option<usize> {
-    let (mut at, mut quoted) = (0, false);
-    while let Some(byte) = text.as_bytes().get(at) {
+/// Where `end` is: outside of quotes, or in them where the text begins in them.
+fn end_of(text: &str, end: u8, begins_quoted: bool) -> Option<usize> {
+    let mut quoted = begins_quoted;
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
         match byte {
-            b'\\' if quoted => at += 1,
+            b'\\' if quoted => {
+                bytes.next();
+            }
+            _ if byte == end && quoted == begins_quoted => return Some(at),
             b'"' => quoted = !quoted,
-            b'}' if !quoted => return Some(at),
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// Where the closing quote of a value is.
-fn end_of_value(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return Some(at),
             _ => {}
         }
     }
@@ -407,7 +301,7 @@ fn end_of_value(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CPU_NAMES, Cores, Line, MODES, host_of, without_login};
+    use super::{Cores, Line, host_of, without_login};
     use crate::sampler::Readings;
 
     const ANSWER: &str = r#"# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
@@ -456,13 +350,6 @@ broken{x="
             assert_eq!(readings.value(name, label), value, "{name}");
         }
         assert_eq!(readings.values().len(), 6);
-    }
-
-    #[test]
-    fn names_of_modes_are_those_that_are_given() {
-        let mut names = MODES.map(|(_, name)| name).to_vec();
-        names.dedup();
-        assert_eq!(names, CPU_NAMES);
     }
 
     #[test]

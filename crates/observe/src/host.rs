@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 /// Hardware and system of this machine, and the file system at `data` where one is named.
-#[must_use]
 pub fn host_facts(data: Option<&Path>) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -76,7 +75,6 @@ fn hypervisor(flags: &str) -> Option<String> {
 
 /// Type and device of the file system that holds `path`: the longest mount point that is a prefix
 /// of it; `None` where there is no such path.
-#[must_use]
 pub fn file_system(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
@@ -99,7 +97,6 @@ fn free_bytes(path: &Path) -> Option<u64> {
 }
 
 /// The largest resident set that this process has had.
-#[must_use]
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     bytes_of_kib(&field(&status, "VmHWM")?)

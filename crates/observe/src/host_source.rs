@@ -33,7 +33,6 @@ pub struct HostSource {
 }
 
 impl HostSource {
-    #[must_use]
     pub fn new() -> HostSource {
         let pressure = Resource::ALL.into_iter();
         HostSource {

@@ -34,7 +34,6 @@ pub struct MeterSource {
 
 impl MeterSource {
     /// A command for the shell that prints watts: the number before `W` or `Watts`, or one number and no other.
-    #[must_use]
     pub fn new(command: &str) -> MeterSource {
         MeterSource {
             command: command.to_owned(),

@@ -2,10 +2,10 @@
 
 use crate::error::{ObserveError, read_at};
 use crate::sampler::{Readings, Source};
+use perf_event::Builder;
+use perf_event::events::Software;
 use rustix::io::Errno;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
@@ -15,10 +15,6 @@ const ONLINE: &str = "/sys/devices/system/cpu/online";
 const STAT: &str = "/proc/stat";
 /// More than any Linux runs on; it bounds what a strange file can make us open.
 const CORES_MAX: u32 = 1 << 13;
-
-/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: the answer is the count and these two.
-const READ_FORMAT: u64 = 1 | 2;
-const FLAG_CLOEXEC: libc::c_ulong = 8;
 
 /// What is counted.
 #[derive(Clone, Copy)]
@@ -45,22 +41,6 @@ const EVENTS: [Event; 2] = [
     },
 ];
 
-/// `struct perf_event_attr` as it was at first; kernels take this length to mean zeros behind it.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    breakpoint_address: u64,
-}
-
 /// Cycles and instructions of all cores that are online when it is first read. Where the machine has no counters, as most virtual ones,
 /// or this user may not use them, it tells nothing.
 pub struct PerfSource {
@@ -70,7 +50,6 @@ pub struct PerfSource {
 }
 
 impl PerfSource {
-    #[must_use]
     pub fn new() -> PerfSource {
         PerfSource::of(&EVENTS)
     }
@@ -121,7 +100,11 @@ fn open(events: &[Event]) -> Result<Vec<Counter>, ObserveError> {
         };
         for core in &cores {
             match open_one(*event, *core) {
-                Ok(file) => counter.cores.push(OnCore::new(*core, file)),
+                Ok(count) => counter.cores.push(OnCore {
+                    core: *core,
+                    count,
+                    last: Count::default(),
+                }),
                 Err(error) if is_not_to_be_had(&error) => return Ok(Vec::new()),
                 Err(cause) => {
                     return Err(ObserveError::Perf {
@@ -178,35 +161,15 @@ fn cores(text: &str) -> Option<Vec<u32>> {
     Some(cores)
 }
 
-#[expect(
-    unsafe_code,
-    reason = "neither std nor rustix has perf_event_open, which counts events of the processor"
-)]
-fn open_one(event: Event, core: u32) -> io::Result<File> {
-    let attributes = Attributes {
-        kind: event.kind,
-        size: size_of::<Attributes>() as u32,
-        config: event.config,
-        read_format: READ_FORMAT,
-        ..Attributes::default()
-    };
-    let (every_process, no_group): (libc::pid_t, libc::c_int) = (-1, -1);
-    // SAFETY: the kernel reads `size` bytes of the attributes, which is all of them, and keeps no pointer to them. The result is an
-    // error or a new file descriptor that nobody else has.
-    unsafe {
-        let opened = libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            every_process,
-            core as libc::c_int,
-            no_group,
-            FLAG_CLOEXEC,
-        );
-        if opened < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(File::from(OwnedFd::from_raw_fd(opened as libc::c_int)))
-    }
+/// Counts an event of every process on one core.
+fn open_one(event: Event, core: u32) -> io::Result<perf_event::Counter> {
+    let mut builder = Builder::new(Software::DUMMY);
+    let attributes = builder.attrs_mut();
+    attributes.type_ = event.kind;
+    attributes.config = event.config;
+    let builder = builder.any_pid().one_cpu(core as usize);
+    let builder = builder.exclude_kernel(false).exclude_hv(false);
+    builder.enabled(true).build()
 }
 
 /// No such counter in this machine, none of this kind in this kernel, or not for this user (`perf_event_paranoid`).
@@ -252,36 +215,22 @@ impl Counter {
 
 struct OnCore {
     core: u32,
-    file: File,
+    count: perf_event::Counter,
     last: Count,
 }
 
 impl OnCore {
-    fn new(core: u32, file: File) -> OnCore {
-        OnCore {
-            core,
-            file,
-            last: Count::default(),
-        }
-    }
-
     fn now(&mut self, event: Event) -> Result<Count, ObserveError> {
-        let mut bytes = [0_u8; 24];
-        let read = self.file.read_exact(&mut bytes);
-        read.map_err(|cause| ObserveError::Perf {
+        let read = self.count.read_count_and_time();
+        let read = read.map_err(|cause| ObserveError::Perf {
             event: event.name,
             core: self.core,
             cause,
         })?;
-        let word = |at: usize| {
-            let mut word = [0_u8; 8];
-            word.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_ne_bytes(word)
-        };
         Ok(Count {
-            events: word(0),
-            enabled_ns: word(8),
-            running_ns: word(16),
+            events: read.count,
+            enabled_ns: read.time_enabled,
+            running_ns: read.time_running,
         })
     }
 }
@@ -315,8 +264,8 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::{
-        Attributes, Count, Event, ONLINE, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had,
-        online, open_one,
+        Count, Event, ONLINE, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had, online,
+        open_one,
     };
     use crate::sampler::{Readings, Source};
     use std::path::Path;
@@ -357,11 +306,6 @@ mod tests {
         );
         assert_eq!(cores_of_stat("intr 1\n"), None);
         assert!(online(nowhere, nowhere).is_err());
-    }
-
-    #[test]
-    fn attributes_have_the_first_length() {
-        assert_eq!(size_of::<Attributes>(), 64);
     }
 
     #[test]

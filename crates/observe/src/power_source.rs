@@ -25,7 +25,6 @@ struct Package {
 
 impl RaplSource {
     /// The packages of this machine; `None` where it shows none, or not to this user.
-    #[must_use]
     pub fn find() -> Option<RaplSource> {
         RaplSource::find_in(Path::new(POWERCAP))
     }

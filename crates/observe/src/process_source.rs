@@ -49,7 +49,6 @@ impl Sessions {
 impl ProcessSource {
     /// The process `pid`, which results call `label`: `server` or `mydyno`. When it has ended, all readings fail, whichever process is
     /// given its id later.
-    #[must_use]
     pub fn new(label: &'static str, pid: u32) -> ProcessSource {
         let mut stat = ProcFile::at(format!("/proc/{pid}/stat"));
         let started = match stat.read() {
@@ -196,7 +195,6 @@ struct Named {
 
 impl ThreadSource {
     /// Those whose names begin with `prefix`. Linux keeps 15 bytes of a name.
-    #[must_use]
     pub fn new(prefix: &'static str) -> ThreadSource {
         ThreadSource {
             prefix,

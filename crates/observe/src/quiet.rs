@@ -34,7 +34,6 @@ pub fn look(own: &[u32]) -> Result<HostBefore, ObserveError> {
 }
 
 /// What to tell of a host that was not quiet; `None` where it was.
-#[must_use]
 pub fn note_on(host: &HostBefore) -> Option<String> {
     let mut what = Vec::new();
     if host.others_cpu_share >= OTHERS_CPU_SHARE {
@@ -62,7 +61,6 @@ pub fn note_on(host: &HostBefore) -> Option<String> {
 }
 
 /// Are the disks at rest?
-#[must_use]
 pub fn disks_are_quiet(host: &HostBefore) -> bool {
     host.disk_bytes_per_s < DISK_BYTES_PER_S
 }

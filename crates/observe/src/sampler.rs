@@ -54,13 +54,11 @@ impl Readings {
     }
 
     /// The parts that could not be read.
-    #[must_use]
     pub fn lost(&self) -> &[(&'static str, ObserveError)] {
         &self.lost
     }
 
     /// All values so far.
-    #[must_use]
     pub fn values(&self) -> &[(Metric, i64)] {
         &self.values
     }
@@ -149,13 +147,11 @@ impl Sampler {
     }
 
     /// What has come since the last call.
-    #[must_use]
     pub fn take(&self) -> Vec<Sampled> {
         self.sampled.try_iter().collect()
     }
 
     /// Ends the threads and returns what has come since [`Sampler::take`]; nothing comes after that.
-    #[must_use]
     pub fn stop(&mut self) -> Vec<Sampled> {
         self.end();
         self.take()

@@ -39,7 +39,6 @@ pub struct ServerSource {
 
 impl ServerSource {
     /// The server at this address; its schema is of no interest.
-    #[must_use]
     pub fn new(connect: ConnectOptions) -> ServerSource {
         static SOURCES: AtomicU64 = AtomicU64::new(0);
         ServerSource {

@@ -15,7 +15,6 @@ pub struct ShimSource {
 }
 
 impl ShimSource {
-    #[must_use]
     pub fn new(page: ShimPage) -> ShimSource {
         ShimSource { page }
     }

@@ -64,9 +64,6 @@ impl Threads {
     }
 
     /// What the scheduler gave a thread; `None` where it has ended or where this kernel does not say.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub(crate) fn scheduled(&self, id: u32) -> Result<Option<Scheduled>, ObserveError> {
         self.read(id, "schedstat", scheduled)
     }
@@ -83,9 +80,6 @@ impl Threads {
     }
 
     /// The name of a thread; `None` where it has ended.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub(crate) fn name(&self, id: u32) -> Result<Option<String>, ObserveError> {
         self.read(id, "comm", |text| {
             let name = text.as_one_line().text;

@@ -16,7 +16,6 @@ pub struct Together {
 
 impl Together {
     /// One of them stays what it is; none is none.
-    #[must_use]
     pub fn of(mut sources: Vec<Box<dyn Source>>) -> Option<Box<dyn Source>> {
         match sources.len() {
             0 | 1 => sources.pop(),

@@ -1,30 +1,23 @@
 //! From the plan to the cells of its matrix.
 
 use crate::CELLS_MAX;
-use crate::error::{PlanError, Wrong};
-use crate::plan::{Cell, Connections, Plan};
+use crate::error::{PlanError, Span, Wrong};
+use crate::plan::{Plan, PlannedCell};
 use crate::read::with_known;
 use crate::setting::Setting;
-use base::Warehouses;
 use device::Role;
+use spec::{
+    Cell, Connections, Load, OpenLoop, Place, Placement, Preset, Private, Problem, Server, defaults,
+};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
-use storage::{Place, Placement};
 use toml::Spanned;
-use tpcc::Style;
 
 /// On data's device; the default of every other role.
 const SAME: &str = "same";
 /// On a second device of the kind that data has, as the white papers had.
 const TWIN: &str = "twin";
-/// Each of its statements is a round trip of its own.
-const TPCC_MYSQL: &str = "tpcc-mysql";
-/// Its terminals share their connections, and each has a warehouse of one database.
-const TPCC_SPEC: &str = "tpcc-spec";
-
-/// Why a database with foreign keys is not split.
-const NO_PARTITIONS: &str = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not yet supported in conjunction with \
-                             partitioning\"); add `foreign_keys = false` to [load], or leave `partitions` out";
 
 /// What each server of a repeat, one after another, may take beside warm-up and window: a start that recovers, a drain; a copy and checks
 /// of its database.
@@ -37,8 +30,6 @@ const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
 pub struct Known<'a> {
     pub engines: Vec<String>,
     pub presets: Vec<String>,
-    pub workloads: Vec<String>,
-    pub styles: Vec<String>,
     /// Reads a place, which may mean to open a profile's file.
     pub place: &'a dyn Fn(&str) -> Result<Place, String>,
 }
@@ -50,8 +41,6 @@ impl Known<'_> {
             Setting::Engine(name) if is_binary(name) => return Ok(()),
             Setting::Engine(name) => ("engine", name, &self.engines),
             Setting::Preset(name) => ("preset", name, &self.presets),
-            Setting::Workload(name) => ("workload", name, &self.workloads),
-            Setting::Style(name) => ("style", name, &self.styles),
             _ => return Ok(()),
         };
         if known.contains(name) {
@@ -75,17 +64,17 @@ impl Plan {
     ///
     /// # Errors
     /// Where a name is unknown, a placement cannot be, or the matrix is too large or empty; with line and column.
-    pub fn cells(&self, known: &Known<'_>) -> Result<Vec<Cell>, PlanError> {
+    pub fn cells(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, PlanError> {
         self.expand(known).map_err(|wrong| self.source.error(wrong))
     }
 
-    fn expand(&self, known: &Known<'_>) -> Result<Vec<Cell>, Wrong> {
+    fn expand(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, Wrong> {
         let mut places = Places::new();
         for setting in self.axes.iter().flatten() {
             known.check(setting)?;
             read_place(&mut places, setting, known)?;
         }
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut cells: Vec<PlannedCell> = Vec::new();
         let mut used = vec![false; self.exclusions.len()];
         let mut ordinals = BTreeMap::new();
         for index in 0..self.combinations()? {
@@ -95,7 +84,7 @@ impl Plan {
             }
             let mut cell = self.cell(&places, &settings)?;
             cell.ordinal = cells.len() as u32 + 1;
-            if let Some(twin) = ordinals.insert(cell.identity(), cell.ordinal) {
+            if let Some(twin) = ordinals.insert(cell.what.identity(), cell.ordinal) {
                 let why = format!(
                     "cells {twin} and {} are the same measurement ({}): a role's place equals `same` or `twin`; leave one of them out",
                     cell.ordinal,
@@ -152,110 +141,114 @@ impl Plan {
         is_excluded
     }
 
-    /// A cell with what all have in common.
-    fn common(&self, settings: &[&Spanned<Setting>]) -> Cell {
+    fn cell(
+        &self,
+        places: &Places<'_>,
+        settings: &[&Spanned<Setting>],
+    ) -> Result<PlannedCell, Wrong> {
+        let mut private = self.private.clone();
+        let mut load = self.load.clone();
+        for setting in settings {
+            self.apply(setting.get_ref(), &mut private, &mut load);
+            if let Setting::Place { role, place } = setting.get_ref()
+                && let Some(place) = resolve(places, &private.placement, *role, place)
+                    .map_err(|why| Wrong::new(setting.span(), why))?
+            {
+                private.placement.places.insert(*role, place);
+            }
+        }
+        if private.placement.is_emulated() {
+            private.placement.page_cache_bytes =
+                self.page_cache_bytes.as_ref().map(|b| *b.get_ref());
+        }
+        let mut connections_most = load.connections.first().unwrap_or(defaults::CONNECTIONS);
+        if let Connections::Ramp(limits) = &load.connections {
+            connections_most = limits.connections_max;
+            if self.is_shortened {
+                load.connections = Connections::Fixed(limits.start);
+            }
+        }
         let varies = |index: &usize| self.axes[*index].len() > 1;
         let setting = |index: usize| settings[index].get_ref().clone();
-        Cell {
+        let repeat_time_limit = self.repeat_time_limit;
+        let by_default = || {
+            repeat_time_limit_of(
+                self.lengths.warmup.most + self.lengths.window.most,
+                &private,
+                &load,
+            )
+        };
+        let cell = PlannedCell {
             ordinal: 0,
             settings: (0..settings.len()).map(setting).collect(),
             varying: (0..settings.len()).filter(varies).map(setting).collect(),
-            // Each of these has a dimension, which sets it.
-            engine: String::new(),
-            preset: String::new(),
-            scale: self.scale,
-            set: Vec::new(),
-            instances: 1,
-            placement: Placement::default(),
-            warehouses: Warehouses(0),
-            foreign_keys: self.foreign_keys,
-            partitions: 0,
-            workload: String::new(),
-            style: String::new(),
-            isolation: None,
-            connections: match &self.ramp {
-                Some(limits) if self.is_shortened => Connections::Fixed(limits.start),
-                Some(limits) => Connections::Ramp(limits.clone()),
-                None => Connections::Fixed(0),
-            },
-            connections_most: self.ramp.as_ref().map_or(0, |ramp| ramp.connections_max),
-            warmup: self.warmup,
-            window: self.window,
-            precision_share: self.precision_share,
-            interval: self.interval,
-            threads: self.threads,
-            seed: self.seed,
+            connections_most,
             repeats: self.repeats,
-            repeat_time_limit: Duration::ZERO,
-        }
-    }
-
-    fn cell(&self, places: &Places<'_>, settings: &[&Spanned<Setting>]) -> Result<Cell, Wrong> {
-        let mut cell = self.common(settings);
-        for setting in settings {
-            match setting.get_ref() {
-                Setting::Engine(name) => cell.engine.clone_from(name),
-                Setting::Preset(name) => cell.preset.clone_from(name),
-                Setting::Variable { name, value } => cell.set.push((name.clone(), value.clone())),
-                Setting::Place { role, place } => {
-                    if let Some(place) = resolve(places, &cell.placement, *role, place)
-                        .map_err(|why| Wrong::new(setting.span(), why))?
-                    {
-                        cell.placement.places.insert(*role, place);
-                    }
-                }
-                Setting::Warehouses(warehouses) => cell.warehouses = *warehouses,
-                Setting::Partitions(partitions) => {
-                    cell.partitions = *partitions;
-                    if self.foreign_keys && *partitions > 0 {
-                        return Err(Wrong::new(setting.span(), NO_PARTITIONS));
-                    }
-                }
-                Setting::Workload(name) => {
-                    cell.workload.clone_from(name);
-                    if self.ramp.is_some() && name == TPCC_SPEC {
-                        let why = "workload tpcc-spec asks as much as its terminals do, however many connections serve them; leave out \
-                                   [ramp] and name `connections`, or raise the warehouses";
-                        return Err(Wrong::new(setting.span(), why));
-                    }
-                }
-                Setting::Style(name) => {
-                    cell.style.clone_from(name);
-                    if cell.workload == TPCC_MYSQL && name != Style::Statements.name() {
-                        let why = format!(
-                            "workload tpcc-mysql is a sequence of statements, each a round trip of its own, and has no style {name:?}; \
-                             leave `style` out, or these cells by [[exclude]]"
-                        );
-                        return Err(Wrong::new(setting.span(), why));
-                    }
-                }
-                Setting::Isolation(level) => cell.isolation = Some(*level),
-                Setting::Connections(count) => {
-                    cell.connections = Connections::Fixed(*count);
-                    cell.connections_most = *count;
-                }
-                Setting::Instances(instances) => cell.instances = *instances,
-            }
-        }
-        require_for_instances(&cell, settings)?;
-        let of_each = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * cell.warehouses.0;
-        let beside = of_each * cell.instances;
-        let of_point = self.warmup.most + self.window.most;
-        let of_points = match &cell.connections {
-            Connections::Fixed(_) => of_point,
-            Connections::Ramp(_) => (of_point + TIME_BESIDE_POINT) * cell.connections.points_max(),
+            repeat_time_limit: repeat_time_limit.unwrap_or_else(by_default),
+            what: Cell {
+                server: Server::Private(private),
+                load,
+                lengths: self.lengths,
+                checks: true,
+                lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),
+                meters: self.meters.clone(),
+            },
         };
-        let by_default = of_points + beside;
-        cell.repeat_time_limit = self.repeat_time_limit.unwrap_or(by_default);
-        cell.placement.count = self.count_io;
-        if cell.placement.is_emulated() {
-            cell.placement.page_cache_bytes = self.page_cache_bytes.as_ref().map(|b| *b.get_ref());
-        }
+        let judged = cell.what.validate();
+        judged.map_err(|problem| self.blame(&problem, settings))?;
         Ok(cell)
     }
 
+    /// Sets what a dimension says; places are for [`resolve`].
+    fn apply(&self, setting: &Setting, private: &mut Private, load: &mut Load) {
+        match setting {
+            Setting::Engine(name) => {
+                private.binary = is_binary(name).then(|| PathBuf::from(name));
+                private.engine.clone_from(name);
+            }
+            Setting::Preset(name) => {
+                private.preset = Some(Preset {
+                    name: name.clone(),
+                    scale: self.scale,
+                });
+            }
+            Setting::Variable { name, value } => private.set.push((name.clone(), value.clone())),
+            Setting::Place { .. } => {}
+            Setting::Warehouses(warehouses) => private.population.warehouses = *warehouses,
+            Setting::Partitions(partitions) => private.population.partitions = *partitions,
+            Setting::Workload(workload) => load.workload = *workload,
+            Setting::Style(style) => load.style = *style,
+            Setting::Isolation(level) => load.isolation = Some(*level),
+            Setting::Connections(count) => load.connections = Connections::Fixed(*count),
+            Setting::Terminals(count) => load.terminals = Some(*count),
+            Setting::Rate(rate) => {
+                load.rate = Some(OpenLoop {
+                    rate: *rate,
+                    spacing: self.spacing,
+                });
+            }
+            Setting::Instances(instances) => private.instances = *instances,
+        }
+    }
+
+    /// A contradiction, at the value that is to blame.
+    fn blame(&self, problem: &Problem, settings: &[&Spanned<Setting>]) -> Wrong {
+        let name = problem.field.name();
+        let mut of_cell = settings.iter();
+        let dimension = of_cell.find(|setting| setting.get_ref().name() == name);
+        let at = match dimension {
+            Some(setting) => setting.span(),
+            None => self.spans.get(name).cloned().unwrap_or(0..0),
+        };
+        let or = match dimension {
+            Some(_) => ", or leave these cells out by [[exclude]]",
+            None => "",
+        };
+        Wrong::new(at, format!("`{name}`: {}{or}", problem.why))
+    }
+
     /// Refuses what says nothing of any cell.
-    fn require_use(&self, cells: &[Cell], used: &[bool]) -> Result<(), Wrong> {
+    fn require_use(&self, cells: &[PlannedCell], used: &[bool]) -> Result<(), Wrong> {
         let mut exclusions = self.exclusions.iter().zip(used);
         if let Some((unused, _)) = exclusions.find(|(_, used)| !**used) {
             let why = "this [[exclude]] leaves nothing out: no cell has all of its values; correct it, or leave it out";
@@ -266,7 +259,11 @@ impl Plan {
             return Err(Wrong::new(first.span.clone(), why));
         }
         match &self.page_cache_bytes {
-            Some(bytes) if !cells.iter().any(|cell| cell.placement.is_emulated()) => {
+            Some(bytes)
+                if !cells
+                    .iter()
+                    .any(|cell| cell.private().placement.is_emulated()) =>
+            {
                 let why = "`page_cache` is for emulated devices, and real ones have this machine's; place a role on a profile (data = \
                            \"hdd-15k\"), or leave it out";
                 Err(Wrong::new(bytes.span(), why))
@@ -276,32 +273,18 @@ impl Plan {
     }
 }
 
-/// Refuses several servers that could not be driven together, at the value of `instances`.
-fn require_for_instances(cell: &Cell, settings: &[&Spanned<Setting>]) -> Result<(), Wrong> {
-    let instances = cell.instances;
-    let why = if instances > 1 && cell.workload == TPCC_SPEC {
-        "the terminals of workload tpcc-spec share connections to one server, so that it has no instances; use workload tpcc, or leave \
-         these cells out by [[exclude]]"
-            .to_owned()
-    } else if instances > cell.connections.first() {
-        format!(
-            "{instances} instances cannot share {} connections, as each needs one at least; name more connections or fewer instances, \
-             or leave these cells out by [[exclude]]",
-            cell.connections.first()
-        )
-    } else {
-        return Ok(());
+/// What a repeat may take where the plan names no limit; a point takes `of_point`.
+fn repeat_time_limit_of(of_point: Duration, private: &Private, load: &Load) -> Duration {
+    let of_each = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * private.population.warehouses.0;
+    let of_points = match &load.connections {
+        Connections::ByDefault | Connections::Fixed(_) => of_point,
+        Connections::Ramp(_) => (of_point + TIME_BESIDE_POINT) * load.connections.points_max(),
     };
-    let is_instances = |s: &&&Spanned<Setting>| matches!(s.get_ref(), Setting::Instances(_));
-    let at = settings
-        .iter()
-        .find(is_instances)
-        .map_or(0..0, |s| s.span());
-    Err(Wrong::new(at, why))
+    of_points + of_each * private.instances
 }
 
 /// Where the last place of a cell is named; the roles other than data come after it.
-fn blamed_place(settings: &[&Spanned<Setting>]) -> crate::error::Span {
+fn blamed_place(settings: &[&Spanned<Setting>]) -> Span {
     let is_place = |s: &&&Spanned<Setting>| matches!(s.get_ref(), Setting::Place { .. });
     settings.iter().rfind(is_place).map_or(0..0, |s| s.span())
 }
@@ -357,29 +340,78 @@ fn resolve(
 mod tests {
     use crate::tests::{CELLS, PLAN, cells, wrong};
     use crate::{CellNeeds, Files, Sizes};
+    use spec::{Rate, Spacing};
 
     #[test]
     fn partitions_are_a_dimension_without_foreign_keys() {
         let whole = cells(PLAN).unwrap().remove(0);
-        assert!(whole.foreign_keys && whole.partitions == 0);
+        assert!(
+            whole.private().population.foreign_keys && whole.private().population.partitions == 0
+        );
         let text = PLAN.replace(
             "warehouses = 10",
             "warehouses = 10\nforeign_keys = false\npartitions = [0, 8]",
         );
         let all = cells(&text).unwrap();
         assert_eq!(all.len(), 2 * CELLS);
-        assert!(!all[0].foreign_keys);
-        assert_eq!((all[0].partitions, all[3].partitions), (0, 8));
+        assert!(!all[0].private().population.foreign_keys);
+        assert_eq!(
+            (
+                all[0].private().population.partitions,
+                all[3].private().population.partitions
+            ),
+            (0, 8)
+        );
         assert!(
             all[3].label().contains("partitions=8"),
             "{}",
             all[3].label()
         );
-        assert_ne!(all[0].server_identity(), all[3].server_identity());
+        assert_ne!(all[0].private().identity(), all[3].private().identity());
         // The cell that has neither differs from the one of a database with foreign keys.
-        assert_ne!(all[0].key(), whole.key());
+        assert_ne!(all[0].what.key(), whole.what.key());
         let text = format!("{text}\n[[exclude]]\npartitions = 8\nconnections = [16, 32]");
         assert_eq!(cells(&text).unwrap().len(), 2 * CELLS - CELLS / 3 * 2);
+    }
+
+    #[test]
+    fn open_loops_terminals_and_meters_are_as_of_run() {
+        let load = |more: &str| PLAN.replace("warehouses = 10", more);
+        let all = cells(&load(
+            "rate = ['80%', 500]\narrivals = 'uniform'\nhome = true",
+        ))
+        .unwrap();
+        assert_eq!(all.len(), 2 * CELLS);
+        let open = all[0].what.load.rate.unwrap();
+        assert_eq!(
+            (open.rate, open.spacing),
+            (Rate::OfCapacity(0.8), Spacing::Uniform)
+        );
+        assert!(all[1].label().contains("rate=500/s") && all[1].what.load.home);
+        assert_ne!(all[0].what.key(), all[1].what.key());
+        let spec = "workload = 'tpcc-spec'\nterminals = [10, 20]\ninactive_warehouses = 3";
+        let all = cells(&load(spec)).unwrap();
+        assert_eq!(all[1].what.load.terminals, Some(20));
+        assert_eq!(all[1].what.load.inactive_warehouses, 3);
+        let meters = format!("{PLAN}\n[meters]\npower_command = 'echo 9'\n");
+        let meters = cells(&meters).unwrap().remove(0).what.meters;
+        assert_eq!(meters.power_command.as_deref(), Some("echo 9"));
+        for (more, at, word) in [
+            ("arrivals = 'uniform'", "'uniform'", "add `rate`"),
+            ("rate = 'fast'", "'fast'", "80%"),
+            ("terminals = 5", "5", "tpcc-spec"),
+            ("inactive_warehouses = 5", "5", "tpcc-spec"),
+            (
+                "workload = 'tpcc-spec'\nhome = true",
+                "true",
+                "home warehouses anyway",
+            ),
+            ("workload = 'tpcc-spec'\nrate = 5", "5", "pace"),
+        ] {
+            let (error, rest) = wrong(&load(more));
+            assert!(rest.starts_with(at), "{more}: {error} at {rest:?}");
+            assert!(error.why.contains(word), "{error}");
+        }
     }
 
     fn with(instances: &str) -> String {
@@ -391,12 +423,18 @@ mod tests {
         let all = cells(&with("[1, 2, 4]")).unwrap();
         assert_eq!(all.len(), 72);
         let one = &cells(PLAN).unwrap()[0];
-        assert_eq!((one.instances, all[0].instances), (1, 1));
+        assert_eq!(
+            (one.private().instances, all[0].private().instances),
+            (1, 1)
+        );
         assert!(all[0].label().contains("instances=1"), "{}", all[0].label());
         // One server is one server, whether a plan says so or not.
-        assert_eq!(one.key(), all[0].key());
-        let two = all.iter().find(|cell| cell.instances == 2).unwrap();
-        assert_ne!(one.server_identity(), two.server_identity());
+        assert_eq!(one.what.key(), all[0].what.key());
+        let two = all
+            .iter()
+            .find(|cell| cell.private().instances == 2)
+            .unwrap();
+        assert_ne!(one.private().identity(), two.private().identity());
         let fewer = with("[1, 2, 4]") + "\n[[exclude]]\ninstances = 4\nconnections = 8\n";
         assert_eq!(cells(&fewer).unwrap().len(), 64);
     }

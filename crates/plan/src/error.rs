@@ -19,7 +19,6 @@ pub struct PlanError {
 
 impl PlanError {
     /// The exit code of a command that ends with this error.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         Exit::PlanInvalid
     }

@@ -1,20 +1,22 @@
 //! Every key of a plan, once: the reader, the JSON schema and the page of documentation are made from these tables.
 
-use crate::length::{PRECISION_LEAST, PRECISION_MOST, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
 use base::limits::{
-    AUTO_INTERVALS_MIN, CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN,
-    WAREHOUSES_MAX,
+    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN, TERMINALS_MAX, WAREHOUSES_MAX,
 };
 use device::Role;
+use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
+use spec::{Isolation, PRECISION_LEAST, PRECISION_MOST, Spacing, Style, Workload};
 use std::time::Duration;
 use tpcc::schema::PARTITIONS_MAX;
 
 mod ramp;
+mod shape;
 
 pub(crate) use ramp::{
     RAMP_CONNECTIONS_MAX, RAMP_POINTS, RAMP_START, RAMP_STEP, STOP_CPU, STOP_KINK, STOP_P90,
     STOP_PLATEAU,
 };
+pub(crate) use shape::Shape;
 
 /// Most repeats of a cell: far above what a confidence interval asks for.
 const REPEATS_MAX: u32 = 1_000;
@@ -22,48 +24,6 @@ const REPEATS_MAX: u32 = 1_000;
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
 const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
-
-/// What a key takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Shape {
-    /// Names and places; what they may be is not this crate's to know.
-    Text,
-    OneOf(&'static [&'static str]),
-    Count {
-        least: u32,
-        most: u32,
-    },
-    /// Any number of 64 bits.
-    Seed,
-    Duration {
-        least: Duration,
-    },
-    /// A time, or as long as it needs.
-    Length {
-        least: Duration,
-        /// Where the plan names none.
-        auto_most: Duration,
-    },
-    /// Of a mean.
-    Share {
-        least: f64,
-        most: f64,
-    },
-    Flag,
-    Size {
-        most_bytes: u64,
-    },
-    /// A table of server variables.
-    Variables,
-    /// A share, or `false`.
-    ShareOrOff,
-    /// A number, or `false`.
-    NumberOrOff {
-        bounds: &'static str,
-    },
-    /// A table of times by transaction type, or `false`.
-    TimesOrOff,
-}
 
 /// One key.
 #[derive(Debug)]
@@ -112,6 +72,24 @@ const fn by_default(default: &'static str, key: Key) -> Key {
 const fn counted(most: u32) -> Shape {
     Shape::Count { least: 1, most }
 }
+
+const WORKLOADS: [&str; 3] = [
+    Workload::Tpcc.name(),
+    Workload::TpccSpec.name(),
+    Workload::TpccMysql.name(),
+];
+const STYLES: [&str; 4] = [
+    Style::Statements.name(),
+    Style::Pipelined.name(),
+    Style::Batched.name(),
+    Style::Procedures.name(),
+];
+const ISOLATIONS: [&str; 3] = [
+    Isolation::RepeatableRead.name(),
+    Isolation::ReadCommitted.name(),
+    Isolation::Serializable.name(),
+];
+const SPACINGS: [&str; 2] = [Spacing::Poisson.name(), Spacing::Uniform.name()];
 
 const SOME_TIME: Shape = Shape::Duration {
     least: Duration::from_secs(1),
@@ -298,7 +276,7 @@ pub(crate) static WORKLOAD: Key = by_default(
     "tpcc",
     dimension(
         "workload",
-        Shape::Text,
+        Shape::OneOf(&WORKLOADS),
         "`tpcc`, `tpcc-spec` or `tpcc-mysql`",
     ),
 );
@@ -306,7 +284,7 @@ pub(crate) static STYLE: Key = by_default(
     "statements",
     dimension(
         "style",
-        Shape::Text,
+        Shape::OneOf(&STYLES),
         "how statements travel: `statements`, `pipelined`, `batched` or `procedures`",
     ),
 );
@@ -314,7 +292,7 @@ pub(crate) static ISOLATION: Key = by_default(
     "repeatable-read; with `tpcc-mysql` the server's",
     dimension(
         "isolation",
-        Shape::OneOf(&["repeatable-read", "read-committed", "serializable"]),
+        Shape::OneOf(&ISOLATIONS),
         "isolation level of the sessions: `repeatable-read`, `read-committed`, which is weaker than TPC-C demands, or `serializable`",
     ),
 );
@@ -325,6 +303,56 @@ pub(crate) static CONNECTIONS: Key = by_default(
         counted(CONNECTIONS_MAX),
         "client sessions in a closed loop or, with `tpcc-spec`, at the service of the terminals",
     ),
+);
+pub(crate) static TERMINALS: Key = by_default(
+    "ten for each active warehouse",
+    dimension(
+        "terminals",
+        counted(TERMINALS_MAX),
+        "terminals of workload `tpcc-spec`; with another number some share a district, and clause 4.1.3 is not judged",
+    ),
+);
+pub(crate) static INACTIVE_WAREHOUSES: Key = by_default(
+    "0",
+    key(
+        "inactive_warehouses",
+        Shape::Count {
+            least: 0,
+            most: WAREHOUSES_MAX,
+        },
+        "warehouses that have rows but no terminals, with workload `tpcc-spec` (clause 4.2.2)",
+    ),
+);
+pub(crate) static HOME: Key = by_default(
+    "false",
+    key("home", Shape::Flag, "bind each connection to a warehouse"),
+);
+pub(crate) static RATE: Key = by_default(
+    "a closed loop",
+    dimension(
+        "rate",
+        Shape::Rate,
+        "open loop: transactions of all types per second (`500` or `\"500/s\"`), or a share of what a closed loop does (`\"80%\"`), \
+         which is measured first",
+    ),
+);
+pub(crate) static ARRIVALS: Key = by_default(
+    "poisson",
+    key(
+        "arrivals",
+        Shape::OneOf(&SPACINGS),
+        "time between the transactions of an open loop: `poisson` (random, as many users come) or `uniform`",
+    ),
+);
+pub(crate) static POWER_COMMAND: Key = key(
+    "power_command",
+    Shape::Text,
+    "a command for the shell that prints watts, as `mydyno run --power-command` has it",
+);
+pub(crate) static HOST_METRICS: Key = key(
+    "host_metrics",
+    Shape::Text,
+    "Prometheus' node_exporter on the server's machine, such as `http://db:9100/metrics`",
 );
 pub(crate) static WARMUP: Key = by_default(
     "10s",
@@ -428,6 +456,11 @@ pub(crate) static LOAD: Section = Section {
         &STYLE,
         &ISOLATION,
         &CONNECTIONS,
+        &TERMINALS,
+        &INACTIVE_WAREHOUSES,
+        &HOME,
+        &RATE,
+        &ARRIVALS,
         &WARMUP,
         &WINDOW,
         &PRECISION,
@@ -476,12 +509,22 @@ pub(crate) static EXCLUDE: Section = Section {
         &STYLE,
         &ISOLATION,
         &CONNECTIONS,
+        &TERMINALS,
+        &RATE,
     ],
+    required: &[],
+};
+pub(crate) static METERS: Section = Section {
+    name: "meters",
+    is_repeated: false,
+    about: "Where a machine tells of itself what nobody but the user can name. The table may be left out.",
+    keys: &[&POWER_COMMAND, &HOST_METRICS],
     required: &[],
 };
 
 /// The tables of a plan, in the order of the documentation.
-pub(crate) static SECTIONS: [&Section; 6] = [&LAB, &SERVER, &STORAGE, &LOAD, &RAMP, &EXCLUDE];
+pub(crate) static SECTIONS: [&Section; 7] =
+    [&LAB, &SERVER, &STORAGE, &LOAD, &RAMP, &METERS, &EXCLUDE];
 
 /// The key that places a role.
 pub(crate) fn of_role(role: Role) -> &'static Key {
@@ -502,49 +545,6 @@ impl Section {
             format!("[[{}]]", self.name)
         } else {
             format!("[{}]", self.name)
-        }
-    }
-}
-
-impl Shape {
-    /// What a key takes, for people.
-    pub(crate) fn words(self) -> String {
-        match self {
-            Shape::Text => "a text".to_owned(),
-            Shape::OneOf(names) => {
-                let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-                quoted.join(" or ")
-            }
-            Shape::Count { least, most } => format!("a whole number from {least} to {most}"),
-            Shape::Seed => "a whole number from 0".to_owned(),
-            Shape::Duration { least } => format!(
-                "a time like \"90s\" or \"2h\" or a number of seconds, from {} to {}",
-                humantime::format_duration(least),
-                humantime::format_duration(DURATION_MAX)
-            ),
-            Shape::Length { least, auto_most } => format!(
-                "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} intervals at least)",
-                Shape::Duration { least }.words(),
-                humantime::format_duration(auto_most)
-            ),
-            Shape::Share { least, most } => format!(
-                "a share like \"2%\" or 0.02, from {}% to {}%",
-                least * 100.0,
-                most * 100.0
-            ),
-            Shape::Flag => "true or false".to_owned(),
-            Shape::Size { most_bytes } => {
-                format!(
-                    "a size like \"512M\" or \"8G\", up to {}G",
-                    most_bytes >> 30
-                )
-            }
-            Shape::Variables => "a table like { innodb_io_capacity = [2000, 15000] }".to_owned(),
-            Shape::ShareOrOff => "a share like \"80%\" or 0.8, or false".to_owned(),
-            Shape::NumberOrOff { bounds } => format!("a number {bounds}, or false"),
-            Shape::TimesOrOff => {
-                "a table like { new_order = \"5s\", stock_level = \"20s\" }, or false".to_owned()
-            }
         }
     }
 }

@@ -7,7 +7,6 @@
 mod cells;
 mod error;
 mod keys;
-mod length;
 mod needs;
 mod order;
 mod parse;
@@ -21,13 +20,10 @@ mod tests;
 
 pub use cells::Known;
 pub use error::PlanError;
-pub use length::{
-    AUTO_EXPECTED, Length, PRECISION_DEFAULT, WARMUP_AUTO_MOST, WINDOW_AUTO_MOST, parse_precision,
-};
 pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
 pub use order::{Order, Schedule, Turn, execution_order};
 pub use parse::PLAN_BYTES_MAX;
-pub use plan::{Cell, Connections, Plan, Scale};
+pub use plan::{Plan, PlannedCell};
 pub use schema::json_schema;
 pub use setting::Setting;
 

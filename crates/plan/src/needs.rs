@@ -1,7 +1,7 @@
 //! What a lab needs of a machine: memory, disk and time. Estimates, to refuse early what cannot be, and to plan a night by.
 
 use crate::error::{PlanError, Wrong};
-use crate::plan::{Cell, Plan};
+use crate::plan::{Plan, PlannedCell};
 use base::Warehouses;
 use std::time::Duration;
 use tpcc::population::database_bytes_estimate;
@@ -55,21 +55,25 @@ pub struct CellNeeds {
 
 impl CellNeeds {
     /// Of `cell`.
-    #[must_use]
-    pub fn of(cell: &Cell, sizes: Sizes, files: Files) -> CellNeeds {
+    pub fn of(cell: &PlannedCell, sizes: Sizes, files: Files) -> CellNeeds {
+        let private = cell.private();
+        let population = &private.population;
+        let warehouses = population.warehouses;
         let tables_bytes =
-            database_bytes_estimate(cell.warehouses, cell.foreign_keys, cell.partitions);
+            database_bytes_estimate(warehouses, population.foreign_keys, population.partitions);
+        let lengths = &cell.what.lengths;
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
-        let checks = CHECK_TIME_PER_WAREHOUSE * cell.warehouses.0;
+        let checks = CHECK_TIME_PER_WAREHOUSE * warehouses.0;
         let of_each = SERVER_TIME + copy + checks;
         CellNeeds {
             tables_bytes,
-            instances: cell.instances,
+            instances: private.instances,
             sizes,
             files,
-            duration: of_each * cell.instances
-                + (cell.warmup.expected() + cell.window.expected()) * cell.connections.points_max(),
+            duration: of_each * private.instances
+                + (lengths.warmup.expected() + lengths.window.expected())
+                    * cell.what.load.connections.points_max(),
         }
     }
 
@@ -81,7 +85,6 @@ impl CellNeeds {
     }
 
     /// Memory while it runs.
-    #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let files = self.bytes_in(Files::Memory);
         let others = u64::from(self.instances.saturating_sub(1));
@@ -92,7 +95,6 @@ impl CellNeeds {
     }
 
     /// Disk while it runs, in mydyno's own directory, beside images.
-    #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.bytes_in(Files::Home)
     }
@@ -118,7 +120,6 @@ pub struct MissingImage {
 
 impl MissingImage {
     /// Bytes of it on disk.
-    #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         database_bytes_estimate(self.warehouses, self.foreign_keys, self.partitions)
             .saturating_add(IMAGE_REDO_BYTES)
@@ -157,7 +158,7 @@ impl Plan {
     /// Where a cell needs more than the machine has, or the repeats more time than the plan allows.
     pub fn needs(
         &self,
-        repeats: &[&(Cell, CellNeeds)],
+        repeats: &[&(PlannedCell, CellNeeds)],
         images: &[MissingImage],
         host: &Host,
     ) -> Result<Needs, PlanError> {
@@ -183,7 +184,7 @@ impl Plan {
             duration: measuring + loads,
         };
         let first = repeats.first();
-        let of_times = first.map_or("about", |(cell, _)| cell.connections.of_times());
+        let of_times = first.map_or("about", |(cell, _)| cell.what.load.connections.of_times());
         match &self.time_limit {
             Some(limit) if needs.duration > *limit.get_ref() => {
                 let why = format!(
@@ -198,7 +199,7 @@ impl Plan {
         }
     }
 
-    fn require_disk(&self, cell: &Cell, bytes: u64, host: &Host) -> Result<(), PlanError> {
+    fn require_disk(&self, cell: &PlannedCell, bytes: u64, host: &Host) -> Result<(), PlanError> {
         match host.disk_free_bytes {
             Some(free) if bytes > free => {
                 let why = format!(
@@ -213,7 +214,12 @@ impl Plan {
         }
     }
 
-    fn require_memory(&self, cell: &Cell, needs: &CellNeeds, host: &Host) -> Result<(), PlanError> {
+    fn require_memory(
+        &self,
+        cell: &PlannedCell,
+        needs: &CellNeeds,
+        host: &Host,
+    ) -> Result<(), PlanError> {
         let Some(available) = host.memory_available_bytes else {
             return Ok(());
         };

@@ -2,34 +2,27 @@
 
 use crate::error::{PlanError, Source, Span, Wrong};
 use crate::keys::{self, Key, SECTIONS, Section};
-use crate::length::{Length, PRECISION_DEFAULT};
 use crate::order::Order;
-use crate::plan::{Axis, Exclusion, Plan, Scale};
+use crate::plan::{Axis, Exclusion, Plan};
 use crate::read::{self, Reader, refuse_unknown};
 use crate::read_ramp;
 use crate::setting::Setting;
-use base::limits::AUTO_INTERVALS_MIN;
-use base::{RampLimits, Warehouses};
+use base::Warehouses;
 use device::Role;
-use std::time::Duration;
+use spec::{
+    Connections, Isolation, Lengths, Load, Meters, Private, RampLimits, Scale, Spacing, Style,
+    Workload, defaults,
+};
+use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Longest text of a plan: a hundred times what a large one needs.
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
-const REPEATS_DEFAULT: u32 = 3;
-const SEED_DEFAULT: u64 = 1;
-const PRESET_DEFAULT: &str = "default";
-const WAREHOUSES_DEFAULT: u32 = 10;
-const WORKLOAD_DEFAULT: &str = "tpcc";
-const STYLE_DEFAULT: &str = "statements";
-const WARMUP_DEFAULT: Length = Length::fixed(Duration::from_secs(10));
-const WINDOW_DEFAULT: Length = Length::fixed(Duration::from_secs(60));
-const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
-
 impl Plan {
-    /// Reads a plan; `path` is its name in messages. Names of engines, presets and places are not looked up yet: see [`Plan::cells`].
+    /// Reads a plan; `path` is its name in messages. Names of engines, presets and places are not
+    /// looked up yet: see [`Plan::cells`].
     ///
     /// # Errors
     /// What is wrong with the text, with line and column.
@@ -56,75 +49,90 @@ fn parse(source: &Source) -> Result<Plan, Wrong> {
     refuse_unknown(
         root,
         &names,
-        "the plan, whose tables are [lab], [server], [storage], [load], [ramp] and [[exclude]]",
+        "the plan, whose tables are [lab], [server], [storage], [load], [ramp], [meters] and [[exclude]]",
     )?;
     let mut plan = Plan {
         source: source.clone(),
         name: String::new(),
         scale: Scale::Auto,
         order: Order::Random,
-        repeats: REPEATS_DEFAULT,
-        seed: SEED_DEFAULT,
+        repeats: defaults::REPEATS,
+        seed: defaults::PLAN_SEED,
         time_limit: None,
         repeat_time_limit: None,
         page_cache_bytes: None,
-        count_io: false,
-        foreign_keys: true,
-        warmup: WARMUP_DEFAULT,
-        window: WINDOW_DEFAULT,
-        precision_share: PRECISION_DEFAULT,
-        interval: INTERVAL_DEFAULT,
-        threads: None,
-        ramp: None,
+        // Each cell's dimensions say the rest.
+        private: Private::of_engine(""),
+        load: Load::of_seed(defaults::PLAN_SEED),
+        lengths: Lengths::default(),
+        meters: Meters::default(),
+        spacing: defaults::SPACING,
         is_shortened: false,
         axes: Vec::new(),
         exclusions: Vec::new(),
+        spans: spans(root),
     };
     let (lab, _) = required(root, &keys::LAB)?;
     let (server, at_server) = required(root, &keys::SERVER)?;
     let (load, at_load) = required(root, &keys::LOAD)?;
     plan.read_load(&load)?;
     plan.read_lab(&lab)?;
-    let (axes, by_default) = (&mut plan.axes, PRESET_DEFAULT.to_owned());
-    add(axes, engines(&server)?);
-    add_or(
-        axes,
-        presets(&server)?,
-        &at_server,
-        Setting::Preset(by_default),
-    );
-    axes.extend(variables(&server)?);
-    add(axes, instances(&server)?);
+    plan.axes = server_axes(&server, Some(&at_server))?;
     plan.scale = scale(&server)?;
     if let Some((storage, _)) = section(root, &keys::STORAGE)? {
-        plan.axes.extend(places(&storage)?);
+        plan.axes.extend(storage_axes(&storage)?);
         plan.page_cache_bytes = storage.one(&keys::PAGE_CACHE, read::size)?;
-        let count_io = storage.one(&keys::COUNT_IO, read::flag)?;
-        plan.count_io = count_io.is_some_and(Spanned::into_inner);
+        set(
+            &mut plan.private.placement.count,
+            storage.one(&keys::COUNT_IO, read::flag)?,
+        );
     }
-    add_load(&mut plan.axes, &load, &at_load)?;
-    plan.ramp = ramp(root, &load, at_load)?;
+    plan.axes.extend(load_axes(&load, Some(&at_load))?);
+    if let Some(limits) = ramp(root, &load, at_load)? {
+        plan.load.connections = Connections::Ramp(limits);
+    }
+    if let Some((meters, _)) = section(root, &keys::METERS)? {
+        let text = |key: &Key| Ok(meters.one(key, read::text)?.map(Spanned::into_inner));
+        plan.meters = Meters {
+            power_command: text(&keys::POWER_COMMAND)?,
+            host_metrics: text(&keys::HOST_METRICS)?,
+        };
+    }
     plan.exclusions = exclusions(root, &plan.axes)?;
     Ok(plan)
 }
 
+/// Where keys have their values; a table without such a key, where its own name is.
+fn spans(root: &DeTable<'_>) -> BTreeMap<String, Span> {
+    let mut spans = BTreeMap::new();
+    for (name, value) in root {
+        spans.insert(name.get_ref().to_string(), name.span());
+        let keys = value.get_ref().as_table().into_iter().flatten();
+        spans.extend(keys.map(|(key, value)| (key.get_ref().to_string(), value.span())));
+    }
+    spans
+}
+
+/// Takes what the plan says, where it says anything.
+fn set<T>(field: &mut T, said: Option<Spanned<T>>) {
+    if let Some(said) = said {
+        *field = said.into_inner();
+    }
+}
+
 impl Plan {
     fn read_lab(&mut self, lab: &Reader<'_>) -> Result<(), Wrong> {
-        if let Some(name) = lab.one(&keys::NAME, read::text)? {
-            self.name = name.into_inner();
-        }
-        if let Some(repeats) = lab.one(&keys::REPEATS, read::count)? {
-            self.repeats = repeats.into_inner();
-        }
-        if let Some(seed) = lab.one(&keys::SEED, read::seed)? {
-            self.seed = seed.into_inner();
-        }
+        set(&mut self.name, lab.one(&keys::NAME, read::text)?);
+        set(&mut self.repeats, lab.one(&keys::REPEATS, read::count)?);
+        set(&mut self.seed, lab.one(&keys::SEED, read::seed)?);
+        self.load.seed = self.seed;
+        self.private.population.seed = self.seed;
         let order = lab.one(&keys::ORDER, read::text)?;
         if order.is_some_and(|order| order.get_ref() == Order::Listed.name()) {
             self.order = Order::Listed;
         }
         self.time_limit = lab.one(&keys::TIME_LIMIT, read::duration)?;
-        let needed = self.warmup.most + self.window.most;
+        let needed = self.lengths.warmup.most + self.lengths.window.most;
         if let Some(limit) = lab.one(&keys::REPEAT_TIME_LIMIT, read::duration)? {
             if *limit.get_ref() <= needed {
                 let why = format!(
@@ -139,50 +147,34 @@ impl Plan {
     }
 
     fn read_load(&mut self, load: &Reader<'_>) -> Result<(), Wrong> {
-        if let Some(foreign_keys) = load.one(&keys::FOREIGN_KEYS, read::flag)? {
-            self.foreign_keys = foreign_keys.into_inner();
-        }
-        let warmup = load.one(&keys::WARMUP, read::length)?;
-        let window = load.one(&keys::WINDOW, read::length)?;
-        self.warmup = warmup.as_ref().map_or(self.warmup, |one| *one.get_ref());
-        self.window = window.as_ref().map_or(self.window, |one| *one.get_ref());
-        if let Some(interval) = load.one(&keys::INTERVAL, read::duration)? {
-            if *interval.get_ref() > self.window.most {
-                let why = "`interval` is longer than the window, which then has no point of a time series; choose a shorter one";
-                return Err(Wrong::new(interval.span(), why));
-            }
-            self.interval = interval.into_inner();
-        }
-        let threads = load.one(&keys::THREADS, read::count)?;
-        self.threads = threads.map(Spanned::into_inner);
-        for (key, length) in [(&keys::WARMUP, warmup), (&keys::WINDOW, window)] {
-            if let Some(length) = length {
-                self.require_intervals(key, &length)?;
-            }
-        }
-        if let Some(precision) = load.one(&keys::PRECISION, read::precision)? {
-            if !self.window.is_auto {
-                let why = "`precision` ends a window of automatic length, and this plan's has a fixed one; leave it out, or write window = \
-                           \"auto\"";
-                return Err(Wrong::new(precision.span(), why));
-            }
-            self.precision_share = precision.into_inner();
-        }
-        Ok(())
-    }
-
-    /// An automatic length has room for what it is judged by.
-    fn require_intervals(&self, key: &Key, length: &Spanned<Length>) -> Result<(), Wrong> {
-        let needed = self.interval * AUTO_INTERVALS_MIN;
-        if !length.get_ref().is_auto || length.get_ref().most >= needed {
-            return Ok(());
-        }
-        let why = format!(
-            "`{}` is judged by {AUTO_INTERVALS_MIN} intervals at least, which take {}; allow it more, or choose a shorter `interval`",
-            key.name,
-            humantime::format_duration(needed)
+        let population = &mut self.private.population;
+        set(
+            &mut population.foreign_keys,
+            load.one(&keys::FOREIGN_KEYS, read::flag)?,
         );
-        Err(Wrong::new(length.span(), why))
+        let lengths = &mut self.lengths;
+        set(&mut lengths.warmup, load.one(&keys::WARMUP, read::length)?);
+        set(&mut lengths.window, load.one(&keys::WINDOW, read::length)?);
+        set(
+            &mut lengths.interval,
+            load.one(&keys::INTERVAL, read::duration)?,
+        );
+        let precision = load.one(&keys::PRECISION, read::precision)?;
+        lengths.precision_share = precision.map(Spanned::into_inner);
+        let threads = load.one(&keys::THREADS, read::count)?;
+        self.load.threads = threads.map(Spanned::into_inner);
+        set(&mut self.load.home, load.one(&keys::HOME, read::flag)?);
+        let inactive = load.one(&keys::INACTIVE_WAREHOUSES, read::count)?;
+        set(&mut self.load.inactive_warehouses, inactive);
+        let arrivals = load.one(&keys::ARRIVALS, |key, value| {
+            read::one_of(key, value, &Spacing::ALL, Spacing::name)
+        })?;
+        if let (Some(arrivals), None) = (&arrivals, load.each(&keys::RATE, read::rate)?) {
+            let why = "`arrivals` is the time between the transactions of an open loop; add `rate`, or leave it out";
+            return Err(Wrong::new(arrivals.span(), why));
+        }
+        set(&mut self.spacing, arrivals);
+        Ok(())
     }
 }
 
@@ -215,7 +207,17 @@ fn required<'a>(root: &'a DeTable<'a>, wanted: &Section) -> Result<Opened<'a>, W
     })
 }
 
-/// A dimension of settings made of values.
+/// Reads the values of a key; they are a dimension where there are several.
+fn dimension<T: PartialEq>(
+    reader: &Reader<'_>,
+    key: &Key,
+    read: fn(&Key, &Spanned<DeValue<'_>>) -> Result<T, Wrong>,
+    setting: impl Fn(T) -> Setting,
+) -> Result<Option<Axis>, Wrong> {
+    let values = reader.each(key, read)?;
+    Ok(values.map(|values| axis(values, setting)))
+}
+
 fn axis<T>(values: Vec<Spanned<T>>, setting: impl Fn(T) -> Setting) -> Axis {
     let spanned = values.into_iter();
     spanned
@@ -223,99 +225,93 @@ fn axis<T>(values: Vec<Spanned<T>>, setting: impl Fn(T) -> Setting) -> Axis {
         .collect()
 }
 
-fn add(axes: &mut Vec<Axis>, axis: Option<Axis>) {
-    axes.extend(axis);
+/// The only value of a dimension that the table at `section` does not name.
+fn by_default(setting: Setting, section: Option<&Span>) -> Option<Axis> {
+    section.map(|span| vec![Spanned::new(span.clone(), setting)])
 }
 
-fn add_or(axes: &mut Vec<Axis>, axis: Option<Axis>, section: &Span, by_default: Setting) {
-    axes.push(axis.unwrap_or_else(|| vec![Spanned::new(section.clone(), by_default)]));
-}
-
-fn engines(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::ENGINE, read::text)?;
-    Ok(values.map(|values| axis(values, Setting::Engine)))
-}
-
-fn presets(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::PRESET, read::text)?;
-    Ok(values.map(|values| axis(values, Setting::Preset)))
-}
-
-fn variables(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
-    let variables = reader.variables()?.into_iter();
-    let axes = variables.map(|variable| {
-        axis(variable.values, |value| Setting::Variable {
+/// The dimensions of [server]; where `section` is its place, with those that have a default.
+fn server_axes(reader: &Reader<'_>, section: Option<&Span>) -> Result<Vec<Axis>, Wrong> {
+    let mut axes = Vec::new();
+    axes.extend(dimension(
+        reader,
+        &keys::ENGINE,
+        read::text,
+        Setting::Engine,
+    )?);
+    let preset = Setting::Preset(defaults::PRESET.to_owned());
+    let presets = dimension(reader, &keys::PRESET, read::text, Setting::Preset)?;
+    axes.extend(presets.or_else(|| by_default(preset, section)));
+    for variable in reader.variables()? {
+        axes.push(axis(variable.values, |value| Setting::Variable {
             name: variable.name.clone(),
             value,
-        })
-    });
-    Ok(axes.collect())
+        }));
+    }
+    axes.extend(dimension(
+        reader,
+        &keys::INSTANCES,
+        read::count,
+        Setting::Instances,
+    )?);
+    Ok(axes)
 }
 
-fn instances(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::INSTANCES, read::count)?;
-    Ok(values.map(|values| axis(values, Setting::Instances)))
-}
-
-fn places(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
+fn storage_axes(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
     let mut axes = Vec::new();
     for role in Role::ALL {
-        let values = reader.each(keys::of_role(role), read::text)?;
-        add(
-            &mut axes,
-            values.map(|values| axis(values, |place| Setting::Place { role, place })),
-        );
+        let place = |place| Setting::Place { role, place };
+        axes.extend(dimension(reader, keys::of_role(role), read::text, place)?);
     }
     Ok(axes)
 }
 
-fn warehouses(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::WAREHOUSES, read::count)?;
-    let setting = |count| Setting::Warehouses(Warehouses(count));
-    Ok(values.map(|values| axis(values, setting)))
-}
-
-fn partitions(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::PARTITIONS, read::count)?;
-    Ok(values.map(|values| axis(values, Setting::Partitions)))
-}
-
-fn workloads(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::WORKLOAD, read::text)?;
-    Ok(values.map(|values| axis(values, Setting::Workload)))
-}
-
-fn styles(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::STYLE, read::text)?;
-    Ok(values.map(|values| axis(values, Setting::Style)))
-}
-
-fn isolations(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::ISOLATION, read::isolation)?;
-    Ok(values.map(|values| axis(values, Setting::Isolation)))
-}
-
-fn connections(reader: &Reader<'_>) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(&keys::CONNECTIONS, read::count)?;
-    Ok(values.map(|values| axis(values, Setting::Connections)))
-}
-
-fn add_load(axes: &mut Vec<Axis>, load: &Reader<'_>, at: &Span) -> Result<(), Wrong> {
-    let size = Setting::Warehouses(Warehouses(WAREHOUSES_DEFAULT));
-    add_or(axes, warehouses(load)?, at, size);
-    add(axes, partitions(load)?);
-    let workload = Setting::Workload(WORKLOAD_DEFAULT.to_owned());
-    add_or(axes, workloads(load)?, at, workload);
-    let style = Setting::Style(STYLE_DEFAULT.to_owned());
-    add_or(axes, styles(load)?, at, style);
-    add(axes, isolations(load)?);
-    add(axes, connections(load)?);
-    Ok(())
+/// The dimensions of [load]; where `section` is its place, with those that have a default.
+fn load_axes(reader: &Reader<'_>, section: Option<&Span>) -> Result<Vec<Axis>, Wrong> {
+    let mut axes = Vec::new();
+    let warehouses = |count| Setting::Warehouses(Warehouses(count));
+    let sizes = dimension(reader, &keys::WAREHOUSES, read::count, warehouses)?;
+    let size = Setting::Warehouses(defaults::WAREHOUSES);
+    axes.extend(sizes.or_else(|| by_default(size, section)));
+    axes.extend(dimension(
+        reader,
+        &keys::PARTITIONS,
+        read::count,
+        Setting::Partitions,
+    )?);
+    let workloads = reader.each(&keys::WORKLOAD, |key, value| {
+        read::one_of(key, value, &Workload::ALL, Workload::name)
+    })?;
+    let workloads = workloads.map(|values| axis(values, Setting::Workload));
+    axes.extend(workloads.or_else(|| by_default(Setting::Workload(defaults::WORKLOAD), section)));
+    let styles = reader.each(&keys::STYLE, |key, value| {
+        read::one_of(key, value, &Style::ALL, Style::name)
+    })?;
+    let styles = styles.map(|values| axis(values, Setting::Style));
+    axes.extend(styles.or_else(|| by_default(Setting::Style(defaults::STYLE), section)));
+    let levels = reader.each(&keys::ISOLATION, |key, value| {
+        read::one_of(key, value, &Isolation::ALL, Isolation::name)
+    })?;
+    axes.extend(levels.map(|values| axis(values, Setting::Isolation)));
+    axes.extend(dimension(
+        reader,
+        &keys::CONNECTIONS,
+        read::count,
+        Setting::Connections,
+    )?);
+    axes.extend(dimension(
+        reader,
+        &keys::TERMINALS,
+        read::count,
+        Setting::Terminals,
+    )?);
+    axes.extend(dimension(reader, &keys::RATE, read::rate, Setting::Rate)?);
+    Ok(axes)
 }
 
 /// The ramp of a plan; it has that, or numbers of connections.
 fn ramp(root: &DeTable<'_>, load: &Reader<'_>, at_load: Span) -> Result<Option<RampLimits>, Wrong> {
-    let counts = connections(load)?;
+    let counts = load.each(&keys::CONNECTIONS, read::count)?;
     match (section(root, &keys::RAMP)?, counts) {
         (None, Some(_)) => Ok(None),
         (Some((reader, at)), None) => read_ramp::ramp(&reader, at).map(Some),
@@ -339,7 +335,7 @@ fn ramp(root: &DeTable<'_>, load: &Reader<'_>, at_load: Span) -> Result<Option<R
 fn scale(server: &Reader<'_>) -> Result<Scale, Wrong> {
     let named = server.one(&keys::SCALE, read::text)?;
     Ok(match named {
-        Some(name) if name.get_ref() == Scale::Papers.name() => Scale::Papers,
+        Some(name) if *name.get_ref() == Scale::Papers.name() => Scale::Papers,
         _ => Scale::Auto,
     })
 }
@@ -356,18 +352,9 @@ fn exclusions(root: &DeTable<'_>, axes: &[Axis]) -> Result<Vec<Exclusion>, Wrong
     let mut exclusions = Vec::new();
     for table in tables.iter() {
         let reader = Reader::open(&keys::EXCLUDE, table.span(), table)?;
-        let mut conditions: Vec<Axis> = Vec::new();
-        add(&mut conditions, engines(&reader)?);
-        add(&mut conditions, presets(&reader)?);
-        conditions.extend(variables(&reader)?);
-        add(&mut conditions, instances(&reader)?);
-        conditions.extend(places(&reader)?);
-        add(&mut conditions, warehouses(&reader)?);
-        add(&mut conditions, partitions(&reader)?);
-        add(&mut conditions, workloads(&reader)?);
-        add(&mut conditions, styles(&reader)?);
-        add(&mut conditions, isolations(&reader)?);
-        add(&mut conditions, connections(&reader)?);
+        let mut conditions = server_axes(&reader, None)?;
+        conditions.extend(storage_axes(&reader)?);
+        conditions.extend(load_axes(&reader, None)?);
         if conditions.is_empty() {
             let why = "[[exclude]] names nothing, which would leave out every cell; name keys of the cells to leave out";
             return Err(Wrong::new(table.span(), why));

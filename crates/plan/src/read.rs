@@ -2,13 +2,12 @@
 
 use crate::error::{Span, Wrong};
 use crate::keys::{DURATION_MAX, Key, SET, Section, Shape};
-use crate::length::{Length, parse_precision};
 use base::{parse_size, variable_name};
+use spec::{Length, Rate, parse_precision};
 use std::time::Duration;
 use storage::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use tpcc::Isolation;
 
 /// Most values of one list: a matrix is no larger.
 const VALUES_MAX: usize = crate::CELLS_MAX;
@@ -217,11 +216,28 @@ pub(crate) fn integer(value: &DeValue<'_>) -> Option<u64> {
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// One of the isolation levels.
-pub(crate) fn isolation(key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Isolation, Wrong> {
-    let name = text(key, value)?;
-    let found = Isolation::ALL.into_iter().find(|one| one.name() == name);
-    found.ok_or_else(|| mismatch(key, value))
+/// One of a few, by its name.
+pub(crate) fn one_of<T: Copy>(
+    key: &Key,
+    value: &Spanned<DeValue<'_>>,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, Wrong> {
+    let text = text(key, value)?;
+    let found = all.iter().find(|one| name(**one) == text);
+    found.copied().ok_or_else(|| mismatch(key, value))
+}
+
+/// Transactions per second, or a share of what a closed loop does.
+pub(crate) fn rate(key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Rate, Wrong> {
+    let text = match value.get_ref() {
+        DeValue::String(text) => text.clone().into_owned(),
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        _ => return Err(mismatch(key, value)),
+    };
+    let why = |why| Wrong::new(value.span(), format!("`{}` is {text:?}; {why}", key.name));
+    text.parse().map_err(why)
 }
 
 /// A text that is not empty, and of those that the key has where it has some.

@@ -3,7 +3,8 @@
 use crate::error::{Span, Wrong};
 use crate::keys::{self, Key};
 use crate::read::{self, Reader, integer, mismatch, with_known};
-use base::{RampLimits, parse_share};
+use base::parse_share;
+use spec::RampLimits;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Spanned;
@@ -108,9 +109,9 @@ fn all_times_us(key: &Key, times: &DeTable<'_>) -> Result<BTreeMap<String, f64>,
 
 #[cfg(test)]
 mod tests {
+    use crate::Plan;
     use crate::tests::{CELLS, PLAN, cells, known, wrong};
-    use crate::{Connections, Plan};
-    use base::RampLimits;
+    use spec::{Connections, RampLimits};
 
     /// Of the plan, in place of which a ramp stands.
     const RAMPED: &str = "connections = [8, 16, 32]";
@@ -120,7 +121,10 @@ mod tests {
         let with = |ramp: &str| PLAN.replace(RAMPED, ramp);
         let all = cells(&with("[ramp]")).unwrap();
         assert_eq!(all.len(), CELLS / 3);
-        assert_eq!(all[0].connections, Connections::Ramp(RampLimits::default()));
+        assert_eq!(
+            all[0].what.load.connections,
+            Connections::Ramp(RampLimits::default())
+        );
         assert_eq!(
             all[0].label(),
             "engine=mysql-5.7 set.innodb_io_capacity=200 data=hdd-15k"
@@ -145,15 +149,15 @@ mod tests {
             plateau_elasticity: None,
         };
         let other = cells(&text).unwrap();
-        assert_eq!(other[0].connections, Connections::Ramp(limits));
-        assert_ne!(other[0].key(), all[0].key());
+        assert_eq!(other[0].what.load.connections, Connections::Ramp(limits));
+        assert_ne!(other[0].what.key(), all[0].what.key());
         assert_eq!(
-            cells(&with("[ramp]\nstart = 8")).unwrap()[0].key(),
-            all[0].key()
+            cells(&with("[ramp]\nstart = 8")).unwrap()[0].what.key(),
+            all[0].what.key()
         );
         let short = Plan::parse(&text, "p.toml").unwrap().shortened();
         let short = short.cells(&known()).unwrap();
-        assert_eq!(short[0].connections, Connections::Fixed(2));
+        assert_eq!(short[0].what.load.connections, Connections::Fixed(2));
         assert_eq!(short[0].connections_most, 50);
     }
 
@@ -189,7 +193,7 @@ mod tests {
         (
             "workload = ['tpcc', 'tpcc-spec']\n[ramp]",
             "'tpcc-spec'",
-            &["leave out [ramp]"],
+            &["leave the ramp out"],
         ),
     ];
 

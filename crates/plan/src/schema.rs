@@ -4,7 +4,6 @@ use crate::keys::{Key, SECTIONS, Section, Shape};
 use serde_json::{Map, Value, json};
 
 /// The schema, as docs/plan.schema.json has it.
-#[must_use]
 pub fn json_schema() -> Value {
     let mut properties = Map::new();
     for section in SECTIONS {
@@ -86,6 +85,10 @@ fn shape(shape: Shape) -> Value {
         Shape::Duration { .. } | Shape::Length { .. } | Shape::Size { .. } => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },
             { "type": "integer", "minimum": 0 },
+        ] }),
+        Shape::Rate => json!({ "anyOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "number", "exclusiveMinimum": 0 },
         ] }),
         Shape::Share { least, most } => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },

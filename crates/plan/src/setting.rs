@@ -2,10 +2,10 @@
 
 use base::Warehouses;
 use device::Role;
-use tpcc::Isolation;
+use spec::{Isolation, Rate, Style, Workload};
 
 /// What a dimension of the matrix sets of a cell. A later kind of dimension is another variant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     Engine(String),
     Preset(String),
@@ -23,15 +23,16 @@ pub enum Setting {
     Warehouses(Warehouses),
     /// Of each table that can be split; 0 for none.
     Partitions(u32),
-    Workload(String),
-    Style(String),
+    Workload(Workload),
+    Style(Style),
     Isolation(Isolation),
     Connections(u32),
+    Rate(Rate),
+    Terminals(u32),
 }
 
 impl Setting {
     /// The plan's key; of a server variable `set.` and its name.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Setting::Engine(_) => "engine",
@@ -45,24 +46,27 @@ impl Setting {
             Setting::Style(_) => "style",
             Setting::Isolation(_) => "isolation",
             Setting::Connections(_) => "connections",
+            Setting::Rate(_) => "rate",
+            Setting::Terminals(_) => "terminals",
         }
         .to_owned()
     }
 
     /// Its value as text.
-    #[must_use]
     pub fn value(&self) -> String {
         match self {
             Setting::Engine(text)
             | Setting::Preset(text)
-            | Setting::Workload(text)
-            | Setting::Style(text)
             | Setting::Variable { value: text, .. }
             | Setting::Place { place: text, .. } => text.clone(),
+            Setting::Workload(workload) => workload.name().to_owned(),
+            Setting::Style(style) => style.name().to_owned(),
             Setting::Isolation(level) => level.name().to_owned(),
+            Setting::Rate(rate) => rate.to_string(),
             Setting::Warehouses(warehouses) => warehouses.to_string(),
             Setting::Instances(count)
             | Setting::Partitions(count)
+            | Setting::Terminals(count)
             | Setting::Connections(count) => count.to_string(),
         }
     }

@@ -1,15 +1,16 @@
 //! Whole plans: those that are shipped, wrong ones with the place that is told, and properties of the expansion.
 
+mod lengths;
+
 use crate::schema::tests::violations;
 use crate::*;
 use base::{Exit, Warehouses};
 use device::Role;
 use proptest::prelude::*;
+use spec::{Connections, Lengths, Scale, Style, Workload};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
-use storage::Place;
-use tpcc::Style;
 
 pub(crate) const PLAN: &str = "\
 [lab]
@@ -38,13 +39,11 @@ pub(crate) fn known() -> Known<'static> {
     Known {
         engines: names(&["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"]),
         presets: names(&["default", "config-1", "config-2", "config-3", "config-a"]),
-        workloads: names(&["tpcc", "tpcc-spec", "tpcc-mysql"]),
-        styles: names(&Style::ALL.map(Style::name)),
-        place: &|text| Place::parse(text).map_err(|error| error.to_string()),
+        place: &|text| storage::parse_place(text).map_err(|error| error.to_string()),
     }
 }
 
-pub(crate) fn cells(text: &str) -> Result<Vec<Cell>, PlanError> {
+pub(crate) fn cells(text: &str) -> Result<Vec<PlannedCell>, PlanError> {
     Plan::parse(text, "p.toml")?.cells(&known())
 }
 
@@ -67,31 +66,29 @@ fn a_plan_comes_to_the_cells_of_its_matrix() {
         "engine=mysql-5.7 set.innodb_io_capacity=200 data=hdd-15k connections=8"
     );
     // The last dimension changes fastest.
-    assert_eq!(all[1].connections, Connections::Fixed(16));
+    assert_eq!(all[1].what.load.connections, Connections::Fixed(16));
     assert_eq!(
-        (all[12].engine.as_str(), all[12].ordinal),
+        (all[12].private().engine.as_str(), all[12].ordinal),
         ("mysql-8.0", 13)
     );
     assert_eq!(
-        first.set,
+        first.private().set,
         [("innodb_io_capacity", "200"), ("innodb_doublewrite", "OFF")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
     );
-    let places = &all[3].placement.places;
+    let places = &all[3].private().placement.places;
     assert_eq!(places[&Role::Data].device_name(), "nvme-pm1725");
     assert_eq!(places[&Role::Redo], places[&Role::Data]);
+    let preset = first.private().preset.as_ref().unwrap();
     assert_eq!(
-        (first.preset.as_str(), first.scale),
+        (preset.name.as_str(), preset.scale),
         ("config-3", Scale::Auto)
     );
-    assert_eq!(
-        (first.workload.as_str(), first.style.as_str()),
-        ("tpcc", "statements")
-    );
-    assert_eq!(first.warehouses, Warehouses(10));
-    let seconds = |length: Length| length.most.as_secs();
-    assert_eq!((seconds(first.warmup), seconds(first.window)), (10, 60));
-    assert_eq!((first.repeats, first.seed), (3, 1));
+    assert_eq!(first.what.load.workload, Workload::Tpcc);
+    assert_eq!(first.what.load.style, Style::Statements);
+    assert_eq!(first.private().population.warehouses, Warehouses(10));
+    assert_eq!(first.what.lengths, Lengths::default());
+    assert_eq!((first.repeats, first.what.load.seed), (3, 1));
     // 70 s to measure, 10 minutes, and 10 s for each of 10 warehouses.
     assert_eq!(first.repeat_time_limit.as_secs(), 70 + 600 + 100);
 }
@@ -104,12 +101,12 @@ fn a_cells_key_is_of_what_was_measured_alone() {
         .replace("[8, 16, 32]", "[32, 8]")
         .replace("redo = 'twin'", "redo = 'twin'\nundo = 'same'");
     let again = cells(&again).unwrap();
-    assert_eq!(again[1].identity(), all[0].identity());
-    assert_eq!(again[1].key(), all[0].key());
-    assert_eq!(all[0].key().len(), 16);
+    assert_eq!(again[1].what.identity(), all[0].what.identity());
+    assert_eq!(again[1].what.key(), all[0].what.key());
+    assert_eq!(all[0].what.key().len(), 16);
     // Cells that differ in their load only have the same server.
-    assert_eq!(all[0].server_identity(), all[1].server_identity());
-    assert_ne!(all[0].server_identity(), all[3].server_identity());
+    assert_eq!(all[0].private().identity(), all[1].private().identity());
+    assert_ne!(all[0].private().identity(), all[3].private().identity());
     for changed in [
         PLAN.replace("name = 'x'", "name = 'x'\nseed = 2"),
         PLAN.replace("= 'twin'", "= 'same'"),
@@ -118,7 +115,11 @@ fn a_cells_key_is_of_what_was_measured_alone() {
         PLAN.replace("innodb_doublewrite = false", "innodb_doublewrite = true"),
         PLAN.replace("redo =", "page_cache = '1G'\nredo ="),
     ] {
-        assert_ne!(cells(&changed).unwrap()[0].key(), all[0].key(), "{changed}");
+        assert_ne!(
+            cells(&changed).unwrap()[0].what.key(),
+            all[0].what.key(),
+            "{changed}"
+        );
     }
 }
 
@@ -130,9 +131,9 @@ fn what_is_excluded_is_left_out() {
     let all = cells(&text).unwrap();
     // 2 engines x 2 settings x 2 values on the disk, and of 16 left the 4 of the second.
     assert_eq!(all.len(), CELLS - 8 - 4);
-    let is_wrong = |cell: &Cell| {
-        cell.placement.places[&Role::Data].device_name() == "hdd-15k"
-            && cell.connections.first() > 8
+    let is_wrong = |cell: &PlannedCell| {
+        cell.private().placement.places[&Role::Data].device_name() == "hdd-15k"
+            && cell.what.load.connections.first() > Some(8)
     };
     assert!(!all.iter().any(is_wrong));
     assert!(
@@ -277,7 +278,7 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
         "warehouses = 10",
         "partitions = [0, 8]",
         "8]",
-        &["error 1506", "foreign_keys = false"],
+        &["error 1506", "foreign keys"],
     ),
     (
         "warehouses = 10",
@@ -289,13 +290,13 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
         "warehouses = 10",
         "workload = 'tpc'",
         "'tpc'",
-        &["unknown workload"],
+        &["`workload` is", "`tpcc`"],
     ),
     (
         "warehouses = 10",
         "style = 'batch'",
         "'batch'",
-        &["unknown style", "batched"],
+        &["`style` is", "batched"],
     ),
     (
         "warehouses = 10",
@@ -407,7 +408,7 @@ fn what_there_is_not_is_refused() {
         pool_bytes: 2 << 30,
         redo_bytes: 1 << 30,
     };
-    let needed = |files: Files| -> Vec<(Cell, CellNeeds)> {
+    let needed = |files: Files| -> Vec<(PlannedCell, CellNeeds)> {
         let cells = plan.cells(&known()).unwrap().into_iter();
         cells
             .map(|cell| {
@@ -555,7 +556,7 @@ proptest! {
         );
         let all = cells(&text).unwrap();
         prop_assert_eq!(all.len(), a * b * c * d);
-        let keys: BTreeSet<String> = all.iter().map(Cell::key).collect();
+        let keys: BTreeSet<String> = all.iter().map(|cell| cell.what.key()).collect();
         prop_assert_eq!(keys.len(), all.len());
         let varying = [a, b, c, d].iter().filter(|count| **count > 1).count();
         prop_assert!(all.iter().all(|cell| cell.varying.len() == varying));

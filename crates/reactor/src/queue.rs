@@ -92,14 +92,12 @@ impl<T> Queue<T> {
     }
 
     /// How many items wait: (urgent, deferred).
-    #[must_use]
     pub fn len(&self) -> (usize, usize) {
         let lanes = self.lanes.borrow();
         (lanes.urgent.len(), lanes.deferred.len())
     }
 
     /// Does nothing wait?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == (0, 0)
     }

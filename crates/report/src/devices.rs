@@ -24,7 +24,7 @@ pub fn devices_section(repeat: &RepeatView) -> Markup {
     }
 }
 
-fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &RequestSummary)> {
+pub fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &RequestSummary)> {
     let all = [
         ("read", &device.read),
         ("write", &device.write),

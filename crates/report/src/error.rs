@@ -23,7 +23,6 @@ pub enum ReportError {
 
 impl ReportError {
     /// The exit code of a program that ends with this error.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             ReportError::Store(cause) => cause.exit(),

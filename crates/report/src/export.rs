@@ -2,10 +2,59 @@
 //! there is an empty field.
 
 use crate::error::ReportError;
-use crate::model::{CellView, LabView, RepeatView};
-use analyse::RampOutcome;
+use crate::model::{CellView, LabView, RepeatView, Variable};
+use analyse::{RampOutcome, RampPoint};
 use std::path::{Path, PathBuf};
-use store::{LabId, Results};
+use store::{
+    CheckResult, DeviceSummary, InputCounter, IntervalRow, LabId, MetricSeries, RepeatResult,
+    RequestSummary, Results, StoreError, TimeSpent, Totals,
+};
+
+/// The names of a file's columns, and what makes the fields of a line: each column is listed once.
+macro_rules! columns {
+    (
+        |$($argument:ident: $type:ty),+|
+        $(let $local:ident = $known:expr;)*
+        $($name:literal = $value:expr),+ $(,)?
+    ) => {
+        (
+            [$($name),+],
+            |$($argument: $type),+| {
+                $(let $local = $known;)*
+                vec![$(Text::text(&$value)),+]
+            },
+        )
+    };
+}
+
+/// A field as text; nothing where there is no value.
+trait Text {
+    fn text(&self) -> String;
+}
+
+macro_rules! text {
+    ($($type:ty),+) => { $(
+        impl Text for $type {
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+ };
+}
+
+text!(bool, u32, u64, i64, f64, str, String);
+
+impl<T: Text + ?Sized> Text for &T {
+    fn text(&self) -> String {
+        (**self).text()
+    }
+}
+
+impl<T: Text> Text for Option<T> {
+    fn text(&self) -> String {
+        self.as_ref().map(Text::text).unwrap_or_default()
+    }
+}
 
 /// One CSV file on its way.
 struct Table {
@@ -14,24 +63,24 @@ struct Table {
 }
 
 impl Table {
-    fn create(directory: &Path, name: &str, header: &[&str]) -> Result<Table, ReportError> {
-        let path = directory.join(name);
+    fn create(path: PathBuf, names: &[&str]) -> Result<Table, ReportError> {
         let writer = csv::Writer::from_path(&path).map_err(|cause| failed(&path, &cause))?;
         let mut table = Table { path, writer };
-        table.row(header)?;
+        table.line(names)?;
         Ok(table)
     }
 
-    fn row<T: AsRef<[u8]>>(&mut self, fields: &[T]) -> Result<(), ReportError> {
-        self.writer
-            .write_record(fields)
-            .map_err(|cause| failed(&self.path, &cause))
+    fn line<T: AsRef<[u8]>>(
+        &mut self,
+        fields: impl IntoIterator<Item = T>,
+    ) -> Result<(), ReportError> {
+        let written = self.writer.write_record(fields);
+        written.map_err(|cause| failed(&self.path, &cause))
     }
 
     fn finish(mut self) -> Result<PathBuf, ReportError> {
-        self.writer
-            .flush()
-            .map_err(|cause| failed(&self.path, &cause))?;
+        let flushed = self.writer.flush();
+        flushed.map_err(|cause| failed(&self.path, &cause))?;
         Ok(self.path)
     }
 }
@@ -41,6 +90,34 @@ fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
         path: path.to_path_buf(),
         cause: cause.to_string(),
     }
+}
+
+/// Takes the fields of a line.
+type Lines<'a> = &'a mut dyn FnMut(Vec<String>);
+
+/// Writes a file that has lines of each repeat; they begin with the two columns by which the files
+/// are joined.
+fn write(
+    view: &LabView,
+    path: PathBuf,
+    names: &[&str],
+    lines_of: impl Fn(&CellView, &RepeatView, Lines<'_>) -> Result<(), StoreError>,
+) -> Result<PathBuf, ReportError> {
+    let names: Vec<&str> = ["cell", "repeat"].iter().chain(names).copied().collect();
+    let mut table = Table::create(path, &names)?;
+    for cell in &view.cells {
+        for repeat in &cell.repeats {
+            let key = [cell.cell.what.ordinal, repeat.repeat.ordinal].map(|n| n.to_string());
+            let mut outcome = Ok(());
+            lines_of(cell, repeat, &mut |fields| {
+                if outcome.is_ok() {
+                    outcome = table.line(key.iter().chain(&fields));
+                }
+            })?;
+            outcome?;
+        }
+    }
+    table.finish()
 }
 
 /// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `statements.csv`, `devices.csv`, `inputs.csv`,
@@ -55,509 +132,286 @@ pub fn export_csv(
 ) -> Result<Vec<PathBuf>, ReportError> {
     let view = LabView::read(results, lab)?;
     std::fs::create_dir_all(directory).map_err(|cause| failed(directory, &cause))?;
+    let file = |name: &str| directory.join(name);
     Ok(vec![
-        cells(&view, directory)?,
-        intervals(results, &view, directory)?,
-        latency(&view, directory)?,
-        statements(&view, directory)?,
-        devices(&view, directory)?,
-        inputs(&view, directory)?,
-        checks(&view, directory)?,
-        variables(&view, directory)?,
-        samples(results, &view, directory)?,
-        ramps(&analyse::ramps(results, lab)?, directory)?,
+        cells(&view, file("cells.csv"))?,
+        intervals(results, &view, file("intervals.csv"))?,
+        latency(&view, file("latency.csv"))?,
+        statements(&view, file("statements.csv"))?,
+        devices(&view, file("devices.csv"))?,
+        inputs(&view, file("inputs.csv"))?,
+        checks(&view, file("checks.csv"))?,
+        variables(&view, file("variables.csv"))?,
+        samples(results, &view, file("samples.csv"))?,
+        ramps(&analyse::ramps(results, lab)?, file("ramps.csv"))?,
     ])
 }
 
-fn each(view: &LabView) -> impl Iterator<Item = (&CellView, &RepeatView)> {
-    view.cells
-        .iter()
-        .flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)))
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }
 
-fn number<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(|cell: &CellView, of: &RepeatView|
+        let what = &cell.cell.what;
+        let result = of.repeat.result.as_ref();
+        let done = result.filter(|_| of.is_done());
+        let new_order = of.totals.get("new_order").filter(|_| of.is_done());
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        let quantile = |q: f64| us(new_order.and_then(|totals| totals.quantile_ns(q)));
+        "label" = cell.label,
+        "engine" = what.engine,
+        "server_version" = what.server_version,
+        "transport" = what.transport,
+        "workload" = what.workload,
+        "style" = what.style,
+        "warehouses" = what.warehouses,
+        "connections" = what.connections,
+        "home" = what.home,
+        "foreign_keys" = what.foreign_keys,
+        "seed" = of.repeat.seed.unwrap_or(what.seed),
+        "warmup_s" = seconds(what.warmup_ns),
+        "window_s" = of.rates.window_s,
+        "status" = of.repeat.status.as_str(),
+        "reason_code" = of.repeat.reason_code,
+        "interrupted" = result.map(|r| r.interrupted),
+        "nopm" = of.rates.nopm,
+        "tpm_total" = of.rates.tpm_total,
+        "new_order_p50_us" = quantile(0.5),
+        "new_order_p95_us" = quantile(0.95),
+        "new_order_p99_us" = quantile(0.99),
+        "new_order_max_us" = us(new_order.and_then(Totals::max_ns)),
+        "client_cpu_s" = of.rates.client_cpu_s,
+        "statements" = of.rates.statements,
+        "client_cpu_us_per_statement" = of.rates.client_cpu_us_per_statement,
+        "reconnects" = result.map(|r| r.reconnects),
+        "new_orders_in_database" = result.and_then(RepeatResult::new_orders_in_database),
+        "new_orders_committed_by_driver" = result.map(|r| r.committed_new_orders),
+        "new_orders_in_doubt" = result.map(|r| r.in_doubt_new_orders),
+        "schemas" = what.schemas,
+        "device" = what.devices_in_words(),
+        "fidelity" = of.storage.fidelity,
+        "overrun_share" = of.storage.overrun_share,
+        "warmup_measured_s" = result.map(|_| seconds(of.repeat.warmup_ns(what))),
+        "warmup_steady" = done.and_then(|r| r.warmup_steady),
+        "window_precision_share" = done.and_then(|r| r.window_precision_share),
+        "partitions" = what.partitions,
+        "instances" = what.instances,
+        "preset" = what.preset.as_ref().map(|preset| &preset.name),
+        "isolation" = what.isolation,
+        "history_key" = what.history_key,
+        "settings_json" = settings_json(&what.settings),
+        "driver_threads" = of.repeat.driver_threads,
+    );
+    write(view, path, &names, |cell, repeat, line| {
+        line(fields(cell, repeat));
+        Ok(())
+    })
 }
 
-/// The two columns by which the files are joined.
-fn key(cell: &CellView, repeat: &RepeatView) -> [String; 2] {
-    [
-        cell.cell.what.ordinal.to_string(),
-        repeat.repeat.ordinal.to_string(),
-    ]
-}
-
-const CELLS_HEADER: [&str; 45] = [
-    "cell",
-    "repeat",
-    "label",
-    "engine",
-    "server_version",
-    "transport",
-    "workload",
-    "style",
-    "warehouses",
-    "connections",
-    "home",
-    "foreign_keys",
-    "seed",
-    "warmup_s",
-    "window_s",
-    "status",
-    "reason_code",
-    "interrupted",
-    "nopm",
-    "tpm_total",
-    "new_order_p50_us",
-    "new_order_p95_us",
-    "new_order_p99_us",
-    "new_order_max_us",
-    "client_cpu_s",
-    "statements",
-    "client_cpu_us_per_statement",
-    "reconnects",
-    "new_orders_in_database",
-    "new_orders_committed_by_driver",
-    "new_orders_in_doubt",
-    "schemas",
-    "device",
-    "fidelity",
-    "overrun_share",
-    "warmup_measured_s",
-    "warmup_steady",
-    "window_precision_share",
-    "partitions",
-    "instances",
-    "preset",
-    "isolation",
-    "history_key",
-    "settings_json",
-    "driver_threads",
-];
-
-fn cells(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let mut table = Table::create(directory, "cells.csv", &CELLS_HEADER)?;
-    for (cell, repeat) in each(view) {
-        table.row(&cells_row(cell, repeat))?;
-    }
-    table.finish()
-}
-
-/// In the order of [`CELLS_HEADER`]; its length is part of both types.
-fn cells_row(cell: &CellView, repeat: &RepeatView) -> [String; CELLS_HEADER.len()] {
-    let what = &cell.cell.what;
-    let result = repeat.repeat.result.as_ref();
-    let done = result.filter(|_| repeat.is_done());
-    let new_order = repeat.totals.get("new_order").filter(|_| repeat.is_done());
-    let quantile = |q: f64| {
-        number(
-            new_order
-                .and_then(|t| t.quantile_ns(q))
-                .map(|ns| ns as f64 / 1e3),
-        )
-    };
-    let [ordinal, repeat_ordinal] = key(cell, repeat);
-    let settings: serde_json::Map<String, serde_json::Value> = what
-        .settings
+fn settings_json(settings: &[(String, String)]) -> String {
+    let settings: serde_json::Map<String, serde_json::Value> = settings
         .iter()
         .map(|(name, value)| (name.clone(), value.clone().into()))
         .collect();
-    let settings = serde_json::Value::from(settings);
-    [
-        ordinal,
-        repeat_ordinal,
-        cell.label.clone(),
-        what.engine.clone(),
-        what.server_version.clone(),
-        what.transport.clone(),
-        what.workload.clone(),
-        what.style.clone(),
-        what.warehouses.to_string(),
-        what.connections.to_string(),
-        what.home.to_string(),
-        what.foreign_keys.to_string(),
-        repeat.repeat.seed.unwrap_or(what.seed).to_string(),
-        (what.warmup_ns as f64 / 1e9).to_string(),
-        number(repeat.rates.window_s),
-        repeat.repeat.status.to_string(),
-        repeat.repeat.reason_code.clone().unwrap_or_default(),
-        number(result.map(|r| r.interrupted)),
-        number(repeat.rates.nopm),
-        number(repeat.rates.tpm_total),
-        quantile(0.5),
-        quantile(0.95),
-        quantile(0.99),
-        number(
-            new_order
-                .and_then(store::Totals::max_ns)
-                .map(|ns| ns as f64 / 1e3),
-        ),
-        number(repeat.rates.client_cpu_s),
-        number(repeat.rates.statements),
-        number(repeat.rates.client_cpu_us_per_statement),
-        number(result.map(|r| r.reconnects)),
-        number(result.and_then(store::RepeatResult::new_orders_in_database)),
-        number(result.map(|r| r.committed_new_orders)),
-        number(result.map(|r| r.in_doubt_new_orders)),
-        what.schemas.to_string(),
-        what.devices_in_words().unwrap_or_default(),
-        number(repeat.storage.fidelity),
-        number(repeat.storage.overrun_share),
-        number(result.map(|_| repeat.repeat.warmup_ns(what) as f64 / 1e9)),
-        number(done.and_then(|r| r.warmup_steady)),
-        number(done.and_then(|r| r.window_precision_share)),
-        what.partitions.to_string(),
-        what.instances.to_string(),
-        number(what.preset.as_ref().map(|preset| &preset.name)),
-        what.isolation.clone().unwrap_or_default(),
-        number(what.history_key),
-        settings.to_string(),
-        number(repeat.repeat.driver_threads),
-    ]
+    serde_json::Value::from(settings).to_string()
 }
 
 /// Where each ramp ended; its points are cells and repeats, each with a line of its own.
-fn ramps(all: &[RampOutcome], directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "ramp",
-        "ramp_repeat",
-        "cell",
-        "repeat",
-        "connections",
-        "is_saturation_point",
-        "saturation",
-    ];
-    let mut table = Table::create(directory, "ramps.csv", &header)?;
+fn ramps(all: &[RampOutcome], path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |ramp: &RampOutcome, point: &RampPoint| "ramp" = ramp.ordinal,
+        "ramp_repeat" = ramp.repeat,
+        "cell" = point.cell,
+        "repeat" = point.repeat,
+        "connections" = point.connections,
+        "is_saturation_point" = ramp.supported_connections() == Some(point.connections),
+        "saturation" = ramp.words,
+    );
+    let mut table = Table::create(path, &names)?;
     for ramp in all {
-        let saturated = ramp.supported_connections();
         for point in &ramp.points {
-            table.row(&[
-                ramp.ordinal.to_string(),
-                ramp.repeat.to_string(),
-                point.cell.to_string(),
-                point.repeat.to_string(),
-                point.connections.to_string(),
-                (saturated == Some(point.connections)).to_string(),
-                ramp.words.clone(),
-            ])?;
+            table.line(fields(ramp, point))?;
         }
     }
     table.finish()
 }
 
-fn intervals(results: &Results, view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "phase",
-        "start_s",
-        "end_s",
-        "transaction",
-        "committed",
-        "rolled_back",
-        "deadlocks",
-        "lock_wait_timeouts",
-        "other_retries",
-        "errors",
-        "mean_us",
-        "p50_us",
-        "p95_us",
-        "p99_us",
-        "max_us",
-        "latency_out_of_bounds",
-    ];
-    let mut table = Table::create(directory, "intervals.csv", &header)?;
-    for (cell, repeat) in each(view) {
-        let mut outcome = Ok(());
+fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(|row: &IntervalRow, totals: &Totals|
+        let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
+        let quantile = |q: f64| us(totals.quantile_ns(q).map(|ns| ns as f64));
+        "phase" = row.phase.as_str(),
+        "start_s" = seconds(row.start_offset_ns),
+        "end_s" = seconds(row.end_offset_ns),
+        "transaction" = row.transaction,
+        "committed" = row.committed,
+        "rolled_back" = row.rolled_back,
+        "deadlocks" = row.deadlocks,
+        "lock_wait_timeouts" = row.lock_wait_timeouts,
+        "other_retries" = row.other_retries,
+        "errors" = row.errors,
+        "mean_us" = us(totals.mean_ns()),
+        "p50_us" = quantile(0.5),
+        "p95_us" = quantile(0.95),
+        "p99_us" = quantile(0.99),
+        "max_us" = us(totals.max_ns().map(|ns| ns as f64)),
+        "latency_out_of_bounds" = row.latency_out_of_bounds,
+    );
+    write(view, path, &names, |_, repeat, line| {
         results.for_each_interval(repeat.repeat.id, |row| {
-            if outcome.is_err() {
-                return;
-            }
-            let mut totals = store::Totals::default();
+            let mut totals = Totals::default();
             totals.add(&row);
-            let us = |ns: Option<f64>| number(ns.map(|ns| ns / 1e3));
-            let quantile = |q: f64| us(totals.quantile_ns(q).map(|ns| ns as f64));
-            let [ordinal, repeat_ordinal] = key(cell, repeat);
-            outcome = table.row(&[
-                ordinal,
-                repeat_ordinal,
-                row.phase.to_string(),
-                (row.start_offset_ns as f64 / 1e9).to_string(),
-                (row.end_offset_ns as f64 / 1e9).to_string(),
-                row.transaction,
-                row.committed.to_string(),
-                row.rolled_back.to_string(),
-                row.deadlocks.to_string(),
-                row.lock_wait_timeouts.to_string(),
-                row.other_retries.to_string(),
-                row.errors.to_string(),
-                us(totals.mean_ns()),
-                quantile(0.5),
-                quantile(0.95),
-                quantile(0.99),
-                us(totals.max_ns().map(|ns| ns as f64)),
-                row.latency_out_of_bounds.to_string(),
-            ]);
-        })?;
-        outcome?;
-    }
-    table.finish()
+            line(fields(&row, &totals));
+        })
+    })
 }
 
 /// Response times of the window by type: the recorded values with their counts.
-fn latency(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "transaction",
-        "up_to_us",
-        "transactions",
-        "cumulative_share",
-    ];
-    let mut table = Table::create(directory, "latency.csv", &header)?;
-    for (cell, repeat) in each(view).filter(|(_, repeat)| repeat.is_done()) {
-        for (name, totals) in &repeat.totals {
-            let all = (totals.latency.len() + totals.latency_out_of_bounds) as f64;
+fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |transaction: &str, up_to_ns: u64, count: u64, share: f64| "transaction" = transaction,
+        "up_to_us" = up_to_ns as f64 / 1e3,
+        "transactions" = count,
+        "cumulative_share" = share,
+    );
+    write(view, path, &names, |_, repeat, line| {
+        for (name, totals) in repeat.totals.iter().filter(|_| repeat.is_done()) {
+            let all = totals.response.count() as f64;
             let mut below = 0;
-            for value in totals.latency.iter_recorded() {
-                below += value.count_at_value();
-                let [ordinal, repeat_ordinal] = key(cell, repeat);
-                table.row(&[
-                    ordinal,
-                    repeat_ordinal,
-                    name.clone(),
-                    (value.value_iterated_to() as f64 / 1e3).to_string(),
-                    value.count_at_value().to_string(),
-                    (below as f64 / all).to_string(),
-                ])?;
+            for value in totals.response.histogram.iter_recorded() {
+                let count = value.count_at_value();
+                below += count;
+                line(fields(
+                    name,
+                    value.value_iterated_to(),
+                    count,
+                    below as f64 / all,
+                ));
             }
         }
-    }
-    table.finish()
+        Ok(())
+    })
 }
 
 /// Where the response time of each type goes in the window.
-fn statements(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "transaction",
-        "what",
-        "is_statement",
-        "per_transaction",
-        "mean_us",
-        "p95_us",
-        "p99_us",
-        "max_us",
-        "share",
-    ];
-    let mut table = Table::create(directory, "statements.csv", &header)?;
-    for (cell, repeat) in each(view) {
+fn statements(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |transaction: &str, row: &TimeSpent| "transaction" = transaction,
+        "what" = row.what,
+        "is_statement" = row.is_statement(),
+        "per_transaction" = row.per_transaction,
+        "mean_us" = row.mean_us,
+        "p95_us" = row.p95_us,
+        "p99_us" = row.p99_us,
+        "max_us" = row.max_us,
+        "share" = row.share,
+    );
+    write(view, path, &names, |_, repeat, line| {
         for (name, rows) in &repeat.times_spent {
-            for row in rows {
-                let [ordinal, repeat_ordinal] = key(cell, repeat);
-                table.row(&[
-                    ordinal,
-                    repeat_ordinal,
-                    name.clone(),
-                    row.what.clone(),
-                    row.is_statement().to_string(),
-                    row.per_transaction.to_string(),
-                    row.mean_us.to_string(),
-                    number(row.p95_us),
-                    number(row.p99_us),
-                    number(row.max_us),
-                    row.share.to_string(),
-                ])?;
-            }
+            rows.iter().for_each(|row| line(fields(name, row)));
         }
-    }
-    table.finish()
+        Ok(())
+    })
 }
 
 /// What each role asked of its device in the window, by kind of request.
-fn devices(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "role",
-        "device",
-        "emulated",
-        "backing",
-        "request",
-        "requests",
-        "per_s",
-        "mb_per_s",
-        "response_mean_us",
-        "response_p50_us",
-        "response_p95_us",
-        "response_p99_us",
-        "response_max_us",
-        "service_mean_us",
-        "queue_depth_mean",
-        "queue_depth_max",
-        "busy_share",
-        "fidelity",
-        "overrun_share",
-    ];
-    let mut table = Table::create(directory, "devices.csv", &header)?;
-    for (cell, repeat) in each(view) {
+fn devices(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |device: &DeviceSummary, request: &str, kind: &RequestSummary| "role" = device.role,
+        "device" = device.device,
+        "emulated" = device.emulated,
+        "backing" = device.backing,
+        "request" = request,
+        "requests" = kind.requests,
+        "per_s" = kind.per_s,
+        "mb_per_s" = kind.mb_per_s,
+        "response_mean_us" = kind.response_mean_us,
+        "response_p50_us" = kind.response_p50_us,
+        "response_p95_us" = kind.response_p95_us,
+        "response_p99_us" = kind.response_p99_us,
+        "response_max_us" = kind.response_max_us,
+        "service_mean_us" = kind.service_mean_us,
+        "queue_depth_mean" = device.queue_depth_mean,
+        "queue_depth_max" = device.queue_depth_max,
+        "busy_share" = device.busy_share,
+        "fidelity" = device.fidelity,
+        "overrun_share" = device.overrun_share,
+    );
+    write(view, path, &names, |_, repeat, line| {
         for device in &repeat.storage.devices {
-            let kinds = [
-                ("read", &device.read),
-                ("write", &device.write),
-                ("flush", &device.flush),
-            ];
-            for (name, kind) in kinds {
-                let Some(kind) = kind else { continue };
-                let [ordinal, repeat_ordinal] = key(cell, repeat);
-                table.row(&[
-                    ordinal,
-                    repeat_ordinal,
-                    device.role.clone(),
-                    device.device.clone(),
-                    device.emulated.to_string(),
-                    device.backing.clone(),
-                    name.to_owned(),
-                    kind.requests.to_string(),
-                    number(kind.per_s),
-                    number(kind.mb_per_s),
-                    number(kind.response_mean_us),
-                    number(kind.response_p50_us),
-                    number(kind.response_p95_us),
-                    number(kind.response_p99_us),
-                    number(kind.response_max_us),
-                    number(kind.service_mean_us),
-                    number(device.queue_depth_mean),
-                    number(device.queue_depth_max),
-                    number(device.busy_share),
-                    number(device.fidelity),
-                    number(device.overrun_share),
-                ])?;
+            for (request, kind) in crate::devices::kinds(device) {
+                line(fields(device, request, kind));
             }
         }
-    }
-    table.finish()
+        Ok(())
+    })
 }
 
-fn inputs(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "counter",
-        "title",
-        "unit",
-        "hits",
-        "trials",
-        "value",
-        "allowed_low",
-        "allowed_high",
-        "chance_low",
-        "chance_high",
-        "verdict",
-    ];
-    let mut table = Table::create(directory, "inputs.csv", &header)?;
-    for (cell, repeat) in each(view) {
-        for counter in &repeat.inputs {
-            let [ordinal, repeat_ordinal] = key(cell, repeat);
-            table.row(&[
-                ordinal,
-                repeat_ordinal,
-                counter.name.clone(),
-                counter.title.clone(),
-                counter.unit.to_string(),
-                counter.hits.to_string(),
-                counter.trials.to_string(),
-                number(counter.value),
-                number(counter.allowed.low),
-                number(counter.allowed.high),
-                number(counter.chance.low),
-                number(counter.chance.high),
-                counter.verdict.to_string(),
-            ])?;
-        }
-    }
-    table.finish()
+fn inputs(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |counter: &InputCounter| "counter" = counter.name,
+        "title" = counter.title,
+        "unit" = counter.unit.as_str(),
+        "hits" = counter.hits,
+        "trials" = counter.trials,
+        "value" = counter.value,
+        "allowed_low" = counter.allowed.low,
+        "allowed_high" = counter.allowed.high,
+        "chance_low" = counter.chance.low,
+        "chance_high" = counter.chance.high,
+        "verdict" = counter.verdict.as_str(),
+    );
+    write(view, path, &names, |_, repeat, line| {
+        repeat.inputs.iter().map(fields).for_each(line);
+        Ok(())
+    })
 }
 
-fn checks(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "check",
-        "title",
-        "clause",
-        "passed",
-        "offending_rows",
-        "duration_s",
-        "examples_json",
-    ];
-    let mut table = Table::create(directory, "checks.csv", &header)?;
-    for (cell, repeat) in each(view) {
-        for check in &repeat.checks {
-            let [ordinal, repeat_ordinal] = key(cell, repeat);
-            table.row(&[
-                ordinal,
-                repeat_ordinal,
-                check.name.clone(),
-                check.title.clone(),
-                check.clause.clone(),
-                check.passed.to_string(),
-                check.offending_rows.to_string(),
-                (check.duration_ns as f64 / 1e9).to_string(),
-                check.examples_json.clone(),
-            ])?;
-        }
-    }
-    table.finish()
+fn checks(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |check: &CheckResult| "check" = check.name,
+        "title" = check.title,
+        "clause" = check.clause,
+        "passed" = check.passed,
+        "offending_rows" = check.offending_rows,
+        "duration_s" = seconds(check.duration_ns),
+        "examples_json" = check.examples_json,
+    );
+    write(view, path, &names, |_, repeat, line| {
+        repeat.checks.iter().map(fields).for_each(line);
+        Ok(())
+    })
 }
 
-fn variables(view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell",
-        "repeat",
-        "variable",
-        "value_at_start",
-        "value_at_end",
-    ];
-    let mut table = Table::create(directory, "variables.csv", &header)?;
-    for (cell, repeat) in each(view) {
-        for variable in &repeat.variables {
-            let [ordinal, repeat_ordinal] = key(cell, repeat);
-            table.row(&[
-                ordinal,
-                repeat_ordinal,
-                variable.name.clone(),
-                variable.start.clone().unwrap_or_default(),
-                variable.end.clone().unwrap_or_default(),
-            ])?;
-        }
-    }
-    table.finish()
+fn variables(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |variable: &Variable| "variable" = variable.name,
+        "value_at_start" = variable.start,
+        "value_at_end" = variable.end,
+    );
+    write(view, path, &names, |_, repeat, line| {
+        repeat.variables.iter().map(fields).for_each(line);
+        Ok(())
+    })
 }
 
 /// What was observed beside the load, raw: counters as their source has them, and gauges.
-fn samples(results: &Results, view: &LabView, directory: &Path) -> Result<PathBuf, ReportError> {
-    let header = [
-        "cell", "repeat", "source", "metric", "label", "kind", "at_s", "value",
-    ];
-    let mut table = Table::create(directory, "samples.csv", &header)?;
-    for (cell, repeat) in each(view) {
+fn samples(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
+    let (names, fields) = columns!(
+        |series: &MetricSeries, at_ns: u64, value: i64| "source" = series.metric.source.as_str(),
+        "metric" = series.metric.name,
+        "label" = series.metric.label,
+        "kind" = series.metric.kind.as_str(),
+        "at_s" = seconds(at_ns),
+        "value" = value,
+    );
+    write(view, path, &names, |_, repeat, line| {
         for series in results.samples(repeat.repeat.id)? {
-            for (at_ns, value) in &series.samples {
-                let [ordinal, repeat_ordinal] = key(cell, repeat);
-                table.row(&[
-                    ordinal,
-                    repeat_ordinal,
-                    series.metric.source.to_string(),
-                    series.metric.name.clone(),
-                    series.metric.label.clone(),
-                    series.metric.kind.to_string(),
-                    (*at_ns as f64 / 1e9).to_string(),
-                    value.to_string(),
-                ])?;
+            for &(at_ns, value) in &series.samples {
+                line(fields(&series, at_ns, value));
             }
         }
-    }
-    table.finish()
+        Ok(())
+    })
 }

@@ -170,7 +170,7 @@ impl Collector {
 
 /// The distribution of `totals` over the window; `None` where nothing completed.
 pub fn distribution(totals: &Totals) -> Option<Distribution> {
-    let samples = totals.latency.len() + totals.latency_out_of_bounds;
+    let samples = totals.response.count();
     if samples == 0 {
         return None;
     }
@@ -191,7 +191,7 @@ pub fn distribution(totals: &Totals) -> Option<Distribution> {
         result.tail_ms.push(rounded(max_ns as f64 / 1e6));
     }
     let mut bins: BTreeMap<i64, u64> = BTreeMap::new();
-    for value in totals.latency.iter_recorded() {
+    for value in totals.response.histogram.iter_recorded() {
         let ms = (value.value_iterated_to() as f64 / 1e6).max(1e-6);
         let bin = (ms.log10() * BINS_PER_DECADE).ceil() as i64;
         *bins.entry(bin).or_default() += value.count_at_value();

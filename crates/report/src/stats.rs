@@ -22,7 +22,6 @@ impl Repeated {
     }
 
     /// In a unit that is so many of the present one.
-    #[must_use]
     pub fn per(&self, unit: f64) -> Repeated {
         Repeated {
             count: self.count,

@@ -30,7 +30,7 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
                 }
             }
         } }
-        @let beyond: u64 = repeat.totals.values().map(|t| t.latency_out_of_bounds).sum();
+        @let beyond: u64 = repeat.totals.values().map(|t| t.response.out_of_bounds).sum();
         @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's bound; they count in mean and maximum." } }
     }
 }

@@ -4,29 +4,8 @@
 mod common;
 
 use common::{ONE_CELL, never_start, new_cell, new_lab};
-use store::{IntervalRow, NewCell, NewRepeat, Phase, RepeatResult, Results, empty_histogram};
-
-const MINUTE_NS: u64 = 60_000_000_000;
-
-/// A window of a minute with these new orders.
-fn window(new_orders: u64) -> IntervalRow {
-    IntervalRow {
-        phase: Phase::Window,
-        start_offset_ns: 0,
-        end_offset_ns: MINUTE_NS,
-        transaction: "new_order".to_owned(),
-        committed: new_orders,
-        rolled_back: 0,
-        deadlocks: 0,
-        lock_wait_timeouts: 0,
-        other_retries: 0,
-        errors: 0,
-        latency: empty_histogram(),
-        latency_sum_ns: 0,
-        latency_max_ns: 0,
-        latency_out_of_bounds: 0,
-    }
-}
+use store::NewCell;
+use testkit::Scratch;
 
 fn cell_of(ordinal: u32, instances: u32) -> NewCell {
     NewCell {
@@ -37,36 +16,19 @@ fn cell_of(ordinal: u32, instances: u32) -> NewCell {
 
 /// A lab with a cell for each of these; each number is a server's new orders. Then a cell of so many servers that never started.
 fn report_of(cells: &[&[u64]], never_started: Option<u32>) -> String {
-    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
-    let lab = results.begin_lab(&new_lab(&ONE_CELL)).unwrap();
+    let results = Scratch::with(&new_lab(&ONE_CELL));
     for (ordinal, servers) in (1..).zip(cells) {
-        let cell = cell_of(ordinal, servers.len() as u32);
-        let cell = results.begin_cell(lab, &cell).unwrap();
-        let new = NewRepeat {
-            cell,
-            ordinal: 1,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
-        let repeat = results.begin_repeat(&new).unwrap();
-        let all = servers.iter().sum();
-        results.append_intervals(repeat, &[window(all)]).unwrap();
+        let repeat = results.begin(&cell_of(ordinal, servers.len() as u32));
         if servers.len() > 1 {
             results.record_instances(repeat, servers).unwrap();
         }
-        let result = RepeatResult {
-            measured_window_ns: MINUTE_NS,
-            ..RepeatResult::default()
-        };
-        results.finish_repeat(repeat, &result).unwrap();
+        testkit::measure(&results, repeat, servers.iter().sum());
     }
     if let Some(servers) = never_started {
         let ordinal = cells.len() as u32 + 1;
-        never_start(&results, lab, cell_of(ordinal, servers), 1);
+        never_start(&results, results.lab, cell_of(ordinal, servers), 1);
     }
-    report::render(&results, lab).unwrap()
+    report::render(&results, results.lab).unwrap()
 }
 
 #[test]

@@ -4,15 +4,12 @@
 mod common;
 
 use common::{ONE_CELL, new_cell, new_lab};
-use store::{NewCell, NewRepeat, RepeatResult, Results};
-
-const S: u64 = 1_000_000_000;
+use store::{NewCell, RepeatResult};
+use testkit::{SECOND_NS as S, Scratch, begin};
 
 #[test]
 fn what_automatic_lengths_came_to() {
-    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
-    let lab = results.begin_lab(&new_lab(&ONE_CELL)).unwrap();
+    let results = Scratch::with(&new_lab(&ONE_CELL));
     let cell = NewCell {
         warmup_ns: 1_800 * S,
         warmup_auto: true,
@@ -21,28 +18,20 @@ fn what_automatic_lengths_came_to() {
         precision_share: Some(0.02),
         ..new_cell(&ONE_CELL, "mysql-5.7", 1, 8)
     };
-    let cell = results.begin_cell(lab, &cell).unwrap();
+    let cell = results.begin_cell(results.lab, &cell).unwrap();
     for (ordinal, warmup_s, is_steady, precision_share) in
         [(1, 84, true, Some(0.015)), (2, 1_800, false, None)]
     {
-        let repeat = NewRepeat {
-            cell,
-            ordinal,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
-        let repeat = results.begin_repeat(&repeat).unwrap();
+        let repeat = begin(&results, cell, ordinal);
         let result = RepeatResult {
             warmup_measured_ns: Some(warmup_s * S),
             warmup_steady: Some(is_steady),
-            measured_window_ns: 30 * S,
             window_precision_share: precision_share,
-            ..RepeatResult::default()
+            ..testkit::result(30 * S)
         };
         results.finish_repeat(repeat, &result).unwrap();
     }
-    let html = report::render(&results, lab).unwrap();
+    let html = report::render(&results, results.lab).unwrap();
     for words in [
         "warm-up automatic (30 min at most), window automatic (1 h at most) to ± 2 %, intervals of ",
         "The warm-up took 84 s, until the server was steady. The window took 30 s; its mean throughput is known to ± 1.5 %.",

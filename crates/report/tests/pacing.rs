@@ -4,9 +4,8 @@
 mod common;
 
 use common::{ONE_CELL, new_cell, new_lab};
-use store::{
-    Band, NewCell, NewRepeat, RepeatResult, Requirement, RequirementUnit, Results, Verdict,
-};
+use store::{Band, NewCell, RepeatResult, Requirement, RequirementUnit, Verdict};
+use testkit::{SECOND_NS, Scratch};
 
 fn requirement(name: &str, value: f64) -> Requirement {
     let allowed = Band {
@@ -27,9 +26,7 @@ fn requirement(name: &str, value: f64) -> Requirement {
 
 #[test]
 fn pace_and_verdicts_are_shown_where_there_are_any() {
-    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
-    let lab = results.begin_lab(&new_lab(&ONE_CELL)).unwrap();
+    let results = Scratch::with(&new_lab(&ONE_CELL));
     let plain = new_cell(&ONE_CELL, "mysql-5.7", 1, 8);
     let spec = NewCell {
         ordinal: 2,
@@ -46,29 +43,19 @@ fn pace_and_verdicts_are_shown_where_there_are_any() {
     };
     for cell in [plain, spec, open_loop] {
         let has_terminals = cell.terminals.is_some();
-        let cell = results.begin_cell(lab, &cell).unwrap();
-        let repeat = results
-            .begin_repeat(&NewRepeat {
-                cell,
-                ordinal: 1,
-                my_cnf: None,
-                seed: None,
-                driver_threads: None,
-            })
-            .unwrap();
+        let repeat = results.begin(&cell);
         if has_terminals {
             let both = [requirement("thinking", 12.1), requirement("resting", 11.0)];
             results.record_requirements(repeat, &both).unwrap();
         }
         let result = RepeatResult {
-            measured_window_ns: 1_000_000_000,
             efficiency: has_terminals.then_some(0.97),
             capacity_per_s: Some(512.5),
-            ..RepeatResult::default()
+            ..testkit::result(SECOND_NS)
         };
         results.finish_repeat(repeat, &result).unwrap();
     }
-    let html = report::render(&results, lab).unwrap();
+    let html = report::render(&results, results.lab).unwrap();
     assert_eq!(html.matches("<h3>Terminals</h3>").count(), 1);
     assert_eq!(html.matches("<h3>What the clauses ask</h3>").count(), 1);
     assert_eq!(html.matches("<h3>Open loop</h3>").count(), 1);

@@ -265,14 +265,7 @@ fn labs_that_are_not_finished() {
     results
         .begin_cell(lab, &new_cell(&named, "mysql-5.7", 2, 16))
         .unwrap();
-    let repeat = store::NewRepeat {
-        cell: running,
-        ordinal: 1,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let repeat = results.begin_repeat(&repeat).unwrap();
+    let repeat = testkit::begin(&results, running, 1);
     results
         .record_checks(store::CheckedOn::Repeat(repeat), &checks(false))
         .unwrap();

@@ -3,25 +3,9 @@
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
-use common::{ONE_CELL, build};
-use store::{RepeatId, StatementTime, TimeTotals, TransactionTime, empty_histogram};
-
-fn statement(kind: &str, times_us: &[u64]) -> StatementTime {
-    let mut histogram = empty_histogram();
-    for us in times_us {
-        histogram.record(us * 1_000).unwrap();
-    }
-    StatementTime {
-        transaction: "payment".to_owned(),
-        kind: kind.to_owned(),
-        times: TimeTotals {
-            histogram,
-            sum_ns: times_us.iter().sum::<u64>() * 1_000,
-            max_ns: times_us.iter().max().unwrap() * 1_000,
-            out_of_bounds: 0,
-        },
-    }
-}
+use common::{ONE_CELL, Shape, build};
+use store::{RepeatId, TransactionTime};
+use testkit::statement;
 
 #[test]
 fn the_largest_parts_are_named_and_all_are_exported() {
@@ -38,8 +22,8 @@ fn the_largest_parts_are_named_and_all_are_exported() {
         paused_ns: 500_000,
     };
     let statements = [
-        statement("commit", &[4_000, 2_000]),
-        statement("update_warehouse", &[1_000; 3]),
+        statement("payment", "commit", &[4_000, 2_000]),
+        statement("payment", "update_warehouse", &[1_000; 3]),
     ];
     results
         .record_statement_times(RepeatId(1), &[payment], &statements)
@@ -62,4 +46,52 @@ fn the_largest_parts_are_named_and_all_are_exported() {
     );
     assert!(lines[1].ends_with(",4000,0.6"), "{text}");
     assert_eq!(lines[5], "1,1,payment,driver,false,1,250,,,,0.05");
+}
+
+/// Other programs read these files: columns are added at the end, and none changes.
+#[test]
+fn csv_files_stay_as_they_are() {
+    let shape = Shape {
+        name: "frozen",
+        devices: &["hdd-15k"],
+        connections: &[8, 16],
+        repeats: 2,
+        warmup_s: 2,
+        window_s: 6,
+        failing_cell: Some(2),
+        cut_cell: Some(1),
+        observed: true,
+        is_ramp: true,
+        ..ONE_CELL
+    };
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (results, lab) = build(&scratch.path().join("mydyno.db"), &shape);
+    let payment = TransactionTime {
+        transaction: "payment".to_owned(),
+        transactions: 2,
+        response_ns: 10_000_000,
+        queued_ns: 0,
+        paused_ns: 500_000,
+    };
+    let statements = [statement("payment", "commit", &[4_000, 2_000])];
+    results
+        .record_statement_times(RepeatId(1), &[payment], &statements)
+        .unwrap();
+    let mut told = String::new();
+    for path in report::export_csv(&results, lab, &scratch.path().join("csv")).unwrap() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy();
+        // FNV-1a
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        told.push_str(&format!(
+            "{name}: {} lines, {hash:016x}\n",
+            text.lines().count()
+        ));
+        for line in text.lines().take(3) {
+            told.push_str(&format!("{line}\n"));
+        }
+    }
+    assert_eq!(told, include_str!("csv_files.txt"), "{told}");
 }

@@ -156,13 +156,11 @@ impl ServerBuild {
     }
 
     /// Is this release at least that one?
-    #[must_use]
     pub fn at_least(&self, numbers: VersionNumbers) -> bool {
         self.numbers >= numbers
     }
 
     /// Is it Percona Server, which has variables and files of its own?
-    #[must_use]
     pub fn is_percona(&self) -> bool {
         self.engine.starts_with(PERCONA_PREFIX)
     }

@@ -64,7 +64,6 @@ fn catalogue() -> &'static Catalogue {
 }
 
 /// All engines of the catalogue, in its order.
-#[must_use]
 pub fn engines() -> &'static [Engine] {
     &catalogue().engine
 }

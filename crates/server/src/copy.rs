@@ -8,7 +8,6 @@
 
 use crate::ServerError;
 use crate::error::io_at;
-use crate::instance::Storage;
 use rustix::fs::{Advice, fadvise};
 use std::fs::{self, File};
 use std::io;
@@ -24,6 +23,19 @@ const PIECE_BYTES: u64 = 64 << 20;
 /// Fewest threads: a thread that waits for the disk leaves the other something to do.
 const THREADS_MIN: usize = 2;
 const THREADS_MAX: usize = 8;
+
+/// What the files of a server really lie on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// The storage itself: a clone is written out and dropped from the page cache before the server
+    /// starts.
+    #[default]
+    Real,
+    /// What stands in for an emulated device: a clone stays in memory, as a read of the host's own
+    /// disk would come too late, and `O_DIRECT` is for the shim to honour, whatever the file system
+    /// below says.
+    Emulated,
+}
 
 /// A file to copy.
 #[derive(Clone, Debug)]

@@ -203,7 +203,6 @@ fn encode(text: &str) -> String {
 }
 
 /// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that is hidden).
-#[must_use]
 pub fn render(options: &ConnectOptions, secret: Secret) -> String {
     let mut text = format!("{SCHEME}{}", encode(&options.user));
     let password = options.password.reveal();

@@ -166,7 +166,6 @@ fn log_part(log: &str) -> String {
 
 impl ServerError {
     /// The exit code that this error ends the program with.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             ServerError::UnknownEngine { .. }
@@ -197,7 +196,6 @@ impl ServerError {
     }
 
     /// The tail of the server's error log, where a server was involved.
-    #[must_use]
     pub fn log_tail(&self) -> Option<&str> {
         match self {
             ServerError::Failed { log, .. } => Some(log),

@@ -1,10 +1,9 @@
 //! Images: populated data directories, kept once and cloned for every cell, so that each starts from the same bytes
 //! and loading is paid once. An image is there whole or not at all: it is renamed into place.
 
-use crate::copy::{FileCopy, Tree, copy_files};
+use crate::copy::{FileCopy, Storage, Tree, copy_files};
 use crate::error::io_at;
 use crate::home::{self, Lock};
-use crate::instance::Storage;
 use crate::kept_images::use_image;
 use crate::{Home, ServerBuild, ServerError};
 use base::Warehouses;
@@ -140,7 +139,6 @@ impl Description {
 
 impl Image {
     /// The image of that key, where there is one. One that is damaged or of another format counts as none.
-    #[must_use]
     pub fn find(home: &Home, key: &ImageKey) -> Option<Image> {
         let directory = home.images().join(key.directory_name());
         let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
@@ -203,25 +201,21 @@ impl Image {
         })
     }
 
-    #[must_use]
     pub fn key(&self) -> &ImageKey {
         &self.key
     }
 
     /// What the caller of [`Image::publish`] kept with it.
-    #[must_use]
     pub fn note(&self) -> &str {
         &self.note
     }
 
     /// Bytes of its data directory.
-    #[must_use]
     pub fn data_bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Bytes of a clone with so many bytes of redo.
-    #[must_use]
     pub fn clone_bytes(&self, redo_bytes: u64) -> u64 {
         let own: u64 = (0..REDO_FILES_MAX)
             .map_while(|number| self.redo_file_bytes(number))
@@ -239,7 +233,6 @@ impl Image {
     }
 
     /// Where it lies.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -1,12 +1,12 @@
 //! A server that mydyno starts: made ready, watched, ended.
 
+use crate::copy::Storage;
 use crate::error::io_at;
 use crate::image::Image;
-use crate::launch;
 use crate::process::{self, Process};
 use crate::room::Room;
 use crate::settings::{Layout, Settings};
-use crate::{Home, ServerBuild, ServerError, dsn};
+use crate::{ServerBuild, ServerError, dsn};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,17 +32,6 @@ pub enum Lifetime {
     Private,
     /// Until [`crate::stop_named`] (`server start`).
     Named(String),
-}
-
-/// What the files of a server really lie on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Storage {
-    /// The storage itself: a clone is written out and dropped from the page cache before the server starts.
-    #[default]
-    Real,
-    /// What stands in for an emulated device: a clone stays in memory, as a read of the host's own disk would come too
-    /// late, and `O_DIRECT` is for the shim to honour, whatever the file system below says.
-    Emulated,
 }
 
 /// How to start a server.
@@ -97,34 +86,17 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Starts a server and waits until it takes connections. What earlier commands left behind is swept away first.
-    ///
-    /// # Errors
-    /// [`ServerError::Failed`] with the log where the server ends or is not ready in time; [`ServerError::Setting`] and
-    /// [`ServerError::BadName`] for bad options; [`ServerError::Disk`], [`ServerError::Data`], [`ServerError::Io`];
-    /// [`ServerError::AlreadyRunning`] and [`ServerError::Locked`] for named ones.
-    pub fn start(
-        home: &Home,
-        build: &ServerBuild,
-        options: InstanceOptions,
-    ) -> Result<Instance, ServerError> {
-        launch::start(home, build, options)
-    }
-
     /// What runs.
-    #[must_use]
     pub fn build(&self) -> &ServerBuild {
         &self.build
     }
 
     /// Login over TCP on the loopback interface.
-    #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
         loopback_options(self.port, &self.password)
     }
 
     /// Login over the unix socket.
-    #[must_use]
     pub fn socket_options(&self) -> ConnectOptions {
         ConnectOptions {
             address: Address::Unix(self.layout.socket.clone()),
@@ -133,63 +105,47 @@ impl Instance {
     }
 
     /// The address for people, without the password.
-    #[must_use]
     pub fn dsn(&self) -> String {
         dsn::render(&self.connect_options(), dsn::Secret::Hidden)
     }
 
-    /// The address with the password, for the JSON document of `server start` only.
-    #[must_use]
-    pub fn dsn_with_password(&self) -> String {
-        dsn::render(&self.connect_options(), dsn::Secret::Shown)
-    }
-
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    #[must_use]
     pub fn socket(&self) -> &Path {
         &self.layout.socket
     }
 
     /// Its own directory, which is its working directory.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.layout.directory
     }
 
-    #[must_use]
     pub fn data_directory(&self) -> &Path {
         &self.layout.data
     }
 
     /// The lines of its my.cnf. Effective values are the server's to tell.
-    #[must_use]
     pub fn settings(&self) -> &[(String, String)] {
         self.settings.lines()
     }
 
     /// The text of its my.cnf. There is no password in it.
-    #[must_use]
     pub fn my_cnf(&self) -> String {
         self.settings.my_cnf()
     }
 
     /// The end of its error log.
-    #[must_use]
     pub fn log_tail(&self) -> String {
         process::log_since(&self.layout.log(), 0)
     }
 
     /// How it ended, where it did. Does not wait.
-    #[must_use]
     pub fn exited(&self) -> Option<String> {
         self.process().ended().map(process::describe)
     }

@@ -1,11 +1,12 @@
 //! From options to a server that takes connections, step by step; whatever fails on the way leaves nothing behind.
 
 use crate::catalogue::Flavour;
+use crate::copy::Storage;
 use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::image;
 use crate::initialise;
-use crate::instance::{Data, Instance, InstanceOptions, Lifetime, Storage, read_password};
+use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
 use crate::named;
 use crate::process::{self, NotReady, Process, Tie};
 use crate::room::{self, Room};
@@ -43,7 +44,25 @@ struct Launch<'a> {
     notes: Vec<String>,
 }
 
-pub(crate) fn start(
+impl Instance {
+    /// Starts a server and waits until it takes connections. What earlier commands left behind is
+    /// swept away first.
+    ///
+    /// # Errors
+    /// [`ServerError::Failed`] with the log where the server ends or is not ready in time;
+    /// [`ServerError::Setting`] and [`ServerError::BadName`] for bad options;
+    /// [`ServerError::Disk`], [`ServerError::Data`], [`ServerError::Io`];
+    /// [`ServerError::AlreadyRunning`] and [`ServerError::Locked`] for named ones.
+    pub fn start(
+        home: &Home,
+        build: &ServerBuild,
+        options: InstanceOptions,
+    ) -> Result<Instance, ServerError> {
+        start(home, build, options)
+    }
+}
+
+fn start(
     home: &Home,
     build: &ServerBuild,
     options: InstanceOptions,

@@ -32,12 +32,13 @@ mod target;
 
 pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
 pub use catalogue::{Engine, Flavour, VersionNumbers, engine, engines};
+pub use copy::Storage;
 pub use dsn::{Secret, render as render_dsn};
 pub use error::ServerError;
 pub use home::Home;
 pub use image::{Image, ImageKey};
 pub use install::install;
-pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime, Storage};
+pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };

@@ -74,20 +74,17 @@ impl NamedInstance {
     }
 
     /// The address for people, without the password.
-    #[must_use]
     pub fn dsn(&self) -> String {
         let nobody = wire::Password::default();
         dsn::render(&loopback_options(self.port, &nobody), dsn::Secret::Hidden)
     }
 
     /// Its own directory.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// The end of its error log.
-    #[must_use]
     pub fn log_tail(&self) -> String {
         process::log_since(&self.directory.join("error.log"), 0)
     }

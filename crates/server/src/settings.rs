@@ -322,7 +322,6 @@ impl Settings {
 }
 
 /// Bytes of redo that a server of this build has with these variables.
-#[must_use]
 pub fn redo_bytes(build: &ServerBuild, set: &[(String, String)]) -> u64 {
     let nowhere = Layout {
         directory: PathBuf::new(),

@@ -25,7 +25,6 @@ pub struct TargetRequest {
 
 impl TargetRequest {
     /// A request with what the environment says.
-    #[must_use]
     pub fn from_env(dsn: Option<&str>, defaults_file: Option<&Path>) -> TargetRequest {
         let set = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
         TargetRequest {
@@ -92,7 +91,6 @@ impl Target {
     }
 
     /// The target as a DSN for people, without the password.
-    #[must_use]
     pub fn dsn(&self) -> String {
         dsn::render(&self.connect, dsn::Secret::Hidden)
     }

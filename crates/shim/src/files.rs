@@ -161,7 +161,6 @@ pub(crate) fn open(
 
 /// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no name and now no descriptor
 /// either: its pages are to be dropped, and then [`release`] gives the place back.
-#[must_use]
 pub(crate) fn close(fd: c_int) -> Option<usize> {
     let word = descriptor(fd)?;
     if word.load(Ordering::Relaxed) == 0 {
@@ -257,7 +256,6 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
 
 /// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has: its pages are to be dropped, and
 /// then [`release`] gives the place back.
-#[must_use]
 pub(crate) fn forget(place: usize) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     FILES.get(place).is_some_and(|file| {

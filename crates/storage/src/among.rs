@@ -17,7 +17,6 @@ pub struct Among {
 
 impl Among {
     /// The only one.
-    #[must_use]
     pub fn alone() -> Among {
         Among {
             count: 1,
@@ -65,7 +64,6 @@ impl SharedMemory {
     }
 
     /// Where another process finds it, while this one lives and has it.
-    #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }

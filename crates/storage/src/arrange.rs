@@ -8,11 +8,11 @@ use crate::backing::{self, Backing, MemoryFiles, Need};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
 use crate::library;
-use crate::place::{Place, Placement};
 use crate::variables::{ServerKind, require_inside};
 use base::{given_in, parse_size};
 use device::page::Snapshot;
 use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
+use spec::{Place, Placement};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,6 @@ pub struct RoleDevice {
 
 impl Arrangement {
     /// Is the data directory on an emulated device?
-    #[must_use]
     pub fn data_is_emulated(&self) -> bool {
         let mut devices = self.devices.iter();
         devices.any(|device| device.role == Role::Data && device.emulated)

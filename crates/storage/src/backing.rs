@@ -83,7 +83,6 @@ pub(crate) fn memory_files(with_login: bool) -> Vec<MemoryFiles> {
 }
 
 /// Is the directory of a file system in memory? What is in it is gone after a restart of the machine.
-#[must_use]
 pub fn is_in_memory(directory: &Path) -> bool {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     rustix::fs::statfs(directory).is_ok_and(|stat| u64::try_from(stat.f_type) == Ok(TMPFS_MAGIC))
@@ -111,7 +110,6 @@ pub fn room_bytes(path: &Path) -> rustix::io::Result<u64> {
 }
 
 /// What can be allocated without swapping, by the kernel's own estimate, and within the limit of this process's control group.
-#[must_use]
 pub fn available_memory_bytes() -> Option<u64> {
     let machine = meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(control_group_bytes().map_or(machine, |group| group.min(machine)))

@@ -19,7 +19,6 @@ impl ShimPage {
     pub const SETUP_FILE: &str = "shim.toml";
 
     /// The page in a server's own directory.
-    #[must_use]
     pub fn of(directory: &Path) -> ShimPage {
         ShimPage {
             path: directory.join(Self::FILE),
@@ -38,9 +37,6 @@ impl ShimPage {
     }
 
     /// What the shim was told.
-    ///
-    /// # Errors
-    /// Where the file cannot be read.
     pub fn setup_text(&self) -> Result<String, StorageError> {
         let path = self.path.with_file_name(Self::SETUP_FILE);
         std::fs::read_to_string(&path).map_err(io_at("read the shim's setup", &path))

@@ -45,7 +45,6 @@ pub(crate) struct KindTimes {
 
 impl Delta {
     /// What happened from one copy to a later one of the same process. How long it took does not matter to shares and means.
-    #[must_use]
     pub fn between(begin: &Snapshot, end: &Snapshot) -> Delta {
         let rise = |word| end.global(word).saturating_sub(begin.global(word));
         let of = |roles: &[Role]| timeliness(begin, end, roles);
@@ -65,7 +64,6 @@ impl Delta {
     }
 
     /// What makes these numbers doubtful, for people, with what to do.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut late = Vec::new();

@@ -93,7 +93,6 @@ pub enum StorageError {
 
 impl StorageError {
     /// The exit code of a command that ends with this error.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             StorageError::UnknownProfile { .. }

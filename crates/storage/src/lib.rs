@@ -22,6 +22,6 @@ pub use counters::ShimPage;
 pub use delta::Delta;
 pub use error::StorageError;
 pub use library::{server_environment, shim_library};
-pub use place::{Place, Placement, nearest, profile};
+pub use place::{nearest, parse_place, profile};
 pub use tied::tie;
 pub use variables::{ServerFamily, ServerKind, require_inside};

@@ -1,167 +1,59 @@
 //! Where the files of a role go, as people write it.
 
 use crate::error::{StorageError, io_at};
-use device::{Array, Member, Profile, Role, Sheet};
-use std::collections::BTreeMap;
-use std::fmt;
+use device::Profile;
+use spec::Place;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use strsim::levenshtein;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Longest text of a profile file: a hundred times what one needs.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
-/// One place: a directory of a real device, or an emulated device.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Place {
-    /// `/mnt/nvme0`
-    Directory(PathBuf),
-    /// `hdd-15k`, `my-disk.toml`, or either of them with `@/mnt/fast` behind it.
-    Emulated {
-        profile: Box<Profile>,
-        /// The profile's file, where it is not one that comes with mydyno.
-        file: Option<PathBuf>,
-        /// Where the bytes really are; chosen where none is named.
-        at: Option<PathBuf>,
-    },
-}
-
-/// The places that were asked for. A role that has none is where data is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Placement {
-    pub places: BTreeMap<Role, Place>,
-    /// Size of the modelled page cache.
-    pub page_cache_bytes: Option<u64>,
-    /// Count what goes to real storage too, by the shim.
-    pub count: bool,
-}
-
-impl Placement {
-    /// Is any role on an emulated device?
-    #[must_use]
-    pub fn is_emulated(&self) -> bool {
-        let mut places = self.places.values();
-        places.any(|place| matches!(place, Place::Emulated { .. }))
+/// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run in directories of their
+/// own.
+///
+/// # Errors
+/// Where it is neither a known profile, nor a profile file that can be used, nor a path.
+pub fn parse_place(text: &str) -> Result<Place, StorageError> {
+    let bad = |why: &str| StorageError::BadPlace {
+        place: text.to_owned(),
+        why: why.to_owned(),
+    };
+    if text.is_empty() {
+        return Err(bad("it is empty; name a device profile or a directory"));
     }
-}
-
-impl Place {
-    /// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run in directories of their
-    /// own.
-    ///
-    /// # Errors
-    /// Where it is neither a known profile, nor a profile file that can be used, nor a path.
-    pub fn parse(text: &str) -> Result<Place, StorageError> {
-        let bad = |why: &str| StorageError::BadPlace {
-            place: text.to_owned(),
-            why: why.to_owned(),
-        };
-        if text.is_empty() {
-            return Err(bad("it is empty; name a device profile or a directory"));
-        }
-        if text.chars().any(char::is_control) {
-            return Err(bad("it holds a control character"));
-        }
-        let (device, at) = split(text);
-        if at.is_some_and(str::is_empty) {
-            return Err(bad("a directory is missing behind the @"));
-        }
-        let at = at.map(absolute).transpose()?;
-        if is_file_name(device) {
-            let file = absolute(device)?;
-            return Ok(Place::Emulated {
-                profile: Box::new(read_profile(&file)?),
-                file: Some(file),
-                at,
-            });
-        }
-        if is_path(device) {
-            return absolute(device).map(Place::Directory);
-        }
-        let profile = device::builtin(device).ok_or_else(|| unknown(device))?;
-        Ok(Place::Emulated {
-            profile: Box::new(profile),
-            file: None,
+    if text.chars().any(char::is_control) {
+        return Err(bad("it holds a control character"));
+    }
+    let (device, at) = split(text);
+    if at.is_some_and(str::is_empty) {
+        return Err(bad("a directory is missing behind the @"));
+    }
+    let at = at.map(absolute).transpose()?;
+    if is_file_name(device) {
+        let file = absolute(device)?;
+        return Ok(Place::Emulated {
+            profile: Box::new(read_profile(&file)?),
+            file: Some(file),
             at,
-        })
+        });
     }
-
-    /// For results and for people: the profile's name, or the directory.
-    #[must_use]
-    pub fn device_name(&self) -> String {
-        match self {
-            Place::Directory(path) => path.display().to_string(),
-            Place::Emulated { profile, .. } => profile.name.clone(),
-        }
+    if is_path(device) {
+        return absolute(device).map(Place::Directory);
     }
-
-    /// Of an emulated device: what tells its figures from others, as sixteen hexadecimal digits. Titles, prices, promises and sources
-    /// change nothing of how it behaves, and are not in it.
-    #[must_use]
-    pub fn fingerprint(&self) -> Option<String> {
-        match self {
-            Place::Directory(_) => None,
-            Place::Emulated { profile, .. } => {
-                let figures = serde_json::to_vec(&figures_of(profile)).expect(
-                    "a profile is made of texts, numbers and tables, which have a JSON form",
-                );
-                Some(format!("{:016x}", xxh3_64(&figures)))
-            }
-        }
-    }
-}
-
-/// What a device works by; of an array also what its members do, where they are named only.
-fn figures_of(profile: &Profile) -> Profile {
-    let array = profile.array.as_ref().map(|array| Array {
-        member: match array.profile() {
-            Some(member) => Member::Inline(Box::new(figures_of(&member))),
-            None => array.member.clone(),
-        },
-        ..array.clone()
-    });
-    Profile {
-        title: String::new(),
-        price_usd: None,
-        sheet: Sheet::default(),
-        sources: BTreeMap::new(),
-        array,
-        ..profile.clone()
-    }
-}
-
-impl FromStr for Place {
-    type Err = StorageError;
-
-    fn from_str(text: &str) -> Result<Place, StorageError> {
-        Place::parse(text)
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Directory(path) => write!(f, "{}", path.display()),
-            Place::Emulated { profile, file, at } => {
-                match file {
-                    Some(file) => write!(f, "{}", file.display())?,
-                    None => f.write_str(&profile.name)?,
-                }
-                match at {
-                    Some(at) => write!(f, "@{}", at.display()),
-                    None => Ok(()),
-                }
-            }
-        }
-    }
+    let profile = device::builtin(device).ok_or_else(|| unknown(device))?;
+    Ok(Place::Emulated {
+        profile: Box::new(profile),
+        file: None,
+        at,
+    })
 }
 
 /// The profile of that name, or in that file.
 ///
 /// # Errors
-/// As [`Place::parse`]; a directory is no profile.
+/// As [`parse_place`]; a directory is no profile.
 pub fn profile(text: &str) -> Result<Profile, StorageError> {
     if is_file_name(text) || text.contains('/') {
         return read_profile(Path::new(text));
@@ -216,7 +108,6 @@ fn unknown(name: &str) -> StorageError {
 }
 
 /// The known name that was most likely meant; none where all are strangers.
-#[must_use]
 pub fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let name = name.to_ascii_lowercase();
     let distance = |known: &str| {
@@ -230,10 +121,10 @@ pub fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, nearest, split};
+    use super::{nearest, parse_place, split};
     use crate::StorageError;
     use base::Exit;
-    use device::Member;
+    use spec::Place;
     use std::path::PathBuf;
 
     #[test]
@@ -247,12 +138,12 @@ mod tests {
 
     #[test]
     fn directories_have_a_slash_and_become_absolute() {
-        let place = Place::parse("/mnt/nvme0").unwrap();
+        let place = parse_place("/mnt/nvme0").unwrap();
         assert_eq!(place, Place::Directory(PathBuf::from("/mnt/nvme0")));
         assert_eq!(place.to_string(), "/mnt/nvme0");
         let here = std::env::current_dir().unwrap();
         for text in ["./x", "x/"] {
-            let Place::Directory(path) = Place::parse(text).unwrap() else {
+            let Place::Directory(path) = parse_place(text).unwrap() else {
                 panic!("{text} is a directory");
             };
             assert!(path.starts_with(&here) && path.ends_with("x"), "{path:?}");
@@ -263,63 +154,29 @@ mod tests {
     fn what_comes_with_mydyno_is_found_by_name() {
         for profile in device::builtins() {
             let text = format!("{}@/mnt/fast", profile.name);
-            let place: Place = text.parse().unwrap();
+            let place = parse_place(&text).unwrap();
             assert_eq!(place.to_string(), text);
             assert_eq!(place.device_name(), profile.name);
         }
     }
 
     #[test]
-    fn a_fingerprint_is_of_the_figures() {
-        let named = |name: &str| device::builtin(name).unwrap();
-        let fingerprint = |profile| {
-            let place = Place::Emulated {
-                profile: Box::new(profile),
-                file: None,
-                at: None,
-            };
-            place.fingerprint().unwrap()
-        };
-        let disk = fingerprint(named("hdd-15k"));
-        assert_eq!(disk.len(), 16);
-        assert_ne!(disk, fingerprint(named("hdd-7k2")));
-        let mut told_otherwise = named("hdd-15k");
-        told_otherwise.title = "another title".to_owned();
-        told_otherwise.sources.clear();
-        assert_eq!(fingerprint(told_otherwise), disk);
-        let mut faster = named("hdd-15k");
-        faster.disk.as_mut().unwrap().average_seek_ms -= 0.1;
-        assert_ne!(fingerprint(faster), disk);
-        // The members of an array count, whether they are named or written out.
-        let mut array = named("raid10-hdd-8");
-        let by_name = fingerprint(array.clone());
-        let inside = array.array.as_mut().unwrap();
-        let mut member = inside.profile().unwrap();
-        inside.member = Member::Inline(Box::new(member.clone()));
-        assert_eq!(fingerprint(array.clone()), by_name);
-        member.disk.as_mut().unwrap().rpm += 1.0;
-        array.array.as_mut().unwrap().member = Member::Inline(Box::new(member));
-        assert_ne!(fingerprint(array), by_name);
-        assert_eq!(Place::parse("/mnt/x").unwrap().fingerprint(), None);
-    }
-
-    #[test]
     fn bad_places_say_what_to_do() {
-        let error = Place::parse("hdd-51k").unwrap_err();
+        let error = parse_place("hdd-51k").unwrap_err();
         assert!(error.to_string().contains("mydyno device list"), "{error}");
         assert!(matches!(error, StorageError::UnknownProfile { .. }));
         assert_eq!(error.exit(), Exit::Usage);
         for text in ["", "a\nb", "hdd-15k@"] {
-            let error = Place::parse(text).unwrap_err();
+            let error = parse_place(text).unwrap_err();
             assert!(matches!(error, StorageError::BadPlace { .. }), "{error}");
         }
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("my.toml");
         let text = file.to_str().unwrap();
-        let error = Place::parse(text).unwrap_err();
+        let error = parse_place(text).unwrap_err();
         assert_eq!(error.exit(), Exit::Environment);
         std::fs::write(&file, "name = 7").unwrap();
-        let error = Place::parse(text).unwrap_err();
+        let error = parse_place(text).unwrap_err();
         assert!(error.to_string().contains("my.toml"), "{error}");
         assert_eq!(error.exit(), Exit::Usage);
     }

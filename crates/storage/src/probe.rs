@@ -77,7 +77,6 @@ pub struct Naming {
 }
 
 /// Longest time of a probe.
-#[must_use]
 pub fn expected_duration(runtime: Duration) -> Duration {
     // Reads and writes one at a time and at a depth, two sequential jobs, flushes.
     let jobs = DEPTHS.len() as u32 + 6;
@@ -174,7 +173,6 @@ impl Probed {
     pub const WRITE_DEPTH: u32 = WRITE_DEPTH;
 
     /// The most random reads, and the least depth that gives them but for a few.
-    #[must_use]
     pub fn best_reads(&self) -> (u32, f64) {
         let most = self.deep_reads.iter().map(|(_, m)| m.iops);
         let most = most.fold(self.read.iops, f64::max);
@@ -186,7 +184,6 @@ impl Probed {
     }
 
     /// What a user must know of a disk's profile; `None` where nothing calls itself one (virtual machines' storage often does).
-    #[must_use]
     pub fn caveat(&self) -> Option<String> {
         (self.facts.rotational == Some(true)).then(|| {
             format!(
@@ -297,7 +294,6 @@ fn cite(profile: &mut Profile, naming: &Naming) {
 }
 
 /// What the system says of the storage below a directory.
-#[must_use]
 pub fn facts(directory: &Path) -> Facts {
     let capacity_bytes = rustix::fs::statvfs(directory)
         .map_or(0, |stat| stat.f_blocks.saturating_mul(stat.f_frsize));

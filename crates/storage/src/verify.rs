@@ -52,7 +52,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Within => "within",
@@ -147,7 +146,6 @@ struct Check {
 }
 
 /// Memory where it has room, else `fallback`.
-#[must_use]
 pub fn default_directory(fallback: &Path) -> PathBuf {
     let need = Need {
         bytes: SPAN_BYTES * 2,

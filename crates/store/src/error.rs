@@ -85,16 +85,10 @@ pub enum StoreError {
         status: String,
         wanted: &'static str,
     },
-
-    #[error(
-        "cannot write a latency histogram of {transaction} ({cause}); this is an error in mydyno, report it"
-    )]
-    Histogram { transaction: String, cause: String },
 }
 
 impl StoreError {
     /// The exit code of a program that ends with this error.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             StoreError::Missing { .. } | StoreError::NotFound { .. } => Exit::Usage,
@@ -106,9 +100,7 @@ impl StoreError {
             | StoreError::Damaged { .. }
             | StoreError::CannotOpen { .. } => Exit::Environment,
             StoreError::CellDiffers { .. } => Exit::PlanInvalid,
-            StoreError::Sql { .. }
-            | StoreError::WrongStatus { .. }
-            | StoreError::Histogram { .. } => Exit::Failed,
+            StoreError::Sql { .. } | StoreError::WrongStatus { .. } => Exit::Failed,
         }
     }
 

@@ -1,22 +1,26 @@
 //! What each of several servers did that were driven together.
 
 use crate::results::Durable;
+use crate::row::{Keys, insert};
 use crate::types::{Repeat, RepeatId, RepeatStatus};
 use crate::{Results, StoreError};
-use rusqlite::params;
 
 impl Results {
-    /// Stores the new orders of the window, deliberate rollbacks included, of each of several servers in their order; called again, it
-    /// replaces them.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// Stores the new orders of the window, deliberate rollbacks included, of each of several
+    /// servers in their order; called again, it replaces them.
     pub fn record_instances(&self, repeat: RepeatId, new_orders: &[u64]) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
             for (index, new_orders) in new_orders.iter().enumerate() {
-                transaction.execute(
-                    "INSERT OR REPLACE INTO instance_result (repeat_id, instance, new_orders) VALUES (?1, ?2, ?3)",
-                    params![repeat.0, index + 1, new_orders],
+                let row: Keys<'_> = &[
+                    ("repeat_id", &repeat),
+                    ("instance", &(index + 1)),
+                    ("new_orders", new_orders),
+                ];
+                insert(
+                    transaction,
+                    "INSERT OR REPLACE INTO instance_result",
+                    row,
+                    &(),
                 )?;
             }
             Ok(())
@@ -24,21 +28,13 @@ impl Results {
     }
 
     /// The new orders of the window of each of several servers; none where there was one.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn instances(&self, repeat: RepeatId) -> Result<Vec<u64>, StoreError> {
-        self.all(
-            "SELECT new_orders FROM instance_result WHERE repeat_id = ?1 ORDER BY instance",
-            params![repeat.0],
-            |row| row.get(0),
-        )
+        let sql = "SELECT new_orders FROM instance_result WHERE repeat_id = ?1 ORDER BY instance";
+        self.all(sql, [repeat], |row| row.get(0))
     }
 
-    /// New orders per minute of each of several servers; none where there was one, or where the repeat has no numbers to show.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// New orders per minute of each of several servers; none where there was one, or where the
+    /// repeat has no numbers to show.
     pub fn nopm_by_instance(&self, repeat: &Repeat) -> Result<Vec<f64>, StoreError> {
         let (RepeatStatus::Done, Some(result)) = (repeat.status, &repeat.result) else {
             return Ok(Vec::new());

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod device_io;
+mod document;
 mod error;
 mod histogram;
 mod instances;
@@ -18,6 +19,7 @@ mod ramps;
 mod read;
 mod redact;
 mod results;
+mod row;
 mod samples;
 mod statements;
 mod summary;
@@ -25,8 +27,8 @@ mod summary_devices;
 mod summary_pacing;
 mod summary_time;
 mod totals;
-
 mod types;
+mod values;
 mod write;
 mod write_cell;
 
@@ -47,5 +49,4 @@ pub use summary_devices::*;
 pub use summary_pacing::*;
 pub use summary_time::*;
 pub use totals::{TimeTotals, Totals};
-
 pub use types::*;

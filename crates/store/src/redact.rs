@@ -2,7 +2,6 @@
 
 /// `text` without the passwords of URLs (`scheme://user:password@host`), of `--password=...`, `--password ...`
 /// and of option-file lines `password = ...`.
-#[must_use]
 pub fn redact(text: &str) -> String {
     text.split_inclusive('\n').map(redact_line).collect()
 }
@@ -12,7 +11,6 @@ const POWER_COMMAND: &str = "--power-command";
 
 /// A command line for the file: each argument without its passwords, of `--power-command` the program only, quoted so that a shell
 /// reads the same arguments.
-#[must_use]
 pub fn command_line(arguments: &[String]) -> String {
     let mut words = Vec::with_capacity(arguments.len());
     let mut before = "";

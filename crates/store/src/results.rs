@@ -1,11 +1,9 @@
 //! The open results file.
 
-use crate::histogram::Codec;
 use crate::open::{IfMissing, Opened, open};
 use crate::{StoreError, process};
 use base::now_utc_ns;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use std::cell::RefCell;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 
 /// An open results file. Writes of one call are one transaction.
@@ -16,7 +14,6 @@ use std::path::{Path, PathBuf};
 pub struct Results {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    pub(crate) codec: RefCell<Codec>,
     writable: bool,
 }
 
@@ -48,7 +45,6 @@ impl Results {
         let results = Results {
             connection: opened.connection,
             path: path.to_path_buf(),
-            codec: RefCell::new(Codec::new()),
             writable: opened.writable,
         };
         if results.writable {
@@ -58,28 +54,19 @@ impl Results {
     }
 
     /// Where the file is, as it was named.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Marks what a process that is gone has left `running`; what a living one runs is not touched.
     fn end_abandoned(&self) -> Result<(), StoreError> {
-        let abandoned = |sql: &str| -> Result<Vec<i64>, StoreError> {
-            let mut statement = self.connection.prepare(sql).map_err(|e| self.sql(e))?;
-            let rows = statement
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-                .map_err(|e| self.sql(e))?;
-            let running: Vec<(i64, String)> =
-                rows.collect::<Result<_, _>>().map_err(|e| self.sql(e))?;
-            Ok(running
-                .into_iter()
-                .filter(|(_, process)| !process::is_alive(process))
-                .map(|(id, _)| id)
-                .collect())
+        let abandoned = |table: &str| -> Result<Vec<i64>, StoreError> {
+            let sql = format!("SELECT id, process FROM {table} WHERE status = 'running'");
+            let mut running: Vec<(i64, String)> = self.pairs(&sql, [])?;
+            running.retain(|(_, process)| !process::is_alive(process));
+            Ok(running.into_iter().map(|(id, _)| id).collect())
         };
-        let repeats = abandoned("SELECT id, process FROM repeat WHERE status = 'running'")?;
-        let labs = abandoned("SELECT id, process FROM lab WHERE status = 'running'")?;
+        let (repeats, labs) = (abandoned("repeat")?, abandoned("lab")?);
         if repeats.is_empty() && labs.is_empty() {
             return Ok(());
         }
@@ -90,7 +77,7 @@ impl Results {
                     "UPDATE repeat SET status = 'failed', reason_code = 'interrupted_process', finished_utc_ns = ?2, \
                      reason = 'the mydyno process that measured was killed or its machine went down' \
                      WHERE id = ?1 AND status = 'running'",
-                    params![id, now],
+                    (id, now),
                 )?;
             }
             for id in labs {
@@ -98,7 +85,7 @@ impl Results {
                     "UPDATE lab SET status = 'interrupted', finished_utc_ns = ?2, \
                      reason = 'the mydyno process was killed or its machine went down' \
                      WHERE id = ?1 AND status = 'running'",
-                    params![id, now],
+                    (id, now),
                 )?;
             }
             Ok(())

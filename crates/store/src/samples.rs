@@ -1,11 +1,12 @@
-//! What was sampled beside the load: rows, writing them, reading them. Values are raw: counters as the source has them, which only grow
+//! What was sampled beside the load. Values are raw: counters as the source has them, which only grow
 //! while the source lives, and gauges. Who reads them takes differences, and takes a gap for a gap.
 
-use crate::read::word;
 use crate::results::Durable;
-use crate::types::{Moment, RepeatId, word};
+use crate::row::{Keys, Stored, insert, row};
+use crate::types::{Moment, RepeatId};
+use crate::values::word;
 use crate::{Results, StoreError};
-use rusqlite::{Transaction, params};
+use rusqlite::Transaction;
 use std::collections::{BTreeMap, HashMap};
 
 word!(
@@ -32,15 +33,17 @@ word!(
     }
 );
 
-/// What a value is of.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Metric {
-    pub source: MetricSource,
-    /// With its unit: `cpu_user_ns`.
-    pub name: String,
-    /// What of several: `cpu0`, `vda`, `redo`; empty where there is one.
-    pub label: String,
-    pub kind: MetricKind,
+row! {
+    /// What a value is of.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Metric {
+        pub source: MetricSource,
+        /// With its unit: `cpu_user_ns`.
+        pub name: String,
+        /// What of several: `cpu0`, `vda`, `redo`; empty where there is one.
+        pub label: String,
+        pub kind: MetricKind,
+    }
 }
 
 /// What one source said at one time.
@@ -65,9 +68,6 @@ pub struct MetricIds(HashMap<Metric, i64>);
 
 impl Results {
     /// Appends samples; called about once a second during a run. It waits for no flush.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn append_samples(
         &self,
         repeat: RepeatId,
@@ -88,7 +88,7 @@ impl Results {
                             id
                         }
                     };
-                    insert.execute(params![id, batch.at_offset_ns, value])?;
+                    insert.execute((id, batch.at_offset_ns, value))?;
                 }
             }
             Ok(())
@@ -96,27 +96,17 @@ impl Results {
     }
 
     /// All metrics of a repeat with their values, by source, name and label.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn samples(&self, repeat: RepeatId) -> Result<Vec<MetricSeries>, StoreError> {
         let sql = "SELECT * FROM metric WHERE repeat_id = ?1 ORDER BY source, name, label";
-        let mut series: BTreeMap<i64, MetricSeries> = BTreeMap::new();
-        for (id, metric) in self.all(sql, params![repeat.0], |row| {
-            let metric = Metric {
-                source: word(row, "source", MetricSource::parse)?,
-                name: row.get("name")?,
-                label: row.get("label")?,
-                kind: word(row, "kind", MetricKind::parse)?,
-            };
-            Ok((row.get("id")?, metric))
-        })? {
+        let metrics = self.all(sql, [repeat], |row| {
             let samples = Vec::new();
-            series.insert(id, MetricSeries { metric, samples });
-        }
-        let sql = "SELECT sample.* FROM sample JOIN metric ON metric.id = metric_id WHERE repeat_id = ?1 \
-                   ORDER BY metric_id, at_offset_ns";
-        for (id, at_ns, value) in self.all(sql, params![repeat.0], |row| {
+            let metric = Metric::get(row, "")?;
+            Ok((row.get("id")?, MetricSeries { metric, samples }))
+        })?;
+        let mut series: BTreeMap<i64, MetricSeries> = metrics.into_iter().collect();
+        let sql = "SELECT sample.* FROM sample JOIN metric ON metric.id = metric_id \
+                   WHERE repeat_id = ?1 ORDER BY metric_id, at_offset_ns";
+        for (id, at_ns, value) in self.all(sql, [repeat], |row| {
             let id: i64 = row.get("metric_id")?;
             Ok((id, row.get("at_offset_ns")?, row.get("value")?))
         })? {
@@ -129,11 +119,8 @@ impl Results {
         Ok(all)
     }
 
-    /// Stores the server's status, `SHOW GLOBAL STATUS`, at the start or the end of the window. Called again, it replaces those of the
-    /// same moment.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// Stores the server's status, `SHOW GLOBAL STATUS`, at the start or the end of the window.
+    /// Called again, it replaces those of the same moment.
     pub fn record_status(
         &self,
         repeat: RepeatId,
@@ -142,28 +129,25 @@ impl Results {
     ) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
             let mut insert = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO server_status (repeat_id, phase, name, value) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT OR REPLACE INTO server_status (repeat_id, phase, name, value) \
+                 VALUES (?1, ?2, ?3, ?4)",
             )?;
             for (name, value) in status {
-                insert.execute(params![repeat.0, moment.as_str(), name, value])?;
+                insert.execute((repeat, moment, name, value))?;
             }
             Ok(())
         })
     }
 
     /// The server's status at the start or the end of the window.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn status(
         &self,
         repeat: RepeatId,
         moment: Moment,
     ) -> Result<Vec<(String, String)>, StoreError> {
-        let sql = "SELECT name, value FROM server_status WHERE repeat_id = ?1 AND phase = ?2 ORDER BY name";
-        self.all(sql, params![repeat.0, moment.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        let sql = "SELECT name, value FROM server_status WHERE repeat_id = ?1 AND phase = ?2 \
+                   ORDER BY name";
+        self.pairs(sql, (repeat, moment))
     }
 }
 
@@ -172,20 +156,11 @@ fn insert_metric(
     repeat: RepeatId,
     metric: &Metric,
 ) -> rusqlite::Result<i64> {
-    let key = params![
-        repeat.0,
-        metric.source.as_str(),
-        metric.name,
-        metric.label,
-        metric.kind.as_str()
-    ];
-    transaction.execute(
-        "INSERT OR IGNORE INTO metric (repeat_id, source, name, label, kind) VALUES (?1, ?2, ?3, ?4, ?5)",
-        key,
-    )?;
+    let key: Keys<'_> = &[("repeat_id", &repeat)];
+    insert(transaction, "INSERT OR IGNORE INTO metric", key, metric)?;
     transaction.query_row(
         "SELECT id FROM metric WHERE repeat_id = ?1 AND source = ?2 AND name = ?3 AND label = ?4",
-        params![repeat.0, metric.source.as_str(), metric.name, metric.label],
+        (repeat, metric.source, &metric.name, &metric.label),
         |row| row.get(0),
     )
 }

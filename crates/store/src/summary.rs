@@ -1,12 +1,16 @@
 //! One measurement as a JSON document, computed from the results file alone. `docs/json.md` describes its keys, which are
 //! a contract: keys are added, and change their meaning or go only with [`SUMMARY_SCHEMA_VERSION`].
 
+use crate::document::document;
 use crate::presets::CellPreset;
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
-use crate::summary_time::{TimeSpent, TimesSpent};
+use crate::summary_time::TimeSpent;
 use crate::totals::Totals;
-use crate::types::{Cell, CheckedOn, NoteOn, Phase, Repeat, RepeatId, RepeatResult, RepeatStatus};
+use crate::types::{
+    CheckResult, CheckedOn, Failure, InputCounter, NoteOn, Phase, Repeat, RepeatId, RepeatResult,
+    RepeatStatus,
+};
 use crate::{Results, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,83 +18,107 @@ use std::collections::BTreeMap;
 /// The version of [`Summary`] as a document.
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
 
-/// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because the repeat failed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    pub schema_version: u32,
-    pub results_file: String,
-    pub lab_id: i64,
-    pub repeat_id: i64,
-    pub status: String,
-    pub reason_code: Option<String>,
-    pub reason: Option<String>,
-    pub interrupted: bool,
-    pub engine: String,
-    pub server_version: String,
-    pub flavour: String,
-    pub transport: String,
-    pub target: String,
-    pub workload: String,
-    pub style: String,
-    pub warehouses: u32,
-    pub connections: u32,
-    pub home: bool,
-    pub foreign_keys: bool,
-    pub partitions: u32,
-    pub history_key: Option<bool>,
-    pub isolation: Option<String>,
-    /// What the inputs derive from.
-    pub seed: u64,
-    pub driver_threads: Option<u32>,
-    pub schemas: u32,
-    /// Servers that were driven together; `nopm` and everything else is of all of them.
-    pub instances: u32,
-    pub result_metadata: Option<String>,
-    /// What became of the preset that the server was started with.
-    pub preset: Option<CellPreset>,
-    /// As planned; the most, where it is automatic.
-    pub warmup_s: f64,
-    pub warmup_auto: bool,
-    /// As it was; `None` where no window followed.
-    pub warmup_measured_s: Option<f64>,
-    /// Was the server steady when an automatic warm-up ended?
-    pub warmup_steady: Option<bool>,
-    /// As it was.
-    pub window_s: Option<f64>,
-    pub window_auto: bool,
-    /// Of an automatic window: how well its mean throughput was to be known, and is.
-    pub precision_share: Option<f64>,
-    pub window_precision_share: Option<f64>,
-    /// New orders per minute that ended in the window, deliberate rollbacks included; exact.
-    pub nopm: Option<f64>,
-    /// The part of each of several servers; empty where there was one.
-    pub nopm_by_instance: Vec<f64>,
-    /// Transactions of all types per minute that ended in the window.
-    pub tpm_total: Option<f64>,
-    pub client_cpu_s: Option<f64>,
-    pub client_peak_rss_bytes: Option<u64>,
-    pub statements: Option<u64>,
-    pub statements_per_new_order: Option<f64>,
-    pub client_cpu_us_per_statement: Option<f64>,
-    pub client_cpu_s_per_1000_new_orders: Option<f64>,
-    pub transactions: ByTransaction<TransactionSummary>,
-    pub errors: Vec<ErrorSummary>,
-    pub reconnects: Option<u64>,
-    /// Rise of sum(d_next_o_id) over the whole run, warm-up and drain included.
-    pub new_orders_in_database: Option<i64>,
-    pub new_orders_committed_by_driver: Option<u64>,
-    pub new_orders_in_doubt: Option<u64>,
-    pub inputs: Vec<InputSummary>,
-    pub terminals: Option<TerminalsSummary>,
-    pub open_loop: Option<OpenLoopSummary>,
-    pub verdicts: Vec<VerdictSummary>,
-    pub devices: Vec<DeviceSummary>,
-    /// Of emulated requests of all roles, those that completed when they should; 0 to 1.
-    pub fidelity: Option<f64>,
-    pub overrun_share: Option<f64>,
-    pub shim: Option<ShimSummary>,
-    pub checks: Vec<CheckSummary>,
-    pub notes: Vec<String>,
+document! {
+    /// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because the
+    /// repeat failed.
+    pub struct Summary from (results: &Results, id: RepeatId)?;
+    let repeat = results.repeat(id)?;
+    let cell = results.cell(repeat.cell)?;
+    let what = &cell.what;
+    let result = repeat.result.as_ref();
+    let is_done = repeat.status == RepeatStatus::Done;
+    let done = result.filter(|_| is_done);
+    let totals = results.window_totals(id)?;
+    let rates = Rates::of(&repeat, &totals);
+    let spent = results.times_spent(&repeat)?;
+    let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
+    let storage = results.storage_summary(&repeat, &cell)?;
+    let nothing = Totals::default();
+    {
+        pub schema_version: u32 = SUMMARY_SCHEMA_VERSION,
+        pub results_file: String = results.path.display().to_string(),
+        pub lab_id: i64 = cell.lab.0,
+        pub repeat_id: i64 = repeat.id.0,
+        pub status: String = repeat.status.to_string(),
+        pub reason_code: Option<String> = repeat.reason_code.clone(),
+        pub reason: Option<String> = repeat.reason.clone(),
+        pub interrupted: bool = result.is_some_and(|r| r.interrupted),
+        pub engine: String = what.engine.clone(),
+        pub server_version: String = what.server_version.clone(),
+        pub flavour: String = what.flavour.clone(),
+        pub transport: String = what.transport.clone(),
+        pub target: String = what.target.clone(),
+        pub workload: String = what.workload.clone(),
+        pub style: String = what.style.clone(),
+        pub warehouses: u32 = what.warehouses,
+        pub connections: u32 = what.connections,
+        pub home: bool = what.home,
+        pub foreign_keys: bool = what.foreign_keys,
+        pub partitions: u32 = what.partitions,
+        pub history_key: Option<bool> = what.history_key,
+        pub isolation: Option<String> = what.isolation.clone(),
+        /// What the inputs derive from.
+        pub seed: u64 = repeat.seed.unwrap_or(what.seed),
+        pub driver_threads: Option<u32> = repeat.driver_threads,
+        pub schemas: u32 = what.schemas,
+        /// Servers that were driven together; `nopm` and everything else is of all of them.
+        pub instances: u32 = what.instances,
+        pub result_metadata: Option<String> = what.result_metadata.clone(),
+        /// What became of the preset that the server was started with.
+        pub preset: Option<CellPreset> = what.preset.clone(),
+        /// As planned; the most, where it is automatic.
+        pub warmup_s: f64 = seconds(what.warmup_ns),
+        pub warmup_auto: bool = what.warmup_auto,
+        /// As it was; `None` where no window followed.
+        pub warmup_measured_s: Option<f64> = result.map(|_| seconds(repeat.warmup_ns(what))),
+        /// Was the server steady when an automatic warm-up ended?
+        pub warmup_steady: Option<bool> = done.and_then(|r| r.warmup_steady),
+        /// As it was.
+        pub window_s: Option<f64> = rates.window_s,
+        pub window_auto: bool = what.window_auto,
+        /// Of an automatic window: how well its mean throughput was to be known, and is.
+        pub precision_share: Option<f64> = what.precision_share,
+        pub window_precision_share: Option<f64> = done.and_then(|r| r.window_precision_share),
+        /// New orders per minute that ended in the window, deliberate rollbacks included; exact.
+        pub nopm: Option<f64> = rates.nopm,
+        /// The part of each of several servers; empty where there was one.
+        pub nopm_by_instance: Vec<f64> = results.nopm_by_instance(&repeat)?,
+        /// Transactions of all types per minute that ended in the window.
+        pub tpm_total: Option<f64> = rates.tpm_total,
+        pub client_cpu_s: Option<f64> = rates.client_cpu_s,
+        pub client_peak_rss_bytes: Option<u64> = result.and_then(|r| r.client_peak_rss_bytes),
+        pub statements: Option<u64> = rates.statements,
+        pub statements_per_new_order: Option<f64> = rates.statements_per_new_order,
+        pub client_cpu_us_per_statement: Option<f64> = rates.client_cpu_us_per_statement,
+        pub client_cpu_s_per_1000_new_orders: Option<f64> = rates.client_cpu_s_per_1000_new_orders,
+        pub transactions: ByTransaction<TransactionSummary> = ByTransaction::new(|name| {
+            let totals = totals.get(name).unwrap_or(&nothing);
+            TransactionSummary::of(totals, spent.get(name), is_done)
+        }),
+        pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
+        pub reconnects: Option<u64> = result.map(|r| r.reconnects),
+        /// Rise of sum(d_next_o_id) over the whole run, warm-up and drain included.
+        pub new_orders_in_database: Option<i64> =
+            result.and_then(RepeatResult::new_orders_in_database),
+        pub new_orders_committed_by_driver: Option<u64> = result.map(|r| r.committed_new_orders),
+        pub new_orders_in_doubt: Option<u64> = result.map(|r| r.in_doubt_new_orders),
+        pub inputs: Vec<InputSummary> = each(results.inputs(id)?, InputSummary::of),
+        pub terminals: Option<TerminalsSummary> = pacing.terminals,
+        pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
+        pub verdicts: Vec<VerdictSummary> = each(results.requirements(id)?, VerdictSummary::of),
+        pub devices: Vec<DeviceSummary> = storage.devices,
+        /// Of emulated requests of all roles, those that completed when they should; 0 to 1.
+        pub fidelity: Option<f64> = storage.fidelity,
+        pub overrun_share: Option<f64> = storage.overrun_share,
+        pub shim: Option<ShimSummary> = storage.shim,
+        pub checks: Vec<CheckSummary> =
+            each(results.checks(CheckedOn::Repeat(id))?, CheckSummary::of),
+        pub notes: Vec<String> = results.notes(NoteOn::Repeat(id))?,
+    }
+}
+
+fn each<T, U>(rows: Vec<T>, of: fn(T) -> U) -> Vec<U> {
+    rows.into_iter().map(of).collect()
 }
 
 /// Something for each of the five transaction types.
@@ -116,64 +144,77 @@ impl<T> ByTransaction<T> {
     }
 }
 
-/// One transaction type in the window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TransactionSummary {
-    pub committed: u64,
-    pub rolled_back: u64,
-    /// Of all causes.
-    pub retries: u64,
-    pub retries_deadlock: u64,
-    pub retries_lock_wait_timeout: u64,
-    pub retries_other: u64,
-    pub errors: u64,
-    pub mean_us: Option<f64>,
-    pub p50_us: Option<f64>,
-    pub p90_us: Option<f64>,
-    pub p95_us: Option<f64>,
-    pub p99_us: Option<f64>,
-    pub p999_us: Option<f64>,
-    pub max_us: Option<f64>,
-    /// Response times above the histogram's bound.
-    pub latency_out_of_bounds: u64,
-    /// Where the response time went.
-    pub time_spent: Vec<TimeSpent>,
+document! {
+    /// One transaction type in the window. Counts are evidence and always there; response times of a
+    /// repeat that is not done are not shown.
+    pub struct TransactionSummary from (
+        totals: &Totals, spent: Option<&Vec<TimeSpent>>, done: bool
+    );
+    let shown = |ns: Option<f64>| ns.filter(|_| done).map(|ns| ns / 1000.0);
+    let quantile = |q: f64| shown(totals.quantile_ns(q).map(|ns| ns as f64));
+    {
+        pub committed: u64 = totals.committed,
+        pub rolled_back: u64 = totals.rolled_back,
+        /// Of all causes.
+        pub retries: u64 = totals.retries(),
+        pub retries_deadlock: u64 = totals.deadlocks,
+        pub retries_lock_wait_timeout: u64 = totals.lock_wait_timeouts,
+        pub retries_other: u64 = totals.other_retries,
+        pub errors: u64 = totals.errors,
+        pub mean_us: Option<f64> = shown(totals.mean_ns()),
+        pub p50_us: Option<f64> = quantile(0.5),
+        pub p90_us: Option<f64> = quantile(0.9),
+        pub p95_us: Option<f64> = quantile(0.95),
+        pub p99_us: Option<f64> = quantile(0.99),
+        pub p999_us: Option<f64> = quantile(0.999),
+        pub max_us: Option<f64> = shown(totals.max_ns().map(|ns| ns as f64)),
+        /// Response times above the histogram's bound.
+        pub latency_out_of_bounds: u64 = totals.response.out_of_bounds,
+        /// Where the response time went.
+        pub time_spent: Vec<TimeSpent> = spent.cloned().unwrap_or_default(),
+    }
 }
 
-/// Failed tries of the whole run by type and error.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ErrorSummary {
-    pub transaction: String,
-    pub code: String,
-    pub count: u64,
-    pub first_message: String,
+document! {
+    /// Failed tries of the whole run by type and error.
+    pub struct ErrorSummary from (failure: Failure);
+    {
+        pub transaction: String = failure.transaction,
+        pub code: String = failure.error_code,
+        pub count: u64 = failure.occurrences,
+        pub first_message: String = failure.first_message,
+    }
 }
 
-/// A clause-5 counter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InputSummary {
-    pub name: String,
-    pub title: String,
-    pub unit: String,
-    pub hits: u64,
-    pub trials: u64,
-    pub value: Option<f64>,
-    pub allowed_low: Option<f64>,
-    pub allowed_high: Option<f64>,
-    pub chance_low: Option<f64>,
-    pub chance_high: Option<f64>,
-    pub verdict: String,
+document! {
+    /// A clause-5 counter.
+    pub struct InputSummary from (counter: InputCounter);
+    {
+        pub name: String = counter.name,
+        pub title: String = counter.title,
+        pub unit: String = counter.unit.to_string(),
+        pub hits: u64 = counter.hits,
+        pub trials: u64 = counter.trials,
+        pub value: Option<f64> = counter.value,
+        pub allowed_low: Option<f64> = counter.allowed.low,
+        pub allowed_high: Option<f64> = counter.allowed.high,
+        pub chance_low: Option<f64> = counter.chance.low,
+        pub chance_high: Option<f64> = counter.chance.high,
+        pub verdict: String = counter.verdict.to_string(),
+    }
 }
 
-/// A consistency check after the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckSummary {
-    pub name: String,
-    pub title: String,
-    pub clause: String,
-    pub passed: bool,
-    pub offending_rows: u64,
-    pub duration_s: f64,
+document! {
+    /// A consistency check after the run.
+    pub struct CheckSummary from (check: CheckResult);
+    {
+        pub name: String = check.name,
+        pub title: String = check.title,
+        pub clause: String = check.clause,
+        pub passed: bool = check.passed,
+        pub offending_rows: u64 = check.offending_rows,
+        pub duration_s: f64 = seconds(check.duration_ns),
+    }
 }
 
 /// Totals of each transaction type over the window.
@@ -181,9 +222,6 @@ pub type WindowTotals = BTreeMap<String, Totals>;
 
 impl Results {
     /// Adds up the window of a repeat by transaction type.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
         let mut totals = WindowTotals::new();
         self.for_each_interval(repeat, |row| {
@@ -195,160 +233,13 @@ impl Results {
     }
 
     /// The document of one repeat.
-    ///
-    /// # Errors
-    /// There is no such repeat, or the file cannot be read.
     pub fn summary(&self, id: RepeatId) -> Result<Summary, StoreError> {
-        let repeat = self.repeat(id)?;
-        let cell = self.cell(repeat.cell)?;
-        let totals = self.window_totals(id)?;
-        let rates = Rates::of(&repeat, &totals);
-        let pacing = self.pacing_summary(&repeat, &cell, &totals)?;
-        let storage = self.storage_summary(&repeat, &cell)?;
-        Ok(Summary {
-            transactions: transaction_summaries(
-                &totals,
-                &self.times_spent(&repeat)?,
-                repeat.status == RepeatStatus::Done,
-            ),
-            errors: self.error_summaries(id)?,
-            inputs: self.input_summaries(id)?,
-            nopm_by_instance: self.nopm_by_instance(&repeat)?,
-            terminals: pacing.terminals,
-            open_loop: pacing.open_loop,
-            verdicts: self.verdict_summaries(&repeat)?,
-            devices: storage.devices,
-            fidelity: storage.fidelity,
-            overrun_share: storage.overrun_share,
-            shim: storage.shim,
-            checks: self.check_summaries(id)?,
-            notes: self.notes(NoteOn::Repeat(id))?,
-            ..self.summary_of_one(&repeat, &cell, &rates)
-        })
-    }
-
-    /// What needs no further reading.
-    fn summary_of_one(&self, repeat: &Repeat, cell: &Cell, rates: &Rates) -> Summary {
-        let what = &cell.what;
-        let result = repeat.result.as_ref();
-        let done = result.filter(|_| repeat.status == RepeatStatus::Done);
-        Summary {
-            schema_version: SUMMARY_SCHEMA_VERSION,
-            results_file: self.path.display().to_string(),
-            lab_id: cell.lab.0,
-            repeat_id: repeat.id.0,
-            status: repeat.status.to_string(),
-            reason_code: repeat.reason_code.clone(),
-            reason: repeat.reason.clone(),
-            interrupted: result.is_some_and(|r| r.interrupted),
-            engine: what.engine.clone(),
-            server_version: what.server_version.clone(),
-            flavour: what.flavour.clone(),
-            transport: what.transport.clone(),
-            target: what.target.clone(),
-            workload: what.workload.clone(),
-            style: what.style.clone(),
-            warehouses: what.warehouses,
-            connections: what.connections,
-            home: what.home,
-            foreign_keys: what.foreign_keys,
-            partitions: what.partitions,
-            seed: repeat.seed.unwrap_or(what.seed),
-            driver_threads: repeat.driver_threads,
-            history_key: what.history_key,
-            isolation: what.isolation.clone(),
-            schemas: what.schemas,
-            instances: what.instances,
-            result_metadata: what.result_metadata.clone(),
-            preset: what.preset.clone(),
-            warmup_s: seconds(what.warmup_ns),
-            warmup_auto: what.warmup_auto,
-            warmup_measured_s: result.map(|_| seconds(repeat.warmup_ns(what))),
-            warmup_steady: done.and_then(|r| r.warmup_steady),
-            window_s: rates.window_s,
-            window_auto: what.window_auto,
-            precision_share: what.precision_share,
-            window_precision_share: done.and_then(|r| r.window_precision_share),
-            nopm: rates.nopm,
-            nopm_by_instance: Vec::new(),
-            tpm_total: rates.tpm_total,
-            client_cpu_s: rates.client_cpu_s,
-            client_peak_rss_bytes: result.and_then(|r| r.client_peak_rss_bytes),
-            statements: rates.statements,
-            statements_per_new_order: rates.statements_per_new_order,
-            client_cpu_us_per_statement: rates.client_cpu_us_per_statement,
-            client_cpu_s_per_1000_new_orders: rates.client_cpu_s_per_1000_new_orders,
-            transactions: transaction_summaries(&WindowTotals::new(), &TimesSpent::new(), false),
-            errors: Vec::new(),
-            reconnects: result.map(|r| r.reconnects),
-            new_orders_in_database: result.and_then(RepeatResult::new_orders_in_database),
-            new_orders_committed_by_driver: result.map(|r| r.committed_new_orders),
-            new_orders_in_doubt: result.map(|r| r.in_doubt_new_orders),
-            inputs: Vec::new(),
-            terminals: None,
-            open_loop: None,
-            verdicts: Vec::new(),
-            devices: Vec::new(),
-            fidelity: None,
-            overrun_share: None,
-            shim: None,
-            checks: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
-    fn error_summaries(&self, id: RepeatId) -> Result<Vec<ErrorSummary>, StoreError> {
-        let failures = self.failures(id)?;
-        Ok(failures
-            .into_iter()
-            .map(|failure| ErrorSummary {
-                transaction: failure.transaction,
-                code: failure.error_code,
-                count: failure.occurrences,
-                first_message: failure.first_message,
-            })
-            .collect())
-    }
-
-    fn input_summaries(&self, id: RepeatId) -> Result<Vec<InputSummary>, StoreError> {
-        let counters = self.inputs(id)?;
-        Ok(counters
-            .into_iter()
-            .map(|counter| InputSummary {
-                name: counter.name,
-                title: counter.title,
-                unit: counter.unit.to_string(),
-                hits: counter.hits,
-                trials: counter.trials,
-                value: counter.value,
-                allowed_low: counter.allowed.low,
-                allowed_high: counter.allowed.high,
-                chance_low: counter.chance.low,
-                chance_high: counter.chance.high,
-                verdict: counter.verdict.to_string(),
-            })
-            .collect())
-    }
-
-    fn check_summaries(&self, id: RepeatId) -> Result<Vec<CheckSummary>, StoreError> {
-        let checks = self.checks(CheckedOn::Repeat(id))?;
-        Ok(checks
-            .into_iter()
-            .map(|check| CheckSummary {
-                name: check.name,
-                title: check.title,
-                clause: check.clause,
-                passed: check.passed,
-                offending_rows: check.offending_rows,
-                duration_s: seconds(check.duration_ns),
-            })
-            .collect())
+        Summary::of(self, id)
     }
 }
 
 impl RepeatResult {
     /// Rise of sum(d_next_o_id) over the whole run, where it was read before and after.
-    #[must_use]
     pub fn new_orders_in_database(&self) -> Option<i64> {
         Some(self.district_next_o_id_sum_after? - self.district_next_o_id_sum_before?)
     }
@@ -369,7 +260,6 @@ pub struct Rates {
 
 impl Rates {
     /// The rates of `repeat`, whose window added up to `totals`.
-    #[must_use]
     pub fn of(repeat: &Repeat, totals: &WindowTotals) -> Rates {
         let (RepeatStatus::Done, Some(result)) = (repeat.status, &repeat.result) else {
             return Rates::default();
@@ -399,40 +289,4 @@ fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
-}
-
-fn transaction_summaries(
-    totals: &WindowTotals,
-    spent: &TimesSpent,
-    done: bool,
-) -> ByTransaction<TransactionSummary> {
-    let nothing = Totals::default();
-    ByTransaction::new(|name| TransactionSummary {
-        time_spent: spent.get(name).cloned().unwrap_or_default(),
-        ..transaction_summary(totals.get(name).unwrap_or(&nothing), done)
-    })
-}
-
-/// Counts are evidence and always there; response times of a repeat that is not done are not shown.
-fn transaction_summary(totals: &Totals, done: bool) -> TransactionSummary {
-    let shown = |ns: Option<f64>| ns.filter(|_| done).map(|ns| ns / 1000.0);
-    let quantile = |q: f64| shown(totals.quantile_ns(q).map(|ns| ns as f64));
-    TransactionSummary {
-        committed: totals.committed,
-        rolled_back: totals.rolled_back,
-        retries: totals.retries(),
-        retries_deadlock: totals.deadlocks,
-        retries_lock_wait_timeout: totals.lock_wait_timeouts,
-        retries_other: totals.other_retries,
-        errors: totals.errors,
-        mean_us: shown(totals.mean_ns()),
-        p50_us: quantile(0.5),
-        p90_us: quantile(0.9),
-        p95_us: quantile(0.95),
-        p99_us: quantile(0.99),
-        p999_us: quantile(0.999),
-        max_us: shown(totals.max_ns().map(|ns| ns as f64)),
-        latency_out_of_bounds: totals.latency_out_of_bounds,
-        time_spent: Vec::new(),
-    }
 }

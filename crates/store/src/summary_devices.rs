@@ -1,58 +1,76 @@
 //! The part of the summary that tells of storage: what each role asked of its device, and how true an emulated one was.
 
 use crate::device_io::{CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, rank};
+use crate::document::document;
 use crate::types::{Cell, NewCell, Repeat, RepeatStatus};
 use crate::{Results, StoreError};
-use serde::Serialize;
 
-/// One role's files in the window. Rates are `None` where nobody counted or the repeat failed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DeviceSummary {
-    pub role: String,
-    pub device: String,
-    pub emulated: bool,
-    pub backing: String,
-    pub read: Option<RequestSummary>,
-    pub write: Option<RequestSummary>,
-    pub flush: Option<RequestSummary>,
-    pub queue_depth_mean: Option<f64>,
-    pub queue_depth_max: Option<u64>,
-    /// Of the time, with at least one request outstanding; 0 to 1.
-    pub busy_share: Option<f64>,
-    /// Of emulated requests, those that completed when they should; 0 to 1.
-    pub fidelity: Option<f64>,
-    /// Of emulated requests, those for which the host needed longer than the model.
-    pub overrun_share: Option<f64>,
+document! {
+    /// One role's files in the window. Rates are `None` where nobody counted or the repeat failed.
+    pub struct DeviceSummary from (place: CellPlace, role: Option<&RoleIo>);
+    let requests = |kind| role.and_then(|role| request_summary(role, kind));
+    let counted = |number: fn(&RoleIo) -> (u64, u64)| {
+        let (of, all) = role.map(number)?;
+        share(of, all)
+    };
+    {
+        pub role: String = place.role,
+        pub device: String = place.device,
+        pub emulated: bool = place.emulated,
+        pub backing: String = place.backing,
+        pub read: Option<RequestSummary> = requests(RequestKind::Read),
+        pub write: Option<RequestSummary> = requests(RequestKind::Write),
+        pub flush: Option<RequestSummary> = requests(RequestKind::Flush),
+        pub queue_depth_mean: Option<f64> = counted(|role| (role.outstanding_ns, role.counted_ns)),
+        pub queue_depth_max: Option<u64> = role.map(|role| role.outstanding_max),
+        /// Of the time, with at least one request outstanding; 0 to 1.
+        pub busy_share: Option<f64> = counted(|role| (role.busy_ns, role.counted_ns)),
+        /// Of emulated requests, those that completed when they should; 0 to 1.
+        pub fidelity: Option<f64> = counted(|role| (role.within_tolerance, role.judged)),
+        /// Of emulated requests, those for which the host needed longer than the model.
+        pub overrun_share: Option<f64> =
+            counted(|role| (role.overruns, role.emulated_requests())),
+    }
 }
 
-/// Requests of one kind in the window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RequestSummary {
-    pub requests: u64,
-    pub per_s: Option<f64>,
-    pub mb_per_s: Option<f64>,
-    pub response_mean_us: Option<f64>,
-    pub response_p50_us: Option<f64>,
-    pub response_p95_us: Option<f64>,
-    pub response_p99_us: Option<f64>,
-    pub response_max_us: Option<f64>,
-    /// Emulated devices only.
-    pub service_mean_us: Option<f64>,
+document! {
+    /// Requests of one kind in the window.
+    pub struct RequestSummary from (role: &RoleIo, of: &RequestIo);
+    let counted_s = role.counted_ns as f64 / 1e9;
+    let rate = |amount: f64| (counted_s > 0.0).then(|| amount / counted_s);
+    let quantile = |q: f64| of.response.quantile_ns(q).map(|ns| ns as f64 / 1e3);
+    {
+        pub requests: u64 = of.requests,
+        pub per_s: Option<f64> = rate(of.requests as f64),
+        pub mb_per_s: Option<f64> = rate(of.bytes as f64 / 1e6),
+        pub response_mean_us: Option<f64> =
+            share(of.response.sum_ns, of.requests).map(|ns| ns / 1e3),
+        pub response_p50_us: Option<f64> = quantile(0.5),
+        pub response_p95_us: Option<f64> = quantile(0.95),
+        pub response_p99_us: Option<f64> = quantile(0.99),
+        pub response_max_us: Option<f64> = of.response.max_ns().map(|ns| ns as f64 / 1e3),
+        /// Emulated devices only.
+        pub service_mean_us: Option<f64> = of.service.mean_ns().map(|ns| ns / 1e3),
+    }
 }
 
-/// What the shim did besides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShimSummary {
-    /// Of 4 KiB pages of buffered reads, those that were in the modelled page cache.
-    pub cache_hit_share: Option<f64>,
-    pub cache_pages: u64,
-    pub cache_dirty_pages: u64,
-    pub uring_refused: u64,
-    pub model_full: u64,
-    pub files_unseen: u64,
-    pub maps_refused: u64,
-    pub model_us_per_call: Option<f64>,
-    pub spin_s: f64,
+document! {
+    /// What the shim did besides.
+    pub struct ShimSummary from (shim: &ShimFacts);
+    {
+        /// Of 4 KiB pages of buffered reads, those that were in the modelled page cache.
+        pub cache_hit_share: Option<f64> =
+            share(shim.cache_hits, shim.cache_hits + shim.cache_misses),
+        pub cache_pages: u64 = shim.cache_pages,
+        pub cache_dirty_pages: u64 = shim.cache_dirty_pages,
+        pub uring_refused: u64 = shim.uring_refused,
+        pub model_full: u64 = shim.model_full,
+        pub files_unseen: u64 = shim.files_unseen,
+        pub maps_refused: u64 = shim.maps_refused,
+        pub model_us_per_call: Option<f64> =
+            share(shim.model_ns, shim.model_calls).map(|ns| ns / 1e3),
+        pub spin_s: f64 = shim.spin_ns as f64 / 1e9,
+    }
 }
 
 /// Storage in the summary.
@@ -68,7 +86,6 @@ pub struct StorageSummary {
 impl NewCell {
     /// The device of data and, where they are on others, those of the other roles: `hdd-15k, redo nvme-pm1725`. `None` where
     /// nothing was placed.
-    #[must_use]
     pub fn devices_in_words(&self) -> Option<String> {
         let data = self.places.iter().find(|place| place.role == "data");
         let main = data.or(self.places.first())?;
@@ -88,9 +105,6 @@ impl NewCell {
 
 impl Results {
     /// What a repeat shows of storage.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn storage_summary(
         &self,
         repeat: &Repeat,
@@ -105,7 +119,7 @@ impl Results {
             devices: devices(&cell.what.places, shown),
             fidelity: share(sum(|role| role.within_tolerance), sum(|role| role.judged)),
             overrun_share: share(sum(|role| role.overruns), sum(RoleIo::emulated_requests)),
-            shim: shown.map(|io| shim_summary(&io.shim)),
+            shim: shown.map(|io| ShimSummary::of(&io.shim)),
         })
     }
 }
@@ -126,64 +140,14 @@ fn devices(places: &[CellPlace], io: Option<&DeviceIo>) -> Vec<DeviceSummary> {
     all.sort_by_key(|place| rank(&place.role));
     let of = |place: CellPlace| {
         let role = roles.iter().find(|role| role.role == place.role);
-        device_summary(place, role)
+        DeviceSummary::of(place, role)
     };
     all.into_iter().map(of).collect()
 }
 
-fn device_summary(place: CellPlace, role: Option<&RoleIo>) -> DeviceSummary {
-    let requests = |kind| role.and_then(|role| request_summary(role, kind));
-    let counted = |number: fn(&RoleIo) -> (u64, u64)| {
-        let (of, all) = role.map(number)?;
-        share(of, all)
-    };
-    DeviceSummary {
-        role: place.role,
-        device: place.device,
-        emulated: place.emulated,
-        backing: place.backing,
-        read: requests(RequestKind::Read),
-        write: requests(RequestKind::Write),
-        flush: requests(RequestKind::Flush),
-        queue_depth_mean: counted(|role| (role.outstanding_ns, role.counted_ns)),
-        queue_depth_max: role.map(|role| role.outstanding_max),
-        busy_share: counted(|role| (role.busy_ns, role.counted_ns)),
-        fidelity: counted(|role| (role.within_tolerance, role.judged)),
-        overrun_share: counted(|role| (role.overruns, role.emulated_requests())),
-    }
-}
-
 fn request_summary(role: &RoleIo, kind: RequestKind) -> Option<RequestSummary> {
-    let of: &RequestIo = role.requests.iter().find(|request| request.kind == kind)?;
-    let counted_s = role.counted_ns as f64 / 1e9;
-    let rate = |amount: f64| (counted_s > 0.0).then(|| amount / counted_s);
-    let quantile = |q: f64| of.response.quantile_ns(q).map(|ns| ns as f64 / 1e3);
-    let mean = |sum_ns: u64| share(sum_ns, of.requests).map(|ns| ns / 1e3);
-    Some(RequestSummary {
-        requests: of.requests,
-        per_s: rate(of.requests as f64),
-        mb_per_s: rate(of.bytes as f64 / 1e6),
-        response_mean_us: mean(of.response.sum_ns),
-        response_p50_us: quantile(0.5),
-        response_p95_us: quantile(0.95),
-        response_p99_us: quantile(0.99),
-        response_max_us: of.response.max_ns().map(|ns| ns as f64 / 1e3),
-        service_mean_us: of.service.mean_ns().map(|ns| ns / 1e3),
-    })
-}
-
-fn shim_summary(shim: &ShimFacts) -> ShimSummary {
-    ShimSummary {
-        cache_hit_share: share(shim.cache_hits, shim.cache_hits + shim.cache_misses),
-        cache_pages: shim.cache_pages,
-        cache_dirty_pages: shim.cache_dirty_pages,
-        uring_refused: shim.uring_refused,
-        model_full: shim.model_full,
-        files_unseen: shim.files_unseen,
-        maps_refused: shim.maps_refused,
-        model_us_per_call: share(shim.model_ns, shim.model_calls).map(|ns| ns / 1e3),
-        spin_s: shim.spin_ns as f64 / 1e9,
-    }
+    let of = role.requests.iter().find(|request| request.kind == kind)?;
+    Some(RequestSummary::of(role, of))
 }
 
 fn share(of: u64, all: u64) -> Option<f64> {

@@ -32,7 +32,6 @@ pub const DRIVER: &str = "driver";
 
 impl TimeSpent {
     /// Is it a kind of statement?
-    #[must_use]
     pub fn is_statement(&self) -> bool {
         self.max_us.is_some()
     }
@@ -44,9 +43,6 @@ pub type TimesSpent = BTreeMap<String, Vec<TimeSpent>>;
 impl Results {
     /// Where the response time of each transaction type went; empty where it was not measured or
     /// the repeat has no result.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn times_spent(&self, repeat: &Repeat) -> Result<TimesSpent, StoreError> {
         let mut spent = TimesSpent::new();
         if repeat.status != RepeatStatus::Done {

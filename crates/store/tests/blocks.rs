@@ -4,7 +4,7 @@
 mod common;
 
 use common::{cell, lab};
-use store::{Canary, HostBefore, NewRepeat, Results};
+use store::{Canary, HostBefore, Results};
 
 #[test]
 fn a_repeat_that_is_measured_again_is_in_a_later_block() {
@@ -13,14 +13,8 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     let lab = lab(&results);
     let cell = results.begin_cell(lab, &cell()).unwrap();
     let measure = |ordinal| {
-        let new = NewRepeat {
-            cell,
-            ordinal,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
-        results.repeat(results.begin_repeat(&new).unwrap()).unwrap()
+        let repeat = testkit::begin(&results, cell, ordinal);
+        results.repeat(repeat).unwrap()
     };
     // Outside of blocks, as `mydyno run` measures.
     assert_eq!(measure(1).block, 1);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{device_io, placed_cell, result, running_as};
-use store::{RepeatFailure, RequestKind, Results, StoreError};
+use store::{RequestKind, Results, StoreError};
 
 #[test]
 fn what_storage_did_is_kept_and_summed_up() {
@@ -54,11 +54,7 @@ fn a_failed_repeat_shows_places_and_no_rates() {
     let path = directory.path().join("mydyno.db");
     let (results, _, _, repeat) = running_as(&path, placed_cell());
     results.record_device_io(repeat, &device_io()).unwrap();
-    let why = RepeatFailure {
-        reason_code: "server_died".to_owned(),
-        ..RepeatFailure::default()
-    };
-    results.fail_repeat(repeat, &why).unwrap();
+    testkit::fail(&results, repeat, "server_died");
     let summary = results.summary(repeat).unwrap();
     assert_eq!(summary.devices.len(), 3);
     assert!(summary.devices.iter().all(|device| device.read.is_none()));

@@ -1,21 +1,25 @@
 //! `docs/results-file.md` and `docs/json.md` are interfaces: they name exactly what there is, and their queries run.
 
+#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{interval, result, running};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{
     Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, Results,
     TransactionTime, Verdict,
 };
 
-fn document(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+fn document_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs")
-        .join(name);
-    std::fs::read_to_string(path).unwrap()
+        .join(name)
+}
+
+fn document(name: &str) -> String {
+    std::fs::read_to_string(document_path(name)).unwrap()
 }
 
 /// The words in backquotes of a line.
@@ -23,21 +27,8 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-#[test]
-fn every_table_and_column_is_described() {
-    let mut described: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let text = document("results-file.md");
-    let mut table = None;
-    for line in text.lines() {
-        if let Some(heading) = line.strip_prefix("### ") {
-            table = quoted(heading).next().map(str::to_owned);
-        } else if line.starts_with("## ") {
-            table = None;
-        } else if let (Some(table), true) = (&table, line.starts_with("| `")) {
-            let column = quoted(line).next().unwrap().to_owned();
-            described.entry(table.clone()).or_default().push(column);
-        }
-    }
+/// Columns of each table of a new file, in their order.
+fn columns_by_table() -> BTreeMap<String, Vec<String>> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
     drop(Results::create_or_open(&path).unwrap());
@@ -48,13 +39,67 @@ fn every_table_and_column_is_described() {
              WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid",
         )
         .unwrap();
-    let mut actual: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut by_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let rows = columns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
     for row in rows.unwrap() {
         let (table, column): (String, String) = row.unwrap();
-        actual.entry(table).or_default().push(column);
+        by_table.entry(table).or_default().push(column);
     }
-    assert_eq!(described, actual);
+    by_table
+}
+
+/// The page's tables of columns are made from the file's: `UPDATE_DOCS=1 cargo test -p store --test docs`
+/// writes them anew. What a column means stays as the page has it, and is empty for a new one.
+#[test]
+fn every_table_and_column_is_described() {
+    let mut undescribed = columns_by_table();
+    let text = document("results-file.md");
+    let described: BTreeMap<(&str, &str), &str> = lines_of_tables(&text)
+        .filter_map(|(table, line)| Some(((table?, quoted(line).next()?), line)))
+        .filter(|(_, line)| line.starts_with("| `"))
+        .collect();
+    let mut made = String::new();
+    for (table, line) in lines_of_tables(&text) {
+        if table.is_some() && line.starts_with("| `") {
+            continue;
+        }
+        made.push_str(line);
+        made.push('\n');
+        let Some(table) = table.filter(|_| line.starts_with("|---")) else {
+            continue;
+        };
+        for column in undescribed.remove(table).unwrap_or_default() {
+            let new = format!("| `{column}` | |");
+            made.push_str(
+                described
+                    .get(&(table, column.as_str()))
+                    .unwrap_or(&new.as_str()),
+            );
+            made.push('\n');
+        }
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(document_path("results-file.md"), &made).unwrap();
+    }
+    let tables: Vec<&String> = undescribed.keys().collect();
+    assert!(tables.is_empty(), "no heading and table head: {tables:?}");
+    let update = "UPDATE_DOCS=1 cargo test -p store --test docs";
+    assert!(
+        made == text,
+        "columns are not those of the file; `{update}`"
+    );
+}
+
+/// Lines of a page, each with the table whose section it is in.
+fn lines_of_tables(text: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
+    text.lines().scan(None, |table, line| {
+        if let Some(heading) = line.strip_prefix("### ") {
+            *table = quoted(heading).next();
+        } else if line.starts_with("## ") {
+            *table = None;
+        }
+        Some((*table, line))
+    })
 }
 
 #[test]

@@ -4,15 +4,16 @@
 mod common;
 
 use base::Exit;
-use common::{cell, interval, lab, result, running};
+use common::{cell, interval, lab, result, running, write_old};
 use rusqlite::Connection;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use store::{
-    APPLICATION_ID, FORMAT, LabStatus, NewRepeat, Phase, RepeatFailure, RepeatId, RepeatStatus,
-    Results, StoreError,
+    APPLICATION_ID, FORMAT, LabStatus, Phase, RepeatFailure, RepeatId, RepeatStatus, Results,
+    StoreError,
 };
+use testkit::begin;
 
 fn error_of(outcome: Result<Results, StoreError>) -> StoreError {
     outcome.err().expect("the file was opened")
@@ -112,21 +113,13 @@ fn a_newer_format_is_refused_with_what_to_do() {
 fn a_file_of_format_1_is_brought_up_to_date() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let old = Connection::open(&path).unwrap();
-    old.execute_batch(include_str!("../src/migrations/0001.sql"))
-        .unwrap();
-    old.execute_batch(
-        "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, process) VALUES \
-         (1, 'run', 'mydyno run', '0', 'done', 1, ''); \
-         INSERT INTO cell (lab_id, ordinal, engine, server_version, flavour, transport, target, workload, style, \
-         warehouses, connections, home, foreign_keys, warmup_ns, window_ns, interval_ns, seed) VALUES \
-         (1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', '', 'tpcc', 'statements', 10, 8, 0, 1, 0, 1, 1, 1)",
-    )
-    .unwrap();
-    old.pragma_update(None, "application_id", APPLICATION_ID)
-        .unwrap();
-    old.pragma_update(None, "user_version", 1).unwrap();
-    drop(old);
+    let rows = "INSERT INTO lab VALUES (1, 'run', NULL, 'mydyno run', '0.1.0', 'done', NULL, 1, 2, 'x'); \
+        INSERT INTO cell VALUES (1, 1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', 'mysql://h/d', 'tpcc', 'statements', 10, 8, \
+        0, 1, 1, 2, 1, 1); \
+        INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
+        statements, committed_new_orders, in_doubt_new_orders, reconnects, window_started_utc_ns, window_ended_utc_ns, process) \
+        VALUES (1, 1, 1, 1, 'done', 1, 2000000000, 1, 1, 0, 0, 0, 1, 2, 'x');";
+    write_old(&path, 1, rows);
     let results = Results::open(&path).unwrap();
     let lab = results.labs().unwrap()[0].id;
     let cell = results.cells(lab).unwrap().remove(0).what;
@@ -134,6 +127,13 @@ fn a_file_of_format_1_is_brought_up_to_date() {
         (cell.schemas, cell.warmup_auto, cell.precision_share),
         (1, false, None)
     );
+    let summary = results.summary(RepeatId(1)).unwrap();
+    assert_eq!(
+        (summary.status.as_str(), summary.result_metadata),
+        ("done", None)
+    );
+    assert!(summary.terminals.is_none() && summary.open_loop.is_none());
+    drop(results);
     let version: i64 = Connection::open(&path)
         .unwrap()
         .query_row("PRAGMA user_version", [], |row| row.get(0))
@@ -147,12 +147,6 @@ fn a_file_of_format_1_is_brought_up_to_date() {
 fn new_orders_that_an_earlier_format_left_out_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let old = Connection::open(&path).unwrap();
-    for format in 1..=10 {
-        let file = format!("src/migrations/{format:04}.sql");
-        let migration = std::fs::read_to_string(file).unwrap();
-        old.execute_batch(&migration).unwrap();
-    }
     // One second of window. Of 40 new orders committed, 10 are in the warm-up, 20 in the window and
     // 3 in the drain, so 7 straddled the begin of the window. The third one has terminals.
     let mut rows =
@@ -178,11 +172,7 @@ fn new_orders_that_an_earlier_format_left_out_are_counted() {
             );
         }
     }
-    old.execute_batch(&rows).unwrap();
-    old.pragma_update(None, "application_id", APPLICATION_ID)
-        .unwrap();
-    old.pragma_update(None, "user_version", 10).unwrap();
-    drop(old);
+    write_old(&path, 10, &rows);
     let results = Results::open(&path).unwrap();
     let summary = |id| results.summary(RepeatId(id)).unwrap();
     let (converted, unknown, terminals) = (summary(1), summary(2), summary(3));
@@ -304,14 +294,7 @@ fn child_measures_forever() {
         .append_intervals(first, &[interval(0, Phase::Window, &[1_000, 2_000])])
         .unwrap();
     results.finish_repeat(first, &result()).unwrap();
-    let second = NewRepeat {
-        cell,
-        ordinal: 2,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let second = results.begin_repeat(&second).unwrap();
+    let second = begin(&results, cell, 2);
     for n in 0.. {
         results
             .append_intervals(second, &[interval(n, Phase::Window, &[1_000, 2_000])])
@@ -367,14 +350,7 @@ fn kill_9_loses_only_the_running_repeat() {
     // The lab goes on: the same cell, a further attempt of the same repeat.
     results.resume_lab(lab.id).unwrap();
     assert_eq!(results.begin_cell(lab.id, &cell()).unwrap(), cell_id);
-    let again = NewRepeat {
-        cell: cell_id,
-        ordinal: 2,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let again = results.begin_repeat(&again).unwrap();
+    let again = begin(&results, cell_id, 2);
     results.finish_repeat(again, &result()).unwrap();
     let repeats = results.repeats(cell_id).unwrap();
     assert_eq!(

@@ -3,12 +3,11 @@
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
-use common::{SECOND_NS, interval, paced_cell, requirement, result, running, running_as};
+use common::{interval, paced_cell, requirement, result, running, running_as, write_old};
 use hdrhistogram::Histogram;
 use rusqlite::Connection;
-use store::{
-    FORMAT, PacedInterval, Phase, RepeatResult, Results, ScheduleCounts, TimeKind, TimeRow,
-};
+use store::{PacedInterval, Phase, RepeatResult, Results, ScheduleCounts, TimeKind, TimeRow};
+use testkit::SECOND_NS;
 
 fn times(kind: TimeKind, transaction: Option<&str>, times_ms: &[u64]) -> TimeRow {
     let mut histogram = Histogram::<u64>::new_with_bounds(1, 3_600 * SECOND_NS, 3).unwrap();
@@ -109,49 +108,12 @@ fn verdicts_come_back_in_order() {
     assert!(summary.terminals.is_none() && summary.open_loop.is_none());
 }
 
-#[test]
-fn a_file_of_format_1_is_brought_up_to_date() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("old.db");
-    let connection = Connection::open(&path).unwrap();
-    let first = include_str!("../src/migrations/0001.sql");
-    connection.execute_batch(first).unwrap();
-    let rest = "PRAGMA application_id = 1836672121; PRAGMA user_version = 1; \
-        INSERT INTO lab VALUES (1, 'run', NULL, 'mydyno run', '0.1.0', 'done', NULL, 1, 2, 'x'); \
-        INSERT INTO cell VALUES (1, 1, 1, 'mysql-5.7', '5.7.22', 'mysql', 'tcp', 'mysql://h/d', 'tpcc', 'statements', 10, 8, \
-        0, 1, 1, 2, 1, 1); \
-        INSERT INTO repeat (id, cell_id, ordinal, attempt, status, started_utc_ns, measured_window_ns, client_cpu_ns, \
-        statements, committed_new_orders, in_doubt_new_orders, reconnects, window_started_utc_ns, window_ended_utc_ns, process) \
-        VALUES (1, 1, 1, 1, 'done', 1, 2000000000, 1, 1, 0, 0, 0, 1, 2, 'x');";
-    connection.execute_batch(rest).unwrap();
-    drop(connection);
-    let results = Results::open(&path).unwrap();
-    let summary = results.summary(store::RepeatId(1)).unwrap();
-    assert_eq!(
-        (summary.status.as_str(), summary.result_metadata),
-        ("done", None)
-    );
-    assert!(summary.terminals.is_none() && summary.open_loop.is_none());
-    drop(results);
-    let version: i64 = Connection::open(&path)
-        .unwrap()
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(version, FORMAT);
-}
-
 /// Before format 11 an inactive warehouse had terminals and no rows, and clause 4.1.3 was judged by as many warehouses as the
 /// terminals would have needed.
 #[test]
 fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let old = Connection::open(&path).unwrap();
-    for format in 1..=10 {
-        let file = format!("src/migrations/{format:04}.sql");
-        let migration = std::fs::read_to_string(file).unwrap();
-        old.execute_batch(&migration).unwrap();
-    }
     let mut rows = "INSERT INTO lab (id, name, command_line, mydyno_version, status, started_utc_ns, process) \
                     VALUES (1, 'run', 'mydyno run', '0', 'done', 1, '');"
         .to_owned();
@@ -169,11 +131,7 @@ fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
              ({id}, 2, 'payment_p90', '', '5.2.5.3', 's', 0.1, 'within');"
         );
     }
-    old.execute_batch(&rows).unwrap();
-    old.pragma_update(None, "application_id", store::APPLICATION_ID)
-        .unwrap();
-    old.pragma_update(None, "user_version", 10).unwrap();
-    drop(old);
+    write_old(&path, 10, &rows);
     drop(Results::open(&path).unwrap());
     let file = Connection::open(&path).unwrap();
     let left = |sql: &str| -> Vec<i64> {

@@ -6,9 +6,9 @@ mod common;
 use common::{cell, interval, result, running};
 use store::{
     Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Load, LoadMethod, LoadTable,
-    Moment, NewRepeat, NoteOn, Phase, RepeatFailure, RepeatId, RepeatStatus, Results, StoreError,
-    Verdict,
+    Moment, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, Verdict,
 };
+use testkit::fail;
 
 fn measured() -> (tempfile::TempDir, Results, RepeatId) {
     let directory = tempfile::tempdir().unwrap();
@@ -92,11 +92,7 @@ fn a_failed_repeat_has_counts_and_no_result() {
         log_tail: None,
     };
     results.fail_repeat(repeat, &why).unwrap();
-    let later = RepeatFailure {
-        reason_code: "server_died".to_owned(),
-        ..RepeatFailure::default()
-    };
-    results.fail_repeat(repeat, &later).unwrap();
+    fail(&results, repeat, "server_died");
     let summary = results.summary(repeat).unwrap();
     assert_eq!(
         (summary.status.as_str(), summary.reason_code.as_deref()),
@@ -216,6 +212,30 @@ fn a_preset_comes_back_with_its_cell() {
 }
 
 #[test]
+fn a_planned_cell_becomes_the_one_that_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
+    let lab = common::lab(&results);
+    let planned = store::NewCell {
+        connections: 1,
+        settings: Vec::new(),
+        ..cell()
+    };
+    let id = results.begin_planned_cell(lab, &planned).unwrap();
+    assert_eq!(results.cell(id).unwrap().what.server_version, "");
+    let met = store::NewCell {
+        preset: Some(common::preset()),
+        ..common::paced_cell()
+    };
+    assert_eq!(results.begin_cell(lab, &met).unwrap(), id);
+    assert_eq!(results.begin_planned_cell(lab, &planned).unwrap(), id);
+    let stored = results.cell(id).unwrap().what;
+    assert!(!stored.target.contains("geheim"));
+    let target = stored.target.clone();
+    assert_eq!(stored, store::NewCell { target, ..met });
+}
+
+#[test]
 fn a_resumed_lab_must_be_the_same() {
     let (_directory, results, repeat) = measured();
     let stored = results.cell(results.repeat(repeat).unwrap().cell).unwrap();
@@ -231,22 +251,6 @@ fn a_resumed_lab_must_be_the_same() {
             .to_string()
             .contains("another number of connections (before: 8; now: 9)"),
         "{refused}"
-    );
-    let skipped = NewRepeat {
-        cell: stored.id,
-        ordinal: 2,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let why = RepeatFailure {
-        reason_code: "not_needed".to_owned(),
-        ..RepeatFailure::default()
-    };
-    let skipped = results.skip_repeat(&skipped, &why).unwrap();
-    assert_eq!(
-        results.repeat(skipped).unwrap().status,
-        RepeatStatus::Skipped
     );
 }
 
@@ -291,10 +295,7 @@ fn what_each_of_several_servers_did_comes_back() {
     // What is not done has no rate.
     let rates = results.nopm_by_instance(&stored(&results)).unwrap();
     assert_eq!(rates, Vec::<f64>::new());
-    let minute = store::RepeatResult {
-        measured_window_ns: 60_000_000_000,
-        ..store::RepeatResult::default()
-    };
+    let minute = testkit::result(60_000_000_000);
     results.finish_repeat(repeat, &minute).unwrap();
     let rates = results.nopm_by_instance(&stored(&results)).unwrap();
     assert_eq!(rates, [30.0, 0.0]);

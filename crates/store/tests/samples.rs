@@ -4,33 +4,16 @@
 mod common;
 
 use common::running;
-use store::{Metric, MetricIds, MetricKind, MetricSource, Moment, SampleBatch};
-
-fn metric(source: MetricSource, name: &str, label: &str, kind: MetricKind) -> Metric {
-    Metric {
-        source,
-        name: name.to_owned(),
-        label: label.to_owned(),
-        kind,
-    }
-}
+use store::MetricSource::Host;
+use store::{Metric, MetricIds, MetricKind, Moment, SampleBatch};
+use testkit::metric;
 
 #[test]
 fn samples_come_back_by_metric_and_time() {
     let directory = tempfile::tempdir().unwrap();
     let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
-    let user = metric(
-        MetricSource::Host,
-        "cpu_user_ns",
-        "cpu0",
-        MetricKind::Counter,
-    );
-    let running = metric(
-        MetricSource::Host,
-        "processes_running",
-        "",
-        MetricKind::Gauge,
-    );
+    let user = metric((Host, MetricKind::Counter), "cpu_user_ns", "cpu0");
+    let running = metric((Host, MetricKind::Gauge), "processes_running", "");
     let batch = |at_offset_ns, values: &[(&Metric, i64)]| SampleBatch {
         at_offset_ns,
         values: values

@@ -4,25 +4,8 @@
 mod common;
 
 use common::{result, running};
-use hdrhistogram::Histogram;
-use store::{StatementTime, TimeTotals, TransactionTime};
-
-fn statement(transaction: &str, kind: &str, times_us: &[u64]) -> StatementTime {
-    let mut histogram = Histogram::new_with_bounds(1_000, 3_600_000_000_000, 2).unwrap();
-    for us in times_us {
-        histogram.record(us * 1_000).unwrap();
-    }
-    StatementTime {
-        transaction: transaction.to_owned(),
-        kind: kind.to_owned(),
-        times: TimeTotals {
-            histogram,
-            sum_ns: times_us.iter().sum::<u64>() * 1_000,
-            max_ns: times_us.iter().max().copied().unwrap_or(0) * 1_000,
-            out_of_bounds: 0,
-        },
-    }
-}
+use store::{TimeTotals, TransactionTime};
+use testkit::statement;
 
 #[test]
 fn times_of_statements_come_back_longest_first() {

@@ -4,29 +4,57 @@ use crate::input::{CustomerKey, Input};
 use crate::schema::DISTRICTS;
 use crate::transactions::Outcome;
 use base::Warehouses;
+use drive::WorkloadCounters;
 
 /// Standard deviations on each side that hold 99.9 % of what a right generator gives.
 pub(crate) const SPREAD: f64 = 3.29;
 
-/// Counts over the transactions of a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InputCounters {
-    pub new_orders: u64,
-    pub rolled_back: u64,
-    pub lines: u64,
-    pub remote_lines: u64,
-    pub payments: u64,
-    pub remote_payments: u64,
-    pub payments_by_name: u64,
-    pub order_statuses: u64,
-    pub order_statuses_by_name: u64,
-    pub deliveries: u64,
+/// `InputCounters`, and its ways into the driver's counters and out of them, in one order.
+macro_rules! input_counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts over the transactions of a window.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct InputCounters {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl From<InputCounters> for WorkloadCounters {
+            fn from(of: InputCounters) -> WorkloadCounters {
+                let first = [$(of.$name),*];
+                let mut counters = WorkloadCounters::default();
+                counters.0[..first.len()].copy_from_slice(&first);
+                counters
+            }
+        }
+
+        impl From<WorkloadCounters> for InputCounters {
+            fn from(counters: WorkloadCounters) -> InputCounters {
+                let mut counters = counters.0.into_iter();
+                InputCounters {
+                    $($name: counters.next().unwrap_or_default(),)*
+                }
+            }
+        }
+    };
+}
+
+input_counters! {
+    new_orders,
+    rolled_back,
+    lines,
+    remote_lines,
+    payments,
+    remote_payments,
+    payments_by_name,
+    order_statuses,
+    order_statuses_by_name,
+    deliveries,
     /// Deliveries with at least one district without an open order.
-    pub skipping_deliveries: u64,
+    skipping_deliveries,
     /// Amounts of the payments.
-    pub payment_cents: u64,
+    payment_cents,
     /// Orders that the deliveries delivered.
-    pub delivered_orders: u64,
+    delivered_orders,
 }
 
 /// One counter with what the clause allows and what chance gives.
@@ -46,7 +74,6 @@ pub struct InputShare {
 
 impl InputShare {
     /// hits / trials, where there was a trial.
-    #[must_use]
     pub fn value(&self) -> Option<f64> {
         (self.trials > 0).then(|| self.hits as f64 / self.trials as f64)
     }
@@ -87,25 +114,14 @@ impl InputCounters {
         }
     }
 
-    /// Adds the counts of another connection or interval.
-    pub fn merge(&mut self, other: &InputCounters) {
-        self.new_orders += other.new_orders;
-        self.rolled_back += other.rolled_back;
-        self.lines += other.lines;
-        self.remote_lines += other.remote_lines;
-        self.payments += other.payments;
-        self.remote_payments += other.remote_payments;
-        self.payments_by_name += other.payments_by_name;
-        self.order_statuses += other.order_statuses;
-        self.order_statuses_by_name += other.order_statuses_by_name;
-        self.deliveries += other.deliveries;
-        self.skipping_deliveries += other.skipping_deliveries;
-        self.payment_cents += other.payment_cents;
-        self.delivered_orders += other.delivered_orders;
+    /// Counts it among what the driver keeps for the workload.
+    pub(crate) fn count(input: &Input, outcome: Outcome, counters: &mut WorkloadCounters) {
+        let mut counted = InputCounters::default();
+        counted.add(input, outcome);
+        counters.add(&counted.into());
     }
 
     /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote, so those are left out.
-    #[must_use]
     pub fn shares(&self, warehouses: Warehouses) -> Vec<InputShare> {
         let mut shares = vec![
             share(
@@ -215,18 +231,16 @@ mod tests {
     use base::Random;
 
     fn counted(warehouses: u32, transactions: u32) -> InputCounters {
-        let mut counters = InputCounters::default();
+        let mut counters = WorkloadCounters::default();
         for connection in 0..4 {
             let random = Random::new(11, &[connection]);
             let constants = RunConstants::for_run(Some(7), 11);
             let mut source = InputSource::new(random, constants, Warehouses(warehouses), None);
-            let mut own = InputCounters::default();
             for _ in 0..transactions / 4 {
-                own.add(&source.next_input(), Outcome::Committed);
+                InputCounters::count(&source.next_input(), Outcome::Committed, &mut counters);
             }
-            counters.merge(&own);
         }
-        counters
+        counters.into()
     }
 
     #[test]

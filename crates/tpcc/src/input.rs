@@ -3,6 +3,7 @@
 use crate::random::RunConstants;
 use crate::schema::{DISTRICTS, ITEMS};
 use base::{Cents, DateTime, Random, Warehouses};
+use drive::{TransactionInfo, TransactionType};
 
 /// The five transaction types, in the order in which every tool of the field counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,9 +24,26 @@ impl Transaction {
         Transaction::StockLevel,
     ];
 
+    /// The five as the driver knows them, by [`Transaction::index`]. Throughput is that of
+    /// New-Order; Delivery is deferred (clause 2.7.2).
+    pub const TYPES: &'static [TransactionInfo] = &[
+        Transaction::NewOrder.info(),
+        Transaction::Payment.info(),
+        Transaction::OrderStatus.info(),
+        Transaction::Delivery.info(),
+        Transaction::StockLevel.info(),
+    ];
+
+    const fn info(self) -> TransactionInfo {
+        TransactionInfo {
+            name: self.name(),
+            is_primary: matches!(self, Transaction::NewOrder),
+            is_deferred: matches!(self, Transaction::Delivery),
+        }
+    }
+
     /// The name in results, JSON and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Transaction::NewOrder => "new_order",
             Transaction::Payment => "payment",
@@ -36,9 +54,14 @@ impl Transaction {
     }
 
     /// Position in [`Transaction::ALL`].
-    #[must_use]
     pub fn index(self) -> usize {
         self as usize
+    }
+}
+
+impl From<Transaction> for TransactionType {
+    fn from(transaction: Transaction) -> TransactionType {
+        TransactionType(transaction as u8)
     }
 }
 
@@ -73,13 +96,11 @@ pub struct NewOrder {
 impl NewOrder {
     /// The lines in the order of processing: by supplying warehouse and item, so that two orders take their stock rows
     /// in one order and do not deadlock, but an unused item last (clause 2.4.2.3).
-    #[must_use]
     pub fn lines(&self) -> &[Line] {
         &self.lines[..self.line_count as usize]
     }
 
     /// Is the stock row of this line that of the line before? An item may be ordered twice.
-    #[must_use]
     pub fn repeats(&self, index: usize) -> bool {
         let key = |line: &Line| (line.supply_warehouse, line.item);
         let lines = self.lines();
@@ -87,7 +108,6 @@ impl NewOrder {
     }
 
     /// Lines that another warehouse supplies.
-    #[must_use]
     pub fn remote_lines(&self) -> u32 {
         self.lines()
             .iter()
@@ -158,7 +178,6 @@ pub enum Input {
 
 impl Input {
     /// Which transaction it is for.
-    #[must_use]
     pub fn transaction(&self) -> Transaction {
         match self {
             Input::NewOrder(_) => Transaction::NewOrder,
@@ -170,7 +189,6 @@ impl Input {
     }
 
     /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when it is tried.
-    #[must_use]
     pub fn tried_at(&self, now: impl FnOnce() -> DateTime) -> Input {
         match *self {
             Input::Delivery(delivery) => Input::Delivery(Delivery {
@@ -205,6 +223,8 @@ pub struct InputSource {
     home: Option<u32>,
     /// The district of every Stock-Level, where it is fixed.
     stock_level_district: Option<u32>,
+    /// Draws the amounts of Payments as tpcc-mysql has them, where that is asked for.
+    whole_amounts: Option<Box<Random>>,
     deck: [Transaction; 23],
     dealt: usize,
 }
@@ -212,7 +232,6 @@ pub struct InputSource {
 impl InputSource {
     /// Inputs over `warehouses` warehouses: any of them per transaction, or always `home`. `random` is the
     /// connection's own stream; `constants` are the same for all connections of a run (clause 2.1.6).
-    #[must_use]
     pub fn new(
         random: Random,
         constants: RunConstants,
@@ -225,15 +244,22 @@ impl InputSource {
             warehouses: warehouses.0,
             home,
             stock_level_district: None,
+            whole_amounts: None,
             deck: DECK,
             dealt: DECK.len(),
         }
     }
 
     /// The same with one district for every Stock-Level: that of the terminal (clause 2.8.1.1).
-    #[must_use]
     pub fn with_stock_level_district(mut self, district: u32) -> InputSource {
         self.stock_level_district = Some(district);
+        self
+    }
+
+    /// The same with Payments of 1 to 5,000 without cents, as tpcc-mysql draws them. `random` is a
+    /// stream of its own, so that all other inputs stay the same.
+    pub fn with_whole_amounts(mut self, random: Random) -> InputSource {
+        self.whole_amounts = Some(Box::new(random));
         self
     }
 
@@ -346,13 +372,18 @@ impl InputSource {
         } else {
             (self.other_warehouse(warehouse), self.district())
         };
+        let customer = self.customer_key();
+        let mut cents = self.random.between(100, 500_000);
+        if let Some(random) = &mut self.whole_amounts {
+            cents = random.between(1, 5_000) * 100;
+        }
         Payment {
             warehouse,
             district,
             customer_warehouse,
             customer_district,
-            customer: self.customer_key(),
-            amount: Cents(i64::from(self.random.between(100, 500_000))),
+            customer,
+            amount: Cents(i64::from(cents)),
             entered: DateTime::now(),
         }
     }
@@ -361,6 +392,7 @@ impl InputSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn source(warehouses: u32, home: Option<u32>) -> InputSource {
         let constants = RunConstants::for_run(Some(157), 1);
@@ -462,6 +494,26 @@ mod tests {
                 _ => {}
             }
         }
+    }
+
+    #[test]
+    fn whole_amounts_leave_all_other_inputs_as_they_are() {
+        let mut source = source(3, None);
+        let mut whole = source.clone().with_whole_amounts(Random::new(6, &[]));
+        let mut amounts = BTreeSet::new();
+        for _ in 0..100_000 {
+            let pair = (
+                source.input_of(Transaction::Payment),
+                whole.input_of(Transaction::Payment),
+            );
+            let (Input::Payment(payment), Input::Payment(other)) = pair else {
+                panic!()
+            };
+            assert_eq!(other.amount.0 % 100, 0);
+            amounts.insert(other.amount.0 / 100);
+            assert_eq!(payment.customer, other.customer);
+        }
+        assert_eq!((amounts.first(), amounts.last()), (Some(&1), Some(&5_000)));
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! TPC-C by its clauses: schema, random rules, population, transactions, consistency checks.
+//! TPC-C by its clauses: schema, random rules, population, transactions, consistency checks; loading a database in parallel,
+//! and the workloads that the driver drives.
 //!
 //! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
 //! [`base::Session`].
 
 pub mod checks;
 pub mod counters;
+pub mod cross_check;
 pub mod database;
-pub mod faults;
 pub mod input;
+mod load;
 pub mod lock;
 pub mod pacing;
 pub mod population;
@@ -18,12 +20,15 @@ pub mod schema;
 pub mod tpcc_mysql;
 pub mod transactions;
 pub mod verdicts;
+mod workload;
 
 pub use checks::{CHECKS, Check, CheckResult, run_checks};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use input::{Input, InputSource, NewOrder, Transaction};
+pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;
-pub use transactions::{Failure, Isolation, Outcome, Style, Terminal};
+pub use transactions::{Failure, Outcome, Terminal, prepared_statements};
+pub use workload::{Homes, StatementSet, TerminalClient, TpccOptions, TpccWorkload};

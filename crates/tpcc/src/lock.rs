@@ -17,7 +17,6 @@ pub enum Lock {
 
 /// The name of the lock of a schema's loads. It is hashed here: a lock's name has 64 characters at most, as many as a
 /// schema's, and MySQL 9.6 moved MD5 and SHA1 to a component that servers need not have.
-#[must_use]
 pub fn lock_name(schema: &str) -> String {
     format!("mydyno:{:016x}", xxh3_64(schema.as_bytes()))
 }

@@ -1,7 +1,6 @@
 //! Keying and think times (clause 5.2.5), and what throughput they allow.
 
 use crate::input::Transaction;
-use base::Random;
 use std::time::Duration;
 
 /// Terminals of each warehouse (clause 4.2.2).
@@ -21,19 +20,21 @@ const fn seconds(of: [u64; 5]) -> [Duration; 5] {
 pub const KEYING: [Duration; 5] = seconds([18, 3, 2, 2, 2]);
 /// Least mean think time of each type (the same table).
 pub const THINK_MEAN: [Duration; 5] = seconds([12, 12, 10, 5, 5]);
-/// A think time may be cut at so many means (clause 5.2.5.4).
-pub const THINK_CUT_MEANS: u32 = 10;
-
-/// A think time: negative exponential with this mean, cut at ten of them (clause 5.2.5.4).
-pub fn think_time(random: &mut Random, mean: Duration) -> Duration {
-    let means = -random.unit().ln();
-    mean.mul_f64(means.min(f64::from(THINK_CUT_MEANS)))
-}
 
 /// Cards of each type in a deck (clause 5.2.4.2).
 pub const DECK_CARDS: [u32; 5] = [10, 10, 1, 1, 1];
 /// Cards of a deck.
 pub const DECK_SIZE: u32 = 23;
+
+/// So many terminals with the times of the clauses.
+pub fn terminals(count: u32) -> drive::Terminals {
+    drive::Terminals {
+        count,
+        keying: KEYING.to_vec(),
+        think_mean: THINK_MEAN.to_vec(),
+        deck_size: DECK_SIZE,
+    }
+}
 
 /// New orders per minute and warehouse above which throughput is outside the standard (clause 4.1.3).
 pub const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
@@ -61,7 +62,6 @@ pub struct Ceiling {
 ///   without replacement: n of 23 have the variance S^2 x n x (1 - n / 23). Where a window is shorter than a deck, the cut's place
 ///   within the deck decides how many come from each.
 /// - **Where the window cuts a card.** A count is whole, and what it leaves out of the two cards at its ends is uniform: 1/12.
-#[must_use]
 pub fn ceiling(terminals: u32, window_s: f64) -> Ceiling {
     let mut deck_s = 0.0;
     let mut think_variance = 0.0;
@@ -116,7 +116,8 @@ mod tests {
     use super::*;
     use crate::input::InputSource;
     use crate::random::RunConstants;
-    use base::Warehouses;
+    use base::{Random, Warehouses};
+    use drive::think_time;
 
     #[test]
     fn think_times_are_exponential_and_cut_at_ten_means() {

@@ -82,7 +82,8 @@ pub async fn gaps<S: Session>(
     warehouses: Warehouses,
 ) -> Result<Vec<String>, SessionError> {
     let mut gaps = Vec::new();
-    if count(session, "SELECT COALESCE(MAX(w_id), 0) FROM warehouse").await? != warehouses.0.into()
+    if count(session, "SELECT COALESCE(MAX(w_id), 0) FROM warehouse").await?
+        != i64::from(warehouses.0)
     {
         gaps.push(format!("its warehouses are not numbered 1 to {warehouses}"));
     }
@@ -91,7 +92,7 @@ pub async fn gaps<S: Session>(
         &format!("SELECT COUNT(*) FROM item WHERE i_id <= {ITEMS}"),
     )
     .await?;
-    if items != ITEMS.into() {
+    if items != i64::from(ITEMS) {
         gaps.push(format!("item has {items} of {ITEMS} rows"));
     }
     for table in Table::ALL {
@@ -99,7 +100,7 @@ pub async fn gaps<S: Session>(
             continue;
         };
         let whole = count(session, &sql).await?;
-        if whole != warehouses.0.into() {
+        if whole != i64::from(warehouses.0) {
             gaps.push(format!(
                 "{table} is whole in {whole} of {warehouses} warehouses"
             ));

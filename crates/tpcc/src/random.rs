@@ -30,7 +30,6 @@ pub struct Constants {
 
 impl Constants {
     /// Draws C_load from the seed of the population.
-    #[must_use]
     pub fn for_load(seed: u64) -> Constants {
         Constants {
             c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0, C_LAST_MAX),
@@ -58,7 +57,6 @@ pub struct RunConstants {
 impl RunConstants {
     /// Draws the constants of a run from its seed. `c_load` is that of the database (`Database::c_load`);
     /// without one (another tool loaded it) C_run is any constant and clause 2.1.6.1 cannot be shown to hold.
-    #[must_use]
     pub fn for_run(c_load: Option<u32>, seed: u64) -> RunConstants {
         let mut random = Random::new(seed, &[PATH_CONSTANTS, 1]);
         RunConstants {
@@ -91,7 +89,6 @@ impl RunConstants {
 }
 
 /// Clause 2.1.6.1: |C_load - C_run| must be in 65..=119, but not 96 and not 112.
-#[must_use]
 pub fn is_legal_pair(c_load: u32, c_run: u32) -> bool {
     let delta = c_load.abs_diff(c_run);
     (65..=119).contains(&delta) && delta != 96 && delta != 112
@@ -140,7 +137,6 @@ const fn last_names() -> [[u8; NAME_BYTES_MAX + 1]; 1000] {
 
 /// The last name of `number`, 0..=999: a syllable for each decimal digit, most significant first (clause 4.3.2.3).
 #[inline]
-#[must_use]
 pub fn last_name(number: u32) -> &'static [u8] {
     let name = &LAST_NAMES[number as usize];
     &name[..usize::from(name[NAME_BYTES_MAX])]

@@ -58,7 +58,6 @@ pub struct Column {
 
 impl Column {
     /// How its values are written.
-    #[must_use]
     pub fn kind(self) -> Kind {
         if self.ddl.starts_with("DATETIME") {
             Kind::Time
@@ -211,7 +210,6 @@ impl Table {
     ];
 
     /// Its name in the database.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Table::Item => "item",
@@ -226,14 +224,7 @@ impl Table {
         }
     }
 
-    /// The table of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Table> {
-        Table::ALL.into_iter().find(|table| table.name() == name)
-    }
-
     /// Its columns, in order (clause 1.3.1).
-    #[must_use]
     pub fn columns(self) -> &'static [Column] {
         match self {
             Table::Item => ITEM,
@@ -249,7 +240,6 @@ impl Table {
     }
 
     /// The columns of its primary key, in order. HISTORY has none (clause 1.3.1), unless it is given [`HISTORY_KEY`].
-    #[must_use]
     pub fn primary_key(self) -> &'static [&'static str] {
         match self {
             Table::Item => &["i_id"],
@@ -265,7 +255,6 @@ impl Table {
     }
 
     /// The column that holds the warehouse of a row's chunk. ITEM belongs to no warehouse.
-    #[must_use]
     pub fn warehouse_column(self) -> Option<&'static str> {
         match self {
             Table::Item => None,
@@ -303,7 +292,6 @@ pub const PARTITIONS_MAX: u32 = 1_024;
 
 /// What a table is split by, where it can be: its warehouse, where the primary key has it. A server wants the column of the partitions in
 /// every unique key.
-#[must_use]
 pub fn partition_column(table: Table) -> Option<&'static str> {
     let column = table.warehouse_column();
     column.filter(|column| table.primary_key().contains(column))
@@ -311,7 +299,6 @@ pub fn partition_column(table: Table) -> Option<&'static str> {
 
 /// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table that
 /// can be is split into so many. With `history_key` HISTORY has a primary key too.
-#[must_use]
 pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
     let mut parts: Vec<String> = table
         .columns()
@@ -337,7 +324,6 @@ pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
 
 /// LOAD DATA LOCAL of rows as `Population::rows` writes them. LOCAL turns duplicate keys and bad values into
 /// warnings: compare the rows stored with those that the source counted.
-#[must_use]
 pub fn load_sql(table: Table) -> String {
     format!(
         "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
@@ -347,7 +333,6 @@ pub fn load_sql(table: Table) -> String {
 }
 
 /// The head of a multi-row INSERT, up to and with `VALUES `.
-#[must_use]
 pub fn insert_head(table: Table) -> String {
     format!("INSERT INTO {table} ({}) VALUES ", table.column_list())
 }
@@ -370,7 +355,6 @@ pub struct ForeignKey {
 
 /// The secondary indexes of a table: those that the transactions need (customer by name, orders by customer), and with
 /// `foreign_keys` those that the foreign keys need and no other key serves.
-#[must_use]
 pub fn indexes(table: Table, foreign_keys: bool) -> &'static [Index] {
     match (table, foreign_keys) {
         (Table::Customer, _) => &[Index {
@@ -404,7 +388,6 @@ pub fn indexes(table: Table, foreign_keys: bool) -> &'static [Index] {
 }
 
 /// The foreign keys of a table (clause 1.3.1), named as tpcc-mysql's.
-#[must_use]
 pub fn foreign_keys(table: Table) -> &'static [ForeignKey] {
     const fn key(
         name: &'static str,
@@ -480,7 +463,6 @@ pub fn foreign_keys(table: Table) -> &'static [ForeignKey] {
 
 /// One ALTER TABLE that adds all secondary indexes of a table; `None` where it has none. For a database that was loaded
 /// in primary-key order: one pass over the rows serves all of them.
-#[must_use]
 pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
     let parts: Vec<String> = indexes(table, foreign_keys)
         .iter()
@@ -491,7 +473,6 @@ pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
 
 /// One ALTER TABLE that adds all foreign keys of a table; `None` where it has none. Run it after all rows and
 /// [`indexes_sql`], in a session with `foreign_key_checks=0`: then no engine copies the table or reads its rows.
-#[must_use]
 pub fn foreign_keys_sql(table: Table) -> Option<String> {
     let parts: Vec<String> = foreign_keys(table)
         .iter()
@@ -532,9 +513,7 @@ mod tests {
                     key.parent
                 );
             }
-            assert_eq!(Table::from_name(table.name()), Some(table));
         }
-        assert_eq!(Table::from_name("mydyno_meta"), None);
     }
 
     #[test]

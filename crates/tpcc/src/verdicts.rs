@@ -110,7 +110,6 @@ fn at_most(high: f64) -> Range {
 
 impl Measured<'_> {
     /// All requirements, in the order to show them in.
-    #[must_use]
     pub fn requirements(&self) -> Vec<Requirement> {
         let mut all: Vec<Requirement> = self.throughput().into_iter().collect();
         all.extend(Transaction::ALL.map(|transaction| self.p90(transaction)));
@@ -124,7 +123,6 @@ impl Measured<'_> {
     }
 
     /// Has each active warehouse its ten terminals, each with a district of its own (clauses 2.8.1.1, 4.2.2)?
-    #[must_use]
     pub fn has_terminals_of_the_clause(&self) -> bool {
         let wanted = u64::from(self.warehouses.0) * u64::from(TERMINALS_PER_WAREHOUSE);
         u64::from(self.terminals) == wanted
@@ -132,7 +130,6 @@ impl Measured<'_> {
 
     /// New orders per minute over 12.86 for each active warehouse: the share of the standard's bound that was reached. `None`
     /// where other terminals drive them than the standard's.
-    #[must_use]
     pub fn efficiency(&self) -> Option<f64> {
         let most = NOPM_PER_WAREHOUSE_MAX * f64::from(self.warehouses.0);
         self.has_terminals_of_the_clause()

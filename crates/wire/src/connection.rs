@@ -121,7 +121,6 @@ impl Connection {
     }
 
     /// How often the server describes the columns of an answer, for the record.
-    #[must_use]
     pub fn metadata(&self) -> Metadata {
         self.metadata
     }
@@ -136,13 +135,11 @@ impl Connection {
     }
 
     /// Who answered.
-    #[must_use]
     pub fn server(&self) -> &ServerInfo {
         &self.info
     }
 
     /// How the bytes travel, for the record: `tcp`, `tcp+tls`, `unix` or `unix+tls`.
-    #[must_use]
     pub fn transport(&self) -> &'static str {
         match (self.transport.is_unix(), self.tls().is_some()) {
             (false, false) => "tcp",
@@ -153,7 +150,6 @@ impl Connection {
     }
 
     /// TLS version and cipher, where the line is encrypted.
-    #[must_use]
     pub fn tls(&self) -> Option<String> {
         self.transport.tls_description()
     }

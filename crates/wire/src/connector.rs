@@ -69,7 +69,6 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// A target that cannot be used is an environment that is not fit.
-    #[must_use]
     pub fn exit(&self) -> Exit {
         Exit::Environment
     }

@@ -43,13 +43,11 @@ pub enum Tls {
 pub struct Password(String);
 
 impl Password {
-    #[must_use]
     pub fn new(secret: impl Into<String>) -> Password {
         Password(secret.into())
     }
 
     /// The secret itself, for the login only.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }

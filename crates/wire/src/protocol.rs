@@ -17,7 +17,6 @@ pub enum Metadata {
 
 impl Metadata {
     /// The word of the results file.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Metadata::Always => "always",

@@ -2,13 +2,17 @@ use super::{RampPoint, ramp_point, ramps, standing};
 use crate::outcomes::lab_outcome;
 use crate::runs::Basis;
 use crate::saturation::StopReason;
-use base::RampLimits;
-use store::{
-    IntervalRow, LabId, NewCell, NewLab, NewRamp, NewRepeat, Phase, RampId, RepeatFailure,
-    RepeatId, RepeatResult, Results, empty_histogram,
-};
+use spec::RampLimits;
+use store::{LabId, NewCell, NewRamp, RampId, RepeatId, Results};
+use testkit::{Scratch, fail, repeat};
 
-const S: u64 = 1_000_000_000;
+fn new_ramp(repeat: u32) -> NewRamp {
+    NewRamp {
+        ordinal: 1,
+        repeat,
+        limits: RampLimits::default(),
+    }
+}
 
 /// A count measured for 2 s, with so many new orders.
 fn measure(
@@ -21,71 +25,34 @@ fn measure(
 
 fn measure_repeat(
     (results, lab, ramp): (&Results, LabId, RampId),
-    (ordinal, repeat): (u32, u32),
+    (ordinal, of_cell): (u32, u32),
     connections: u32,
     new_orders: u64,
 ) -> RepeatId {
     let cell = NewCell {
         ordinal,
         connections,
-        warehouses: 1,
-        schemas: 1,
-        instances: 1,
-        window_ns: 2 * S,
-        interval_ns: S,
-        ..NewCell::default()
+        ..testkit::cell()
     };
-    let repeat = NewRepeat {
-        cell: results.begin_cell(lab, &cell).unwrap(),
-        ordinal: repeat,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let repeat = results.begin_ramp_point(ramp, &repeat).unwrap();
-    let mut latency = empty_histogram();
-    latency.record_n(40_000_000, new_orders).unwrap();
-    let row = IntervalRow {
-        phase: Phase::Window,
-        start_offset_ns: 0,
-        end_offset_ns: 2 * S,
-        transaction: "new_order".to_owned(),
-        committed: new_orders,
-        rolled_back: 0,
-        deadlocks: 0,
-        lock_wait_timeouts: 0,
-        other_retries: 0,
-        errors: 0,
-        latency,
-        latency_sum_ns: new_orders * 40_000_000,
-        latency_max_ns: 40_000_000,
-        latency_out_of_bounds: 0,
-    };
-    results.append_intervals(repeat, &[row]).unwrap();
-    let result = RepeatResult {
-        measured_window_ns: 2 * S,
-        ..RepeatResult::default()
-    };
-    results.finish_repeat(repeat, &result).unwrap();
-    repeat
+    let cell = results.begin_cell(lab, &cell).unwrap();
+    let point = results
+        .begin_ramp_point(ramp, &repeat(cell, of_cell))
+        .unwrap();
+    testkit::measure(results, point, new_orders);
+    point
 }
 
 #[test]
 fn a_ramp_is_what_its_stored_points_say() {
-    let directory = tempfile::tempdir().unwrap();
-    let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
-    let lab = results.begin_lab(&NewLab::default()).unwrap();
-    let new = NewRamp {
-        ordinal: 1,
-        repeat: 1,
-        limits: RampLimits::default(),
-    };
+    let scratch = Scratch::default();
+    let (results, lab) = (&*scratch, scratch.lab);
+    let new = new_ramp(1);
     let ramp = results.begin_ramp(lab, &new).unwrap();
-    let place = (&results, lab, ramp);
+    let place = (results, lab, ramp);
     measure(place, (1, 8), 100);
     measure(place, (2, 16), 200);
     let last = measure(place, (3, 32), 400);
-    let found = ramps(&results, lab).unwrap();
+    let found = ramps(results, lab).unwrap();
     assert_eq!(found[0].points.len(), 3);
     assert_eq!(found[0].saturation, None);
     let point = &found[0].points[1];
@@ -94,16 +61,9 @@ fn a_ramp_is_what_its_stored_points_say() {
     assert!((p90_us / 40_000.0 - 1.0).abs() < 0.01, "{p90_us}");
     assert_eq!(point.cpu, None);
 
-    let failure = |code: &str| RepeatFailure {
-        reason_code: code.to_owned(),
-        reason: "locks".to_owned(),
-        log_tail: None,
-    };
-    results
-        .fail_repeat(last, &failure("lock_wait_timeout"))
-        .unwrap();
+    fail(results, last, "lock_wait_timeout");
     results.finish_ramp(ramp).unwrap();
-    let found = ramps(&results, lab).unwrap();
+    let found = ramps(results, lab).unwrap();
     let saturation = found[0].saturation.clone().unwrap();
     assert_eq!(found[0].supported_connections(), Some(16));
     assert_eq!(found[0].supported_words(), "16");
@@ -122,47 +82,33 @@ fn a_ramp_is_what_its_stored_points_say() {
     // Taken up again, it is the same ramp without an end.
     assert_eq!(results.begin_ramp(lab, &new).unwrap(), ramp);
     assert_eq!(results.ramps(lab).unwrap()[0].what, new);
-    assert_eq!(ramps(&results, lab).unwrap()[0].saturation, None);
+    assert_eq!(ramps(results, lab).unwrap()[0].saturation, None);
     // One that did nothing is at its end, and so is the ramp.
     let stalled = measure(place, (4, 64), 0);
     let stalled = results.repeat(stalled).unwrap();
-    let point = ramp_point(&results, &stalled).unwrap().unwrap();
+    let point = ramp_point(results, &stalled).unwrap().unwrap();
     assert_eq!(point.observed(), None);
     assert_eq!(point.failed().unwrap().reason_code, "no_new_orders");
     assert!(point.nopm.is_none() && point.p90_us.is_empty(), "{point:?}");
     // An interrupted point says nothing.
-    let repeat = NewRepeat {
-        cell: results.repeat(last).unwrap().cell,
-        ordinal: 1,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    };
-    let again = results.begin_ramp_point(ramp, &repeat).unwrap();
-    results.fail_repeat(again, &failure("interrupted")).unwrap();
+    let cell = results.repeat(last).unwrap().cell;
+    let again = results.begin_ramp_point(ramp, &repeat(cell, 1)).unwrap();
+    fail(results, again, "interrupted");
     let again = results.repeat(again).unwrap();
-    assert_eq!(ramp_point(&results, &again).unwrap(), None);
+    assert_eq!(ramp_point(results, &again).unwrap(), None);
     assert_eq!(results.ramp_points(ramp).unwrap().len(), 5);
-    assert_eq!(ramps(&results, lab).unwrap()[0].points.len(), 3);
+    assert_eq!(ramps(results, lab).unwrap()[0].points.len(), 3);
     assert_eq!(results.ramp_cells(lab, 1).unwrap().len(), 4);
 }
 
 #[test]
 fn a_count_measured_again_on_one_server_is_no_repeat() {
-    let directory = tempfile::tempdir().unwrap();
-    let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
-    let lab = results.begin_lab(&NewLab::default()).unwrap();
-    let begin = |repeat| {
-        let new = NewRamp {
-            ordinal: 1,
-            repeat,
-            limits: RampLimits::default(),
-        };
-        results.begin_ramp(lab, &new).unwrap()
-    };
+    let scratch = Scratch::default();
+    let (results, lab) = (&*scratch, scratch.lab);
+    let begin = |repeat| results.begin_ramp(lab, &new_ramp(repeat)).unwrap();
     let ramp = begin(1);
-    measure_repeat((&results, lab, ramp), (1, 1), 8, 100);
-    measure_repeat((&results, lab, ramp), (1, 2), 8, 120);
+    measure_repeat((results, lab, ramp), (1, 1), 8, 100);
+    measure_repeat((results, lab, ramp), (1, 2), 8, 120);
     let told = |results: &Results| {
         let cell = lab_outcome(results, lab).unwrap().cells.remove(0);
         let again: Vec<bool> = cell.repeats.iter().map(|of| of.measured_again).collect();
@@ -170,18 +116,18 @@ fn a_count_measured_again_on_one_server_is_no_repeat() {
         (again, cell.basis, cell.nopm.mean, runs)
     };
     let one = (vec![false, true], Basis::Intervals, Some(3_000.0), None);
-    assert_eq!(told(&results), one);
+    assert_eq!(told(results), one);
     // The ramp has both points.
-    assert_eq!(ramps(&results, lab).unwrap()[0].points.len(), 2);
+    assert_eq!(ramps(results, lab).unwrap()[0].points.len(), 2);
     // A server of its own makes a repeat.
-    measure_repeat((&results, lab, begin(2)), (1, 3), 8, 110);
+    measure_repeat((results, lab, begin(2)), (1, 3), 8, 110);
     let two = (
         vec![false, true, false],
         Basis::Repeats,
         Some(3_150.0),
         Some(2),
     );
-    assert_eq!(told(&results), two);
+    assert_eq!(told(results), two);
 }
 
 /// A point of this count, failed where there is a reason.

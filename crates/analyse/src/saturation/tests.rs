@@ -1,7 +1,7 @@
 use super::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
 use crate::ramp_cpu::{CpuOf, RampCpu};
-use base::RampLimits;
+use spec::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a synthetic target does with so many connections.

@@ -2,16 +2,16 @@
 
 use crate::bed::Bed;
 use crate::command::Ended;
-use crate::floor::{self, Form, Shape};
-use crate::meter::{Measured, Span, median};
+use crate::floor;
+use crate::meter::{Span, median};
 use crate::table::{Table, number};
 use anyhow::{Context, Result, anyhow, ensure};
 use base::Random;
 use serde_json::Value;
+use spec::Style;
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
-use tpcc::transactions::Style;
 
 const FLOOR_SPAN: Span = Span {
     warmup: Duration::from_millis(200),
@@ -148,21 +148,16 @@ fn name(who: Who, options: &Options) -> String {
 
 /// The floor of this round, over the transport that the drivers take.
 fn floor_us(bed: &Bed, connections: u32, results: &mut Results) -> Result<f64> {
-    let shape = Shape {
-        form: Form::Epoll,
-        connections,
-        in_flight: 1,
-        workers: 1,
-    };
-    let measured = floor::measure(&bed.login, shape, FLOOR_SPAN).context("the floor")?;
+    let cpu_us_per_statement =
+        floor::cpu_us_per_statement(&bed.login, connections, FLOOR_SPAN).context("the floor")?;
     let sample = Sample {
-        cpu_us_per_statement: Some(Measured::cpu_us_per_statement(&measured)),
+        cpu_us_per_statement: Some(cpu_us_per_statement),
         ratio_to_floor: Some(1.0),
         ..Sample::default()
     };
     let key = (Who::Floor, connections);
     results.samples.entry(key).or_default().push(sample);
-    Ok(measured.cpu_us_per_statement())
+    Ok(cpu_us_per_statement)
 }
 
 type Outcome = std::result::Result<Sample, String>;
@@ -293,7 +288,7 @@ impl Results {
             "Drivers (median of {}; ours over a window of {} s, peers over their whole run)",
             options.rounds, options.window_s
         );
-        let mut table = Table::new(&title, &columns.map(str::to_owned));
+        let mut table = Table::new(&title, &columns);
         for &key in &keys {
             let median = |value: fn(&Sample) -> Option<f64>, decimals| {
                 let samples = self.samples.get(&key).into_iter().flatten();
@@ -330,7 +325,7 @@ impl Results {
             "The same runs from start to end, seen from outside in one way (median of {})",
             options.rounds
         );
-        let mut table = Table::new(&title, &columns.map(str::to_owned));
+        let mut table = Table::new(&title, &columns);
         for &key in keys.iter().filter(|(who, _)| *who != Who::Floor) {
             let median = |value: fn(&Whole) -> f64, decimals| {
                 let samples = self.samples.get(&key).into_iter().flatten();

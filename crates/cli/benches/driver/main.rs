@@ -5,22 +5,17 @@
     reason = "tables go to stdout, progress to stderr"
 )]
 
-mod allocations;
 mod bed;
 mod command;
 mod drivers;
-mod engine;
 mod floor;
 mod meter;
 mod raw;
-mod stub;
-mod study;
 mod table;
-mod uring;
 
 use anyhow::{Result, ensure};
 use bed::Bed;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use drivers::Peer;
 use std::process::ExitCode;
 
@@ -31,9 +26,6 @@ struct Arguments {
     /// Measure so often, interleaved, and take the median
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Only these parts [default: all]
-    #[arg(long, value_name = "PART")]
-    only: Vec<Part>,
     /// Connections of the drivers
     #[arg(long, value_delimiter = ',', default_values_t = [8, 32], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: Vec<u32>,
@@ -63,23 +55,7 @@ struct Arguments {
     bench: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// Allocations and statements per CPU second against a stub server
-    Limits,
-    /// Bare loops: epoll, threads, io_uring
-    Floor,
-    /// Connections per worker
-    Scan,
-    /// mydyno in each style, and peers
-    Drivers,
-}
-
 impl Arguments {
-    fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
-    }
-
     fn peers(&self) -> Result<Vec<Peer>> {
         ensure!(
             self.against_schema.len() == 1 || self.against_schema.len() == self.against.len(),
@@ -114,42 +90,22 @@ fn run(arguments: &Arguments) -> Result<()> {
     let peers = arguments.peers()?;
     meter::catch_interrupts()?;
     print_machine();
-    let mut over_limit = None;
-    if arguments.wants(Part::Limits) {
-        // Told at the end: the other tables are worth having.
-        over_limit = study::limits(arguments.rounds).err();
-        ensure!(!meter::interrupted(), "interrupted");
+    let mut bed = match &arguments.dsn {
+        Some(dsn) => Bed::existing(dsn)?,
+        None => Bed::start_own(arguments.warehouses)?,
+    };
+    println!();
+    for line in &bed.about {
+        println!("- {line}");
     }
-    if [Part::Floor, Part::Scan, Part::Drivers]
-        .iter()
-        .any(|part| arguments.wants(*part))
-    {
-        let mut bed = match &arguments.dsn {
-            Some(dsn) => Bed::existing(dsn)?,
-            None => Bed::start_own(arguments.warehouses)?,
-        };
-        println!();
-        for line in &bed.about {
-            println!("- {line}");
-        }
-        if arguments.wants(Part::Floor) {
-            study::forms(&bed, arguments.rounds)?;
-        }
-        if arguments.wants(Part::Scan) {
-            study::scan(&bed, arguments.rounds)?;
-        }
-        if arguments.wants(Part::Drivers) {
-            let options = drivers::Options {
-                rounds: arguments.rounds,
-                connections: arguments.connections.clone(),
-                warmup_s: arguments.warmup,
-                window_s: arguments.window,
-                peers,
-            };
-            drivers::compare(&mut bed, &options)?;
-        }
-    }
-    over_limit.map_or(Ok(()), Err)
+    let options = drivers::Options {
+        rounds: arguments.rounds,
+        connections: arguments.connections.clone(),
+        warmup_s: arguments.warmup,
+        window_s: arguments.window,
+        peers,
+    };
+    drivers::compare(&mut bed, &options)
 }
 
 fn print_machine() {

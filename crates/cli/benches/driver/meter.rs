@@ -1,6 +1,4 @@
 //! Statements and CPU time of one thread over a window, and Ctrl-C.
-//!
-//! A thread measures itself: only its own CPU clock tells its cost where the server's stand-in lives in this process.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +21,7 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 }
 
 /// CPU time of the calling thread so far.
-pub fn thread_cpu_ns() -> u64 {
+fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
@@ -35,59 +33,12 @@ pub struct Span {
     pub window: Duration,
 }
 
-/// What was counted in a window.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Measured {
-    pub statements: u64,
-    pub cpu_ns: u64,
-    pub statements_per_s: f64,
-}
-
-impl Measured {
-    pub fn cpu_us_per_statement(&self) -> f64 {
-        self.cpu_ns as f64 / 1e3 / self.statements.max(1) as f64
-    }
-
-    pub fn statements_per_cpu_s(&self) -> f64 {
-        1e6 / self.cpu_us_per_statement().max(f64::MIN_POSITIVE)
-    }
-
-    /// With another thread's share of the same load.
-    pub fn and(self, other: Measured) -> Measured {
-        Measured {
-            statements: self.statements + other.statements,
-            cpu_ns: self.cpu_ns + other.cpu_ns,
-            statements_per_s: self.statements_per_s + other.statements_per_s,
-        }
-    }
-}
-
 /// A moment of a thread.
 #[derive(Clone, Copy)]
-pub struct Reading {
+struct Reading {
     at: Instant,
     cpu_ns: u64,
     statements: u64,
-}
-
-impl Reading {
-    pub fn now(statements: u64) -> Reading {
-        Reading {
-            at: Instant::now(),
-            cpu_ns: thread_cpu_ns(),
-            statements,
-        }
-    }
-
-    pub fn until(&self, end: &Reading) -> Measured {
-        let statements = end.statements - self.statements;
-        let seconds = (end.at - self.at).as_secs_f64();
-        Measured {
-            statements,
-            cpu_ns: end.cpu_ns - self.cpu_ns,
-            statements_per_s: statements as f64 / seconds.max(f64::MIN_POSITIVE),
-        }
-    }
 }
 
 /// Counts a thread's statements and tells it when its window is over.
@@ -95,7 +46,6 @@ pub struct Meter {
     warm_at: Instant,
     window: Duration,
     statements: u64,
-    looked_at: u64,
     begin: Option<Reading>,
     end: Option<Reading>,
 }
@@ -106,35 +56,40 @@ impl Meter {
             warm_at: Instant::now() + span.warmup,
             window: span.window,
             statements: 0,
-            looked_at: 0,
             begin: None,
             end: None,
         }
     }
 
-    /// Counts statements that were answered; false where it is time to end.
+    /// Counts a statement that was answered; false where it is time to end.
     #[inline]
-    pub fn answered(&mut self, statements: u64) -> bool {
-        self.statements += statements;
-        self.statements - self.looked_at < LOOK_EVERY || self.look()
+    pub fn answered(&mut self) -> bool {
+        self.statements += 1;
+        !self.statements.is_multiple_of(LOOK_EVERY) || self.look()
     }
 
     fn look(&mut self) -> bool {
-        self.looked_at = self.statements;
-        let now = Instant::now();
+        let at = Instant::now();
+        let reading = |statements| Reading {
+            at,
+            cpu_ns: thread_cpu_ns(),
+            statements,
+        };
         match self.begin {
-            None if now >= self.warm_at => self.begin = Some(Reading::now(self.statements)),
-            Some(begin) if now >= begin.at + self.window => {
-                self.end = Some(Reading::now(self.statements));
+            None if at >= self.warm_at => self.begin = Some(reading(self.statements)),
+            Some(begin) if at >= begin.at + self.window => {
+                self.end = Some(reading(self.statements));
             }
             _ => {}
         }
         self.end.is_none() && !interrupted()
     }
 
-    /// What the window gave; none where it was cut.
-    pub fn measured(&self) -> Option<Measured> {
-        Some(self.begin?.until(&self.end?))
+    /// CPU time of a statement in the window; none where that was cut.
+    pub fn cpu_us_per_statement(&self) -> Option<f64> {
+        let (begin, end) = (self.begin?, self.end?);
+        let cpu_us = (end.cpu_ns - begin.cpu_ns) as f64 / 1e3;
+        Some(cpu_us / (end.statements - begin.statements) as f64)
     }
 }
 

@@ -27,11 +27,11 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 /// Header 4, command 1, statement 4, flags 1, iterations 4, NULL map 1, new types 1, parameter 8.
 const FRAME_BYTES: usize = 24;
 
-/// One connection and its statements in flight.
+/// One connection and its statement in flight.
 pub struct Lane {
     socket: File,
-    /// The batch of executions, ready to go but for the keys.
-    frames: Vec<u8>,
+    /// An execution, ready to go but for the key.
+    frame: Vec<u8>,
     input: Vec<u8>,
     parsed: usize,
     filled: usize,
@@ -42,7 +42,7 @@ pub struct Lane {
 
 impl Lane {
     /// Logs in, prepares and executes once. `seed` differs between connections.
-    pub fn open(login: &ConnectOptions, in_flight: u32, seed: u64) -> Result<Lane> {
+    pub fn open(login: &ConnectOptions, seed: u64) -> Result<Lane> {
         let mut socket = dial(&login.address)?;
         log_in(&mut socket, login)?;
         let statement = prepare(&mut socket)?;
@@ -53,7 +53,7 @@ impl Lane {
         let packets_per_answer = execute_first(&mut socket, &frame)?;
         Ok(Lane {
             socket,
-            frames: frame.repeat(in_flight as usize),
+            frame,
             input: vec![0; INPUT_BYTES],
             parsed: 0,
             filled: 0,
@@ -67,46 +67,27 @@ impl Lane {
         &self.socket
     }
 
-    /// Statements sent together.
-    pub fn in_flight(&self) -> u64 {
-        (self.frames.len() / FRAME_BYTES) as u64
-    }
-
-    /// The next batch, to be sent as it is.
-    #[inline]
-    pub fn next_batch(&mut self) -> &[u8] {
-        self.parsed = 0;
-        self.filled = 0;
-        for frame in self.frames.chunks_exact_mut(FRAME_BYTES) {
-            let key = u64::from(self.random.between(1, ITEMS));
-            frame[FRAME_BYTES - 8..].copy_from_slice(&key.to_le_bytes());
-            self.packets_due += self.packets_per_answer;
-        }
-        &self.frames
-    }
-
-    /// Sends the next batch. A few hundred bytes always fit the socket's buffer, as all answers before were read.
+    /// Sends the next statement. So few bytes always fit the socket's buffer, as all answers before were read.
     #[inline]
     pub fn send(&mut self) -> Result<()> {
-        self.next_batch();
-        let sent = (&self.socket).write(&self.frames)?;
-        ensure!(sent == self.frames.len(), "the socket took half a batch");
+        self.parsed = 0;
+        self.filled = 0;
+        self.packets_due = self.packets_per_answer;
+        let key = u64::from(self.random.between(1, ITEMS));
+        self.frame[FRAME_BYTES - 8..].copy_from_slice(&key.to_le_bytes());
+        let sent = (&self.socket).write(&self.frame)?;
+        ensure!(sent == self.frame.len(), "the socket took half a statement");
         Ok(())
     }
 
-    /// Where the next bytes go.
+    /// Reads once; the number of bytes, and of those that there was room for.
     #[inline]
-    pub fn space(&mut self) -> &mut [u8] {
-        &mut self.input[self.filled..]
+    pub fn read(&mut self) -> std::io::Result<(usize, usize)> {
+        let space = &mut self.input[self.filled..];
+        Ok(((&self.socket).read(space)?, space.len()))
     }
 
-    /// Reads once; the number of bytes.
-    #[inline]
-    pub fn read(&mut self) -> std::io::Result<usize> {
-        (&self.socket).read(&mut self.input[self.filled..])
-    }
-
-    /// Takes note of bytes that were received; true where the batch is answered. Looks at packet boundaries alone, and at
+    /// Takes note of bytes that were received; true where the statement is answered. Looks at packet boundaries alone, and at
     /// the one byte that tells an error.
     #[inline]
     pub fn received(&mut self, bytes: usize) -> Result<bool> {
@@ -129,7 +110,7 @@ impl Lane {
         Ok(self.packets_due == 0)
     }
 
-    /// For epoll: from now on nothing blocks.
+    /// From now on nothing blocks.
     pub fn never_block(&self) -> Result<()> {
         Ok(rustix::io::ioctl_fionbio(&self.socket, true)?)
     }

@@ -9,7 +9,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(title: &str, columns: &[String]) -> Table {
+    pub fn new<S: AsRef<str>>(title: &str, columns: &[S]) -> Table {
         let mut table = Table {
             title: title.to_owned(),
             columns: columns.len(),

@@ -1,14 +1,14 @@
 //! `mydyno check`.
 
-use super::{print_json, start_private};
+use super::{external, print_json, start_private};
 use crate::arguments::CheckArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
-use crate::schema_arguments::SchemaArguments;
 use ::server::Home;
-use base::{Exit, counted};
+use base::{Exit, Warehouses, counted};
 use lab::{Checked, Subject};
 use serde::Serialize;
+use spec::{Population, Server};
 use store::CheckResult;
 
 /// The JSON document of the command.
@@ -39,14 +39,16 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let subject =
-        match arguments
-            .target
-            .private(arguments.warehouses, 1, SchemaArguments::default())
-        {
-            Some(spec) => start_private(&Home::from_env()?, &spec, &stop, &mut console)?.0,
-            None => arguments.target.external(arguments.schemas, &mut console)?,
-        };
+    let population = Population {
+        warehouses: Warehouses(arguments.warehouses),
+        ..Population::default()
+    };
+    let subject = match arguments.target.server(population, arguments.schemas)? {
+        Server::Private(private) => {
+            start_private(&Home::from_env()?, &private, 0, &stop, &mut console)?.0
+        }
+        Server::External(server) => external(&server, &mut console)?,
+    };
     let checked = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
     console.done();
     let checks = &checked.checks;

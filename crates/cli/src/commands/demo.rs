@@ -9,7 +9,7 @@ use crate::words;
 use ::server::Home;
 use analyse::Measurement;
 use base::Exit;
-use lab::{DemoSpec, demo};
+use lab::{Progress, demo};
 use serde::Serialize;
 use store::{LabStatus, Results, Summary};
 
@@ -27,25 +27,30 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let results = Results::create_or_open(&arguments.results.results)?;
     let lab = begin_lab(&results, "demo", Some(home.root()))?;
     let mut console = Console::new()?;
-    let spec = DemoSpec {
-        engine: arguments.engine.clone(),
-        ..DemoSpec::default()
-    };
-    let measured = demo(&home, &results, lab, &spec, &stop, &mut |p| console.show(p));
+    let place = (&home, &results, lab);
+    let mut repeats = Vec::new();
+    let measured = demo(place, &arguments.engine, &stop, &mut |progress| {
+        if let Progress::TurnEnds(repeat) = progress {
+            repeats.push(repeat);
+        }
+        console.show(progress);
+    });
     console.done();
     let (status, reason) = match &measured {
-        Ok(report) if report.exit == Exit::Ok => (LabStatus::Done, None),
-        Ok(report) if report.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, Some("a cell has no result".to_owned())),
+        Ok(studied) if studied.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
+        Ok(studied) if studied.failed > 0 => {
+            (LabStatus::Failed, Some("a cell has no result".to_owned()))
+        }
+        Ok(_) => (LabStatus::Done, None),
         Err(error) if error.exit() == Exit::Interrupted => (LabStatus::Interrupted, None),
         Err(error) => (LabStatus::Failed, Some(error.to_string())),
     };
     results.finish_lab(lab, status, reason.as_deref())?;
-    let report = measured?;
+    let studied = measured?;
     write_report(&results, lab, &arguments.output)?;
     let mut runs = Vec::new();
-    for repeat in &report.repeats {
-        runs.push(analyse::measurement(&results, *repeat)?);
+    for repeat in repeats {
+        runs.push(analyse::measurement(&results, repeat)?);
     }
     if arguments.json {
         print_json(&Document {
@@ -60,5 +65,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         print(words::comparison(&summaries))?;
         print(format_args!("report: {}\n", arguments.output.display()))?;
     }
-    Ok(report.exit)
+    Ok(match studied.exit {
+        Exit::Ok if studied.failed > 0 => Exit::Failed,
+        exit => exit,
+    })
 }

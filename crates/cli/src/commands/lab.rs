@@ -11,13 +11,13 @@ use ::server::preset::Scale;
 use analyse::RampConditions;
 use base::{Exit, counted, percent};
 use lab::{Planned, PresetOn, planned};
-use plan::{Cell, CellNeeds, Connections, Length, Needs, PLAN_BYTES_MAX, Plan, Setting};
+use plan::{CellNeeds, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
 use serde::Serialize;
+use spec::{Cell, Connections, Isolation, Length, defaults};
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
-use tpcc::Isolation;
 
 /// Runs the command.
 pub fn run(arguments: &LabArguments) -> Outcome {
@@ -89,7 +89,7 @@ struct CellDocument<'a> {
     varying: Vec<NamedDocument>,
     engine: &'a str,
     preset: &'a str,
-    scale: &'static str,
+    scale: String,
     set: Vec<NamedDocument>,
     places: Vec<PlaceDocument>,
     page_cache_bytes: Option<u64>,
@@ -101,6 +101,11 @@ struct CellDocument<'a> {
     style: &'a str,
     isolation: Option<&'static str>,
     connections: Option<u32>,
+    terminals: Option<u32>,
+    inactive_warehouses: u32,
+    home: bool,
+    rate: Option<String>,
+    arrivals: Option<&'static str>,
     instances: u32,
     ramp: Option<RampConditions>,
     warmup_s: f64,
@@ -225,59 +230,65 @@ impl<'a> PresetDocument<'a> {
 }
 
 impl<'a> CellDocument<'a> {
-    fn of(cell: &'a Cell, needs: &CellNeeds) -> CellDocument<'a> {
-        let varying = cell.varying.iter().map(|setting| NamedDocument {
-            name: setting.name(),
-            value: setting.value(),
+    fn of(cell: &'a PlannedCell, needs: &CellNeeds) -> CellDocument<'a> {
+        let named = |(name, value): (String, String)| NamedDocument { name, value };
+        let varying = cell.varying.iter().map(|one| (one.name(), one.value()));
+        let private = cell.private();
+        let Cell { load, lengths, .. } = &cell.what;
+        let preset = private.preset.as_ref();
+        let places = private.placement.places.iter();
+        let places = places.map(|(role, place)| PlaceDocument {
+            role: role.name(),
+            place: place.to_string(),
         });
-        let set = cell.set.iter().map(|(name, value)| NamedDocument {
-            name: name.clone(),
-            value: value.clone(),
-        });
-        let places = cell
-            .placement
-            .places
-            .iter()
-            .map(|(role, place)| PlaceDocument {
-                role: role.name(),
-                place: place.to_string(),
-            });
-        let (connections, ramp) = match &cell.connections {
-            Connections::Fixed(count) => (Some(*count), None),
+        let (connections, ramp) = match &load.connections {
             Connections::Ramp(limits) => (None, Some(RampConditions::of(limits))),
+            other => (other.first(), None),
         };
         CellDocument {
             ordinal: cell.ordinal,
-            key: cell.key(),
-            varying: varying.collect(),
-            engine: &cell.engine,
-            preset: &cell.preset,
-            scale: cell.scale.name(),
-            set: set.collect(),
+            key: cell.what.key(),
+            varying: varying.map(named).collect(),
+            engine: &private.engine,
+            preset: preset.map_or(defaults::PRESET, |preset| &preset.name),
+            scale: scale_of(cell),
+            set: private.set.iter().cloned().map(named).collect(),
             places: places.collect(),
-            page_cache_bytes: cell.placement.page_cache_bytes,
-            count_io: cell.placement.count,
-            warehouses: cell.warehouses.0,
-            foreign_keys: cell.foreign_keys,
-            partitions: cell.partitions,
-            workload: &cell.workload,
-            style: &cell.style,
-            isolation: cell.isolation.map(Isolation::name),
+            page_cache_bytes: private.placement.page_cache_bytes,
+            count_io: private.placement.count,
+            warehouses: private.population.warehouses.0,
+            foreign_keys: private.population.foreign_keys,
+            partitions: private.population.partitions,
+            workload: load.workload.name(),
+            style: load.style.name(),
+            isolation: load.isolation.map(Isolation::name),
             connections,
-            instances: cell.instances,
+            terminals: load.terminals,
+            inactive_warehouses: load.inactive_warehouses,
+            home: load.home,
+            rate: load.rate.map(|open| open.rate.to_string()),
+            arrivals: load.rate.map(|open| open.spacing.name()),
+            instances: private.instances,
             ramp,
-            warmup_s: cell.warmup.most.as_secs_f64(),
-            warmup_auto: cell.warmup.is_auto,
-            window_s: cell.window.most.as_secs_f64(),
-            window_auto: cell.window.is_auto,
-            precision_share: cell.window.is_auto.then_some(cell.precision_share),
-            interval_s: cell.interval.as_secs_f64(),
+            warmup_s: lengths.warmup.most.as_secs_f64(),
+            warmup_auto: lengths.warmup.is_auto,
+            window_s: lengths.window.most.as_secs_f64(),
+            window_auto: lengths.window.is_auto,
+            precision_share: lengths.window_precision_share(),
+            interval_s: lengths.interval.as_secs_f64(),
             repeat_time_limit_s: cell.repeat_time_limit.as_secs_f64(),
             disk_bytes: needs.disk_bytes(),
             memory_bytes: needs.memory_bytes(),
             duration_s: needs.duration.as_secs_f64(),
         }
     }
+}
+
+fn scale_of(cell: &PlannedCell) -> String {
+    let preset = cell.private().preset.as_ref();
+    preset
+        .map_or(spec::Scale::Auto, |preset| preset.scale)
+        .name()
 }
 
 /// The plan for people: what is the same for all cells once, then a line for each measurement.
@@ -298,7 +309,7 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     );
     let mut of_times = "about";
     if let Some((first, _)) = planned.cells.first() {
-        of_times = first.connections.of_times();
+        of_times = first.what.load.connections.of_times();
         same_for_all(&mut out, first);
     }
     for line in aligned(&table(planned)) {
@@ -334,27 +345,30 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
     out
 }
 
-fn same_for_all(out: &mut String, cell: &Cell) {
+fn same_for_all(out: &mut String, cell: &PlannedCell) {
+    let private = cell.private();
+    let Cell { load, lengths, .. } = &cell.what;
     let is_same = |setting: &&Setting| !cell.varying.contains(setting);
     let same = cell.settings.iter().filter(is_same);
     let mut named: Vec<(String, String)> = same.map(|s| (s.name(), s.value())).collect();
-    named.push(("scale".to_owned(), cell.scale.name().to_owned()));
-    named.push(("foreign_keys".to_owned(), cell.foreign_keys.to_string()));
-    if let Some(bytes) = cell.placement.page_cache_bytes {
+    named.push(("scale".to_owned(), scale_of(cell)));
+    let foreign_keys = private.population.foreign_keys;
+    named.push(("foreign_keys".to_owned(), foreign_keys.to_string()));
+    if let Some(bytes) = private.placement.page_cache_bytes {
         named.push(("page_cache".to_owned(), gigabytes(bytes)));
     }
-    if let Connections::Ramp(limits) = &cell.connections {
+    if let Connections::Ramp(limits) = &load.connections {
         named.push(("ramp".to_owned(), limits.to_string()));
     }
     for (name, length) in [
-        ("warmup", cell.warmup),
-        ("window", cell.window),
-        ("interval", Length::fixed(cell.interval)),
+        ("warmup", lengths.warmup),
+        ("window", lengths.window),
+        ("interval", Length::fixed(lengths.interval)),
     ] {
         named.push((name.to_owned(), length.to_string()));
     }
-    if cell.window.is_auto {
-        named.push(("precision".to_owned(), percent(cell.precision_share)));
+    if let Some(share) = lengths.window_precision_share() {
+        named.push(("precision".to_owned(), percent(share)));
     }
     for (name, value) in named {
         let _ = writeln!(out, "{name:<24}{value}");

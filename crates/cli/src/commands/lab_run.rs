@@ -7,17 +7,18 @@ use crate::arguments::ResultsArguments;
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
 use crate::lab_arguments::LabRunArguments;
-use crate::live::Live;
+use crate::views::Live;
 use crate::words;
 use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    LabError, Meters, Planned, Progress, Studied, StudySpec, check_meters, file_system_facts,
-    lab_of, missing, planned, require_same, study, to_do,
+    LabError, Planned, Progress, Studied, StudySpec, check_meters, file_system_facts, lab_of,
+    missing, planned, require_same, study, to_do,
 };
 use plan::Plan;
 use serde::Serialize;
+use spec::Meters;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, RepeatId, Results, StoreError};
@@ -47,7 +48,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     }
     let meters = Meters {
         power_command: arguments.power_command.clone(),
-        host_metrics: None,
+        host_metrics: arguments.host_metrics.clone(),
     };
     let spec = StudySpec {
         only: arguments.only.clone(),
@@ -63,6 +64,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     let stop = stop_flag();
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
     check_meters(&spec.meters, &stop)?;
+    check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
     let place = (&home, &results);
     let (lab, studied) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
@@ -230,7 +232,8 @@ fn result_of(results: &Results, repeat: RepeatId) -> String {
     let read = || {
         let of = results.repeat(repeat)?;
         let cell = results.cell(of.cell)?.what.ordinal;
-        Ok(words::repeat(cell, of.ordinal, &results.summary(repeat)?))
+        let result = words::repeat(&results.summary(repeat)?);
+        Ok(format!("cell {cell}, repeat {}: {result}", of.ordinal))
     };
     read().unwrap_or_else(|error: StoreError| error.to_string())
 }

@@ -1,13 +1,14 @@
 //! `mydyno load`.
 
-use super::print_json;
+use super::{external, print_json};
 use crate::arguments::LoadArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
-use base::{Exit, Warehouses, counted};
-use lab::{LoadSpec, Progress, build_of, image_for, populate_schemas, record_load};
+use base::{Exit, counted};
+use lab::{LoadSpec, Progress, Resolved, populate_schemas, record_load};
 use serde::Serialize;
+use spec::Server;
 use std::fmt::Write;
 use store::{Load, Results};
 
@@ -76,21 +77,18 @@ impl Document {
 pub fn run(arguments: &LoadArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
-    let private = arguments
-        .target
-        .private(arguments.warehouses, arguments.seed, arguments.schema);
-    let private = match private {
-        Some(spec) => Some((Home::from_env()?, spec)),
-        None => None,
-    };
-    let results = Results::create_or_open(&arguments.results.results)?;
+    let population = arguments
+        .schema
+        .population(arguments.warehouses, arguments.seed);
+    let server = arguments.target.server(population, arguments.schemas)?;
     let mut console = Console::new()?;
     let mut loads = Vec::new();
-    match private {
-        Some((home, spec)) => {
-            let build = build_of(&home, &spec)?;
-            let (image, load) =
-                image_for(&home, &build, &spec, &[], &stop, &mut |p| console.show(p))?;
+    match server {
+        Server::Private(private) => {
+            let home = Home::from_env()?;
+            let results = Results::create_or_open(&arguments.results.results)?;
+            let resolved = Resolved::of(&home, &private, 0)?;
+            let (image, load) = resolved.image(&home, &[], &stop, &mut |p| console.show(p))?;
             let place = image.directory().display().to_string();
             console.show(Progress::Step(&format!("image: {place}")));
             let Some(load) = load else {
@@ -100,16 +98,14 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
             record_load(&results, None, &load)?;
             loads.push(load);
         }
-        None => {
-            let subject = arguments.target.external(arguments.schemas, &mut console)?;
+        Server::External(server) => {
+            let results = Results::create_or_open(&arguments.results.results)?;
+            let subject = external(&server, &mut console)?;
             let spec = LoadSpec {
-                warehouses: Warehouses(arguments.warehouses),
-                seed: arguments.seed,
                 threads: arguments.threads,
-                foreign_keys: !arguments.schema.no_foreign_keys,
-                partitions: arguments.schema.partitions,
                 history_key: arguments.history_key,
                 force: arguments.force,
+                ..LoadSpec::of(population)
             };
             populate_schemas(
                 &subject,

@@ -1,13 +1,14 @@
 //! What `mydyno run` and `mydyno ramp` begin and end with.
 
-use super::{PRIVATE_WAREHOUSES, begin_lab, start_private};
+use super::{begin_lab, external, start_private};
 use crate::arguments::ResultsArguments;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::measuring_arguments::MeasuringArguments;
 use ::server::Home;
-use base::{Exit, Warehouses};
-use lab::{Meters, PrivateSpec, Subject, reach, record_load};
+use base::Exit;
+use lab::{Subject, reach, record_load};
+use spec::{Cell, Field, Lengths, Load as CellLoad, Meters, Private, Server, defaults};
 use std::sync::atomic::AtomicBool;
 use store::{LabId, LabStatus, Load, Results};
 
@@ -16,30 +17,60 @@ impl MeasuringArguments {
     ///
     /// # Errors
     /// Says what to do.
-    pub fn validate(&self) -> Result<(), Failure> {
+    fn validate(&self) -> Result<(), Failure> {
         self.target.refuse_private_schemas(self.schemas)?;
         self.places.validate(&self.target)?;
         self.preset.validate(&self.target)?;
         self.schema.validate(&self.target)
     }
 
-    /// The private server that is asked for, if one is.
-    pub fn private(&self, warehouses: Option<Warehouses>) -> Option<PrivateSpec> {
-        let warehouses = warehouses.map_or(PRIVATE_WAREHOUSES, |named| named.0);
-        let spec = self
-            .target
-            .private(warehouses, self.population_seed, self.schema)?;
-        Some(PrivateSpec {
-            preset: self.preset.for_warehouses(spec.warehouses),
-            placement: self.places.placement(),
-            ..spec
-        })
-    }
-
-    pub fn meters(&self) -> Meters {
-        Meters {
-            power_command: self.power_command.clone(),
-            host_metrics: self.host_metrics.clone(),
+    /// What is measured: this load, for so long, on the server that is asked for.
+    ///
+    /// # Errors
+    /// Options for private servers of one that is not, and what contradicts itself.
+    pub fn cell(&self, load: CellLoad, lengths: Lengths, instances: u32) -> Result<Cell, Failure> {
+        self.validate()?;
+        let warehouses = load.warehouses.unwrap_or(defaults::WAREHOUSES);
+        let population = self.schema.population(warehouses.0, self.population_seed);
+        let server = match self.target.server(population, self.schemas)? {
+            Server::Private(private) => Server::Private(Private {
+                preset: self.preset.asked(),
+                placement: self.places.placement(),
+                instances,
+                ..private
+            }),
+            external => external,
+        };
+        let cell = Cell {
+            server,
+            load: CellLoad {
+                isolation: self.isolation,
+                home: self.home,
+                threads: self.threads,
+                ..load
+            },
+            lengths: Lengths {
+                interval: self.interval,
+                ..lengths
+            },
+            checks: false,
+            lock_wait_timeouts_max_share: None,
+            meters: Meters {
+                power_command: self.power_command.clone(),
+                host_metrics: self.host_metrics.clone(),
+            },
+        };
+        match cell.validate() {
+            Ok(()) => Ok(cell),
+            Err(problem) => {
+                let option = problem.field.name().replace('_', "-");
+                let words = match problem.field {
+                    // Its limits are options of their own, which the reason names.
+                    Field::Ramp => problem.why,
+                    _ => format!("--{option}: {}", problem.why),
+                };
+                Err(Failure::new(Exit::Usage, words))
+            }
         }
     }
 
@@ -62,31 +93,30 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Reaches the target: `private`, or the one that is named.
+    /// Reaches the server of the cell.
     ///
     /// # Errors
-    /// What cannot be had is an error of the command and no lab.
+    /// What contradicts itself, and what cannot be had, which is an error of the command and no lab.
     pub fn of(
-        arguments: &MeasuringArguments,
-        private: Option<PrivateSpec>,
+        cell: &Cell,
         results: &ResultsArguments,
         stop: &AtomicBool,
     ) -> Result<Begun, Failure> {
         // A meter that says nothing is told before anything is started.
-        lab::check_meters(&arguments.meters(), stop)?;
-        let private = match private {
-            Some(spec) => Some((Home::from_env()?, spec)),
-            None => None,
-        };
-        let results = Results::create_or_open(&results.results)?;
+        lab::check_meters(&cell.meters, stop)?;
+        let open = || Results::create_or_open(&results.results);
         let mut console = Console::new()?;
-        let (subject, load) = match private {
-            Some((home, spec)) => start_private(&home, &spec, stop, &mut console)?,
-            None => {
-                let target = &arguments.target;
-                let subject = target.external(arguments.schemas, &mut console)?;
-                (subject, None)
+        let (results, subject, load) = match &cell.server {
+            Server::Private(private) => {
+                let home = Home::from_env()?;
+                let results = open()?;
+                let warehouses = private.population.warehouses;
+                let connections = lab::connections_most(&cell.load, warehouses)?;
+                let started = start_private(&home, private, connections, stop, &mut console);
+                let (subject, load) = started?;
+                (results, subject, load)
             }
+            Server::External(server) => (open()?, external(server, &mut console)?, None),
         };
         reach(&subject)?;
         Ok(Begun {
@@ -98,9 +128,6 @@ impl Begun {
     }
 
     /// Begins the command's lab.
-    ///
-    /// # Errors
-    /// The results file cannot be written.
     pub fn lab(&self, name: &str) -> Result<LabId, Failure> {
         let lab = begin_lab(&self.results, name, self.subject.data_directory())?;
         if let Some(load) = &self.load {

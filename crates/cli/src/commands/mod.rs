@@ -19,20 +19,16 @@ pub mod server;
 use crate::arguments::TargetArguments;
 use crate::console::{Console, print};
 use crate::failure::Failure;
-use crate::schema_arguments::SchemaArguments;
-use ::lab::{PrivateSpec, Subject};
+use ::lab::{Resolved, Subject};
 use ::server::{Home, Target, TargetRequest};
-use base::{Exit, Warehouses};
+use base::Exit;
+use spec::{External, Population, Private, Server};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use storage::Placement;
 use store::{LabId, NewLab, Results};
 
 /// The engine of a private server where only a binary is named.
 const BINARY: &str = "server-binary";
-
-/// Warehouses of a private server where none are named.
-const PRIVATE_WAREHOUSES: u32 = 10;
 
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
@@ -53,57 +49,65 @@ impl TargetArguments {
     }
 
     /// The private server that is asked for, if one is.
-    fn private(&self, warehouses: u32, seed: u64, schema: SchemaArguments) -> Option<PrivateSpec> {
+    fn private(&self, population: Population) -> Option<Private> {
         let engine = match (&self.engine, &self.server_binary) {
-            (Some(engine), _) => engine.clone(),
-            (None, Some(_)) => BINARY.to_owned(),
+            (Some(engine), _) => engine,
+            (None, Some(_)) => BINARY,
             (None, None) => return None,
         };
-        Some(PrivateSpec {
-            engine,
+        Some(Private {
             binary: self.server_binary.clone(),
-            preset: None,
             set: self.set.clone(),
-            placement: Placement::default(),
-            warehouses: Warehouses(warehouses),
-            seed,
-            foreign_keys: !schema.no_foreign_keys,
-            partitions: schema.partitions,
-            instances: 1,
+            population,
+            ..Private::of_engine(engine)
         })
     }
 
-    /// The server that DSN or option files name.
-    fn external(&self, schemas: Option<u32>, console: &mut Console) -> Result<Subject, Failure> {
+    /// The server that is asked for: a private one, else that which DSN or option files name.
+    fn server(&self, population: Population, schemas: Option<u32>) -> Result<Server, Failure> {
+        if let Some(private) = self.private(population) {
+            return Ok(Server::Private(private));
+        }
         if !self.set.is_empty() {
             return Err(Failure::new(
                 Exit::Usage,
                 "--set is for private servers; add --engine, or set the variable on the server",
             ));
         }
-        let request = TargetRequest::from_env(self.dsn.as_deref(), self.defaults_file.as_deref());
-        let target = Target::resolve(&request)?;
-        for note in &target.notes {
-            console.show(::lab::Progress::Note(note));
-        }
-        Ok(Subject::of_target(Home::existing().as_ref(), &target)?.over_schemas(schemas))
+        Ok(Server::External(External {
+            dsn: self.dsn.clone(),
+            defaults_file: self.defaults_file.clone(),
+            schemas,
+        }))
     }
 }
 
-/// A private server on a clone of the image that it needs; the image is made where there is none.
+/// A server that is there.
+fn external(server: &External, console: &mut Console) -> Result<Subject, Failure> {
+    let request = TargetRequest::from_env(server.dsn.as_deref(), server.defaults_file.as_deref());
+    let target = Target::resolve(&request)?;
+    for note in &target.notes {
+        console.show(::lab::Progress::Note(note));
+    }
+    Ok(Subject::of_target(Home::existing().as_ref(), &target)?.over_schemas(server.schemas))
+}
+
+/// Private servers for so many connections, on clones of the image that they need; it is made where
+/// there is none.
 fn start_private(
     home: &Home,
-    spec: &PrivateSpec,
+    private: &Private,
+    connections: u32,
     stop: &AtomicBool,
     console: &mut Console,
 ) -> Result<(Subject, Option<store::Load>), Failure> {
-    let build = ::lab::build_of(home, spec)?;
-    let (image, load) = ::lab::image_for(home, &build, spec, &[], stop, &mut |p| console.show(p))?;
+    let resolved = Resolved::of(home, private, connections)?;
+    let (image, load) = resolved.image(home, &[], stop, &mut |p| console.show(p))?;
     console.show(::lab::Progress::Step(&format!(
         "starting {} {} on a clone",
-        build.engine, build.version
+        resolved.build.engine, resolved.build.version
     )));
-    let subject = ::lab::start_on(home, &build, image, spec, stop)?;
+    let subject = resolved.start(home, image, stop)?;
     Ok((subject, load))
 }
 

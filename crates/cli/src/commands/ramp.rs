@@ -3,18 +3,17 @@
 use super::measuring::{Begun, ending};
 use super::print_json;
 use super::report::write_report;
-use super::run_request::too_short;
 use crate::console::{print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::ramp_arguments::RampArguments;
 use crate::words;
 use analyse::{RampOutcome, ramps};
-use base::{Exit, Warehouses};
-use lab::{LOCK_WAIT_TIMEOUTS_MAX_SHARE, RampPlace, RampSpec, RunSpec, Workload, ramp, with_room};
+use base::Warehouses;
+use lab::{RampPlace, ramp};
 use serde::Serialize;
+use spec::{Cell, Connections, Lengths, Load, RampLimits, defaults};
 use std::path::Path;
 use store::{LabId, Results};
-use tpcc::Style;
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -29,13 +28,10 @@ struct Document<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &RampArguments) -> Outcome {
-    validate(arguments)?;
-    let stop = stop_flag();
-    let measuring = &arguments.measuring;
     let limits = arguments.limits();
-    let private = measuring.private(arguments.warehouses.map(Warehouses));
-    let private = private.map(|spec| with_room(spec, limits.connections_max));
-    let mut begun = Begun::of(measuring, private, &arguments.results, &stop)?;
+    let cell = cell(arguments, &limits)?;
+    let stop = stop_flag();
+    let mut begun = Begun::of(&cell, &arguments.results, &stop)?;
     let lab = begun.lab("ramp")?;
     let Begun {
         subject,
@@ -49,15 +45,14 @@ pub fn run(arguments: &RampArguments) -> Outcome {
         lab,
         ordinal: 1,
         repeat: 1,
-        seed: measuring.seed,
+        engine: None,
+        settings: &arguments.measuring.settings(),
+        seed: cell.load.seed,
         planned_cells: 0,
         notes: &notes,
     };
-    let spec = RampSpec {
-        limits,
-        run: run_spec(arguments),
-    };
-    let ended = ramp(place, subject, &spec, &stop, &mut |p| console.show(p));
+    let asked = (&cell, &limits);
+    let ended = ramp(place, subject, asked, &stop, &mut |p| console.show(p));
     let ended = ended.map_err(Failure::from);
     let (status, reason) = ending(ended.as_ref().copied());
     results.finish_lab(lab, status, reason.as_deref())?;
@@ -99,48 +94,22 @@ fn show(
     Ok(())
 }
 
-/// Refuses what cannot be raised as it is asked for.
-fn validate(arguments: &RampArguments) -> Result<(), Failure> {
-    arguments.measuring.validate()?;
-    arguments
-        .limits()
-        .check()
-        .map_err(|error| Failure::new(Exit::Usage, error))?;
-    let lengths = [arguments.warmup, arguments.window];
-    if let Some(words) = too_short(lengths, arguments.measuring.interval) {
-        return Err(Failure::new(Exit::Usage, words));
-    }
-    let is_tpcc_mysql = arguments.workload == Workload::TpccMysql;
-    if is_tpcc_mysql && (arguments.style != Style::Statements || arguments.measuring.home) {
-        let words = "--workload tpcc-mysql is a sequence of statements over any warehouse; leave out --style and --home, or use \
-                     --workload tpcc";
-        return Err(Failure::new(Exit::Usage, words));
-    }
-    Ok(())
-}
-
-fn run_spec(arguments: &RampArguments) -> RunSpec {
-    let measuring = &arguments.measuring;
-    RunSpec {
+fn cell(arguments: &RampArguments, limits: &RampLimits) -> Result<Cell, Failure> {
+    let load = Load {
         workload: arguments.workload,
         style: arguments.style,
-        isolation: measuring.isolation,
-        connections: None,
-        threads: measuring.threads,
-        rate: None,
+        warehouses: arguments.warehouses.map(Warehouses),
+        connections: Connections::Ramp(limits.clone()),
+        ..Load::of_seed(arguments.measuring.seed)
+    };
+    let lengths = Lengths {
         warmup: arguments.warmup,
         window: arguments.window,
-        precision_share: plan::PRECISION_DEFAULT,
-        interval: measuring.interval,
-        seed: measuring.seed,
-        warehouses: arguments.warehouses.map(Warehouses),
-        inactive_warehouses: 0,
-        terminals: None,
-        home: measuring.home,
+        ..Lengths::default()
+    };
+    Ok(Cell {
         checks: arguments.check,
-        lock_wait_timeouts_max_share: Some(LOCK_WAIT_TIMEOUTS_MAX_SHARE),
-        meters: measuring.meters(),
-        engine: None,
-        settings: measuring.settings(),
-    }
+        lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),
+        ..arguments.measuring.cell(load, lengths, 1)?
+    })
 }

@@ -6,25 +6,21 @@ use super::run_request::validate;
 use crate::arguments::{Format, RunArguments};
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::live::Live;
-use crate::tpcc_mysql_live::Live as TpccMysqlLive;
+use crate::tpcc_mysql_live::TpccMysqlLive;
+use crate::views::Live;
 use crate::words;
 use base::{Exit, Warehouses};
-use lab::{OpenLoop, Place, PrivateSpec, Progress, RunSpec, Spacing, measure, with_room};
-use plan::PRECISION_DEFAULT;
+use lab::{Place, Progress, Subject, measure};
+use live::About;
+use spec::{Cell, Connections, Lengths, Load, OpenLoop, defaults};
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
-    validate(arguments)?;
+    let cell = request(arguments)?;
     let stop = stop_flag();
     // An address that cannot be had is told before anything is started.
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
-    let mut begun = Begun::of(
-        &arguments.measuring,
-        private(arguments)?,
-        &arguments.results,
-        &stop,
-    )?;
+    let mut begun = Begun::of(&cell, &arguments.results, &stop)?;
     let mut tpcc_mysql = match arguments.format {
         Format::Words => None,
         Format::TpccMysql => Some(TpccMysqlLive::begin(arguments, &begun.subject)?),
@@ -36,18 +32,20 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         results,
         ..
     } = &mut begun;
-    live.runs_on(arguments, subject);
+    live.runs_on(about(arguments, subject));
     let notes = std::mem::take(&mut console.notes);
     let place = Place {
         results,
         lab,
         ordinal: 1,
         repeat: 1,
+        engine: None,
+        settings: &arguments.measuring.settings(),
         notes: &notes,
-        seed: arguments.measuring.seed,
+        seed: cell.load.seed,
         ramp: None,
     };
-    let measured = measure(place, subject, &spec(arguments), &stop, &mut |p| {
+    let measured = measure(place, subject, &cell, &stop, &mut |p| {
         live.take(&p);
         show(p, tpcc_mysql.as_mut(), &mut live, console);
     });
@@ -86,49 +84,46 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     Ok(measured.exit)
 }
 
-/// The private servers that are asked for, if any are.
-fn private(arguments: &RunArguments) -> Result<Option<PrivateSpec>, Failure> {
-    let Some(one) = arguments
-        .measuring
-        .private(arguments.warehouses.map(Warehouses))
-    else {
-        return Ok(None);
-    };
-    let all = PrivateSpec {
-        instances: arguments.instances,
-        ..one
-    };
-    let connections = lab::connections(&spec(arguments), all.warehouses)?;
-    Ok(Some(with_room(all, connections)))
+fn about(arguments: &RunArguments, subject: &Subject) -> About {
+    let engine = subject.engine().map(str::to_owned);
+    About {
+        target: engine.unwrap_or_else(|| subject.dsn()),
+        workload: arguments.workload.name().to_owned(),
+        style: arguments.style.name().to_owned(),
+    }
 }
 
-fn spec(arguments: &RunArguments) -> RunSpec {
+/// What is asked for.
+///
+/// # Errors
+/// What contradicts itself.
+pub(super) fn request(arguments: &RunArguments) -> Result<Cell, Failure> {
+    validate(arguments)?;
     let measuring = &arguments.measuring;
-    RunSpec {
+    let connections = arguments.connections;
+    let load = Load {
         workload: arguments.workload,
         style: arguments.style,
-        isolation: measuring.isolation,
-        connections: arguments.connections,
-        threads: measuring.threads,
+        warehouses: arguments.warehouses.map(Warehouses),
+        inactive_warehouses: arguments.inactive_warehouses,
+        connections: connections.map_or(Connections::ByDefault, Connections::Fixed),
+        terminals: arguments.terminals,
         rate: arguments.rate.map(|rate| OpenLoop {
             rate,
-            spacing: arguments.arrivals.unwrap_or(Spacing::Poisson),
+            spacing: arguments.arrivals.unwrap_or(defaults::SPACING),
         }),
-        inactive_warehouses: arguments.inactive_warehouses,
-        terminals: arguments.terminals,
+        ..Load::of_seed(measuring.seed)
+    };
+    let lengths = Lengths {
         warmup: arguments.warmup,
         window: arguments.window,
-        precision_share: arguments.precision.unwrap_or(PRECISION_DEFAULT),
-        interval: measuring.interval,
-        seed: measuring.seed,
-        warehouses: arguments.warehouses.map(Warehouses),
-        home: measuring.home,
+        precision_share: arguments.precision,
+        ..Lengths::default()
+    };
+    Ok(Cell {
         checks: arguments.check,
-        lock_wait_timeouts_max_share: None,
-        meters: measuring.meters(),
-        engine: None,
-        settings: measuring.settings(),
-    }
+        ..measuring.cell(load, lengths, arguments.instances)?
+    })
 }
 
 /// A live format takes the place of the bar.
@@ -139,7 +134,7 @@ fn show(
     console: &mut Console,
 ) {
     match (tpcc_mysql, &progress) {
-        (Some(format), Progress::RunStarts(_) | Progress::Run(_) | Progress::Interval(_)) => {
+        (Some(format), Progress::RunStarts { .. } | Progress::Run(_) | Progress::Interval(_)) => {
             format.show(&progress);
         }
         _ => live.show(progress, console),

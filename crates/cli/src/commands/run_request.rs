@@ -1,43 +1,28 @@
-//! Requests of `mydyno run` that contradict themselves, where that is more than a pair of options.
+//! Requests of `mydyno run` that contradict themselves beside what they measure, which [`spec`] judges.
 
 use crate::arguments::{Format, RunArguments};
 use crate::failure::Failure;
-use base::{Exit, limits};
-use lab::{CONNECTIONS_DEFAULT, Workload};
-use plan::Length;
+use base::Exit;
+use spec::Workload;
 use std::time::Duration;
-use tpcc::transactions::Style;
 
 /// Refuses what cannot be run as it is asked for.
 ///
 /// # Errors
 /// What contradicts what, and what to do.
 pub fn validate(arguments: &RunArguments) -> Result<(), Failure> {
-    arguments.measuring.validate()?;
-    match contradiction(arguments).or_else(|| contradiction_of_instances(arguments)) {
-        Some(words) => Err(Failure::new(Exit::Usage, words)),
-        None => Ok(()),
-    }
+    let is_private = arguments.measuring.target.is_private();
+    let words = if arguments.instances > 1 && !is_private {
+        "--instances is for private servers: use --engine, or leave it out and spread the connections of one server by --schemas"
+    } else if let Some(words) = contradiction_of_format(arguments) {
+        words
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Exit::Usage, words))
 }
 
-fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
-    let is_tpcc_mysql = arguments.workload == Workload::TpccMysql;
-    if is_tpcc_mysql && arguments.style != Style::Statements {
-        return Some(
-            "--workload tpcc-mysql is a sequence of statements, each a round trip of its own; leave out --style, or use \
-             --workload tpcc",
-        );
-    }
-    if is_tpcc_mysql && arguments.measuring.home {
-        return Some(
-            "--workload tpcc-mysql uses any warehouse for each transaction; leave out --home, or use --workload tpcc",
-        );
-    }
-    let has_terminals = arguments.workload == Workload::TpccSpec;
-    let of_pace = contradiction_of_pace(arguments, has_terminals);
-    if let Some(words) = of_pace.or_else(|| contradiction_of_lengths(arguments)) {
-        return Some(words);
-    }
+fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
     if arguments.format != Format::TpccMysql {
         return None;
     }
@@ -46,7 +31,7 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
             "--watch and --format tpcc-mysql both print while the run goes on; leave one out",
         );
     }
-    if has_terminals {
+    if arguments.workload == Workload::TpccSpec {
         return Some(
             "--format tpcc-mysql has no words for terminals and deferred Deliveries; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
@@ -68,101 +53,56 @@ fn contradiction(arguments: &RunArguments) -> Option<&'static str> {
     )
 }
 
-fn contradiction_of_lengths(arguments: &RunArguments) -> Option<&'static str> {
-    if arguments.precision.is_some() && !arguments.window.is_auto {
-        return Some(
-            "--precision ends a window of automatic length: add --window auto, or leave it out",
-        );
-    }
-    let lengths = [arguments.warmup, arguments.window];
-    too_short(lengths, arguments.measuring.interval)
-}
-
-/// Why lengths cannot be judged by intervals as long as that.
-pub fn too_short(lengths: [Length; 2], interval: Duration) -> Option<&'static str> {
-    let needed = interval * limits::AUTO_INTERVALS_MIN;
-    let is_short = |length: &Length| length.is_auto && length.most < needed;
-    lengths.iter().any(is_short).then_some(
-        "an automatic --warmup or --window is judged by 30 intervals at least: allow it more, or give a shorter --interval",
-    )
-}
-
-fn contradiction_of_instances(arguments: &RunArguments) -> Option<&'static str> {
-    if arguments.instances == 1 {
-        None
-    } else if !arguments.measuring.target.is_private() {
-        Some(
-            "--instances is for private servers: use --engine, or leave it out and spread the connections of one server by --schemas",
-        )
-    } else if arguments.workload == Workload::TpccSpec {
-        Some(
-            "--instances divides connections, and the terminals of --workload tpcc-spec share theirs: leave one out",
-        )
-    } else if arguments.instances > arguments.connections.unwrap_or(CONNECTIONS_DEFAULT) {
-        Some(
-            "--instances needs a connection for each server at least: ask for more with -c, or for fewer instances",
-        )
-    } else {
-        None
-    }
-}
-
-fn contradiction_of_pace(arguments: &RunArguments, has_terminals: bool) -> Option<&'static str> {
-    let inactive = arguments.inactive_warehouses;
-    if has_terminals && arguments.rate.is_some() {
-        Some(
-            "--rate sets the pace of a workload without terminals, and --workload tpcc-spec has its own: leave one out",
-        )
-    } else if has_terminals && arguments.measuring.home {
-        Some(
-            "--home is for connections, and the terminals of --workload tpcc-spec have home warehouses anyway: leave it \
-             out",
-        )
-    } else if has_terminals && arguments.measuring.schemas.is_some() {
-        Some(
-            "--schemas spreads connections, and the terminals of --workload tpcc-spec share theirs: leave one out",
-        )
-    } else if inactive > 0 && !has_terminals {
-        Some("--inactive-warehouses is for terminals: add --workload tpcc-spec")
-    } else if arguments.terminals.is_some() && !has_terminals {
-        Some("--terminals is for workload tpcc-spec: add --workload tpcc-spec, or use -c")
-    } else if arguments.warehouses.is_some_and(|all| inactive >= all) {
-        Some("--inactive-warehouses leaves none of the warehouses of -w with terminals; name fewer")
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{contradiction, contradiction_of_instances};
     use crate::arguments::{Arguments, Command};
+    use crate::commands::run::request;
     use clap::Parser;
+    use spec::Lengths;
+
+    /// Why it is refused; empty where it is not.
+    fn refused(all: &[&[&str]]) -> String {
+        let command =
+            Arguments::try_parse_from([&["mydyno", "run"], all.concat().as_slice()].concat());
+        let Command::Run(run) = command.unwrap().command else {
+            panic!("it is `run`")
+        };
+        let cell = request(&run);
+        cell.err()
+            .map_or_else(String::new, |failure| format!("{:#}", failure.error))
+    }
+
+    #[test]
+    fn times_that_nobody_names_are_those_of_the_table() {
+        let command = Arguments::try_parse_from(["mydyno", "run", "--dsn", "mysql://h/s"]);
+        let Command::Run(run) = command.unwrap().command else {
+            panic!("it is `run`")
+        };
+        let asked = request(&run).ok().unwrap();
+        assert_eq!(asked.lengths, Lengths::default());
+    }
 
     #[test]
     fn contradictions_are_told() {
-        let refused = |arguments: &[&str]| {
-            let all = ["mydyno", "run", "--dsn", "mysql://h/s"];
-            let parsed = Arguments::try_parse_from(all.iter().chain(arguments)).unwrap();
-            let Command::Run(run) = parsed.command else {
-                panic!("it is `run`")
-            };
-            contradiction(&run)
-        };
-        let tool = ["--workload", "tpcc-mysql", "--format", "tpcc-mysql"];
-        assert_eq!(refused(&tool), None);
-        assert_eq!(
-            refused(&["--interval", "500ms", "--style", "batched"]),
-            None
-        );
-        let auto = ["--warmup", "auto:30s", "--window", "auto"];
-        assert_eq!(refused(&auto), None);
+        let refused = |arguments: &[&str]| refused(&[&["--dsn", "mysql://h/s"], arguments]);
+        for right in [
+            &["--workload", "tpcc-mysql", "--format", "tpcc-mysql"][..],
+            &["--interval", "500ms", "--style", "batched"],
+            &["--warmup", "auto:30s", "--window", "auto"],
+        ] {
+            assert_eq!(refused(right), "");
+        }
         for (arguments, word) in [
             (
                 &["--workload", "tpcc-mysql", "--style", "pipelined"][..],
                 "--style",
             ),
             (&["--workload", "tpcc-mysql", "--home"], "--home"),
+            (&["--workload", "tpcc-spec", "--rate", "5"], "--rate"),
+            (&["--workload", "tpcc-spec", "--home"], "--home"),
+            (&["--workload", "tpcc-spec", "--schemas", "2"], "--schemas"),
+            (&["--terminals", "5"], "--terminals"),
+            (&["--inactive-warehouses", "1"], "tpcc-spec"),
             (
                 &["--workload", "tpcc-spec", "--format", "tpcc-mysql"],
                 "terminals",
@@ -173,39 +113,27 @@ mod tests {
             ),
             (&["--format", "tpcc-mysql", "--watch"], "--watch"),
             (&["--format", "tpcc-mysql", "--warmup", "auto"], "as times"),
-            (&["--precision", "1%"], "--window auto"),
+            (&["--precision", "1%"], "\"auto\""),
             (&["--warmup", "auto:29s"], "30 intervals"),
             (&["--window", "auto:1m", "--interval", "3s"], "30 intervals"),
+            (&["--instances", "2"], "private"),
         ] {
-            let words = refused(arguments).unwrap_or_default();
+            let words = refused(arguments);
             assert!(words.contains(word), "{arguments:?}: {words}");
         }
     }
 
     #[test]
     fn instances_are_private_servers_with_connections() {
-        let refused = |arguments: &[&str]| {
-            let all = ["mydyno", "run"].iter().chain(arguments);
-            let Command::Run(run) = Arguments::try_parse_from(all).unwrap().command else {
-                panic!("it is `run`")
-            };
-            contradiction_of_instances(&run)
-        };
-        let engine = ["--engine", "mysql-5.7", "--instances"];
-        let with = |more: &[&'static str]| refused(&[&engine[..], more].concat());
-        assert_eq!(with(&["8"]), None);
-        assert_eq!(with(&["1", "--workload", "tpcc-spec"]), None);
-        assert_eq!(refused(&["--dsn", "mysql://h/s"]), None);
+        let with = |more: &[&str]| refused(&[&["--engine", "mysql-5.7", "--instances"], more]);
+        assert_eq!(with(&["8"]), "");
+        assert_eq!(with(&["1", "--workload", "tpcc-spec"]), "");
         for (words, word) in [
-            (with(&["9"]), "-c"),
-            (with(&["2", "-c", "1"]), "-c"),
+            (with(&["9"]), "9 instances cannot share 8 connections"),
+            (with(&["2", "-c", "1"]), "cannot share 1"),
             (with(&["2", "--workload", "tpcc-spec"]), "tpcc-spec"),
-            (
-                refused(&["--dsn", "mysql://h/s", "--instances", "2"]),
-                "private",
-            ),
         ] {
-            assert!(words.is_some_and(|words| words.contains(word)), "{words:?}");
+            assert!(words.contains(word), "{words:?}");
         }
     }
 }

@@ -54,17 +54,16 @@ pub fn lab(lab: &LabOutcome) -> String {
     out
 }
 
-/// One repeat in a line: `cell 3, repeat 1: 12345 NOPM, new order p95 12.30 ms`.
-pub fn repeat(cell: u32, repeat: u32, summary: &Summary) -> String {
-    let result = match (summary.nopm, &summary.reason_code) {
+/// The result of one repeat: `12345 NOPM, new order p95 12.30 ms`.
+pub fn repeat(summary: &Summary) -> String {
+    match (summary.nopm, &summary.reason_code) {
         (Some(nopm), _) => format!(
             "{nopm:.0} NOPM, new order p95 {} ms",
             ms(summary.transactions.new_order.p95_us)
         ),
         (None, Some(code)) => format!("NA ({code})"),
         (None, None) => "NA".to_owned(),
-    };
-    format!("cell {cell}, repeat {repeat}: {result}")
+    }
 }
 
 /// Each ramp with its curve, and what each configuration supports.

@@ -1,7 +1,7 @@
 //! Warm-ups and windows of automatic length: what they wait for, and what they came to.
 
+use analyse::Awaited;
 use base::{percent, percent_at_most};
-use lab::Awaited;
 use std::fmt::Write;
 use store::Summary;
 
@@ -71,7 +71,7 @@ pub fn lengths(out: &mut String, summary: &Summary) {
 #[cfg(test)]
 mod tests {
     use super::awaited;
-    use lab::Awaited;
+    use analyse::Awaited;
     use std::time::Duration;
 
     const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);

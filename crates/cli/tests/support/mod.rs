@@ -19,6 +19,7 @@ pub use sql::{Held, connect_options, execute, query, value};
 pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
 
 use serde_json::Value;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -36,7 +37,7 @@ pub const ENGINES: [&str; 6] = [
 ];
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
 /// Longest time for anything that these tests wait for.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The home of this process's servers and images. A shell removes it as soon as this process is gone, however it ends:
 /// the shell's stdin is a pipe from here.
@@ -64,17 +65,20 @@ pub fn home() -> &'static Path {
     &HOME.0
 }
 
-/// A home of one test, which none other sweeps.
+/// A home of one test, which none other sweeps, with the images of the common one.
 pub fn home_of_its_own() -> TempDir {
-    let home = directory();
-    link_engines(home.path());
-    home
+    let own = directory();
+    link_engines(own.path());
+    let images = home().join("images");
+    std::fs::create_dir_all(&images).unwrap();
+    symlink(images, own.path().join("images")).unwrap();
+    own
 }
 
 fn link_engines(home: &Path) {
     let engines = user_home().join("engines");
     std::fs::create_dir_all(&engines).unwrap();
-    std::os::unix::fs::symlink(engines, home.join("engines")).unwrap();
+    symlink(engines, home.join("engines")).unwrap();
 }
 
 fn user_home() -> PathBuf {

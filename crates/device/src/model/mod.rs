@@ -75,7 +75,6 @@ enum Model {
 impl Device {
     /// A device that has nothing to do, with an empty cache. The profile is a valid one ([`Profile::validate`]); one that does not say
     /// how it works completes everything at once.
-    #[must_use]
     pub fn new(profile: &Profile, seed: u64) -> Device {
         let model = match &profile.array {
             Some(array) => Model::Array(Array::new(array, seed)),
@@ -88,13 +87,11 @@ impl Device {
         }
     }
 
-    #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
 
     /// Requests that hold a place of the model: those not decided, and those decided that nobody has asked for since.
-    #[must_use]
     pub fn outstanding(&self) -> usize {
         match &self.model {
             Model::Single(unit) => unit.outstanding(),

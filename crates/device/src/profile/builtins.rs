@@ -19,7 +19,6 @@ const TEXTS: &[&str] = &[
 ];
 
 /// The profiles that come with mydyno.
-#[must_use]
 pub fn builtins() -> Vec<Profile> {
     let parse = |text: &&str| {
         Profile::parse(text).expect("a unit test parses every builtin profile and validates it")
@@ -28,7 +27,6 @@ pub fn builtins() -> Vec<Profile> {
 }
 
 /// The one of that name. Only its text is read: an array asks for its member while it is read itself.
-#[must_use]
 pub fn builtin(name: &str) -> Option<Profile> {
     let line = format!("name = \"{name}\"");
     let text = TEXTS

@@ -209,7 +209,6 @@ impl<'de> Deserialize<'de> for Member {
 
 impl Array {
     /// The name where the member is a builtin.
-    #[must_use]
     pub fn builtin_name(&self) -> Option<&str> {
         match &self.member {
             Member::Builtin(name) => Some(name),

@@ -175,7 +175,6 @@ impl Profile {
     }
 
     /// Dotted keys of its figures, each of which may have a source; without those of an array's member, which has its own.
-    #[must_use]
     pub fn figures(&self) -> Vec<String> {
         toml::Table::try_from(self).map_or_else(|_| Vec::new(), |table| keys::figures(&table))
     }
@@ -190,7 +189,6 @@ impl Profile {
 
     /// How long random writes at full speed take to bring a disk's write cache to the rate of `sheet.random_write_iops`: the ramp
     /// time of a test of it. [`crate::Device::precondition`] does that for solid-state devices.
-    #[must_use]
     pub fn write_cache_settles_in(&self) -> Duration {
         let member = self.array.as_ref().and_then(Array::profile);
         let disk = member.as_ref().unwrap_or(self).disk.as_ref();
@@ -200,7 +198,6 @@ impl Profile {
     }
 
     /// How long the peak of `sheet.random_write_peak_iops` lasts after a rest; `None` where there is none.
-    #[must_use]
     pub fn peak_seconds(&self) -> Option<f64> {
         let solid = self.solid_state.as_ref()?;
         let (peak, burst) = (solid.random_write_peak_iops?, solid.burst_bytes?);
@@ -268,7 +265,6 @@ impl Array {
     }
 
     /// What it is made of; `None` where no builtin has that name.
-    #[must_use]
     pub fn profile(&self) -> Option<Profile> {
         match &self.member {
             Member::Builtin(name) => builtin(name),

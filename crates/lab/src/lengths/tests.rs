@@ -1,62 +1,34 @@
 //! Phases of automatic length over made-up intervals of a second.
 
-use super::Lengths;
-use crate::progress::Awaited;
-use crate::spec::{Meters, RunSpec, Workload};
+use super::PhaseEnds;
+use analyse::Awaited;
 use base::Random;
-use drive::{Control, Interval, Phase, RunReport, ScheduleStats, TerminalStats, TransactionStats};
-use plan::Length;
+use drive::{Control, Interval, Phase, RunReport};
+use spec::{Length, Lengths};
 use std::time::Duration;
 use store::{Metric, MetricKind, MetricSource, RepeatResult, SampleBatch};
-use tpcc::{InputCounters, Style};
+use tpcc::Transaction;
 
 const S: u64 = 1_000_000_000;
 const AUTO: Length = Length::auto(Duration::from_secs(600));
 
-pub(crate) fn spec(warmup: Length, window: Length) -> RunSpec {
-    RunSpec {
-        workload: Workload::Tpcc,
-        style: Style::Statements,
-        isolation: None,
-        connections: None,
-        rate: None,
+pub(crate) fn asked(warmup: Length, window: Length) -> Lengths {
+    Lengths {
         warmup,
         window,
-        precision_share: 0.02,
-        interval: Duration::from_secs(1),
-        seed: 1,
-        warehouses: None,
-        threads: None,
-        inactive_warehouses: 0,
-        terminals: None,
-        home: false,
-        checks: false,
-        lock_wait_timeouts_max_share: None,
-        meters: Meters::default(),
-        engine: None,
-        settings: Vec::new(),
+        ..Lengths::default()
     }
 }
 
-fn lengths(warmup: Length, window: Length) -> Lengths {
-    Lengths::of(&spec(warmup, window), &[], 1)
+fn lengths(warmup: Length, window: Length) -> PhaseEnds {
+    PhaseEnds::of(&asked(warmup, window), &[], 1)
 }
 
 pub(crate) fn interval(phase: Phase, second: u64, new_orders: u64) -> Interval {
-    let mut transactions: [TransactionStats; 5] =
-        std::array::from_fn(|_| TransactionStats::default());
-    transactions[0].committed = new_orders;
-    Interval {
-        phase,
-        start_offset_ns: second * S,
-        end_offset_ns: (second + 1) * S,
-        transactions,
-        new_orders: Vec::new(),
-        statements: 0,
-        inputs: InputCounters::default(),
-        schedule: ScheduleStats::default(),
-        terminals: TerminalStats::default(),
-    }
+    let offsets_ns = second * S..(second + 1) * S;
+    let mut interval = Interval::new(Transaction::TYPES, phase, offsets_ns);
+    interval.transactions[0].committed = new_orders;
+    interval
 }
 
 fn sample(second: u64, name: &str, value: i64) -> SampleBatch {
@@ -74,7 +46,7 @@ fn sample(second: u64, name: &str, value: i64) -> SampleBatch {
 
 /// Feeds seconds of a phase until it is ended; returns how many it took.
 fn feed(
-    lengths: &mut Lengths,
+    lengths: &mut PhaseEnds,
     phase: Phase,
     seconds: std::ops::Range<u64>,
     of: impl Fn(u64) -> (u64, Option<i64>),

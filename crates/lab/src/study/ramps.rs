@@ -1,24 +1,22 @@
 //! Turns that are ramps: one on a server of its own, taken up from its stored points.
 
-use super::{STARTING, Study, failure_of, is_of_machine, planned_cell, timed_out_after};
+use super::{
+    STARTING, Study, failure_of, is_of_machine, planned_cell, settings_of, timed_out_after,
+};
 use crate::error::LabError;
-use crate::planned::private_of;
-use crate::private::{build_of, start_on};
 use crate::progress::{OnProgress, Progress};
-use crate::ramp::{RampPlace, RampSpec, ramp, store_failed_ramp};
+use crate::ramp::{RampPlace, ramp, store_failed_ramp};
 use crate::watchdog::within;
 use analyse::standing_points;
-use base::{Exit, RampLimits};
+use base::Exit;
 use plan::Turn;
 use server::{Image, ImageKey};
+use spec::RampLimits;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, Results};
 
 /// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
-///
-/// # Errors
-/// The results file cannot be read.
 pub(super) fn ended(
     results: &Results,
     lab: LabId,
@@ -53,7 +51,18 @@ impl Study<'_> {
             }
             on_progress(progress);
         });
-        let place = self.ramp_place(turn, &notes);
+        let settings = settings_of(cell);
+        let place = RampPlace {
+            results: self.results,
+            lab: self.lab,
+            ordinal: cell.ordinal,
+            repeat: turn.repeat,
+            engine: Some(&cell.private().engine),
+            settings: &settings,
+            seed: self.seed(turn),
+            planned_cells: self.planned.cells.len() as u32,
+            notes: &notes,
+        };
         let (ended, timed_out) = match image {
             Ok(image) => within(limit, self.stop, |stop| {
                 self.ramp((turn, place), limits, image, stop, on_progress)
@@ -83,27 +92,12 @@ impl Study<'_> {
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
-        let cell = self.cell(turn);
-        let private = private_of(cell)?;
-        let build = build_of(self.home, &private)?;
         on_progress(Progress::Step(STARTING));
-        let subject = start_on(self.home, &build, image, &private, stop)?;
-        let spec = RampSpec {
-            limits: limits.clone(),
-            run: self.run_of(cell)?,
-        };
-        ramp(place, &subject, &spec, stop, on_progress)
-    }
-
-    fn ramp_place<'a>(&'a self, turn: Turn, notes: &'a [String]) -> RampPlace<'a> {
-        RampPlace {
-            results: self.results,
-            lab: self.lab,
-            ordinal: self.cell(turn).ordinal,
-            repeat: turn.repeat,
-            seed: self.seed(turn),
-            planned_cells: self.planned.cells.len() as u32,
-            notes,
-        }
+        let subject = self
+            .planned
+            .servers_of(turn)?
+            .start(self.home, image, stop)?;
+        let asked = self.asked(self.cell(turn));
+        ramp(place, &subject, (&asked, limits), stop, on_progress)
     }
 }

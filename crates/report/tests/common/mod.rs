@@ -4,16 +4,17 @@ pub mod browser;
 mod observed;
 mod storage;
 
-use base::{RampLimits, Random};
-use hdrhistogram::Histogram;
+use base::Random;
 use observed::{Beside, observe};
+use spec::RampLimits;
 use std::path::Path;
 use storage::{device_io, places};
 use store::{
     Band, CellId, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId,
     LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn,
-    Phase, RepeatFailure, RepeatId, RepeatResult, Results, Verdict,
+    Phase, RepeatFailure, RepeatId, RepeatResult, Results, Verdict, empty_histogram,
 };
+use testkit::SECOND_NS;
 
 /// What a fixture lab consists of.
 pub struct Shape {
@@ -66,7 +67,6 @@ pub fn new_ramp(repeat: u32) -> NewRamp {
     }
 }
 
-const SECOND_NS: u64 = 1_000_000_000;
 /// 2026-01-01 00:00:00 UTC.
 const EPOCH_NS: i64 = 1_767_225_600_000_000_000;
 /// Transaction types with their share of the mix and their response time against a new order's.
@@ -174,23 +174,14 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
             "8.0.15"
         }
         .to_owned(),
-        flavour: "mysql".to_owned(),
-        transport: "tcp".to_owned(),
         target: "mysql://bench:geheim@127.0.0.1:3306/tpcc".to_owned(),
-        workload: "tpcc".to_owned(),
-        style: "statements".to_owned(),
-        warehouses: 10,
         connections,
-        home: false,
-        foreign_keys: true,
         warmup_ns: shape.warmup_s * SECOND_NS,
         window_ns: shape.window_s * SECOND_NS,
         interval_ns: shape.interval_s * SECOND_NS,
         seed: 1,
-        schemas: 1,
-        instances: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
-        ..NewCell::default()
+        ..testkit::cell()
     }
 }
 
@@ -230,19 +221,8 @@ pub fn never_start(results: &Results, lab: LabId, cell: NewCell, repeats: u32) {
     };
     let cell = results.begin_planned_cell(lab, &planned).unwrap();
     for ordinal in 1..=repeats {
-        let new = NewRepeat {
-            cell,
-            ordinal,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
-        let id = results.begin_repeat(&new).unwrap();
-        let failure = RepeatFailure {
-            reason_code: "server_did_not_start".to_owned(),
-            ..RepeatFailure::default()
-        };
-        results.fail_repeat(id, &failure).unwrap();
+        let repeat = testkit::begin(results, cell, ordinal);
+        testkit::fail(results, repeat, "server_did_not_start");
     }
 }
 
@@ -308,14 +288,10 @@ fn begin(results: &Results, shape: &Shape, new: &NewRepeat) -> RepeatId {
 }
 
 fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
+    let my_cnf = "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n";
     let new = NewRepeat {
-        cell,
-        ordinal: point.repeat,
-        my_cnf: Some(
-            "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n".to_owned(),
-        ),
-        seed: None,
-        driver_threads: None,
+        my_cnf: Some(my_cnf.to_owned()),
+        ..testkit::repeat(cell, point.repeat)
     };
     let id = begin(results, shape, &new);
     results
@@ -406,10 +382,8 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (
         client_peak_rss_bytes: Some(21_000_000),
         statements: committed * 62,
         committed_new_orders: committed,
-        in_doubt_new_orders: 0,
         district_next_o_id_sum_before: Some(300_100),
         district_next_o_id_sum_after: Some(300_100 + committed.cast_signed()),
-        reconnects: 0,
         ..RepeatResult::default()
     };
     results.finish_repeat(id, &result).unwrap();
@@ -435,7 +409,7 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
     let noise = 0.95 + 0.1 * random.unit();
     let count = (peak_per_s * of.share * ramp * dip * noise) as u64 * shape.interval_s;
     let typical_ms = connections / peak_per_s * 1000.0 * of.slow / dip / ramp;
-    let mut latency = Histogram::<u64>::new_with_bounds(1, 3_600 * SECOND_NS, 3).unwrap();
+    let mut latency = empty_histogram();
     let (mut sum, mut max) = (0, 0);
     let steps = count.clamp(1, 48);
     for step in 0..steps {
@@ -460,17 +434,13 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
         },
         start_offset_ns: of.start_s * SECOND_NS,
         end_offset_ns: (of.start_s + shape.interval_s) * SECOND_NS,
-        transaction: of.name.to_owned(),
         committed: count - rolled_back,
         rolled_back,
         deadlocks: u64::from(of.name == "payment" && random.unit() < 0.4),
-        lock_wait_timeouts: 0,
-        other_retries: 0,
-        errors: 0,
         latency,
         latency_sum_ns: sum,
         latency_max_ns: max,
-        latency_out_of_bounds: 0,
+        ..testkit::window(0, of.name, 0)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use store::MetricKind::{Counter, Gauge};
 use store::MetricSource::{Host, Process, Server, Shim};
-use store::{Metric, MetricIds, MetricKind, MetricSource, Moment, RepeatId, Results, SampleBatch};
+use store::{MetricIds, MetricKind, MetricSource, Moment, RepeatId, Results, SampleBatch};
 
 /// The run that is observed.
 pub struct Beside {
@@ -47,7 +47,8 @@ pub fn observe(results: &Results, repeat: RepeatId, of: &Beside) {
                 let now = of.steady + of.with_load * load;
                 *counted += now;
                 let value = if of.kind == Counter { *counted } else { now };
-                values.push((of.metric(), value as i64));
+                let metric = testkit::metric((of.source, of.kind), of.name, of.label);
+                values.push((metric, value as i64));
             }
             if source != Server || !GAP_S.contains(&s) {
                 batches.push(SampleBatch {
@@ -68,17 +69,6 @@ pub fn observe(results: &Results, repeat: RepeatId, of: &Beside) {
         ];
         let owned = status.map(|(name, value)| (name.to_owned(), value.to_owned()));
         results.record_status(repeat, moment, &owned).unwrap();
-    }
-}
-
-impl Metered {
-    fn metric(&self) -> Metric {
-        Metric {
-            source: self.source,
-            name: self.name.to_owned(),
-            label: self.label.to_owned(),
-            kind: self.kind,
-        }
     }
 }
 

@@ -2,18 +2,10 @@
 
 use device::{CacheSetup, DeviceSetup, Setup};
 use store::{CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, TimeTotals};
-
-const SECOND_NS: u64 = 1_000_000_000;
+use testkit::{SECOND_NS, place};
 
 /// Data on `device`, redo on NVMe.
 pub fn places(device: &str) -> Vec<CellPlace> {
-    let place = |role: &str, device: &str| CellPlace {
-        role: role.to_owned(),
-        device: device.to_owned(),
-        emulated: true,
-        profile_fingerprint: None,
-        backing: "memory (/dev/shm)".to_owned(),
-    };
     vec![place("data", device), place("redo", "nvme-pm1725")]
 }
 

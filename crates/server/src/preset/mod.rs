@@ -78,7 +78,6 @@ fn data() -> &'static Presets {
 }
 
 /// The names of all presets, in the order of the data file.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     data().preset.iter().map(|p| p.name.as_str()).collect()
 }
@@ -139,7 +138,6 @@ impl Preset {
     }
 
     /// What it asks for of the variable that the papers call so.
-    #[must_use]
     pub fn asked(&self, name: &str) -> Option<&'static str> {
         let mut variables = self.variables();
         let found = variables.find(|(variable, _)| variable.name == name);
@@ -147,7 +145,6 @@ impl Preset {
     }
 
     /// Does it ask for nothing? One that asks for anything has sizes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.variables().next().is_none()
     }

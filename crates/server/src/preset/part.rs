@@ -22,7 +22,6 @@ pub struct PoolPart {
 
 impl PoolPart {
     /// The greatest of at most `bytes`, which are whole MiB, beside the preset for the undivided pool and variables that the user sets.
-    #[must_use]
     pub fn of(
         build: &ServerBuild,
         bytes: u64,
@@ -53,7 +52,6 @@ impl PoolPart {
     }
 
     /// The lines for the server's option file.
-    #[must_use]
     pub fn set(&self) -> Vec<(String, String)> {
         let chunk = self.chunk_bytes.map(|bytes| line(CHUNK, bytes));
         [line(POOL, self.bytes)].into_iter().chain(chunk).collect()
@@ -62,7 +60,6 @@ impl PoolPart {
 
 /// The line with which a pool of `bytes`, which the user names, becomes no larger than whole MiB in each of its instances; `None` where
 /// the server takes it so anyway, or the user names the size of chunks.
-#[must_use]
 pub fn chunk_of(
     build: &ServerBuild,
     bytes: u64,

@@ -54,7 +54,6 @@ impl Fate {
     ];
 
     /// The word in results and tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Fate::Kept => "kept",
@@ -119,7 +118,6 @@ pub struct Translated {
 
 impl Translated {
     /// What is not as the preset asks, in one line for people; `None` where everything is.
-    #[must_use]
     pub fn note(&self) -> Option<String> {
         let parts: Vec<String> = Fate::ALL
             .into_iter()
@@ -151,7 +149,6 @@ impl Translated {
 impl Preset {
     /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which win. Where several servers divide
     /// the pool, whoever asked for it, `part` is this one's.
-    #[must_use]
     pub fn translate(
         &self,
         build: &ServerBuild,

@@ -2,7 +2,7 @@
 //! environment.
 
 use crate::{
-    SOME_ENGINES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until,
+    FAMILIES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until,
 };
 use server::{
     AfterStop, Data, Ending, Home, ImageKey, Instance, InstanceOptions, ServerBuild, ServerError,
@@ -92,7 +92,7 @@ fn reported(home: &Home) -> String {
 
 #[test]
 fn a_killed_parent_leaves_no_server_and_the_next_start_sweeps() {
-    for engine in SOME_ENGINES {
+    for engine in FAMILIES {
         let build = build(engine);
         let (_temp, home) = own_home();
         let mut parent = child(&this_binary(), &[], &home, &build, "start and wait");
@@ -113,7 +113,7 @@ fn a_killed_parent_leaves_no_server_and_the_next_start_sweeps() {
 
 #[test]
 fn a_named_server_lives_until_it_is_stopped() {
-    for engine in ["mysql-5.7", "mariadb-10.11"] {
+    for engine in FAMILIES {
         let build = build(engine);
         let (_temp, home) = own_home();
         let mut parent = child(&this_binary(), &[], &home, &build, "start named and leave");
@@ -228,7 +228,7 @@ fn an_ordinary_user_can_do_it_too() {
     }
     // A server that came with a C library of its own asks for its loader where it was installed,
     // and cannot be copied.
-    for engine in SOME_ENGINES {
+    for engine in FAMILIES {
         let installed = build(engine);
         let temp = tempfile::tempdir().unwrap();
         let engine_root = Home::from_env().unwrap().engines().join(engine);

@@ -24,6 +24,8 @@ pub const ENGINES: [&str; 6] = [
 ];
 /// Enough for what does not depend on the engine's release.
 pub const SOME_ENGINES: [&str; 4] = [ENGINES[0], ENGINES[1], ENGINES[2], ENGINES[3]];
+/// Enough for what does not depend on the release, but on the family.
+pub const FAMILIES: [&str; 2] = [ENGINES[0], ENGINES[2]];
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The engine, installed by the real `install` where it is missing.

@@ -1,12 +1,12 @@
 //! What a started server is, and what is said where it does not start.
 
 use crate::{
-    ENGINES, SOME_ENGINES, STOP_TIMEOUT, alive, build, exists, exit_of, has_redo, left_in_run,
-    own_home, query, redo_bytes, refused, set, small, start, variable,
+    ENGINES, FAMILIES, SOME_ENGINES, STOP_TIMEOUT, alive, build, exists, exit_of, has_redo,
+    left_in_run, own_home, query, redo_bytes, refused, set, small, start, variable,
 };
 use server::{
-    Availability, Data, Ending, Home, Instance, InstanceOptions, ServerBuild, ServerError, Target,
-    find, list,
+    Availability, Data, Ending, Home, Instance, InstanceOptions, Secret, ServerBuild, ServerError,
+    Target, find, list, render_dsn,
 };
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
@@ -123,7 +123,7 @@ fn secrets_are_kept(server: &Instance) {
     assert!(!exists(&directory.join("init.sql")));
     let password = directory.join("password").metadata().unwrap();
     assert_eq!(password.permissions().mode() & 0o777, 0o600);
-    let shown = Target::from_dsn(&server.dsn_with_password()).unwrap();
+    let shown = Target::from_dsn(&render_dsn(&options, Secret::Shown)).unwrap();
     assert_eq!(shown.connect, options);
 }
 
@@ -208,7 +208,7 @@ fn a_server_that_dies_says_how() {
 
 #[test]
 fn data_and_redo_can_lie_elsewhere() {
-    for engine in ENGINES {
+    for engine in FAMILIES {
         let build = build(engine);
         let (temp, home) = own_home();
         let data = temp.path().join("device one/data");

@@ -1,9 +1,10 @@
 use super::{Arrangement, Arranger, Host, ServerFiles};
+use crate::StorageError;
 use crate::among::Among;
 use crate::backing::MemoryFiles;
 use crate::variables::{ServerFamily, ServerKind};
-use crate::{Place, Placement, StorageError};
 use device::{Profile, Role, Setup};
+use spec::{Place, Placement};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -94,18 +94,15 @@ impl TestFile {
         self.directory.path().join(DEVICE)
     }
 
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         self.device_directory().join(FILE)
     }
 
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Does the file system take direct I/O?
-    #[must_use]
     pub fn takes_direct_io(&self) -> bool {
         use rustix::fs::{Mode, OFlags, open};
         open(self.path(), OFlags::RDWR | OFlags::DIRECT, Mode::empty()).is_ok()

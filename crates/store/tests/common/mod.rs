@@ -1,14 +1,13 @@
 //! A small lab, the same in every run.
 
-use hdrhistogram::Histogram;
+use rusqlite::Connection;
 use std::path::Path;
 use store::{
-    Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell, NewLab, NewRepeat,
-    Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind, Requirement,
-    RequirementUnit, Results, RoleIo, ShimFacts, TimeTotals, Verdict,
+    APPLICATION_ID, Band, CellId, CellPlace, CellPreset, DeviceIo, IntervalRow, LabId, NewCell,
+    NewLab, NewRepeat, Phase, PresetVariable, RepeatId, RepeatResult, RequestIo, RequestKind,
+    Requirement, RequirementUnit, Results, RoleIo, ShimFacts, TimeTotals, Verdict, empty_histogram,
 };
-
-pub const SECOND_NS: u64 = 1_000_000_000;
+use testkit::SECOND_NS;
 
 pub fn lab(results: &Results) -> LabId {
     let lab = NewLab {
@@ -23,29 +22,15 @@ pub fn lab(results: &Results) -> LabId {
 
 pub fn cell() -> NewCell {
     NewCell {
-        ordinal: 1,
-        engine: "mysql-5.7".to_owned(),
-        server_version: "5.7.22".to_owned(),
-        flavour: "mysql".to_owned(),
-        transport: "tcp".to_owned(),
         target: "mysql://u:geheim@h:3306/d".to_owned(),
-        workload: "tpcc".to_owned(),
-        style: "statements".to_owned(),
-        warehouses: 10,
-        connections: 8,
-        foreign_keys: true,
-        partitions: 0,
         warmup_ns: SECOND_NS,
-        window_ns: 2 * SECOND_NS,
-        interval_ns: SECOND_NS,
         warmup_auto: true,
         window_auto: true,
         precision_share: Some(0.02),
         seed: u64::MAX,
         schemas: 2,
-        instances: 1,
         settings: vec![("preset".to_owned(), "config-3".to_owned())],
-        ..NewCell::default()
+        ..testkit::cell()
     }
 }
 
@@ -66,11 +51,8 @@ pub fn paced_cell() -> NewCell {
 /// A cell with its files on two emulated devices.
 pub fn placed_cell() -> NewCell {
     let place = |role: &str, device: &str| CellPlace {
-        role: role.to_owned(),
-        device: device.to_owned(),
-        emulated: true,
         profile_fingerprint: Some(format!("figures of {device}")),
-        backing: "tmpfs /dev/shm".to_owned(),
+        ..testkit::place(role, device)
     };
     NewCell {
         places: vec![
@@ -160,6 +142,20 @@ pub fn requirement(value: Option<f64>) -> Requirement {
     }
 }
 
+/// A file of an earlier format with these rows.
+pub fn write_old(path: &Path, format: i64, rows: &str) {
+    let old = Connection::open(path).unwrap();
+    for format in 1..=format {
+        let file = format!("src/migrations/{format:04}.sql");
+        let migration = std::fs::read_to_string(file).unwrap();
+        old.execute_batch(&migration).unwrap();
+    }
+    old.execute_batch(rows).unwrap();
+    for (pragma, value) in [("application_id", APPLICATION_ID), ("user_version", format)] {
+        old.pragma_update(None, pragma, value).unwrap();
+    }
+}
+
 /// A lab with one cell and one repeat that runs.
 pub fn running(path: &Path) -> (Results, LabId, CellId, RepeatId) {
     running_as(path, cell())
@@ -171,11 +167,8 @@ pub fn running_as(path: &Path, cell: NewCell) -> (Results, LabId, CellId, Repeat
     let lab = lab(&results);
     let cell = results.begin_cell(lab, &cell).unwrap();
     let repeat = NewRepeat {
-        cell,
-        ordinal: 1,
         my_cnf: Some("[client]\npassword = geheim\n".to_owned()),
-        seed: None,
-        driver_threads: None,
+        ..testkit::repeat(cell, 1)
     };
     let repeat = results.begin_repeat(&repeat).unwrap();
     (results, lab, cell, repeat)
@@ -183,7 +176,7 @@ pub fn running_as(path: &Path, cell: NewCell) -> (Results, LabId, CellId, Repeat
 
 /// One interval of new orders with these response times in us.
 pub fn interval(second: u64, phase: Phase, latencies_us: &[u64]) -> IntervalRow {
-    let mut latency = Histogram::<u64>::new_with_bounds(1, 3_600 * SECOND_NS, 3).unwrap();
+    let mut latency = empty_histogram();
     for us in latencies_us {
         latency.record(us * 1_000).unwrap();
     }
@@ -191,17 +184,14 @@ pub fn interval(second: u64, phase: Phase, latencies_us: &[u64]) -> IntervalRow 
         phase,
         start_offset_ns: second * SECOND_NS,
         end_offset_ns: (second + 1) * SECOND_NS,
-        transaction: "new_order".to_owned(),
         committed: latencies_us.len() as u64 - 1,
         rolled_back: 1,
         deadlocks: 2,
         lock_wait_timeouts: 1,
-        other_retries: 0,
-        errors: 0,
         latency_sum_ns: latencies_us.iter().sum::<u64>() * 1_000,
         latency_max_ns: latencies_us.iter().max().copied().unwrap_or(0) * 1_000,
-        latency_out_of_bounds: 0,
         latency,
+        ..testkit::window(SECOND_NS, "new_order", 0)
     }
 }
 
@@ -213,7 +203,6 @@ pub fn result() -> RepeatResult {
         warmup_steady: Some(true),
         measured_window_ns: 2 * SECOND_NS,
         window_precision_share: Some(0.015),
-        interrupted: false,
         client_cpu_ns: 30_000_000,
         client_peak_rss_bytes: Some(20_000_000),
         statements: 2_000,
@@ -221,7 +210,6 @@ pub fn result() -> RepeatResult {
         in_doubt_new_orders: 1,
         district_next_o_id_sum_before: Some(300_100),
         district_next_o_id_sum_after: Some(300_401),
-        reconnects: 0,
         ..RepeatResult::default()
     }
 }

@@ -59,13 +59,11 @@ const CUSTOMERS_SCAN: &str = "SELECT c.c_id FROM customer c \
 
 impl Statement {
     /// Is it run once for each warehouse, or once for all?
-    #[must_use]
     pub fn is_per_warehouse(&self) -> bool {
         self.sql.contains("{w}")
     }
 
     /// The SQL for one warehouse, without a limit on the rows.
-    #[must_use]
     pub fn sql(&self, warehouse: u32) -> String {
         self.sql.replace("{w}", &warehouse.to_string())
     }

@@ -50,7 +50,6 @@ pub struct ChunkSummary {
 
 impl Population {
     /// The population of `seed`, its NURand constant drawn from it.
-    #[must_use]
     pub fn new(seed: u64, warehouses: Warehouses) -> Population {
         Population {
             seed,
@@ -74,13 +73,11 @@ impl Population {
     }
 
     /// The rows of a chunk as lines for LOAD DATA, in primary-key order.
-    #[must_use]
     pub fn rows(&self, chunk: Chunk) -> Rows {
         Rows(Generation::new(self, chunk))
     }
 
     /// The rows of a chunk as multi-row INSERT statements, for servers that do not take LOAD DATA LOCAL.
-    #[must_use]
     pub fn inserts(&self, chunk: Chunk) -> Inserts {
         Inserts {
             generation: Generation::new(self, chunk),
@@ -91,7 +88,6 @@ impl Population {
     }
 
     /// Bytes of all lines together, for progress.
-    #[must_use]
     pub fn bytes_estimate(&self) -> u64 {
         let of_tables: u64 = Table::ALL
             .into_iter()
@@ -184,13 +180,11 @@ pub struct Rows(Generation);
 
 impl Rows {
     /// What the chunk held, once [`RowSource::fill`] has returned false.
-    #[must_use]
     pub fn finished(&self) -> Option<ChunkSummary> {
         self.0.finished()
     }
 
     /// Bytes generated so far, for progress.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.summary.bytes
     }
@@ -244,27 +238,23 @@ impl Inserts {
     }
 
     /// What the chunk held, once [`Inserts::next_statement`] has returned `None`.
-    #[must_use]
     pub fn finished(&self) -> Option<ChunkSummary> {
         self.generation.finished()
     }
 
     /// Bytes generated so far, counted as lines, for progress.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.generation.summary.bytes
     }
 }
 
 /// The checksum of a table from those of its chunks, in whatever order they come.
-#[must_use]
 pub fn combine(checksums: impl IntoIterator<Item = u64>) -> u64 {
     // A sum does not see the order; which chunk it was is in the chunk's lines, which name their warehouse.
     checksums.into_iter().fold(0, u64::wrapping_add)
 }
 
 /// Rows of a chunk as loaded; about so many for order_line, where it depends on the seed (clause 4.3.3.1).
-#[must_use]
 pub fn rows_estimate(table: Table) -> u64 {
     match table {
         Table::Item | Table::Stock => u64::from(ITEMS),
@@ -277,7 +267,6 @@ pub fn rows_estimate(table: Table) -> u64 {
 }
 
 /// Bytes of a chunk as lines, within some percent.
-#[must_use]
 pub fn bytes_estimate(table: Table) -> u64 {
     rows_estimate(table)
         * match table {
@@ -302,7 +291,6 @@ const PARTITION_STEPS_BYTES: u64 = 28_000_000;
 /// 5.7 with 16 KiB pages (10 warehouses: 958 MB with foreign keys' indexes; 8 without: 731 MB whole, 954 MB in 8 partitions). One warehouse
 /// takes some 35 MB more than that; who asks leaves room to spare, as a run adds to it too. `partitions` are those of each table that can
 /// be split, 0 for none.
-#[must_use]
 pub fn database_bytes_estimate(warehouses: Warehouses, foreign_keys: bool, partitions: u32) -> u64 {
     let of_warehouse = if foreign_keys { 98_000_000 } else { 88_000_000 };
     let tables = Table::ALL.into_iter().filter_map(schema::partition_column);

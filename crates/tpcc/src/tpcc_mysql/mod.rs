@@ -8,7 +8,6 @@
 
 mod delivery;
 mod deviations;
-mod inputs;
 mod new_order;
 mod order_status;
 mod payment;
@@ -16,12 +15,12 @@ mod statements;
 mod stock_level;
 
 pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
-pub use inputs::Inputs;
 
 use crate::input::Input;
-use crate::transactions::{Failure, Isolation, Outcome};
+use crate::transactions::{Failure, Outcome, set_isolation};
 use base::{Session, SessionError};
 use delivery::Progress;
+use spec::Isolation;
 use statements::Statements;
 
 /// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
@@ -49,7 +48,7 @@ impl<S: Session> Terminal<S> {
         isolation: Option<Isolation>,
     ) -> Result<Terminal<S>, SessionError> {
         if let Some(isolation) = isolation {
-            isolation.set(&mut session).await?;
+            set_isolation(&mut session, isolation).await?;
         }
         session.query("SET SESSION autocommit = 0").await?;
         let statements = prepared(&mut session).await?;
@@ -75,11 +74,6 @@ impl<S: Session> Terminal<S> {
     /// The session, between two transactions.
     pub fn session_mut(&mut self) -> &mut S {
         &mut self.session
-    }
-
-    /// Commands sent so far.
-    pub fn statements(&self) -> u64 {
-        self.session.statements()
     }
 
     /// What is run next is a fresh input, and no new try of the last one.
@@ -138,12 +132,13 @@ mod tests {
         CustomerKey, Delivery, Input, OrderStatus, Payment, StockLevel, Transaction,
     };
     use crate::random::RunConstants;
-    use crate::transactions::{Failure, Outcome, Style};
+    use crate::transactions::{Failure, Outcome};
     use crate::{InputSource, tpcc_mysql::PREPARED_STATEMENTS};
     use base::{
         Answer, Cell, Cents, DateTime, Param, Random, RowSource, Session, SessionError,
         StatementId, Warehouses,
     };
+    use spec::Style;
     use std::future::Future;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -326,7 +321,7 @@ mod tests {
     fn kinds_begin_with_the_verb_of_their_sql() {
         let mut sessions = vec![terminal().into_session()];
         for style in Style::ALL {
-            let level = crate::Isolation::RepeatableRead;
+            let level = spec::Isolation::RepeatableRead;
             let opened = crate::Terminal::open(Recorded::default(), style, level);
             sessions.push(now(opened).unwrap().into_session());
         }

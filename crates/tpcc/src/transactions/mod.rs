@@ -25,6 +25,7 @@ pub(crate) use rules::{middle_row, one_row, only_row};
 use procedures::Procedures;
 use sets::Sets;
 use single::Single;
+use spec::{Isolation, Style};
 use std::fmt;
 
 /// How a transaction ended well.
@@ -87,84 +88,27 @@ impl fmt::Display for Failure {
     }
 }
 
-/// How the statements of a transaction travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// One prepared statement per round trip, as applications do.
-    Statements,
-    /// The same statements; those whose inputs are known travel together.
-    Pipelined,
-    /// As few statements as clause 2 needs, each on a set of rows; they travel together too.
-    Batched,
-    /// A stored procedure for each transaction.
-    Procedures,
-}
-
-impl Style {
-    pub const ALL: [Style; 4] = [
-        Style::Statements,
-        Style::Pipelined,
-        Style::Batched,
-        Style::Procedures,
-    ];
-
-    /// The name on the command line and in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Style::Statements => "statements",
-            Style::Pipelined => "pipelined",
-            Style::Batched => "batched",
-            Style::Procedures => "procedures",
-        }
-    }
-
-    /// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
-    #[must_use]
-    pub fn prepared_statements(self) -> u32 {
-        match self {
-            Style::Statements | Style::Pipelined => Single::PREPARED,
-            Style::Batched => Sets::PREPARED,
-            Style::Procedures => Procedures::PREPARED,
-        }
+/// Statements of a style that each terminal holds prepared: what `max_prepared_stmt_count` must leave
+/// room for.
+pub fn prepared_statements(style: Style) -> u32 {
+    match style {
+        Style::Statements | Style::Pipelined => Single::PREPARED,
+        Style::Batched => Sets::PREPARED,
+        Style::Procedures => Procedures::PREPARED,
     }
 }
 
-/// The isolation level of sessions. TPC-C demands that New-Order, Payment, Delivery and Order-Status see no phenomenon of
-/// each other (clause 3.4.1); with the locks that these transactions take, `RepeatableRead` gives that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isolation {
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
-}
-
-impl Isolation {
-    pub const ALL: [Isolation; 3] = [
-        Isolation::RepeatableRead,
-        Isolation::ReadCommitted,
-        Isolation::Serializable,
-    ];
-
-    /// The name on the command line and in results; in capitals that of the server's variable.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Isolation::ReadCommitted => "read-committed",
-            Isolation::RepeatableRead => "repeatable-read",
-            Isolation::Serializable => "serializable",
-        }
-    }
-
-    /// Makes it that of the session's transactions.
-    ///
-    /// # Errors
-    /// Where the server refuses.
-    pub(crate) async fn set<S: Session>(self, session: &mut S) -> Result<(), SessionError> {
-        let level = self.name().replace('-', " ").to_ascii_uppercase();
-        let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
-        session.query(&sql).await.map(drop)
-    }
+/// Makes it the isolation level of the session's transactions.
+///
+/// # Errors
+/// Where the server refuses.
+pub(crate) async fn set_isolation<S: Session>(
+    session: &mut S,
+    isolation: Isolation,
+) -> Result<(), SessionError> {
+    let level = isolation.name().replace('-', " ").to_ascii_uppercase();
+    let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+    session.query(&sql).await.map(drop)
 }
 
 /// A session that is ready for transactions.
@@ -208,7 +152,7 @@ impl<S: Session> Terminal<S> {
         style: Style,
         isolation: Isolation,
     ) -> Result<Terminal<S>, SessionError> {
-        isolation.set(&mut session).await?;
+        set_isolation(&mut session, isolation).await?;
         // Strict: a value that does not fit is an error and not another value. The time-out is the server's largest.
         let set =
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
@@ -235,11 +179,6 @@ impl<S: Session> Terminal<S> {
     /// The session, between two transactions.
     pub fn session_mut(&mut self) -> &mut S {
         &mut self.session
-    }
-
-    /// Commands sent so far.
-    pub fn statements(&self) -> u64 {
-        self.session.statements()
     }
 
     /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server or a missing row,

@@ -1,0 +1,190 @@
+//! The cells of a lab: what they are, what their repeats gave, and what tells them apart.
+
+use crate::blocks::{Blocks, Measured};
+use crate::matrix::{CONNECTIONS, Dimension, Matrix};
+use crate::runs::{Basis, Value};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellOutcome {
+    pub ordinal: u32,
+    pub engine: String,
+    pub preset: Option<String>,
+    /// Device by role, where mydyno placed files.
+    pub places: BTreeMap<String, String>,
+    pub settings: BTreeMap<String, String>,
+    pub warehouses: u32,
+    pub foreign_keys: bool,
+    pub partitions: u32,
+    pub history_key: Option<bool>,
+    pub isolation: Option<String>,
+    pub workload: String,
+    pub style: String,
+    pub connections: u32,
+    /// Servers that were driven together; `nopm` is of all of them.
+    pub instances: u32,
+    /// How far they are apart ([`crate::instance_spread`]), the mean of the repeats; `None` of one.
+    pub instance_spread: Option<f64>,
+    pub repeats: Vec<RepeatOutcome>,
+    pub basis: Basis,
+    pub nopm: Value,
+    pub new_order_p95_us: Value,
+}
+
+/// One repeat, by its last attempt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RepeatOutcome {
+    pub repeat: u32,
+    pub repeat_id: i64,
+    pub attempt: u32,
+    /// See [`crate::BlockOutcome`]. What has the same number was measured close together in time,
+    /// and is compared.
+    pub block: u32,
+    pub status: String,
+    pub reason_code: Option<String>,
+    pub reason: Option<String>,
+    /// It measured a ramp's number of connections once more on the same server. That sharpens the
+    /// ramp, and is no further repeat of the cell: it has no part in the cell's numbers.
+    pub measured_again: bool,
+    /// What it gave, where it was measured over its whole window.
+    pub nopm: Option<f64>,
+    pub new_order_p95_us: Option<f64>,
+    #[serde(skip)]
+    pub has_failed: bool,
+}
+
+impl CellOutcome {
+    /// What tells cells apart: name and value of everything that a plan can vary, connections
+    /// last. Of a lab without a plan, the device of data is among them.
+    pub fn names(&self) -> Vec<(String, String)> {
+        let mut names = vec![("engine".to_owned(), self.engine.clone())];
+        // A preset and places are settings where they differ.
+        let settings = self.settings.iter();
+        names.extend(settings.map(|(name, value)| (name.clone(), value.clone())));
+        if let (None, Some(device)) = (self.settings.get(DATA), self.places.get(DATA)) {
+            names.push((DATA.to_owned(), device.clone()));
+        }
+        names.push((INSTANCES.to_owned(), self.instances.to_string()));
+        names.push(("warehouses".to_owned(), self.warehouses.to_string()));
+        names.push(("partitions".to_owned(), self.partitions.to_string()));
+        names.push(("workload".to_owned(), self.workload.clone()));
+        names.push(("style".to_owned(), self.style.clone()));
+        // A cell that has met no server yet, or that an earlier mydyno measured, does not say it.
+        let isolation = self.isolation.as_deref().unwrap_or("repeatable-read");
+        names.push(("isolation".to_owned(), isolation.to_owned()));
+        names.push((CONNECTIONS.to_owned(), self.connections.to_string()));
+        names
+    }
+
+    /// Has a repeat failed by itself, so that a missing number is NA?
+    pub fn has_failed(&self) -> bool {
+        self.repeats.iter().any(|repeat| repeat.has_failed)
+    }
+}
+
+const DATA: &str = "data";
+/// Of [`CellOutcome::names`]: how many servers are driven together.
+pub const INSTANCES: &str = "instances";
+
+/// Names of [`CellOutcome::names`] that tell cells apart, but for their connections. What a cell
+/// that never had a server does not say is no difference.
+pub fn varying(cells: &[CellOutcome]) -> Vec<String> {
+    let matrix = matrix(cells);
+    let names = matrix.dimensions().iter().flat_map(Dimension::names);
+    names
+        .filter(|name| *name != CONNECTIONS)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What the cells differ in.
+pub(crate) fn matrix(cells: &[CellOutcome]) -> Matrix {
+    let names: Vec<_> = cells.iter().map(CellOutcome::names).collect();
+    Matrix::of(&names)
+}
+
+/// The model of all cells, by their places in the list.
+pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option<f64>) -> Blocks {
+    let mut measured = Vec::new();
+    for (cell, of) in cells.iter().enumerate() {
+        measured.extend(of.repeats.iter().filter_map(|repeat| {
+            Some(Measured {
+                cell,
+                block: repeat.block as usize,
+                value: number(repeat)?,
+            })
+        }));
+    }
+    Blocks::of(&measured)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{CellOutcome, DATA, RepeatOutcome};
+    use crate::matrix::CONNECTIONS;
+    use crate::runs::{Basis, Value};
+    use std::collections::BTreeMap;
+
+    /// A cell on a device and with an `innodb_io_capacity`, with the NOPM of its repeats by block;
+    /// p95 is a thousand times that.
+    pub(crate) fn cell(
+        ordinal: u32,
+        (device, capacity): (&str, &str),
+        connections: u32,
+        nopm: &[f64],
+    ) -> CellOutcome {
+        let settings = [(DATA, device), ("innodb_io_capacity", capacity)];
+        let p95: Vec<f64> = nopm.iter().map(|nopm| nopm * 1_000.0).collect();
+        CellOutcome {
+            ordinal,
+            engine: "mysql-5.7".to_owned(),
+            preset: None,
+            places: BTreeMap::new(),
+            settings: settings
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            warehouses: 10,
+            foreign_keys: true,
+            partitions: 0,
+            history_key: Some(false),
+            isolation: Some("repeatable-read".to_owned()),
+            workload: "tpcc".to_owned(),
+            style: "statements".to_owned(),
+            connections,
+            instances: 1,
+            instance_spread: None,
+            repeats: nopm.iter().zip(1..).map(repeat).collect(),
+            basis: if nopm.len() == 1 {
+                Basis::Intervals
+            } else {
+                Basis::Repeats
+            },
+            nopm: Value::of_repeats(nopm),
+            new_order_p95_us: Value::of_repeats(&p95),
+        }
+    }
+
+    fn repeat((nopm, repeat): (&f64, u32)) -> RepeatOutcome {
+        RepeatOutcome {
+            repeat,
+            repeat_id: i64::from(repeat),
+            block: repeat,
+            attempt: 1,
+            status: "done".to_owned(),
+            reason_code: None,
+            reason: None,
+            nopm: Some(*nopm),
+            new_order_p95_us: Some(nopm * 1_000.0),
+            measured_again: false,
+            has_failed: false,
+        }
+    }
+
+    #[test]
+    fn names_end_with_connections() {
+        let names = cell(1, ("hdd-15k", "200"), 8, &[1.0]).names();
+        assert_eq!(names.last().unwrap().0, CONNECTIONS);
+    }
+}

@@ -1,0 +1,86 @@
+//! What one repeat used, with what it cost and what bound it.
+
+use crate::driver::Driver;
+use crate::evidence::Measured;
+use crate::load::{Intervals, Load};
+use crate::per_transaction;
+use crate::price::price;
+use crate::resources::{OfWindow, Resources};
+use crate::samples::{Samples, Window};
+use crate::usage::emulated_iowait;
+use store::MetricSource::Shim;
+use store::{Cell, Rates, Repeat, RepeatStatus, Results, StoreError};
+
+/// What a repeat used; `None` where it failed or was not sampled. `intervals` and `samples` are
+/// those of the repeat.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn resources(
+    results: &Results,
+    (repeat, cell): (&Repeat, &Cell),
+    intervals: &Intervals,
+    samples: &Samples,
+) -> Result<Option<Resources>, StoreError> {
+    let done = repeat.status == RepeatStatus::Done;
+    let Some(result) = repeat
+        .result
+        .as_ref()
+        .filter(|result| done && !samples.is_empty() && result.measured_window_ns > 0)
+    else {
+        return Ok(None);
+    };
+    let start_ns = repeat.warmup_ns(&cell.what);
+    let window = Window {
+        start_ns,
+        end_ns: start_ns + result.measured_window_ns,
+    };
+    let of_window = OfWindow { samples, window };
+    let mut resources = of_window.resources();
+    let emulated = cell.what.places.iter().any(|place| place.emulated);
+    if emulated {
+        let roles = samples.labels(Shim, "busy_ns");
+        resources.host.emulated_iowait_share = emulated_iowait(roles, of_window.get());
+    }
+    let nopm = Rates::of(repeat, &intervals.window).nopm;
+    resources.power.nopm_per_watt = nopm
+        .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
+        .map(|(nopm, watts)| nopm / watts);
+    if let Some(io) = results.device_io(repeat.id)? {
+        resources.price = price(&io.shim.setup, nopm);
+    }
+    let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
+    resources.per_transaction =
+        per_transaction::of(&of_window, &resources, intervals, &load, &cell.what);
+    let measured = Measured {
+        results,
+        repeat,
+        cell,
+        intervals,
+        load,
+    };
+    of_window.judge(&measured, &mut resources)?;
+    if let Some(driver) = driver_of(results, repeat, cell)? {
+        resources.bound = resources.bound.map(|bound| driver.advise(bound));
+    }
+    Ok(Some(resources))
+}
+
+/// The driver of a repeat; `None` where its threads or the cores of its machine are not known.
+fn driver_of(
+    results: &Results,
+    repeat: &Repeat,
+    cell: &Cell,
+) -> Result<Option<Driver>, StoreError> {
+    let facts = results.host_facts(cell.lab)?;
+    let cores = facts.iter().find(|(name, _)| name == "cpu_cores");
+    let cores = cores.and_then(|(_, cores)| cores.parse().ok());
+    Ok(repeat
+        .driver_threads
+        .zip(cores)
+        .map(|(threads, cores)| Driver {
+            threads,
+            cores,
+            connections: cell.what.connections,
+        }))
+}

@@ -1,0 +1,148 @@
+//! Plain lines while a run goes on, one for each interval, where stdout is no terminal: for logs
+//! and for `grep`.
+
+use crate::console::{Piece, live_stdout};
+use crate::failure::Failure;
+use crate::outlet::Outlet;
+use crate::words::optional;
+use lab::{Interval, Phase};
+use live::{State, nopm};
+use std::fmt::Write;
+use std::time::Duration;
+use tpcc::Transaction;
+
+/// The output under way.
+pub struct Lines {
+    outlet: Outlet<Piece>,
+    has_header: bool,
+}
+
+impl Lines {
+    /// # Errors
+    /// Where no thread can be made for the output.
+    pub fn begin() -> Result<Lines, Failure> {
+        Ok(Lines {
+            outlet: live_stdout()?,
+            has_header: false,
+        })
+    }
+
+    /// Prints the line of an interval that `state` has taken.
+    pub fn show(&mut self, interval: &Interval, state: &State) {
+        let mut text = String::new();
+        if !self.has_header {
+            self.has_header = true;
+            text.push_str(&header());
+        }
+        text.push_str(&line(interval, state));
+        self.outlet.push(Piece(text));
+    }
+
+    /// Prints what the lines after it, or before it, are of.
+    pub fn remark(&self, words: &str) {
+        self.outlet.push(Piece(format!("# {words}\n")));
+    }
+
+    /// Waits until all lines are read: what is printed next comes after them.
+    pub fn finish(&self) {
+        self.outlet.settle(Duration::MAX);
+    }
+}
+
+/// The columns; `p95 ms` is that of new orders.
+fn header() -> String {
+    row([
+        "time s", "phase", "NOPM", "p95 ms", "CPU %", "reads/s", "writes/s", "errors",
+    ])
+}
+
+fn line(interval: &Interval, state: &State) -> String {
+    let phase = match interval.phase {
+        Phase::Warmup => "warm-up",
+        Phase::Window => "window",
+        Phase::Drain => "drain",
+    };
+    // What a drain does per minute means nothing.
+    let is_measured = interval.phase != Phase::Drain;
+    let nopm = is_measured.then(|| nopm(interval));
+    let latency = &interval.transactions[Transaction::NewOrder.index()].latency;
+    let p95_ms =
+        (is_measured && latency.count() > 0).then(|| latency.at_quantile_ns(0.95) as f64 / 1e6);
+    let usage = state.usage_of_interval();
+    let cpu_percent = usage.cpu.busy().map(|share| share * 100.0);
+    let reads = total(usage.io.iter().map(|row| row.rates.reads_per_s));
+    let writes = total(usage.io.iter().map(|row| row.rates.writes_per_s));
+    let errors: u64 = interval.transactions.iter().map(|of| of.errors).sum();
+    row([
+        &format!("{:.1}", interval.end_offset_ns as f64 / 1e9),
+        phase,
+        &optional(nopm, 0),
+        &optional(p95_ms, 1),
+        &optional(cpu_percent, 0),
+        &optional(reads, 0),
+        &optional(writes, 0),
+        &errors.to_string(),
+    ])
+}
+
+fn row(columns: [&str; 8]) -> String {
+    let mut line = String::new();
+    for (column, width) in columns.iter().zip([8, 9, 10, 10, 7, 10, 10, 8]) {
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{column:>width$}");
+    }
+    line.push('\n');
+    line
+}
+
+/// `None` where a part is not known, or there is none.
+fn total(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let first = values.next()??;
+    values.try_fold(first, |sum, value| Some(sum + value?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{header, line};
+    use lab::Phase;
+    use live::State;
+    use live::testkit::{in_window, interval};
+
+    fn words(line: &str) -> Vec<&str> {
+        line.split_whitespace().collect()
+    }
+
+    #[test]
+    fn an_interval_is_a_line() {
+        let mut state = in_window();
+        let mut of = interval(Phase::Window, 29.0..30.0, 200);
+        of.transactions[3].errors = 2;
+        let text = line(&of, &state);
+        assert_eq!(
+            words(&text),
+            ["30.0", "window", "12000", "10.0", "62", "1234", "1457", "2"]
+        );
+        assert_eq!(
+            text.len(),
+            header().len(),
+            "columns stand under their names"
+        );
+        of = interval(Phase::Drain, 70.0..70.3, 4);
+        state.end_interval(&of);
+        assert_eq!(
+            words(&line(&of, &state))[..4],
+            ["70.3", "drain", "NA", "NA"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_na() {
+        let mut state = State::default();
+        let of = interval(Phase::Warmup, 0.0..0.5, 0);
+        state.end_interval(&of);
+        assert_eq!(
+            words(&line(&of, &state)),
+            ["0.5", "warm-up", "0", "NA", "NA", "NA", "NA", "0"]
+        );
+    }
+}

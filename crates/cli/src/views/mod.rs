@@ -1,0 +1,224 @@
+//! What a run shows while it goes on, instead of the bar: a dashboard on a terminal, plain lines
+//! elsewhere, and metrics for Prometheus. All are views of one [`State`].
+
+mod draw;
+mod lines;
+pub mod watch;
+
+use crate::console::Console;
+use crate::failure::Failure;
+use lab::Progress;
+use lines::Lines;
+use live::{About, Exporter, State};
+use plan::PlannedCell;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use watch::Watch;
+
+/// What is shown of a run under way.
+pub struct Live {
+    state: State,
+    view: View,
+    exporter: Option<Exporter>,
+    /// Set where the user asks for the end.
+    stop: Arc<AtomicBool>,
+}
+
+/// Where a person looks.
+enum View {
+    /// At the bar of [`Console`].
+    Console,
+    Lines(Lines),
+    Dashboard(Dashboard),
+}
+
+/// How long a terminal that takes nothing may keep a run from its next step.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The dashboard, from the first moment of a run to its last.
+struct Dashboard {
+    watch: Watch,
+    /// Told while it is shown, to be printed after it.
+    notes: Vec<String>,
+}
+
+impl Live {
+    /// Begins to show what was asked for; Prometheus may ask from now on.
+    ///
+    /// # Errors
+    /// Where the address to listen on cannot be had, or a thread.
+    pub fn begin(
+        watch: bool,
+        listen: Option<SocketAddr>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Live, Failure> {
+        let view = match watch.then(Watch::prepare).transpose()? {
+            None => View::Console,
+            Some(None) => View::Lines(Lines::begin()?),
+            Some(Some(watch)) => View::Dashboard(Dashboard {
+                watch,
+                notes: Vec::new(),
+            }),
+        };
+        let live = Live {
+            state: State::default(),
+            view,
+            exporter: listen.map(Exporter::listen).transpose()?,
+            stop: Arc::clone(stop),
+        };
+        live.publish();
+        Ok(live)
+    }
+
+    /// Tells what is run.
+    pub fn runs_on(&mut self, about: About) {
+        self.state.about = about;
+    }
+
+    /// Takes what the run tells, for all views.
+    pub fn take(&mut self, progress: &Progress<'_>) {
+        if matches!(self.view, View::Console) && self.exporter.is_none() {
+            return;
+        }
+        let stage = self.state.stage;
+        take(&mut self.state, progress);
+        self.state.is_ending = self.stop.load(Ordering::Relaxed);
+        let is_news = matches!(
+            progress,
+            Progress::RunStarts { .. } | Progress::Interval(_) | Progress::TurnStarts { .. }
+        );
+        if is_news || self.state.stage != stage {
+            self.publish();
+        }
+    }
+
+    /// Shows to people what has been taken, or has the console show it.
+    pub fn show(&mut self, progress: Progress<'_>, console: &mut Console) {
+        if let View::Dashboard(dashboard) = &mut self.view
+            && watch::is_gone()
+        {
+            // A panic of some thread has taken the terminal back. Its words are on it, and below
+            // them the run is told plainly.
+            dashboard.close(console, PATIENCE);
+            self.view = View::Console;
+        }
+        match &mut self.view {
+            View::Console => console.show(progress),
+            View::Lines(lines) => match progress {
+                Progress::Interval(interval) => lines.show(interval, &self.state),
+                Progress::Run(_) => {}
+                Progress::TurnStarts { title, .. } => lines.remark(title),
+                other => console.show(other),
+            },
+            View::Dashboard(dashboard) => dashboard.show(progress, &self.state, console),
+        }
+    }
+
+    /// Shows what came of a repeat of a lab.
+    pub fn show_result(&mut self, result: &str, console: &mut Console) {
+        self.state.end_turn(result);
+        match &mut self.view {
+            View::Console => console.show(Progress::Step(result)),
+            View::Lines(lines) => lines.remark(result),
+            View::Dashboard(dashboard) => dashboard.watch.show_now(&self.state),
+        }
+    }
+
+    /// The load is over: Prometheus finds a gap.
+    pub fn end_of_load(&mut self) {
+        self.state.finish();
+        self.publish();
+    }
+
+    /// The terminal is as it was before, and what was told meanwhile is printed. A reader who
+    /// stalls is waited for, as what comes next is for him.
+    pub fn finish(&mut self, console: &mut Console) {
+        match &mut self.view {
+            View::Console => {}
+            View::Lines(lines) => lines.finish(),
+            View::Dashboard(dashboard) => dashboard.close(console, Duration::MAX),
+        }
+    }
+
+    fn publish(&self) {
+        if let Some(exporter) = &self.exporter {
+            exporter.publish(&self.state);
+        }
+    }
+}
+
+/// Has the model take what the run tells.
+fn take(state: &mut State, progress: &Progress<'_>) {
+    match progress {
+        Progress::TurnStarts { title, cell } => state.begin_turn(title, about(cell)),
+        Progress::RunStarts {
+            warehouses,
+            connections,
+        } => state.begin_run(*warehouses, *connections),
+        Progress::Run(run) => state.run_goes_on(*run),
+        Progress::Interval(interval) => state.end_interval(interval),
+        Progress::Samples(batches) => state.take_samples(batches),
+        Progress::Note(note) => state.note(note),
+        Progress::Step(step) => state.step(*step),
+        Progress::Load(load) => {
+            let percent = load.bytes * 100 / load.bytes_total.max(1);
+            let (steps, total) = (load.steps, load.steps_total);
+            state.step(format!("loading: {percent} %, indexes {steps}/{total}"));
+        }
+        Progress::Checks { done, total } => {
+            state.finish();
+            state.step(format!("checking: {done} of {total}"));
+        }
+        Progress::TurnEnds(_) => {}
+    }
+}
+
+/// What is run of a plan.
+fn about(cell: &PlannedCell) -> About {
+    About {
+        target: cell.private().engine.clone(),
+        workload: cell.what.load.workload.name().to_owned(),
+        style: cell.what.load.style.name().to_owned(),
+    }
+}
+
+impl Dashboard {
+    fn show(&mut self, progress: Progress<'_>, state: &State, console: &mut Console) {
+        match progress {
+            Progress::RunStarts { .. } | Progress::Run(_) => {
+                if !self.watch.is_shown() {
+                    console.done();
+                }
+                self.watch.show(state);
+            }
+            Progress::Note(note) if self.watch.is_shown() => {
+                self.notes.push(note.to_owned());
+            }
+            // The next picture shows these, at most a tenth of a second later.
+            Progress::Interval(_) | Progress::Samples(_) => {}
+            // Of a lab all is on it, from its first repeat to its last.
+            Progress::TurnStarts { .. } => {
+                if !self.watch.is_shown() {
+                    console.done();
+                }
+                self.watch.show_now(state);
+            }
+            // A step has no other news until it ends.
+            Progress::Step(_) if state.lab.is_some() => self.watch.show_now(state),
+            _ if state.lab.is_some() => self.watch.show(state),
+            other => {
+                self.close(console, PATIENCE);
+                console.show(other);
+            }
+        }
+    }
+
+    fn close(&mut self, console: &mut Console, patience: Duration) {
+        self.watch.close(patience);
+        for note in self.notes.drain(..) {
+            console.say_note(&note);
+        }
+    }
+}

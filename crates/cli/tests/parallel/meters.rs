@@ -1,0 +1,185 @@
+//! What only the user can name, through the binary: a power meter, an exporter on the server's machine; and when samples are stored.
+
+use crate::support::{
+    Mydyno, PATIENCE, Server, directory, float, mydyno, result, servers_under, text, until,
+};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
+
+/// Tests of one server take turns: a run that is not alone on its database fails.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run(work: &Path, window: &str, arguments: &[&str]) -> Mydyno {
+    mydyno(["run", "--dsn", &SERVER.dsn, "-c", "2", "--warmup", "0"])
+        .and_args(["--window", window, "--json"])
+        .and_args(arguments)
+        .in_directory(work)
+}
+
+#[test]
+fn watts_of_a_meter() {
+    let _turn = turn();
+    let work = directory();
+    let secret = "echo 200 # geheim";
+    let summary = run(work.path(), "3s", &["--power-command", secret])
+        .run()
+        .exits(0)
+        .json();
+    assert_eq!(float(&summary, "/resources/power/watts_mean"), 200.0);
+    assert_eq!(text(&summary, "/resources/power/measured_by"), "meter");
+    let nopm_per_watt = float(&summary, "/resources/power/nopm_per_watt");
+    let expected = float(&summary, "/nopm") / 200.0;
+    assert!(expected > 0.0 && (nopm_per_watt / expected - 1.0).abs() < 1e-9);
+    // The command may hold a password: what is stored and reported has its program only.
+    mydyno(["report"]).in_directory(work.path()).run().exits(0);
+    let report = std::fs::read_to_string(work.path().join("report.html")).unwrap();
+    assert!(report.contains("--power-command 'echo ***'"));
+    for entry in std::fs::read_dir(work.path()).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        assert!(!bytes.windows(6).any(|bytes| bytes == b"geheim"));
+    }
+}
+
+/// An exporter of a machine with three cores, of which each is busy a fifth of the time.
+fn three_cores() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let begun = Instant::now();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            // Up to the empty line that ends it.
+            while request.read_line(&mut line).is_ok_and(|bytes| bytes > 2) {}
+            let mut body = String::new();
+            for core in 0..3 {
+                for (mode, share) in [("idle", 0.8), ("user", 0.15), ("system", 0.05)] {
+                    let seconds = begun.elapsed().as_secs_f64() * share;
+                    body += &format!(
+                        "node_cpu_seconds_total{{cpu=\"{core}\",mode=\"{mode}\"}} {seconds}\n"
+                    );
+                }
+                for mode in ["iowait", "irq", "nice", "softirq", "steal"] {
+                    body +=
+                        &format!("node_cpu_seconds_total{{cpu=\"{core}\",mode=\"{mode}\"}} 0\n");
+                }
+            }
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close";
+            let length = body.len();
+            let answer = format!("{head}\r\nContent-Length: {length}\r\n\r\n{body}");
+            // A client that goes away has had enough.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn another_machine_through_its_exporter() {
+    let _turn = turn();
+    let work = directory();
+    let url = format!("http://{}/metrics", three_cores());
+    let summary = run(work.path(), "4s", &["--host-metrics", &url])
+        .run()
+        .exits(0)
+        .json();
+    assert_eq!(float(&summary, "/resources/host/cpu_cores"), 3.0);
+    let busy = float(&summary, "/resources/host/cpu_busy_share");
+    assert!((busy - 0.2).abs() < 0.01, "{busy}");
+}
+
+#[test]
+fn a_meter_that_says_nothing_is_told_before_anything_is_started() {
+    for (arguments, words) in [
+        (["--power-command", "exit 3"], ["no watts", "3"]),
+        (["--power-command", "echo off"], ["no watts", "off"]),
+        (
+            ["--host-metrics", "http://127.0.0.1:1/metrics"],
+            ["no metrics", "refused"],
+        ),
+    ] {
+        let work = directory();
+        let running = mydyno(["run", "--engine", "mysql-5.7"])
+            .and_args(arguments)
+            .in_directory(work.path())
+            .spawn();
+        let owner = running.pid();
+        let ran = running.wait(PATIENCE).exits(4).says(&words);
+        assert_eq!(ran.stdout, "");
+        assert!(!ran.stderr.contains("starting"), "{}", ran.stderr);
+        assert_eq!(servers_under(owner), Vec::<u32>::new());
+        assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
+    }
+}
+
+/// A meter that answers when it is asked first, before the run, and then does this.
+fn answers_once(then: &str) -> String {
+    format!("if [ -e asked ]; then {then}; else touch asked; echo 200; fi")
+}
+
+/// Runs with such a meter, which leaves a `sleep` of so many seconds; that has to end with the run.
+fn run_beside(seconds: u32, then: &str) {
+    let _turn = turn();
+    let work = directory();
+    let command = answers_once(then);
+    run(work.path(), "2s", &["--power-command", &command])
+        .run()
+        .exits(0);
+    let sleeps = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|of| std::fs::read(of.path().join("cmdline")).ok());
+        let line = format!("sleep\0{seconds}\0");
+        lines.filter(|found| *found == line.as_bytes()).count()
+    };
+    assert_eq!(sleeps(), 0, "it outlives the run");
+    let file = work.path().join("mydyno.db");
+    assert_eq!(result(&file, "SELECT status FROM repeat"), "done");
+}
+
+#[test]
+fn a_meter_that_hangs_does_not_hold_up_the_run() {
+    run_beside(47_110, "exec sleep 47110");
+}
+
+#[test]
+fn what_a_meter_leaves_behind_does_not_hold_up_the_run() {
+    run_beside(47_120, "sleep 47120 & echo 200");
+}
+
+/// At how many times something was sampled, as far as there are any.
+fn sampled(file: &Path) -> i64 {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = rusqlite::Connection::open_with_flags(file, flags);
+    let sql = "SELECT COUNT(DISTINCT at_offset_ns / 1000000000) FROM sample";
+    let count = connection.and_then(|connection| connection.query_row(sql, [], |row| row.get(0)));
+    count.unwrap_or(0)
+}
+
+/// A run that is killed keeps what was sampled, however long its intervals are.
+#[test]
+fn samples_are_stored_each_second() {
+    let _turn = turn();
+    let work = directory();
+    let file = work.path().join("mydyno.db");
+    let mut running = run(work.path(), "50s", &["--interval", "50s"]).spawn();
+    until("it runs", || {
+        assert!(!running.has_ended(), "{}", running.stderr());
+        sampled(&file) >= 3
+    });
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait(PATIENCE).code, None);
+    assert!(sampled(&file) >= 3);
+    assert_eq!(result(&file, "SELECT COUNT(*) FROM interval"), "0");
+}

@@ -1,0 +1,21 @@
+//! What needs the machine to itself. Tests of a binary of their own, which cargo runs while no other's run, and which
+//! take turns.
+
+mod bound;
+mod sheets;
+mod standstill;
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "most of it is for the tests that run in parallel"
+)]
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One test at a time.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,22 @@
+//! What is measured. A [`Cell`] says it whole, whoever asks for it: `mydyno run`, `ramp`, `demo` or
+//! a plan. [`Cell::validate`] says what contradicts itself in one, [`defaults`] what holds where
+//! nothing is said.
+//!
+//! Nothing here executes anything or reads a file.
+
+mod cell;
+pub mod defaults;
+mod length;
+mod load;
+mod place;
+mod ramp_limits;
+mod server;
+mod validate;
+
+pub use cell::{Cell, Lengths, Meters};
+pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
+pub use load::{Connections, Isolation, Load, OpenLoop, Rate, Spacing, Style, Workload};
+pub use place::{Place, Placement};
+pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
+pub use server::{External, Population, Preset, Private, Scale, Server};
+pub use validate::{Field, Problem};

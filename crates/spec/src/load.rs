@@ -1,0 +1,271 @@
+//! What is asked of a server.
+
+use crate::defaults;
+use crate::ramp_limits::RampLimits;
+use base::{Warehouses, limits};
+use std::fmt;
+use std::str::FromStr;
+
+/// What is asked of a server, how, and by how many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    pub workload: Workload,
+    pub style: Style,
+    /// None: [`defaults::ISOLATION`] or, with workload `tpcc-mysql`, the server's.
+    pub isolation: Option<Isolation>,
+    /// Warehouses to use; all of the database where none are named.
+    pub warehouses: Option<Warehouses>,
+    /// Of these, so many have rows and no terminals (clause 4.2.2).
+    pub inactive_warehouses: u32,
+    pub connections: Connections,
+    /// Of workload `tpcc-spec`. None: ten for each active warehouse.
+    pub terminals: Option<u32>,
+    /// Each connection keeps to a warehouse.
+    pub home: bool,
+    /// An open loop instead of a closed one.
+    pub rate: Option<OpenLoop>,
+    /// Of the driver. None: one for each core or, where the server is on this machine, for every
+    /// fourth.
+    pub threads: Option<u32>,
+    /// Of the inputs, as it was asked for; each repeat and each point of a ramp has one of its own.
+    pub seed: u64,
+}
+
+impl Load {
+    /// The default load, with inputs of this seed.
+    pub fn of_seed(seed: u64) -> Load {
+        Load {
+            workload: defaults::WORKLOAD,
+            style: defaults::STYLE,
+            isolation: None,
+            warehouses: None,
+            inactive_warehouses: 0,
+            connections: Connections::ByDefault,
+            terminals: None,
+            home: false,
+            rate: None,
+            threads: None,
+            seed,
+        }
+    }
+}
+
+/// What is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Transactions of clause 2 without keying and think time.
+    Tpcc,
+    /// Terminals with keying and think times, as clause 5 has them.
+    TpccSpec,
+    /// The statement sequence of tpcc-mysql.
+    TpccMysql,
+}
+
+impl Workload {
+    pub const ALL: [Workload; 3] = [Workload::Tpcc, Workload::TpccSpec, Workload::TpccMysql];
+
+    /// The name on the command line, in plans and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Workload::Tpcc => "tpcc",
+            Workload::TpccSpec => "tpcc-spec",
+            Workload::TpccMysql => "tpcc-mysql",
+        }
+    }
+}
+
+/// How the statements of workloads `tpcc` and `tpcc-spec` travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// One prepared statement per round trip, as applications do.
+    Statements,
+    /// The same statements; those whose inputs are known travel together.
+    Pipelined,
+    /// As few statements as clause 2 needs, each on a set of rows; they travel together too.
+    Batched,
+    /// A stored procedure for each transaction.
+    Procedures,
+}
+
+impl Style {
+    pub const ALL: [Style; 4] = [
+        Style::Statements,
+        Style::Pipelined,
+        Style::Batched,
+        Style::Procedures,
+    ];
+
+    /// The name on the command line, in plans and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Style::Statements => "statements",
+            Style::Pipelined => "pipelined",
+            Style::Batched => "batched",
+            Style::Procedures => "procedures",
+        }
+    }
+}
+
+/// The isolation level of sessions. TPC-C demands that New-Order, Payment, Delivery and
+/// Order-Status see no phenomenon of each other (clause 3.4.1); with the locks that these
+/// transactions take, `RepeatableRead` gives that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl Isolation {
+    pub const ALL: [Isolation; 3] = [
+        Isolation::RepeatableRead,
+        Isolation::ReadCommitted,
+        Isolation::Serializable,
+    ];
+
+    /// The name on the command line, in plans and in results; in capitals that of the server's
+    /// variable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "read-committed",
+            Isolation::RepeatableRead => "repeatable-read",
+            Isolation::Serializable => "serializable",
+        }
+    }
+}
+
+/// How many connections there are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Connections {
+    /// [`defaults::CONNECTIONS`] or, where there are terminals, one for each.
+    ByDefault,
+    Fixed(u32),
+    /// As many as the server supports, which is what the measurement finds.
+    Ramp(RampLimits),
+}
+
+impl Connections {
+    /// Of the first measurement; none where nobody named a number.
+    pub fn first(&self) -> Option<u32> {
+        match self {
+            Connections::ByDefault => None,
+            Connections::Fixed(count) => Some(*count),
+            Connections::Ramp(limits) => Some(limits.start),
+        }
+    }
+
+    /// Windows that one repeat has at most.
+    pub fn points_max(&self) -> u32 {
+        match self {
+            Connections::ByDefault | Connections::Fixed(_) => 1,
+            Connections::Ramp(limits) => u32::try_from(limits.points_max).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// How good an estimate of its time is: a ramp seldom needs all of its points.
+    pub fn of_times(&self) -> &'static str {
+        match self {
+            Connections::ByDefault | Connections::Fixed(_) => "about",
+            Connections::Ramp(_) => "at most",
+        }
+    }
+}
+
+/// Transactions that come when a schedule says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenLoop {
+    pub rate: Rate,
+    pub spacing: Spacing,
+}
+
+/// The time between two arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Independent of all others, as many users behave: negative exponential.
+    Poisson,
+    /// Always the same.
+    Uniform,
+}
+
+impl Spacing {
+    pub const ALL: [Spacing; 2] = [Spacing::Poisson, Spacing::Uniform];
+
+    /// The name on the command line, in plans and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Spacing::Poisson => "poisson",
+            Spacing::Uniform => "uniform",
+        }
+    }
+}
+
+/// How many transactions of all types come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    PerSecond(f64),
+    /// A share of what a closed loop does.
+    OfCapacity(f64),
+}
+
+/// Largest share of the capacity: what is beyond stands in the queue.
+const SHARE_MAX: f64 = 10.0;
+
+impl FromStr for Rate {
+    type Err = String;
+
+    /// `500`, `500/s` or `80%`.
+    fn from_str(text: &str) -> Result<Rate, String> {
+        let positive = |number: &str, most: f64| {
+            let value: Option<f64> = number.trim().parse().ok();
+            value.filter(|value| *value > 0.0 && *value <= most)
+        };
+        if let Some(percent) = text.strip_suffix('%') {
+            return match positive(percent, SHARE_MAX * 100.0) {
+                Some(value) => Ok(Rate::OfCapacity(value / 100.0)),
+                None => Err(format!(
+                    "write a share of the capacity as 80%, above 0 and up to {}%",
+                    SHARE_MAX * 100.0
+                )),
+            };
+        }
+        let number = text.strip_suffix("/s").unwrap_or(text);
+        positive(number, limits::RATE_MAX_PER_S)
+            .map(Rate::PerSecond)
+            .ok_or_else(|| {
+                format!(
+                    "write transactions per second as 500 or 500/s, above 0 and up to {}, or a \
+                     share of the capacity as 80%",
+                    limits::RATE_MAX_PER_S
+                )
+            })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rate::PerSecond(per_s) => write!(f, "{per_s}/s"),
+            Rate::OfCapacity(share) => write!(f, "{}%", share * 100.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rate;
+
+    #[test]
+    fn rates_as_people_write_them() {
+        assert_eq!("500".parse(), Ok(Rate::PerSecond(500.0)));
+        assert_eq!("2.5/s".parse(), Ok(Rate::PerSecond(2.5)));
+        assert_eq!("80%".parse(), Ok(Rate::OfCapacity(0.8)));
+        for bad in [
+            "", "0", "-1", "nan", "inf", "fast", "5/min", "0%", "-3%", "1001%", "1e9", "%", "/s",
+        ] {
+            assert!(bad.parse::<Rate>().is_err(), "{bad:?}");
+        }
+        for text in ["500/s", "2.5/s", "80%"] {
+            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
+        }
+    }
+}

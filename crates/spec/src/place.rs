@@ -1,0 +1,143 @@
+//! Where the files of a role go.
+
+use device::{Array, Member, Profile, Role, Sheet};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// One place: a directory of a real device, or an emulated device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// `/mnt/nvme0`
+    Directory(PathBuf),
+    /// `hdd-15k`, `my-disk.toml`, or either of them with `@/mnt/fast` behind it.
+    Emulated {
+        profile: Box<Profile>,
+        /// The profile's file, where it is not one that comes with mydyno.
+        file: Option<PathBuf>,
+        /// Where the bytes really are; chosen where none is named.
+        at: Option<PathBuf>,
+    },
+}
+
+/// The places that were asked for. A role that has none is where data is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Placement {
+    pub places: BTreeMap<Role, Place>,
+    /// Size of the modelled page cache.
+    pub page_cache_bytes: Option<u64>,
+    /// Count what goes to real storage too, by the shim.
+    pub count: bool,
+}
+
+impl Placement {
+    /// Is any role on an emulated device?
+    pub fn is_emulated(&self) -> bool {
+        let mut places = self.places.values();
+        places.any(|place| matches!(place, Place::Emulated { .. }))
+    }
+}
+
+impl Place {
+    /// For results and for people: the profile's name, or the directory.
+    pub fn device_name(&self) -> String {
+        match self {
+            Place::Directory(path) => path.display().to_string(),
+            Place::Emulated { profile, .. } => profile.name.clone(),
+        }
+    }
+
+    /// Of an emulated device: what tells its figures from others, as sixteen hexadecimal digits.
+    /// Titles, prices, promises and sources change nothing of how it behaves, and are not in it.
+    pub fn fingerprint(&self) -> Option<String> {
+        match self {
+            Place::Directory(_) => None,
+            Place::Emulated { profile, .. } => {
+                let figures = serde_json::to_vec(&figures_of(profile)).expect(
+                    "a profile is made of texts, numbers and tables, which have a JSON form",
+                );
+                Some(format!("{:016x}", xxh3_64(&figures)))
+            }
+        }
+    }
+}
+
+/// What a device works by; of an array also what its members do, where they are named only.
+fn figures_of(profile: &Profile) -> Profile {
+    let array = profile.array.as_ref().map(|array| Array {
+        member: match array.profile() {
+            Some(member) => Member::Inline(Box::new(figures_of(&member))),
+            None => array.member.clone(),
+        },
+        ..array.clone()
+    });
+    Profile {
+        title: String::new(),
+        price_usd: None,
+        sheet: Sheet::default(),
+        sources: BTreeMap::new(),
+        array,
+        ..profile.clone()
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Directory(path) => write!(f, "{}", path.display()),
+            Place::Emulated { profile, file, at } => {
+                match file {
+                    Some(file) => write!(f, "{}", file.display())?,
+                    None => f.write_str(&profile.name)?,
+                }
+                match at {
+                    Some(at) => write!(f, "@{}", at.display()),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+    use device::Member;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_fingerprint_is_of_the_figures() {
+        let named = |name: &str| device::builtin(name).unwrap();
+        let fingerprint = |profile| {
+            let place = Place::Emulated {
+                profile: Box::new(profile),
+                file: None,
+                at: None,
+            };
+            place.fingerprint().unwrap()
+        };
+        let disk = fingerprint(named("hdd-15k"));
+        assert_eq!(disk.len(), 16);
+        assert_ne!(disk, fingerprint(named("hdd-7k2")));
+        let mut told_otherwise = named("hdd-15k");
+        told_otherwise.title = "another title".to_owned();
+        told_otherwise.sources.clear();
+        assert_eq!(fingerprint(told_otherwise), disk);
+        let mut faster = named("hdd-15k");
+        faster.disk.as_mut().unwrap().average_seek_ms -= 0.1;
+        assert_ne!(fingerprint(faster), disk);
+        // The members of an array count, whether they are named or written out.
+        let mut array = named("raid10-hdd-8");
+        let by_name = fingerprint(array.clone());
+        let inside = array.array.as_mut().unwrap();
+        let mut member = inside.profile().unwrap();
+        inside.member = Member::Inline(Box::new(member.clone()));
+        assert_eq!(fingerprint(array.clone()), by_name);
+        member.disk.as_mut().unwrap().rpm += 1.0;
+        array.array.as_mut().unwrap().member = Member::Inline(Box::new(member));
+        assert_ne!(fingerprint(array), by_name);
+        let directory = Place::Directory(PathBuf::from("/mnt/x"));
+        assert_eq!(directory.fingerprint(), None);
+    }
+}

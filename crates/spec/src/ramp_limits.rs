@@ -1,0 +1,273 @@
+//! What ends a ramp, and the counts of connections that it may measure.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Throughput that rises with this power of the connections at most is on a plateau: 15 % for twice
+/// as many.
+pub const PLATEAU_ELASTICITY: f64 = 0.2;
+
+/// Conditions and bounds of a ramp. [`RampLimits::default`] has those of the white papers; `None`,
+/// or a type that is not named, is no condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RampLimits {
+    /// Connections of the first point; at least 1.
+    pub start: u32,
+    /// The finest difference of connections; at least 1. All counts are the start and a multiple of
+    /// it.
+    pub step: u32,
+    pub connections_max: u32,
+    /// Points measured at most; at least 1.
+    pub points_max: usize,
+    /// Of the server's machine, above 0 to 1.
+    pub cpu_busy_share: Option<f64>,
+    /// 90th percentiles of response times by transaction type; above 0.
+    pub p90_us: BTreeMap<String, f64>,
+    /// A response time that rises faster than this power of the connections has a kink; above 1,
+    /// since one of a saturated closed loop rises with the connections.
+    pub kink_elasticity: Option<f64>,
+    /// Throughput that rises slower than this power of the connections is on a plateau; 0 to 1.
+    pub plateau_elasticity: Option<f64>,
+}
+
+impl Default for RampLimits {
+    fn default() -> RampLimits {
+        let seconds = [
+            ("new_order", 5.0),
+            ("payment", 5.0),
+            ("order_status", 5.0),
+            ("delivery", 5.0),
+            ("stock_level", 20.0),
+        ];
+        RampLimits {
+            start: 8,
+            step: 8,
+            connections_max: 1024,
+            points_max: 24,
+            cpu_busy_share: Some(0.8),
+            p90_us: seconds
+                .map(|(name, s)| (name.to_owned(), s * 1e6))
+                .into_iter()
+                .collect(),
+            kink_elasticity: Some(2.0),
+            plateau_elasticity: Some(PLATEAU_ELASTICITY),
+        }
+    }
+}
+
+/// A limit that makes no sense.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RampLimitsError {
+    Zero,
+    StartAboveMax {
+        start: u32,
+        connections_max: u32,
+    },
+    OutOfRange {
+        name: &'static str,
+        value: f64,
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for RampLimitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RampLimitsError::Zero => write!(
+                f,
+                "one of start, step and points of a ramp is 0; each is at least 1"
+            ),
+            RampLimitsError::StartAboveMax {
+                start,
+                connections_max,
+            } => write!(
+                f,
+                "a ramp starts at {start} connections, above its maximum of {connections_max}; \
+                 lower one or raise the other"
+            ),
+            RampLimitsError::OutOfRange {
+                name,
+                value,
+                expected,
+            } => write!(f, "{name} of a ramp is {value}; it must be {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for RampLimitsError {}
+
+/// `start=8 step=8 connections_max=1024 points=24 stop_cpu=0.8 stop_p90.new_order=5s stop_kink=2
+/// stop_plateau=0.2`: equal for equal limits.
+impl fmt::Display for RampLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "start={} step={} connections_max={} points={}",
+            self.start, self.step, self.connections_max, self.points_max
+        )?;
+        if let Some(share) = self.cpu_busy_share {
+            write!(f, " stop_cpu={share}")?;
+        }
+        for (transaction, us) in &self.p90_us {
+            write!(f, " stop_p90.{transaction}={}s", us / 1e6)?;
+        }
+        if let Some(power) = self.kink_elasticity {
+            write!(f, " stop_kink={power}")?;
+        }
+        if let Some(power) = self.plateau_elasticity {
+            write!(f, " stop_plateau={power}")?;
+        }
+        Ok(())
+    }
+}
+
+impl RampLimits {
+    /// # Errors
+    /// The first limit that makes no sense.
+    pub fn check(&self) -> Result<(), RampLimitsError> {
+        if self.start == 0 || self.step == 0 || self.points_max == 0 {
+            return Err(RampLimitsError::Zero);
+        }
+        if self.start > self.connections_max {
+            return Err(RampLimitsError::StartAboveMax {
+                start: self.start,
+                connections_max: self.connections_max,
+            });
+        }
+        let is_in = |name, value: Option<f64>, expected, fits: &dyn Fn(f64) -> bool| {
+            let wrong = value.filter(|value| !fits(*value));
+            wrong.map_or(Ok(()), |value| {
+                Err(RampLimitsError::OutOfRange {
+                    name,
+                    value,
+                    expected,
+                })
+            })
+        };
+        is_in(
+            "the CPU share",
+            self.cpu_busy_share,
+            "above 0 and at most 1",
+            &|share| share > 0.0 && share <= 1.0,
+        )?;
+        is_in(
+            "the kink's elasticity",
+            self.kink_elasticity,
+            "above 1",
+            &|power| power > 1.0 && power.is_finite(),
+        )?;
+        is_in(
+            "the plateau's elasticity",
+            self.plateau_elasticity,
+            "from 0 to 1",
+            &|power| (0.0..=1.0).contains(&power),
+        )?;
+        for limit_us in self.p90_us.values() {
+            is_in(
+                "a response-time limit in us",
+                Some(*limit_us),
+                "above 0",
+                &|us| us > 0.0,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Every count that may be measured, ascending.
+    pub fn grid(&self) -> impl Iterator<Item = u32> + use<> {
+        let step = self.step as usize;
+        (self.start..=self.connections_max).step_by(step)
+    }
+
+    /// Counts of which each is twice the one before, to the grid; the last is the grid's.
+    pub fn doubling(&self) -> impl Iterator<Item = u32> + use<> {
+        let (start, step) = (self.start, self.step);
+        let last = start + (self.connections_max - start) / step * step;
+        std::iter::successors(Some(start), move |count| {
+            let steps = (count.saturating_mul(2) - start).div_ceil(step);
+            let doubled = steps.saturating_mul(step).saturating_add(start);
+            (*count < last).then_some(doubled.min(last))
+        })
+    }
+
+    /// The count of the grid in the middle between two of it; `None` where they are neighbours.
+    pub fn between(&self, low: u32, high: u32) -> Option<u32> {
+        let steps = (high - low) / self.step;
+        (steps > 1).then(|| low + steps / 2 * self.step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RampLimits, RampLimitsError};
+
+    fn limits(start: u32, step: u32, connections_max: u32) -> RampLimits {
+        RampLimits {
+            start,
+            step,
+            connections_max,
+            ..RampLimits::default()
+        }
+    }
+
+    #[test]
+    fn counts_double_on_the_grid() {
+        let of = |limits: RampLimits| limits.doubling().collect::<Vec<u32>>();
+        assert_eq!(of(limits(8, 8, 100)), [8, 16, 32, 64, 96]);
+        assert_eq!(of(limits(1, 4, 30)), [1, 5, 13, 29]);
+        assert_eq!(of(limits(32, 100, 50)), [32]);
+        let grid: Vec<u32> = limits(1, 4, 15).grid().collect();
+        assert_eq!(grid, [1, 5, 9, 13]);
+        assert_eq!(limits(8, 8, 100).between(32, 64), Some(48));
+        assert_eq!(limits(8, 8, 100).between(32, 56), Some(40));
+        assert_eq!(limits(8, 8, 100).between(32, 40), None);
+    }
+
+    #[test]
+    fn equal_limits_have_equal_texts() {
+        let text = RampLimits::default().to_string();
+        assert!(
+            text.starts_with(
+                "start=8 step=8 connections_max=1024 points=24 stop_cpu=0.8 stop_p90.delivery=5s"
+            ),
+            "{text}"
+        );
+        let other = RampLimits {
+            plateau_elasticity: None,
+            ..RampLimits::default()
+        };
+        assert_eq!(text, format!("{other} stop_plateau=0.2"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert_eq!(RampLimits::default().check(), Ok(()));
+        assert_eq!(limits(8, 0, 100).check(), Err(RampLimitsError::Zero));
+        let above = limits(200, 8, 100).check().unwrap_err();
+        assert!(above.to_string().contains("200 connections"), "{above}");
+        for wrong in [
+            RampLimits {
+                cpu_busy_share: Some(80.0),
+                ..RampLimits::default()
+            },
+            RampLimits {
+                kink_elasticity: Some(1.0),
+                ..RampLimits::default()
+            },
+            RampLimits {
+                plateau_elasticity: Some(f64::NAN),
+                ..RampLimits::default()
+            },
+            RampLimits {
+                p90_us: [("payment".to_owned(), 0.0)].into(),
+                ..RampLimits::default()
+            },
+        ] {
+            let error = wrong.check().unwrap_err();
+            assert!(
+                matches!(error, RampLimitsError::OutOfRange { .. }),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The server that is measured.
+
+use crate::defaults;
+use crate::place::{Place, Placement};
+use base::Warehouses;
+use std::path::PathBuf;
+
+/// The server that is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Server {
+    /// One that is started for the measurement, or several.
+    Private(Private),
+    /// One that is there already.
+    External(External),
+}
+
+impl Server {
+    /// The private server, where it is one.
+    pub fn private(&self) -> Option<&Private> {
+        match self {
+            Server::Private(private) => Some(private),
+            Server::External(_) => None,
+        }
+    }
+}
+
+/// A server that somebody else started, with the database that it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct External {
+    /// Of the server and its schema; none where option files name them.
+    pub dsn: Option<String>,
+    /// Instead of the user's option files.
+    pub defaults_file: Option<PathBuf>,
+    /// The connections are spread over so many schemas.
+    pub schemas: Option<u32>,
+}
+
+/// Private servers, each on a clone of the image of a populated database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Private {
+    /// A name of the catalogue or, with `binary`, what that is called.
+    pub engine: String,
+    /// A server's binary to use instead of the catalogue's.
+    pub binary: Option<PathBuf>,
+    pub preset: Option<Preset>,
+    /// Server variables, which win over the preset.
+    pub set: Vec<(String, String)>,
+    /// Where their files go.
+    pub placement: Placement,
+    pub population: Population,
+    /// Servers that are driven together, each with a database of its own; at least 1.
+    pub instances: u32,
+}
+
+impl Private {
+    /// One server of this engine, as it comes.
+    pub fn of_engine(engine: &str) -> Private {
+        Private {
+            engine: engine.to_owned(),
+            binary: None,
+            preset: None,
+            set: Vec::new(),
+            placement: Placement::default(),
+            population: Population::default(),
+            instances: 1,
+        }
+    }
+
+    /// The canonical text of the server and its database: equal for cells that differ in their load
+    /// only.
+    pub fn identity(&self) -> String {
+        let preset = self.preset.as_ref();
+        let name = preset.map_or(defaults::PRESET, |preset| &preset.name);
+        let scale = preset.map_or(Scale::Auto, |preset| preset.scale);
+        let mut lines = vec![
+            format!("engine={}", self.engine),
+            format!("preset={name}"),
+            format!("scale={}", scale.name()),
+        ];
+        let set = self.set.iter();
+        let mut set: Vec<String> = set
+            .map(|(name, value)| format!("set.{name}={value}"))
+            .collect();
+        set.sort();
+        lines.append(&mut set);
+        // One server is what cells have had since before there could be more: their keys stay.
+        if self.instances > 1 {
+            lines.push(format!("instances={}", self.instances));
+        }
+        for (role, place) in &self.placement.places {
+            lines.push(format!("{}={place}", role.name()));
+            // Another file of that name may be another device.
+            if let (Place::Emulated { file: Some(_), .. }, Some(figures)) =
+                (place, place.fingerprint())
+            {
+                lines.push(format!("{}.figures={figures}", role.name()));
+            }
+        }
+        if let Some(bytes) = self.placement.page_cache_bytes {
+            lines.push(format!("page_cache_bytes={bytes}"));
+        }
+        lines.push(format!("count_io={}", self.placement.count));
+        let population = &self.population;
+        lines.push(format!("warehouses={}", population.warehouses));
+        lines.push(format!("foreign_keys={}", population.foreign_keys));
+        lines.push(format!("partitions={}", population.partitions));
+        lines.push(format!("seed={}", population.seed));
+        lines.join("\n")
+    }
+}
+
+/// Server variables of the white papers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset {
+    pub name: String,
+    pub scale: Scale,
+}
+
+/// What becomes of the sizes in a preset, which were chosen for the papers' databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Pool and redo keep their proportion to the data.
+    Auto,
+    /// As the papers have them.
+    Papers,
+    /// In that proportion to so many warehouses.
+    For(Warehouses),
+}
+
+impl Scale {
+    /// The name in a plan.
+    pub fn name(self) -> String {
+        match self {
+            Scale::Auto => "auto".to_owned(),
+            Scale::Papers => "papers".to_owned(),
+            Scale::For(warehouses) => warehouses.to_string(),
+        }
+    }
+}
+
+/// A database that mydyno makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Population {
+    pub warehouses: Warehouses,
+    pub seed: u64,
+    /// The foreign keys of clause 1.3.1, with the indexes that only they need.
+    pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none.
+    pub partitions: u32,
+}
+
+impl Default for Population {
+    fn default() -> Population {
+        Population {
+            warehouses: defaults::WAREHOUSES,
+            seed: defaults::POPULATION_SEED,
+            foreign_keys: true,
+            partitions: 0,
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What contradicts itself in a cell: the only judge, whoever asks for it.
+
+use crate::cell::{Cell, Lengths};
+use crate::defaults;
+use crate::length::Length;
+use crate::load::{Connections, Load, Style, Workload};
+use crate::server::{Private, Server};
+use base::Warehouses;
+use base::limits::AUTO_INTERVALS_MIN;
+
+/// What is to blame. The command line has an option for it, and a plan a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Workload,
+    Style,
+    Home,
+    Rate,
+    Terminals,
+    InactiveWarehouses,
+    Schemas,
+    Instances,
+    Partitions,
+    PageCache,
+    Warmup,
+    Window,
+    Precision,
+    Interval,
+    Ramp,
+}
+
+impl Field {
+    /// The key of a plan; with dashes the option of the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Field::Workload => "workload",
+            Field::Style => "style",
+            Field::Home => "home",
+            Field::Rate => "rate",
+            Field::Terminals => "terminals",
+            Field::InactiveWarehouses => "inactive_warehouses",
+            Field::Schemas => "schemas",
+            Field::Instances => "instances",
+            Field::Partitions => "partitions",
+            Field::PageCache => "page_cache",
+            Field::Warmup => "warmup",
+            Field::Window => "window",
+            Field::Precision => "precision",
+            Field::Interval => "interval",
+            Field::Ramp => "ramp",
+        }
+    }
+}
+
+/// Why a cell cannot be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub field: Field,
+    /// What contradicts what, and what to do.
+    pub why: String,
+}
+
+fn problem(field: Field, why: impl Into<String>) -> Result<(), Problem> {
+    Err(Problem {
+        field,
+        why: why.into(),
+    })
+}
+
+impl Cell {
+    /// Refuses what contradicts itself.
+    ///
+    /// # Errors
+    /// The first [`Problem`].
+    pub fn validate(&self) -> Result<(), Problem> {
+        self.load.validate()?;
+        if let Connections::Ramp(limits) = &self.load.connections {
+            limits
+                .check()
+                .or_else(|error| problem(Field::Ramp, error.to_string()))?;
+        }
+        self.lengths.validate()?;
+        let made = self
+            .server
+            .private()
+            .map(|private| private.population.warehouses);
+        let inactive = self.load.inactive_warehouses;
+        let leaves_none = |all: Warehouses| inactive > 0 && inactive >= all.0;
+        if self.load.warehouses.or(made).is_some_and(leaves_none) {
+            let why = "it leaves none of the warehouses with terminals; name fewer";
+            return problem(Field::InactiveWarehouses, why);
+        }
+        match &self.server {
+            Server::Private(private) => validate_private(private, &self.load),
+            Server::External(external) => {
+                let has_terminals = self.load.workload == Workload::TpccSpec;
+                if external.schemas.is_some() && has_terminals {
+                    let why = "the terminals of workload tpcc-spec share their connections, which \
+                               therefore are not spread over schemas; leave one of them out";
+                    return problem(Field::Schemas, why);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Load {
+    fn validate(&self) -> Result<(), Problem> {
+        match self.workload {
+            Workload::Tpcc => {}
+            Workload::TpccMysql => self.validate_tpcc_mysql()?,
+            Workload::TpccSpec => return self.validate_terminals(),
+        }
+        let is_ramp = matches!(self.connections, Connections::Ramp(_));
+        if self.rate.is_some() && is_ramp {
+            let why = "a ramp raises the connections of a closed loop, and a rate makes the loop \
+                       an open one; leave one of them out";
+            return problem(Field::Rate, why);
+        }
+        if self.inactive_warehouses > 0 {
+            let why =
+                "only terminals leave warehouses inactive; use workload tpcc-spec, or leave it out";
+            return problem(Field::InactiveWarehouses, why);
+        }
+        if self.terminals.is_some() {
+            let why = "terminals are of workload tpcc-spec; use that, or name connections instead";
+            return problem(Field::Terminals, why);
+        }
+        Ok(())
+    }
+
+    fn validate_tpcc_mysql(&self) -> Result<(), Problem> {
+        if self.style != Style::Statements {
+            let why = format!(
+                "workload tpcc-mysql is a sequence of statements, each a round trip of its own, \
+                 and has no style {:?}; leave the style out, or use workload tpcc",
+                self.style.name()
+            );
+            return problem(Field::Style, why);
+        }
+        if self.home {
+            let why = "workload tpcc-mysql uses any warehouse for each transaction; leave it out, \
+                       or use workload tpcc";
+            return problem(Field::Home, why);
+        }
+        Ok(())
+    }
+
+    fn validate_terminals(&self) -> Result<(), Problem> {
+        if let Connections::Ramp(_) = self.connections {
+            let why = "workload tpcc-spec asks as much as its terminals do, however many \
+                       connections serve them; leave the ramp out and name connections, or raise \
+                       the warehouses";
+            return problem(Field::Workload, why);
+        }
+        if self.rate.is_some() {
+            let why = "a rate sets the pace of a workload without terminals, and tpcc-spec has \
+                       its own; leave one of them out";
+            return problem(Field::Rate, why);
+        }
+        if self.home {
+            let why =
+                "the terminals of workload tpcc-spec have home warehouses anyway; leave it out";
+            return problem(Field::Home, why);
+        }
+        Ok(())
+    }
+}
+
+impl Lengths {
+    fn validate(&self) -> Result<(), Problem> {
+        if self.precision_share.is_some() && !self.window.is_auto {
+            let why = "it ends a window of automatic length, and this one is fixed; leave it out, \
+                       or make the window \"auto\"";
+            return problem(Field::Precision, why);
+        }
+        if self.interval > self.window.most {
+            let why = "it is longer than the window, which then has no point of a time series; \
+                       choose a shorter one";
+            return problem(Field::Interval, why);
+        }
+        self.require_intervals(Field::Warmup, self.warmup)?;
+        self.require_intervals(Field::Window, self.window)
+    }
+
+    /// An automatic length has room for what it is judged by.
+    fn require_intervals(&self, field: Field, length: Length) -> Result<(), Problem> {
+        let needed = self.interval * AUTO_INTERVALS_MIN;
+        if !length.is_auto || length.most >= needed {
+            return Ok(());
+        }
+        let why = format!(
+            "an automatic length is judged by {AUTO_INTERVALS_MIN} intervals at least, which take \
+             {}; allow it more, or choose a shorter interval",
+            humantime::format_duration(needed)
+        );
+        problem(field, why)
+    }
+}
+
+fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
+    let instances = private.instances;
+    if instances > 1 && load.workload == Workload::TpccSpec {
+        let why = "the terminals of workload tpcc-spec share connections to one server, so that \
+                   it has no instances; use workload tpcc, or one instance";
+        return problem(Field::Instances, why);
+    }
+    let connections = load.connections.first().unwrap_or(defaults::CONNECTIONS);
+    if instances > 1 && instances > connections {
+        let why = format!(
+            "{instances} instances cannot share {connections} connections, as each needs one at \
+             least; name more connections or fewer instances"
+        );
+        return problem(Field::Instances, why);
+    }
+    if private.population.foreign_keys && private.population.partitions > 0 {
+        let why = "partitioned tables have no foreign keys (error 1506, \"Foreign keys are not \
+                   yet supported in conjunction with partitioning\"); leave the foreign keys out, \
+                   or the partitions";
+        return problem(Field::Partitions, why);
+    }
+    let placement = &private.placement;
+    if placement.page_cache_bytes.is_some() && !placement.is_emulated() {
+        let why = "it is for emulated devices, and real ones have this machine's page cache; \
+                   place a role on a profile (data: hdd-15k), or leave it out";
+        return problem(Field::PageCache, why);
+    }
+    Ok(())
+}

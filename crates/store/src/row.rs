@@ -1,0 +1,310 @@
+//! Rows of tables. A row type lists its columns once, as the fields of [`row!`]; what an INSERT
+//! names and binds, and how a row of a SELECT is read, follow from that list.
+
+use crate::redact;
+use rusqlite::types::{FromSql, Null, ToSqlOutput, Type};
+use rusqlite::{Connection, Error, Result, Row, ToSql, params_from_iter};
+use std::borrow::Cow;
+
+/// Defines structs whose fields are columns; or, after `impl`, lists those of a struct from
+/// elsewhere.
+///
+/// A field is the column of its name, or of the name after `=`. It is stored as its type is, or as
+/// the [`Kind`] after `as` says.
+macro_rules! row {
+    (@kind) => { $crate::row::Plain };
+    (@kind $kind:ident) => { $kind };
+    (@column $field:ident) => { stringify!($field) };
+    (@column $field:ident $column:literal) => { $column };
+    ($($(#[$meta:meta])* pub struct $row:ident { $(
+        $(#[$field_meta:meta])* pub $field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?
+    ),+ $(,)? })+) => { $(
+        $(#[$meta])*
+        pub struct $row { $($(#[$field_meta])* pub $field: $type),+ }
+
+        $crate::row::row!(impl $row { $($field: $type $(as $kind)? $(= $column)?),+ });
+    )+ };
+    (impl $row:ident {
+        $($field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?),+ $(,)?
+    }) => {
+        impl $crate::row::Stored for $row {
+            fn put<'a>(
+                &'a self,
+                prefix: &str,
+                into: &mut $crate::row::Columns<'a>,
+            ) -> rusqlite::Result<()> {
+                $(
+                    let column = $crate::row::row!(@column $field $($column)?);
+                    let column = $crate::row::prefixed(prefix, column);
+                    <$crate::row::row!(@kind $($kind)?) as $crate::row::Kind<$type>>::put(
+                        column, &self.$field, into,
+                    )?;
+                )+
+                Ok(())
+            }
+
+            fn get(row: &rusqlite::Row<'_>, prefix: &str) -> rusqlite::Result<$row> {
+                Ok($row { $(
+                    $field: {
+                        let column = $crate::row::row!(@column $field $($column)?);
+                        let column = $crate::row::prefixed(prefix, column);
+                        <$crate::row::row!(@kind $($kind)?) as $crate::row::Kind<$type>>::get(
+                            row, &column,
+                        )?
+                    }
+                ),+ })
+            }
+        }
+    };
+}
+
+pub(crate) use row;
+
+/// What is stored in columns of a table; `prefix` begins the name of each.
+pub(crate) trait Stored: Sized {
+    fn put<'a>(&'a self, prefix: &str, into: &mut Columns<'a>) -> Result<()>;
+    fn get(row: &Row<'_>, prefix: &str) -> Result<Self>;
+}
+
+/// How a field of type `T` is stored.
+pub(crate) trait Kind<T> {
+    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()>;
+    fn get(row: &Row<'_>, column: &str) -> Result<T>;
+}
+
+/// Columns, each with its value.
+#[derive(Default)]
+pub(crate) struct Columns<'a>(Vec<(Cow<'static, str>, ToSqlOutput<'a>)>);
+
+/// Columns that are no field of a row: the key of what it belongs to.
+pub(crate) type Keys<'a> = &'a [(&'static str, &'a dyn ToSql)];
+
+impl<'a> Columns<'a> {
+    fn of(keys: Keys<'a>, row: &'a impl Stored) -> Result<Columns<'a>> {
+        let mut columns = Columns::default();
+        for (column, value) in keys {
+            columns.add(Cow::Borrowed(*column), value.to_sql()?);
+        }
+        row.put("", &mut columns)?;
+        Ok(columns)
+    }
+
+    pub(crate) fn add(&mut self, column: Cow<'static, str>, value: ToSqlOutput<'a>) {
+        self.0.push((column, value));
+    }
+
+    /// Their names, each made into text, with commas between.
+    fn names(&self, text: impl Fn(&str) -> String) -> String {
+        let names: Vec<String> = self.0.iter().map(|(column, _)| text(column)).collect();
+        names.join(", ")
+    }
+
+    fn values(&self) -> impl Iterator<Item = &ToSqlOutput<'a>> {
+        self.0.iter().map(|(_, value)| value)
+    }
+}
+
+/// Inserts a row; `into` begins the statement: `INSERT INTO failure`. Returns the row's number.
+pub(crate) fn insert(
+    connection: &Connection,
+    into: &str,
+    keys: Keys<'_>,
+    row: &impl Stored,
+) -> Result<i64> {
+    let columns = Columns::of(keys, row)?;
+    let names = columns.names(str::to_owned);
+    let values = columns.names(|_| "?".to_owned());
+    connection
+        .prepare_cached(&format!("{into} ({names}) VALUES ({values})"))?
+        .execute(params_from_iter(columns.values()))?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Inserts rows in their order, each with its number, from 1, as `ordinal`.
+pub(crate) fn insert_in_order<T: Stored>(
+    connection: &Connection,
+    into: &str,
+    (key, id): (&'static str, &dyn ToSql),
+    rows: &[T],
+) -> Result<()> {
+    for (index, row) in rows.iter().enumerate() {
+        insert(
+            connection,
+            into,
+            &[(key, id), ("ordinal", &(index + 1))],
+            row,
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes columns of the rows for which `condition` holds; returns how many those are.
+pub(crate) fn update(
+    connection: &Connection,
+    table: &str,
+    condition: &str,
+    keys: Keys<'_>,
+    row: &impl Stored,
+) -> Result<usize> {
+    let columns = Columns::of(keys, row)?;
+    let set = columns.names(|column| format!("{column} = ?"));
+    connection.execute(
+        &format!("UPDATE {table} SET {set} WHERE {condition}"),
+        params_from_iter(columns.values()),
+    )
+}
+
+/// The name of a column.
+pub(crate) fn prefixed(prefix: &str, column: &'static str) -> Cow<'static, str> {
+    if prefix.is_empty() {
+        Cow::Borrowed(column)
+    } else {
+        Cow::Owned(format!("{prefix}{column}"))
+    }
+}
+
+/// No column: all of them are keys.
+impl Stored for () {
+    fn put<'a>(&'a self, _: &str, _: &mut Columns<'a>) -> Result<()> {
+        Ok(())
+    }
+
+    fn get(_: &Row<'_>, _: &str) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// As SQLite has it.
+pub(crate) struct Plain;
+
+impl<T: ToSql + FromSql> Kind<T> for Plain {
+    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+        into.add(column, value.to_sql()?);
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<T> {
+        row.get(column)
+    }
+}
+
+/// Text whose passwords are taken out.
+pub(crate) struct Redacted;
+
+impl Kind<String> for Redacted {
+    fn put<'a>(column: Cow<'static, str>, value: &'a String, into: &mut Columns<'a>) -> Result<()> {
+        into.add(column, redact(value).into());
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<String> {
+        row.get(column)
+    }
+}
+
+impl Kind<Option<String>> for Redacted {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        value: &'a Option<String>,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        match value {
+            Some(text) => Redacted::put(column, text, into)?,
+            None => into.add(column, Null.into()),
+        }
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<Option<String>> {
+        row.get(column)
+    }
+}
+
+/// All 64 bits of a number: negative in the file from 2^63.
+pub(crate) struct Bits;
+
+impl Kind<u64> for Bits {
+    fn put<'a>(column: Cow<'static, str>, value: &'a u64, into: &mut Columns<'a>) -> Result<()> {
+        into.add(column, value.cast_signed().into());
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<u64> {
+        row.get(column).map(i64::cast_unsigned)
+    }
+}
+
+impl Kind<Option<u64>> for Bits {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        value: &'a Option<u64>,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        match value {
+            Some(bits) => Bits::put(column, bits, into)?,
+            None => into.add(column, Null.into()),
+        }
+        Ok(())
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<Option<u64>> {
+        let bits: Option<i64> = row.get(column)?;
+        Ok(bits.map(i64::cast_unsigned))
+    }
+}
+
+/// Columns of its own, that begin with the field's name unless that is empty. An `Option` is `None`
+/// where a column is NULL that never is.
+pub(crate) struct Parts;
+
+impl<T: Stored> Kind<T> for Parts {
+    fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
+        value.put(&beginning(&column), into)
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<T> {
+        T::get(row, &beginning(column))
+    }
+}
+
+impl<T: Stored> Kind<Option<T>> for Parts {
+    fn put<'a>(
+        column: Cow<'static, str>,
+        value: &'a Option<T>,
+        into: &mut Columns<'a>,
+    ) -> Result<()> {
+        match value {
+            Some(value) => Parts::put(column, value, into),
+            None => Ok(()),
+        }
+    }
+
+    fn get(row: &Row<'_>, column: &str) -> Result<Option<T>> {
+        match Parts::get(row, column) {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::InvalidColumnType(_, _, Type::Null)) => Ok(None),
+            Err(cause) => Err(cause),
+        }
+    }
+}
+
+fn beginning(column: &str) -> String {
+    if column.is_empty() {
+        String::new()
+    } else {
+        format!("{column}_")
+    }
+}
+
+/// Rows of other tables.
+pub(crate) struct Elsewhere;
+
+impl<T: Default> Kind<T> for Elsewhere {
+    fn put<'a>(_: Cow<'static, str>, _: &'a T, _: &mut Columns<'a>) -> Result<()> {
+        Ok(())
+    }
+
+    fn get(_: &Row<'_>, _: &str) -> Result<T> {
+        Ok(T::default())
+    }
+}

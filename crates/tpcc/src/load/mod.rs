@@ -1,0 +1,568 @@
+//! Filling a database: chunks in parallel, each in one transaction with its mark, then indexes, then foreign keys.
+//!
+//! A table is loaded by one stream at a time as long as there are other tables to work on: rows arrive in primary-key
+//! order and streams do not meet in one index. Indexes of a table are built as soon as its rows are complete, while
+//! other tables still load.
+
+mod plan;
+mod state;
+
+use crate::database::{self, InspectError, LoadState, LoadedChunks, Meta, TableSums};
+use crate::schema::{self, Table};
+use crate::{Chunk, ChunkSummary, Population, population};
+use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
+use drive::process_cpu_ns;
+use plan::{Plan, Task};
+use state::{Existing, Prepared, prepare, require_alone};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What to load.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    pub warehouses: Warehouses,
+    pub seed: u64,
+    /// Connections that load at the same time.
+    pub threads: u32,
+    pub foreign_keys: bool,
+    /// Of each table that can be split; 0 for none. A server has either these or foreign keys.
+    pub partitions: u32,
+    /// Give HISTORY a primary key also where the server does not demand one.
+    pub history_key: bool,
+    /// Drop what mydyno loaded here before; load beside other tables.
+    pub force: bool,
+}
+
+/// How rows reach the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    LocalInfile,
+    /// Multi-row INSERTs, where the server does not allow LOAD DATA LOCAL.
+    Inserts,
+}
+
+/// How far a load has come.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadProgress {
+    /// Bytes of rows generated and sent, those of an earlier, killed load included.
+    pub bytes: u64,
+    pub bytes_total: u64,
+    /// Index builds done and to do, foreign keys counted as one.
+    pub steps: u32,
+    pub steps_total: u32,
+}
+
+/// What a load did.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    pub population: Population,
+    pub method: Method,
+    /// HISTORY has a primary key.
+    pub history_key: bool,
+    /// Why no lock kept another load out of the schema, where the server has no locks.
+    pub unlocked: Option<String>,
+    /// Rows and checksum of each table.
+    pub tables: Vec<(Table, u64, u64)>,
+    /// Bytes of rows sent by this call.
+    pub bytes: u64,
+    /// Chunks that an earlier, killed load had left complete.
+    pub chunks_found: usize,
+    pub duration: Duration,
+    /// CPU time of this process.
+    pub client_cpu_ns: u64,
+}
+
+/// Why a load did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("{0}")]
+    Connect(String),
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+    #[error("{what} failed: {error}; the same `mydyno load` continues where this one ended")]
+    Server { what: String, error: SessionError },
+    #[error("another load is at work on schema {schema:?}; wait for it, or end it")]
+    Locked { schema: String },
+    #[error("schema {schema:?} is not empty: it holds {what}; use another schema, or --force")]
+    NotEmpty { schema: String, what: String },
+    #[error(
+        "schema {schema:?} holds TPC-C tables that mydyno did not make, and mydyno drops only its own; drop them \
+         yourself or use another schema"
+    )]
+    NotOurs { schema: String },
+    #[error(
+        "schema {schema:?} holds a part of another load ({} warehouses, seed {}, foreign keys {}, {} partitions, {} key of HISTORY); \
+         continue it with these, or use --force to start anew",
+        meta.population.warehouses, meta.population.seed, if meta.foreign_keys { "on" } else { "off" }, meta.partitions,
+        if meta.history_key { "a" } else { "no" }
+    )]
+    OtherLoad { schema: String, meta: Box<Meta> },
+    #[error(
+        "an earlier `mydyno load --force` on schema {schema:?} was interrupted while it dropped the old tables; use \
+         --force again"
+    )]
+    HalfDropped { schema: String },
+    #[error(
+        "the server demands a primary key of every table, and HISTORY of this database has none; use --force to load it \
+         anew with --history-key"
+    )]
+    PrimaryKeyRequired,
+    #[error("the server is read-only: {error}; switch read_only off or name another server")]
+    ReadOnly { error: SessionError },
+    #[error(
+        "{chunk_table} of warehouse {warehouse}: {sent} rows were sent but {stored} stored; the table holds rows that \
+         mydyno did not load, or the server bends values ({warning}): use --force to start anew"
+    )]
+    RowsMissing {
+        /// The server's first warning.
+        warning: String,
+        chunk_table: Table,
+        warehouse: u32,
+        sent: u64,
+        stored: u64,
+    },
+    #[error(
+        "{marked} of {wanted} chunks are there when all should be; the server has no locks, so another load may have been at \
+         work on this schema: use --force to start anew"
+    )]
+    ChunksMissing { marked: usize, wanted: usize },
+    #[error("interrupted; the same `mydyno load` continues where this one ended")]
+    Interrupted,
+    #[error("a loading thread failed: {0}")]
+    Thread(std::io::Error),
+}
+
+impl LoadError {
+    /// What the shell is told.
+    pub fn exit(&self) -> Exit {
+        match self {
+            LoadError::Interrupted => Exit::Interrupted,
+            LoadError::Server {
+                error: SessionError::Lost(_),
+                ..
+            }
+            | LoadError::Inspect(InspectError::Session(SessionError::Lost(_))) => {
+                Exit::ServerFailed
+            }
+            LoadError::Server { .. }
+            | LoadError::RowsMissing { .. }
+            | LoadError::ChunksMissing { .. }
+            | LoadError::Thread(_) => Exit::Failed,
+            _ => Exit::Environment,
+        }
+    }
+}
+
+/// Loads a TPC-C database into the schema that `connect` names, which must exist. `stop` ends it early.
+///
+/// # Errors
+/// Any [`LoadError`]. What was loaded until then stays, and the same call continues it.
+pub fn load<C: Connect + Sync>(
+    connect: &C,
+    options: &LoadOptions,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport, LoadError> {
+    let started = Instant::now();
+    let cpu_before = process_cpu_ns();
+    let keeper = block_on(open_prepared(connect, options))?;
+    let (mut keeper, prepared) = keeper;
+    let found = match &prepared.existing {
+        Existing::Nothing => LoadedChunks::default(),
+        Existing::Part(found) => found.clone(),
+    };
+    let method = if prepared.local_infile {
+        Method::LocalInfile
+    } else {
+        Method::Inserts
+    };
+    let shared = Shared {
+        plan: Mutex::new(Plan::new(
+            &prepared.population,
+            options.foreign_keys,
+            &found.chunks,
+        )),
+        changed: Condvar::new(),
+        bytes: AtomicU64::new(0),
+        stop,
+        population: prepared.population,
+        method,
+    };
+    let found_bytes = found
+        .chunks
+        .iter()
+        .map(|chunk| population::bytes_estimate(chunk.table))
+        .sum();
+    let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
+    let mut sums = found.sums;
+    sums.merge(&fresh);
+    block_on(finish(&mut keeper, options, &prepared))?;
+    let bytes = shared.bytes.load(Ordering::Relaxed);
+    block_on(async {
+        C::close(keeper).await;
+        Ok(())
+    })?;
+    Ok(LoadReport {
+        population: prepared.population,
+        method,
+        history_key: prepared.history_key,
+        unlocked: prepared.unlocked,
+        tables: sums.iter().collect(),
+        bytes,
+        chunks_found: found.chunks.len(),
+        duration: started.elapsed(),
+        client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
+    })
+}
+
+fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
+    reactor::block_on(future).map_err(LoadError::Thread)?
+}
+
+async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
+    connect
+        .connect()
+        .await
+        .map_err(|error| LoadError::Connect(error.to_string()))
+}
+
+/// The session that holds the lock of the load, and what it found.
+async fn open_prepared<C: Connect>(
+    connect: &C,
+    options: &LoadOptions,
+) -> Result<(C::Session, Prepared), LoadError> {
+    let mut session = connect_to(connect).await?;
+    let prepared = prepare(&mut session, options).await?;
+    Ok((session, prepared))
+}
+
+/// Runs the loading threads; this one reports their progress.
+fn load_all<C: Connect + Sync>(
+    connect: &C,
+    options: &LoadOptions,
+    shared: &Shared<'_>,
+    found_bytes: u64,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<TableSums, LoadError> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.threads.max(1))
+            .map(|_| scope.spawn(|| block_on(work(connect, shared))))
+            .collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            let guard = shared.plan();
+            let (guard, _) = shared
+                .changed
+                .wait_timeout(guard, Duration::from_millis(100))
+                .unwrap_or_else(PoisonError::into_inner);
+            let progress = LoadProgress {
+                bytes: found_bytes + shared.bytes.load(Ordering::Relaxed),
+                bytes_total: shared.population.bytes_estimate(),
+                steps: guard.steps_done,
+                steps_total: guard.steps_total,
+            };
+            drop(guard);
+            on_progress(progress);
+        }
+        let mut sums = TableSums::default();
+        let mut failure = None;
+        for worker in workers {
+            match worker.join() {
+                Ok(Ok(loaded)) => sums.merge(&loaded),
+                Ok(Err(error)) => failure = Some(first_cause(failure, error)),
+                Err(_) => {
+                    let error = std::io::Error::other("it panicked");
+                    failure = Some(LoadError::Thread(error));
+                }
+            }
+        }
+        failure.map_or(Ok(sums), Err)
+    })
+}
+
+/// One thread's failure interrupts the others: their interruption is not the cause.
+fn first_cause(known: Option<LoadError>, new: LoadError) -> LoadError {
+    match known {
+        Some(cause) if !matches!(cause, LoadError::Interrupted) => cause,
+        _ => new,
+    }
+}
+
+struct Shared<'a> {
+    plan: Mutex<Plan>,
+    changed: Condvar,
+    bytes: AtomicU64,
+    stop: &'a AtomicBool,
+    population: Population,
+    method: Method,
+}
+
+impl Shared<'_> {
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        // A plan is changed in steps that cannot fail halfway.
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for something to do; `None` where all is done or the load has failed.
+    fn next_task(&self) -> Option<Task> {
+        let mut plan = self.plan();
+        loop {
+            if plan.failed || self.stopped() {
+                return None;
+            }
+            if let Some(task) = plan.next() {
+                return Some(task);
+            }
+            if plan.is_over() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(plan, Duration::from_millis(200));
+            plan = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Plan)) {
+        change(&mut self.plan());
+        self.changed.notify_all();
+    }
+}
+
+async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
+    // Dropped on any way out but success, a panic included: the others must not wait for this thread's chunk.
+    let mut guard = FailureGuard {
+        shared,
+        failed: true,
+    };
+    let result = do_tasks(connect, shared).await;
+    guard.failed = result.is_err();
+    result
+}
+
+struct FailureGuard<'a> {
+    shared: &'a Shared<'a>,
+    failed: bool,
+}
+
+impl Drop for FailureGuard<'_> {
+    fn drop(&mut self) {
+        if self.failed {
+            self.shared.change(|plan| plan.failed = true);
+        }
+    }
+}
+
+async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
+    let mut session = connect_to(connect).await?;
+    // sql_mode: the escapes of LOAD DATA must mean what they say.
+    let set =
+        "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0, sql_mode = ''";
+    let failed = |what: String| move |error| LoadError::Server { what, error };
+    session
+        .query(set)
+        .await
+        .map_err(failed("preparing a session".to_owned()))?;
+    let mut sums = TableSums::default();
+    while let Some(task) = shared.next_task() {
+        match task {
+            Task::Chunk(chunk) => {
+                let summary = load_chunk(&mut session, shared, chunk).await?;
+                sums.add(chunk.table, summary.rows, summary.checksum);
+                shared.change(|plan| plan.chunk_done(chunk));
+            }
+            Task::Indexes(table, sql) => {
+                build_indexes(&mut session, &sql)
+                    .await
+                    .map_err(failed(format!("building the indexes of {table}")))?;
+                shared.change(|plan| plan.steps_done += 1);
+            }
+        }
+    }
+    C::close(session).await;
+    if shared.stopped() {
+        Err(LoadError::Interrupted)
+    } else {
+        Ok(sums)
+    }
+}
+
+/// Tries of a chunk that meets locks: those of a killed load's transaction that the server still rolls back.
+const CHUNK_TRIES: u32 = 3;
+
+/// Loads a chunk and its mark in one transaction.
+async fn load_chunk<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<ChunkSummary, LoadError> {
+    let mut tries = 1;
+    loop {
+        match try_chunk(session, shared, chunk).await {
+            Err(ChunkError::Server(error))
+                if tries < CHUNK_TRIES
+                    && (error.is_deadlock() || error.is_lock_wait_timeout())
+                    && session.query("ROLLBACK").await.is_ok() =>
+            {
+                tries += 1;
+            }
+            Err(ChunkError::Server(error)) => {
+                let Chunk { table, warehouse } = chunk;
+                let what = format!("loading {table} of warehouse {warehouse}");
+                return Err(LoadError::Server { what, error });
+            }
+            Err(ChunkError::Load(error)) => return Err(error),
+            Ok(summary) => return Ok(summary),
+        }
+    }
+}
+
+enum ChunkError {
+    Server(SessionError),
+    Load(LoadError),
+}
+
+impl From<SessionError> for ChunkError {
+    fn from(error: SessionError) -> ChunkError {
+        ChunkError::Server(error)
+    }
+}
+
+async fn try_chunk<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<ChunkSummary, ChunkError> {
+    let (stored, summary) = match shared.method {
+        Method::LocalInfile => load_local(session, shared, chunk).await?,
+        Method::Inserts => insert(session, shared, chunk).await?,
+    };
+    let Some(summary) = summary else {
+        session.query("ROLLBACK").await?;
+        return Err(ChunkError::Load(LoadError::Interrupted));
+    };
+    if stored != summary.rows {
+        let answer = session.query("SHOW WARNINGS LIMIT 1").await?;
+        let warning = answer
+            .row(0)
+            .map_or_else(|| "no warning".to_owned(), |row| row.text(2));
+        session.query("ROLLBACK").await?;
+        return Err(ChunkError::Load(LoadError::RowsMissing {
+            warning,
+            chunk_table: chunk.table,
+            warehouse: chunk.warehouse,
+            sent: summary.rows,
+            stored,
+        }));
+    }
+    database::mark_chunk(session, chunk, summary).await?;
+    session.query("COMMIT").await?;
+    Ok(summary)
+}
+
+/// The rows of a chunk, counted as they go and cut off by a stop.
+struct Counted<'a> {
+    rows: population::Rows,
+    shared: &'a Shared<'a>,
+}
+
+impl RowSource for Counted<'_> {
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
+        let before = buffer.len();
+        let more = !self.shared.stopped() && self.rows.fill(buffer);
+        self.shared
+            .bytes
+            .fetch_add((buffer.len() - before) as u64, Ordering::Relaxed);
+        more
+    }
+}
+
+async fn load_local<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<(u64, Option<ChunkSummary>), SessionError> {
+    let mut source = Counted {
+        rows: shared.population.rows(chunk),
+        shared,
+    };
+    let stored = session
+        .load_local(&schema::load_sql(chunk.table), &mut source)
+        .await?;
+    Ok((stored, source.rows.finished()))
+}
+
+async fn insert<S: Session>(
+    session: &mut S,
+    shared: &Shared<'_>,
+    chunk: Chunk,
+) -> Result<(u64, Option<ChunkSummary>), SessionError> {
+    let mut inserts = shared.population.inserts(chunk);
+    let mut stored = 0;
+    let mut counted = 0;
+    while !shared.stopped()
+        && let Some(statement) = inserts.next_statement()
+    {
+        stored += session.query(statement).await?.affected_rows;
+        let bytes = inserts.bytes();
+        shared.bytes.fetch_add(bytes - counted, Ordering::Relaxed);
+        counted = bytes;
+    }
+    Ok((stored, inserts.finished()))
+}
+
+/// Builds the indexes of a table; a killed load may have built them.
+async fn build_indexes<S: Session>(session: &mut S, sql: &str) -> Result<(), SessionError> {
+    const DUPLICATE_KEY_NAME: u16 = 1061;
+    match session.query(sql).await {
+        Err(error) if error.code() == Some(DUPLICATE_KEY_NAME) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// After all rows and indexes: foreign keys, statistics, and the mark that all is there.
+async fn finish<S: Session>(
+    session: &mut S,
+    options: &LoadOptions,
+    prepared: &Prepared,
+) -> Result<(), LoadError> {
+    require_alone(session, prepared).await?;
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        move |error| LoadError::Server { what, error }
+    };
+    if options.foreign_keys {
+        add_foreign_keys(session)
+            .await
+            .map_err(failed("adding the foreign keys"))?;
+    }
+    // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
+    let tables = Table::ALL.map(Table::name).join(", ");
+    session
+        .query(&format!("ANALYZE TABLE {tables}"))
+        .await
+        .map_err(failed("analysing the tables"))?;
+    database::set_state(session, LoadState::Complete)
+        .await
+        .map_err(failed("marking the load complete"))
+}
+
+/// Adds the foreign keys that an earlier, killed load has not added.
+async fn add_foreign_keys<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    session.query("SET SESSION foreign_key_checks = 0").await?;
+    let sql = "SELECT table_name FROM information_schema.referential_constraints \
+               WHERE constraint_schema = DATABASE()";
+    let answer = session.query(sql).await?;
+    let present: BTreeSet<String> = answer.rows().map(|row| row.text(0)).collect();
+    for table in Table::ALL {
+        let sql = schema::foreign_keys_sql(table).filter(|_| !present.contains(table.name()));
+        if let Some(sql) = sql {
+            session.query(&sql).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! What is left of a load, and who does what next.
+//!
+//! Chunks are counted, not listed: a load of any size plans in the same memory, apart from what an earlier one left.
+
+use crate::schema::{self, Table};
+use crate::{Chunk, Population};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The chunks of one table.
+#[derive(Default)]
+struct TableChunks {
+    /// The next warehouse that may be missing, and the last one.
+    next: u32,
+    last: u32,
+    /// Warehouses that an earlier load left complete.
+    found: BTreeSet<u32>,
+    /// Chunks under way.
+    active: u32,
+}
+
+impl TableChunks {
+    /// The next missing warehouse.
+    fn peek(&self) -> Option<u32> {
+        (self.next..=self.last).find(|warehouse| !self.found.contains(warehouse))
+    }
+}
+
+/// What a thread does next.
+pub(crate) enum Task {
+    Chunk(Chunk),
+    /// The statement that builds all indexes of a table.
+    Indexes(Table, String),
+}
+
+/// What is left to do.
+pub(crate) struct Plan {
+    tables: BTreeMap<Table, TableChunks>,
+    /// Tables whose indexes wait for their rows.
+    indexes: BTreeMap<Table, String>,
+    pub(crate) failed: bool,
+    pub(crate) steps_done: u32,
+    pub(crate) steps_total: u32,
+}
+
+/// The order in which tables are begun: those whose indexes take longest first, so that they overlap with other rows.
+const ORDER: [Table; 9] = [
+    Table::OrderLine,
+    Table::Stock,
+    Table::Customer,
+    Table::History,
+    Table::Orders,
+    Table::NewOrders,
+    Table::Item,
+    Table::District,
+    Table::Warehouse,
+];
+
+impl Plan {
+    pub(crate) fn new(
+        population: &Population,
+        foreign_keys: bool,
+        found: &BTreeSet<Chunk>,
+    ) -> Plan {
+        let mut tables: BTreeMap<Table, TableChunks> = BTreeMap::new();
+        for table in Table::ALL {
+            // The items are one chunk, that of warehouse 0.
+            let (next, last) = match table {
+                Table::Item => (0, 0),
+                _ => (1, population.warehouses.0),
+            };
+            tables.insert(
+                table,
+                TableChunks {
+                    next,
+                    last,
+                    ..TableChunks::default()
+                },
+            );
+        }
+        for chunk in found {
+            tables
+                .entry(chunk.table)
+                .or_default()
+                .found
+                .insert(chunk.warehouse);
+        }
+        let indexes: BTreeMap<Table, String> = Table::ALL
+            .into_iter()
+            .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
+            .collect();
+        let steps_total = indexes.len() as u32;
+        Plan {
+            tables,
+            indexes,
+            failed: false,
+            steps_done: 0,
+            steps_total,
+        }
+    }
+
+    fn is_loaded(&self, table: Table) -> bool {
+        self.tables
+            .get(&table)
+            .is_none_or(|chunks| chunks.active == 0 && chunks.peek().is_none())
+    }
+
+    /// Indexes of a table that is complete, else a chunk of the table on which the fewest are at work.
+    pub(crate) fn next(&mut self) -> Option<Task> {
+        let ready = ORDER
+            .into_iter()
+            .find(|&table| self.indexes.contains_key(&table) && self.is_loaded(table));
+        if let Some((table, sql)) = ready.and_then(|table| self.indexes.remove_entry(&table)) {
+            return Some(Task::Indexes(table, sql));
+        }
+        let (table, warehouse) = ORDER
+            .into_iter()
+            .filter_map(|table| {
+                let chunks = self.tables.get(&table)?;
+                Some((chunks.active, table, chunks.peek()?))
+            })
+            .min_by_key(|(active, ..)| *active)
+            .map(|(_, table, warehouse)| (table, warehouse))?;
+        let chunks = self.tables.get_mut(&table)?;
+        chunks.next = warehouse + 1;
+        chunks.active += 1;
+        Some(Task::Chunk(Chunk { table, warehouse }))
+    }
+
+    /// A chunk that [`Plan::next`] gave has been loaded.
+    pub(crate) fn chunk_done(&mut self, chunk: Chunk) {
+        if let Some(chunks) = self.tables.get_mut(&chunk.table) {
+            chunks.active -= 1;
+        }
+    }
+
+    /// Nothing is left that a waiting thread could get.
+    pub(crate) fn is_over(&self) -> bool {
+        let loaded = || Table::ALL.into_iter().all(|table| self.is_loaded(table));
+        self.failed || (self.indexes.is_empty() && loaded())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Warehouses;
+
+    fn drain(plan: &mut Plan) -> Vec<String> {
+        let mut seen = Vec::new();
+        while let Some(task) = plan.next() {
+            match task {
+                Task::Chunk(chunk) => {
+                    seen.push(format!("{} {}", chunk.table, chunk.warehouse));
+                    plan.chunk_done(chunk);
+                }
+                Task::Indexes(table, _) => seen.push(format!("index {table}")),
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn indexes_follow_their_rows_and_everything_is_done_once() {
+        let population = Population::new(1, Warehouses(2));
+        let mut plan = Plan::new(&population, true, &BTreeSet::new());
+        let mut seen = drain(&mut plan);
+        assert_eq!(
+            seen[..3],
+            ["order_line 1", "order_line 2", "index order_line"]
+        );
+        assert!(plan.is_over());
+        // 2 x 8 chunks, the items, five tables with indexes.
+        assert_eq!(seen.len(), 22);
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 22);
+        let chunks = population
+            .chunks()
+            .map(|chunk| format!("{} {}", chunk.table, chunk.warehouse));
+        assert!(chunks.into_iter().all(|chunk| seen.contains(&chunk)));
+    }
+
+    #[test]
+    fn a_second_stream_takes_another_table() {
+        let population = Population::new(1, Warehouses(2));
+        let mut plan = Plan::new(&population, true, &BTreeSet::new());
+        let tables: Vec<Table> = (0..3)
+            .map(|_| match plan.next() {
+                Some(Task::Chunk(chunk)) => chunk.table,
+                _ => panic!("a chunk comes first"),
+            })
+            .collect();
+        assert_eq!(tables, [Table::OrderLine, Table::Stock, Table::Customer]);
+        assert!(!plan.is_over());
+    }
+
+    #[test]
+    fn a_killed_load_goes_on_with_what_is_missing() {
+        let population = Population::new(1, Warehouses(3));
+        let found: BTreeSet<Chunk> = population
+            .chunks()
+            .filter(|chunk| chunk.table != Table::History || chunk.warehouse == 2)
+            .collect();
+        let seen = drain(&mut Plan::new(&population, false, &found));
+        assert_eq!(
+            seen,
+            ["index customer", "index orders", "history 1", "history 3"]
+        );
+    }
+}

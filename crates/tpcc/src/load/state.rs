@@ -1,0 +1,224 @@
+//! Before the first row: may this schema be loaded, and what of it is there already?
+
+use super::{LoadError, LoadOptions};
+use crate::Population;
+use crate::database::{
+    self, CREATE_META_SQL, Contents, InspectError, LoadState, LoadedChunks, Meta,
+};
+use crate::lock::{Lock, lock_name, take_lock};
+use crate::schema::{self, Table};
+use base::{Session, SessionError};
+use std::time::Duration;
+
+/// What a schema holds, seen by a load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// Nothing that is in the way.
+    Nothing,
+    /// The first part of the same load.
+    Part(LoadedChunks),
+}
+
+/// A schema that is ready for rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(crate) population: Population,
+    pub(crate) existing: Existing,
+    /// LOAD DATA LOCAL is allowed.
+    pub(crate) local_infile: bool,
+    /// HISTORY has a primary key.
+    pub(crate) history_key: bool,
+    /// Why there is no lock, where the server has none.
+    pub(crate) unlocked: Option<String>,
+}
+
+/// Takes the lock of the schema's load, decides whether loading is allowed, and creates what is missing of the tables.
+/// `session` holds the lock until it ends.
+///
+/// # Errors
+/// [`LoadError::Locked`], [`LoadError::NotEmpty`], [`LoadError::NotOurs`], [`LoadError::OtherLoad`],
+/// [`LoadError::ReadOnly`], and whatever the server refuses.
+pub(crate) async fn prepare<S: Session>(
+    session: &mut S,
+    options: &LoadOptions,
+) -> Result<Prepared, LoadError> {
+    let schema = database::schema_name(session).await?;
+    set_up(session).await?;
+    let locked = take_lock(session, &lock_name(&schema), Duration::ZERO).await;
+    let unlocked = match locked.map_err(InspectError::from)? {
+        Lock::Held => None,
+        Lock::Busy => return Err(LoadError::Locked { schema }),
+        Lock::Forbidden(why) => Some(why),
+    };
+    let demanded = database::demands_primary_keys(session).await;
+    let mut wanted = Meta {
+        population: Population::new(options.seed, options.warehouses),
+        foreign_keys: options.foreign_keys,
+        partitions: options.partitions,
+        history_key: options.history_key || demanded.map_err(InspectError::from)?,
+        state: LoadState::Loading,
+        driven_by_tpcc_mysql: false,
+    };
+    let existing = match database::contents(session).await {
+        // mydyno_meta is ours, whatever it says, and so is what stands beside it.
+        Err(InspectError::BadMeta { .. }) if options.force => Existing::Nothing,
+        contents => decide(session, contents?, &schema, &mut wanted, options).await?,
+    };
+    prepare_tables(session, &existing, &wanted)
+        .await
+        .map_err(|error| match error.code() {
+            // --read-only, --super-read-only, innodb_read_only.
+            Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
+            Some(3750) => LoadError::PrimaryKeyRequired,
+            _ => LoadError::Server {
+                what: "creating the tables".to_owned(),
+                error,
+            },
+        })?;
+    let local_infile = integer(session, "SELECT @@global.local_infile").await? == 1;
+    Ok(Prepared {
+        population: wanted.population,
+        existing,
+        local_infile,
+        history_key: wanted.history_key,
+        unlocked,
+    })
+}
+
+/// Settings of the session that waits while others load.
+async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
+    let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
+    session.query(set).await.map_err(InspectError::from)?;
+    Ok(())
+}
+
+/// Fails where another load may have worked on the schema since [`prepare`]: the lock is gone, as a server may end a session
+/// that idles, or, where the server has no locks, a chunk is.
+pub(crate) async fn require_alone<S: Session>(
+    session: &mut S,
+    prepared: &Prepared,
+) -> Result<(), LoadError> {
+    if prepared.unlocked.is_some() {
+        let loaded = database::loaded_chunks(session).await;
+        let marked = loaded.map_err(InspectError::from)?.chunks.len();
+        let wanted = prepared.population.chunks().count();
+        return match marked == wanted {
+            true => Ok(()),
+            false => Err(LoadError::ChunksMissing { marked, wanted }),
+        };
+    }
+    let schema = database::schema_name(session).await?;
+    let name = lock_name(&schema);
+    let sql = format!("SELECT IS_USED_LOCK('{name}') = CONNECTION_ID()");
+    match integer(session, &sql).await? {
+        1 => Ok(()),
+        _ => Err(LoadError::Locked { schema }),
+    }
+}
+
+async fn integer<S: Session>(session: &mut S, sql: &str) -> Result<i64, LoadError> {
+    let answer = session.query(sql).await.map_err(InspectError::from)?;
+    Ok(answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0))
+}
+
+async fn decide<S: Session>(
+    session: &mut S,
+    contents: Contents,
+    schema: &str,
+    wanted: &mut Meta,
+    options: &LoadOptions,
+) -> Result<Existing, LoadError> {
+    let schema = schema.to_owned();
+    match contents {
+        Contents::Empty => Ok(Existing::Nothing),
+        Contents::Ours(_) if options.force => Ok(Existing::Nothing),
+        Contents::Ours(Meta {
+            state: LoadState::Complete,
+            population: old,
+            ..
+        }) => Err(LoadError::NotEmpty {
+            schema,
+            what: format!("{} warehouses", old.warehouses),
+        }),
+        Contents::Ours(Meta {
+            state: LoadState::Dropping,
+            ..
+        }) => Err(LoadError::HalfDropped { schema }),
+        Contents::Ours(meta) => {
+            let is_same = meta.population == wanted.population
+                && meta.foreign_keys == wanted.foreign_keys
+                && meta.partitions == wanted.partitions
+                && (meta.history_key || !options.history_key);
+            if !is_same {
+                return Err(LoadError::OtherLoad {
+                    schema,
+                    meta: Box::new(meta),
+                });
+            }
+            // What began without is not given a key because the server demands one now.
+            wanted.history_key = meta.history_key;
+            let loaded = database::loaded_chunks(session).await;
+            Ok(Existing::Part(loaded.map_err(InspectError::from)?))
+        }
+        Contents::Foreign { .. } => Err(LoadError::NotOurs { schema }),
+        Contents::Other { missing, .. } if missing.len() < Table::ALL.len() => {
+            Err(LoadError::NotOurs { schema })
+        }
+        Contents::Other { tables, .. } if !options.force => Err(LoadError::NotEmpty {
+            schema,
+            what: format!("other tables ({})", some_of(&tables)),
+        }),
+        Contents::Other { .. } => Ok(Existing::Nothing),
+    }
+}
+
+/// The first names of a list that may be long.
+fn some_of(tables: &[String]) -> String {
+    const SHOWN: usize = 3;
+    match tables.get(SHOWN..) {
+        Some(more) if !more.is_empty() => {
+            format!("{} and {} more", tables[..SHOWN].join(", "), more.len())
+        }
+        _ => tables.join(", "),
+    }
+}
+
+/// Makes every table be there: all anew, or those that a load, killed while it created them, still lacks.
+async fn prepare_tables<S: Session>(
+    session: &mut S,
+    existing: &Existing,
+    wanted: &Meta,
+) -> Result<(), SessionError> {
+    if *existing == Existing::Nothing {
+        drop_ours(session).await?;
+        for sql in CREATE_META_SQL {
+            session.query(sql).await?;
+        }
+        database::write_meta(session, wanted).await?;
+    }
+    for table in Table::ALL {
+        let sql = schema::create_sql(table, wanted.partitions, wanted.history_key);
+        let sql = sql.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1);
+        session.query(&sql).await?;
+    }
+    Ok(())
+}
+
+/// Drops what a load of ours has made, children before parents. The word that it is being dropped comes first and goes
+/// last: no interruption leaves marks of chunks that are gone.
+async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
+    const NO_SUCH_TABLE: u16 = 1146;
+    match database::set_state(session, LoadState::Dropping).await {
+        Err(error) if error.code() == Some(NO_SUCH_TABLE) => {}
+        other => other?,
+    }
+    session.query("SET SESSION foreign_key_checks = 0").await?;
+    let tables = Table::ALL.iter().rev().map(|table| table.name());
+    for table in tables.chain(["mydyno_load", "mydyno_meta"]) {
+        session
+            .query(&format!("DROP TABLE IF EXISTS {table}"))
+            .await?;
+    }
+    session.query("SET SESSION foreign_key_checks = 1").await?;
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! TPC-C as a workload of the driver.
+
+use crate::pacing::TERMINALS_PER_WAREHOUSE;
+use crate::transactions::{Failure, Outcome, Terminal};
+use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
+use base::{Connect, DateTime, Random, Session, Warehouses};
+use drive::streams::{INPUTS, MORE_INPUTS};
+use drive::{
+    Attempt, Client, Failed, FailureKind, Opening, Schemas, Source, StatementTimes, Timed,
+    TransactionInfo, TransactionType, Workload, WorkloadCounters, failed_by,
+};
+use spec::{Isolation, Style};
+
+/// What the terminals of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct TpccOptions {
+    pub statements: StatementSet,
+    /// Must be legal beside those of the population (clause 2.1.6.1).
+    pub constants: RunConstants,
+    /// Of each schema.
+    pub warehouses: Warehouses,
+    pub seed: u64,
+    pub homes: Homes,
+}
+
+/// Which statements the transactions send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementSet {
+    /// Those of clause 2.
+    Clauses { style: Style, isolation: Isolation },
+    /// Those of tpcc-mysql, at the server's own level where none is named.
+    TpccMysql { isolation: Option<Isolation> },
+}
+
+/// Which warehouses transactions are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Homes {
+    /// Any one, anew for each transaction.
+    None,
+    /// Connections are bound to warehouses, in turn.
+    Connections,
+    /// Ten terminals in a row have one home warehouse and a district each (clauses 2.8.1.1, 4.2.2). Those of warehouses beyond
+    /// the last work on the rows of the first ones, as they all are there again.
+    Terminals,
+}
+
+impl TpccOptions {
+    /// The inputs of a connection, which has this place among those of its schema, or of a terminal.
+    fn source(&self, of: u32, place: u32) -> InputSource {
+        let random = Random::new(self.seed, &[INPUTS, u64::from(of)]);
+        let warehouse = |n: u32| n % self.warehouses.0 + 1;
+        let source = |home| InputSource::new(random, self.constants, self.warehouses, home);
+        let source = match self.homes {
+            Homes::None => source(None),
+            Homes::Connections => source(Some(warehouse(place))),
+            Homes::Terminals => source(Some(warehouse(of / TERMINALS_PER_WAREHOUSE)))
+                .with_stock_level_district(of % TERMINALS_PER_WAREHOUSE + 1),
+        };
+        match self.statements {
+            StatementSet::Clauses { .. } => source,
+            StatementSet::TpccMysql { .. } => {
+                source.with_whole_amounts(Random::new(self.seed, &[MORE_INPUTS, u64::from(of)]))
+            }
+        }
+    }
+}
+
+/// Transactions over any kind of session.
+pub struct TpccWorkload<C> {
+    schemas: Schemas<C>,
+    options: TpccOptions,
+}
+
+impl<C: Connect + Sync> TpccWorkload<C> {
+    /// Terminals on the databases that `schemas` reach.
+    pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
+        TpccWorkload { schemas, options }
+    }
+}
+
+impl<C: Connect + Sync> Workload for TpccWorkload<C> {
+    type Operation = Input;
+    type Source = InputSource;
+    type Client = TerminalClient<C>;
+
+    fn transactions(&self) -> &'static [TransactionInfo] {
+        Transaction::TYPES
+    }
+
+    fn source(&self, of: u32) -> InputSource {
+        self.options.source(of, self.schemas.place(of))
+    }
+
+    fn database(&self, connection: u32) -> usize {
+        self.schemas.number(connection)
+    }
+
+    async fn open(&self, which: Opening) -> Result<TerminalClient<C>, Failed> {
+        let session = self.schemas.connect(which.connection).await?;
+        let session = Timed::new(session);
+        let opened = match self.options.statements {
+            StatementSet::Clauses { style, isolation } => {
+                let opened = Terminal::open(session, style, isolation).await;
+                opened.map(AnyTerminal::Clauses)
+            }
+            StatementSet::TpccMysql { isolation } => {
+                let opened = tpcc_mysql::Terminal::open(session, isolation).await;
+                opened.map(AnyTerminal::TpccMysql)
+            }
+        };
+        Ok(TerminalClient {
+            terminal: opened.map_err(|error| failed_by(&error))?,
+            outcome: Outcome::Committed,
+        })
+    }
+}
+
+/// A session with the statements of a set.
+enum AnyTerminal<S> {
+    Clauses(Terminal<S>),
+    TpccMysql(tpcc_mysql::Terminal<S>),
+}
+
+impl<S: Session> AnyTerminal<S> {
+    fn session(&self) -> &S {
+        match self {
+            AnyTerminal::Clauses(terminal) => terminal.session(),
+            AnyTerminal::TpccMysql(terminal) => terminal.session(),
+        }
+    }
+
+    fn into_session(self) -> S {
+        match self {
+            AnyTerminal::Clauses(terminal) => terminal.into_session(),
+            AnyTerminal::TpccMysql(terminal) => terminal.into_session(),
+        }
+    }
+}
+
+/// One connection.
+pub struct TerminalClient<C: Connect> {
+    terminal: AnyTerminal<Timed<C::Session>>,
+    /// Of the last try that ended well.
+    outcome: Outcome,
+}
+
+impl Source for InputSource {
+    type Operation = Input;
+
+    fn deal(&mut self) -> TransactionType {
+        InputSource::deal(self).into()
+    }
+
+    fn draw(&mut self, transaction: TransactionType) -> Input {
+        self.input_of(Transaction::ALL[transaction.index()])
+    }
+}
+
+impl<C: Connect> Client for TerminalClient<C> {
+    type Operation = Input;
+
+    fn begin(&mut self) {
+        match &mut self.terminal {
+            AnyTerminal::Clauses(terminal) => terminal.session_mut().begin(),
+            AnyTerminal::TpccMysql(terminal) => {
+                terminal.begin();
+                terminal.session_mut().begin();
+            }
+        }
+    }
+
+    async fn attempt(&mut self, input: &Input) -> Attempt {
+        let input = input.tried_at(DateTime::now);
+        let result = match &mut self.terminal {
+            AnyTerminal::Clauses(terminal) => terminal.run(&input).await,
+            AnyTerminal::TpccMysql(terminal) => terminal.run(&input).await,
+        };
+        match result {
+            Err(failure) => Attempt::Failed(classify(&failure)),
+            Ok(outcome) => {
+                self.outcome = outcome;
+                match outcome {
+                    Outcome::RolledBack => Attempt::RolledBack,
+                    Outcome::Committed | Outcome::Delivered { .. } => Attempt::Committed,
+                }
+            }
+        }
+    }
+
+    fn statements(&self) -> u64 {
+        self.terminal.session().statements()
+    }
+
+    fn statement_times(&self) -> StatementTimes<'_> {
+        self.terminal.session().times()
+    }
+
+    fn count(&self, input: &Input, counters: &mut WorkloadCounters) {
+        InputCounters::count(input, self.outcome, counters);
+    }
+
+    async fn close(self) {
+        C::close(self.terminal.into_session().into_inner()).await;
+    }
+}
+
+fn classify(failure: &Failure) -> Failed {
+    match failure {
+        Failure::Statement(error) => failed_by(error),
+        Failure::InDoubt(_) => Failed {
+            kind: FailureKind::Lost { in_doubt: true },
+            code: "lost_in_commit".into(),
+            message: failure.to_string(),
+        },
+        Failure::MissingRow(_) => Failed {
+            kind: FailureKind::Fatal,
+            code: "missing_row".into(),
+            message: failure.to_string(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::SessionError;
+
+    #[test]
+    fn what_ends_a_commit_leaves_it_in_doubt() {
+        let killed = SessionError::Lost("reset".to_owned());
+        let failed = classify(&Failure::InDoubt(killed.clone()));
+        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: true });
+        let failed = classify(&Failure::Statement(killed));
+        assert_eq!(failed.kind, FailureKind::Lost { in_doubt: false });
+    }
+
+    /// (warehouse, district) of the Stock-Levels of a terminal.
+    fn place(options: &TpccOptions, terminal: u32) -> (u32, u32) {
+        let mut source = options.source(terminal, terminal);
+        let mut places: Vec<(u32, u32)> = (0..200)
+            .map(|_| match source.input_of(Transaction::StockLevel) {
+                Input::StockLevel(level) => (level.warehouse, level.district),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        places.dedup();
+        assert_eq!(places.len(), 1, "{places:?}");
+        places[0]
+    }
+
+    #[test]
+    fn terminals_have_a_warehouse_and_a_district_of_their_own() {
+        let options = TpccOptions {
+            statements: StatementSet::Clauses {
+                style: Style::Statements,
+                isolation: Isolation::RepeatableRead,
+            },
+            constants: RunConstants::for_run(None, 1),
+            warehouses: Warehouses(2),
+            seed: 1,
+            homes: Homes::Terminals,
+        };
+        for terminal in 0..20 {
+            let expected = (terminal / 10 + 1, terminal % 10 + 1);
+            assert_eq!(place(&options, terminal), expected);
+        }
+        // Of warehouses without rows: those of the others, in turn.
+        assert_eq!(place(&options, 20), (1, 1));
+        assert_eq!(place(&options, 39), (2, 10));
+        assert_eq!(place(&options, 9_990), (2, 1));
+    }
+}

@@ -1,1 +1,0 @@
-//! `mydyno serve`. An empty room.
