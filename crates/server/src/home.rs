@@ -23,7 +23,6 @@ impl Home {
     }
 
     /// The directory of [`Home::from_env`] where there is one, to look for servers in it. Nothing is made.
-    #[must_use]
     pub fn existing() -> Option<Home> {
         let root = fs::canonicalize(root_from_env()?).ok()?;
         let home = Home { root };
@@ -57,31 +56,26 @@ impl Home {
     }
 
     /// The directory itself.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Installed engines, one directory each.
-    #[must_use]
     pub fn engines(&self) -> PathBuf {
         self.root.join("engines")
     }
 
     /// Servers of `server start`, one directory each.
-    #[must_use]
     pub fn instances(&self) -> PathBuf {
         self.root.join("instances")
     }
 
     /// Populated data directories, kept.
-    #[must_use]
     pub fn images(&self) -> PathBuf {
         self.root.join("images")
     }
 
     /// Private servers of running commands; whatever is there without a living owner is swept away.
-    #[must_use]
     pub fn run(&self) -> PathBuf {
         self.root.join("run")
     }
@@ -151,7 +145,15 @@ pub(crate) fn remove_tree_if_there(path: &Path) -> Result<(), ServerError> {
 /// An exclusive lock on a file, held until dropped (or until the process dies, however it dies).
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Unlocks in so many words: a child that another thread has just forked has a copy of the
+    /// descriptor until it executes its program, and closing ours would leave the file locked.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -172,14 +174,14 @@ impl Lock {
             waiting();
             file.lock().map_err(io_at("lock", path))?;
         }
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 
     /// The lock, where it is free.
     pub(crate) fn try_now(path: &Path) -> Result<Option<Lock>, ServerError> {
         let file = Lock::open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Lock { _file: file })),
+            Ok(()) => Ok(Some(Lock { file })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(io_at("lock", path)(error)),
         }
@@ -256,8 +258,11 @@ mod tests {
         let held = Lock::try_now(&path).unwrap();
         assert!(held.is_some());
         assert!(Lock::try_now(&path).unwrap().is_none());
+        // As a forked child has one until it executes its program.
+        let copy = held.as_ref().unwrap().file.try_clone().unwrap();
         drop(held);
         assert!(Lock::try_now(&path).unwrap().is_some());
+        drop(copy);
 
         assert!(require_free(temp.path(), 1, "a test").is_ok());
         let error = require_free(temp.path(), u64::MAX, "a test").unwrap_err();
