@@ -3,8 +3,8 @@
 
 use crate::failure::Failure;
 use crate::outlet::{Item, Outlet, is_writable};
+use crate::text;
 use crate::views::watch;
-use crate::words;
 use analyse::RunProgress;
 use base::Exit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// How long a reader of stderr who stalls is waited for, before the results go to stdout.
 const STDERR_PATIENCE: Duration = Duration::from_secs(1);
-/// The same for words that a signal brings, as the next signal waits meanwhile.
+/// The same for what a signal makes it say, as the next signal waits meanwhile.
 const SIGNAL_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Prints on stdout, as it is. A reader who has gone (`| head`) has seen enough: that is no failure.
@@ -37,8 +37,8 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
 }
 
 /// Says something on stderr. Where nobody reads that, there is nobody to tell.
-pub fn tell(words: impl Display) {
-    let _ = io::stderr().write_all(format!("{words}\n").as_bytes());
+pub fn tell(text: impl Display) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 fn write_stdout(text: &str) -> io::Result<()> {
@@ -218,7 +218,7 @@ fn run_position(run: &RunProgress) -> Position {
         total: run.total.as_millis() as u64,
         is_most: run.total_is_most,
         message: match run.awaited {
-            Some(awaited) => format!("{phase}: {}; {message}", words::awaited(awaited)),
+            Some(awaited) => format!("{phase}: {}; {message}", text::awaited(awaited)),
             None => message,
         },
     }
@@ -345,9 +345,9 @@ pub fn stop_flag() -> Arc<AtomicBool> {
 }
 
 /// Without the lock of stderr, which a thread may hold whose reader stalls.
-fn tell_soon(words: &str) {
+fn tell_soon(text: &str) {
     let stderr = io::stderr();
     if is_writable(&stderr, SIGNAL_PATIENCE) {
-        let _ = rustix::io::write(&stderr, words.as_bytes());
+        let _ = rustix::io::write(&stderr, text.as_bytes());
     }
 }

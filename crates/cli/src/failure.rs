@@ -13,10 +13,10 @@ pub type Outcome = Result<Exit, Failure>;
 
 impl Failure {
     /// A failure with an exit code of its own.
-    pub fn new(exit: Exit, words: impl std::fmt::Display) -> Failure {
+    pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
         Failure {
             exit,
-            error: anyhow::anyhow!("{words}"),
+            error: anyhow::anyhow!("{message}"),
         }
     }
 }

@@ -1,20 +1,13 @@
-//! The binary: parses arguments, dispatches to one file per subcommand, and turns errors into words and exit codes.
+//! The binary: parses arguments, dispatches to one file per subcommand, and turns errors into messages and exit codes.
 mod arguments;
 mod commands;
 mod console;
 mod failure;
-mod lab_arguments;
-mod measuring_arguments;
 mod outlet;
-mod place_arguments;
-mod preset_arguments;
-mod ramp_arguments;
-mod schema_arguments;
-mod server_arguments;
+mod text;
 mod tpcc_mysql_format;
 mod tpcc_mysql_live;
 mod views;
-mod words;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -112,9 +112,9 @@ impl<T: Item> Outlet<T> {
         match started {
             Ok(_) => Ok(Outlet { shared }),
             Err(error) => {
-                let words =
+                let message =
                     format!("cannot make a thread for the output: {error}; see `ulimit -u`");
-                Err(Failure::new(Exit::Environment, words))
+                Err(Failure::new(Exit::Environment, message))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Prints the tpcc-mysql format while a run goes on.
 
-use crate::arguments::RunArguments;
+use crate::arguments::run::RunArguments;
 use crate::console::{Piece, live_stdout};
 use crate::failure::Failure;
 use crate::outlet::Outlet;

@@ -1,7 +1,7 @@
 //! `mydyno check`.
 
 use super::{external, print_json, start_private};
-use crate::arguments::CheckArguments;
+use crate::arguments::database::CheckArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
@@ -56,7 +56,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         print_json(&document(&subject, &checked, &console.notes)?)?;
     } else {
         for check in checks {
-            print(words(check, checked.unexpected.contains(&check.name)))?;
+            print(text(check, checked.unexpected.contains(&check.name)))?;
         }
         let good = checks.iter().filter(|check| check.passed).count();
         print(format_args!(
@@ -106,7 +106,7 @@ fn document(
 }
 
 /// `unexpected`: it failed and should not have.
-fn words(check: &CheckResult, unexpected: bool) -> String {
+fn text(check: &CheckResult, unexpected: bool) -> String {
     let verdict = match (check.passed, unexpected) {
         (true, _) => "ok",
         (false, true) => "FAILED",

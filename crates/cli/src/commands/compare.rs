@@ -1,7 +1,7 @@
 //! `mydyno compare`.
 
 use super::{lab_or_last, print_json};
-use crate::arguments::CompareArguments;
+use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use analyse::{
@@ -10,7 +10,6 @@ use analyse::{
 };
 use base::Exit;
 use std::fmt::Write;
-use std::str::FromStr;
 use store::{RepeatId, Results};
 
 /// Lines and values that are listed; --json has all.
@@ -27,24 +26,24 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
     };
     let mut repeats = asked.base.repeats.iter();
     if let Some(both) = repeats.find(|repeat| asked.other.repeats.contains(repeat)) {
-        let words = format!("repeat {both} is on both sides; name each run once");
-        return Err(Failure::new(Exit::Usage, words));
+        let message = format!("repeat {both} is on both sides; name each run once");
+        return Err(Failure::new(Exit::Usage, message));
     }
     let comparison = compare_runs(&results, &asked)?;
     for side in [&comparison.base, &comparison.other] {
         if side.repeat_ids.is_empty() {
-            let words = format!(
+            let message = format!(
                 "{} has no run with a result; nothing can be compared",
                 side.name
             );
-            return Err(Failure::new(Exit::Failed, words));
+            return Err(Failure::new(Exit::Failed, message));
         }
     }
     require_like(&comparison, &arguments.across)?;
     if arguments.json {
         print_json(&comparison)?;
     } else {
-        print(words(&comparison))?;
+        print(text(&comparison))?;
     }
     Ok(if comparison.regression {
         Exit::Regression
@@ -108,56 +107,6 @@ fn values(all: &[String]) -> String {
     shown.join(", ") + more
 }
 
-/// Runs as they are named on the command line: `3`, `3.2`, `3.2.1`, several with commas.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunNames {
-    text: String,
-    names: Vec<RunName>,
-}
-
-/// Numbers of a lab, of a cell in it and of a repeat of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RunName {
-    lab: i64,
-    cell: Option<u32>,
-    repeat: Option<u32>,
-}
-
-impl FromStr for RunNames {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<RunNames, String> {
-        let names: Option<Vec<RunName>> = text.split(',').map(RunName::parse).collect();
-        let names = names.ok_or(
-            "use the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1), or several with commas (3,5,7)",
-        )?;
-        Ok(RunNames {
-            text: text.to_owned(),
-            names,
-        })
-    }
-}
-
-impl RunName {
-    fn parse(text: &str) -> Option<RunName> {
-        let numbers: Vec<u32> = text
-            .split('.')
-            .map(|number| number.parse().ok())
-            .collect::<Option<_>>()?;
-        let (lab, cell, repeat) = match numbers[..] {
-            [lab] => (lab, None, None),
-            [lab, cell] => (lab, Some(cell), None),
-            [lab, cell, repeat] => (lab, Some(cell), Some(repeat)),
-            _ => return None,
-        };
-        Some(RunName {
-            lab: i64::from(lab),
-            cell,
-            repeat,
-        })
-    }
-}
-
 fn asked(results: &Results, names: &RunNames) -> Result<RunsAsked, Failure> {
     let mut repeats = Vec::new();
     for name in &names.names {
@@ -173,7 +122,7 @@ fn asked(results: &Results, names: &RunNames) -> Result<RunsAsked, Failure> {
 fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure> {
     let lab = lab_or_last(results, Some(name.lab))?;
     let cells = results.cells(lab)?;
-    let refuse = |words: String| Err(Failure::new(Exit::Usage, words));
+    let refuse = |message: String| Err(Failure::new(Exit::Usage, message));
     let cell = match (name.cell, &cells[..]) {
         (None, [only]) => only,
         (None, _) => {
@@ -208,7 +157,7 @@ fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure
     }
 }
 
-fn words(comparison: &RunComparison) -> String {
+fn text(comparison: &RunComparison) -> String {
     let mut out = String::new();
     let (base, other) = (&comparison.base, &comparison.other);
     // Writing to a string cannot fail, here and below.
@@ -289,14 +238,14 @@ fn difference(found: &Ratio) -> String {
     let Some((percent, ratio)) = found.percent_difference.zip(found.ratio) else {
         return "not compared".to_owned();
     };
-    let mut words = format!("{percent:+.1} %, ratio {ratio:.3}");
+    let mut text = format!("{percent:+.1} %, ratio {ratio:.3}");
     if let Some((low, high)) = found.ratio_low.zip(found.ratio_high) {
-        let _ = write!(words, " (95 %: {low:.3} to {high:.3})");
+        let _ = write!(text, " (95 %: {low:.3} to {high:.3})");
     }
     match found.p_value {
-        Some(p) if p < 0.001 => words + ", p < 0.001",
-        Some(p) => format!("{words}, p = {p:.3}"),
-        None => words,
+        Some(p) if p < 0.001 => text + ", p < 0.001",
+        Some(p) => format!("{text}, p = {p:.3}"),
+        None => text,
     }
 }
 

@@ -1,11 +1,11 @@
 //! `mydyno demo`.
 
 use super::{begin_lab, print_json};
-use crate::arguments::DemoArguments;
+use crate::arguments::output::DemoArguments;
 use crate::commands::report::write_report;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
-use crate::words;
+use crate::text;
 use ::server::Home;
 use analyse::Measurement;
 use base::Exit;
@@ -59,10 +59,10 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         })?;
     } else {
         for run in &runs {
-            print(format_args!("{}\n", words::summary(run)))?;
+            print(format_args!("{}\n", text::summary(run)))?;
         }
         let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-        print(words::comparison(&summaries))?;
+        print(text::comparison(&summaries))?;
         print(format_args!("report: {}\n", arguments.output.display()))?;
     }
     Ok(match studied.exit {

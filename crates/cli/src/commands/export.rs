@@ -1,7 +1,7 @@
 //! `mydyno export`.
 
 use super::lab_or_last;
-use crate::arguments::ExportArguments;
+use crate::arguments::output::ExportArguments;
 use crate::console::print;
 use crate::failure::Outcome;
 use base::Exit;

@@ -1,9 +1,9 @@
 //! `mydyno server images`.
 
 use super::print_json;
+use crate::arguments::server::ImagesArguments;
 use crate::console::print;
 use crate::failure::Outcome;
-use crate::server_arguments::ImagesArguments;
 use ::server::{
     Home, IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
@@ -72,11 +72,11 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
         })?;
         return Ok(Exit::Ok);
     }
-    print(words(&kept, &removed, max_bytes))?;
+    print(text(&kept, &removed, max_bytes))?;
     Ok(Exit::Ok)
 }
 
-fn words(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {
+fn text(kept: &[KeptImage], removed: &[KeptImage], max_bytes: u64) -> String {
     let gigabytes = |bytes: u64| bytes as f64 / 1e9;
     let mut out = String::new();
     // Writing to a string cannot fail.

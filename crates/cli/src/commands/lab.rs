@@ -3,9 +3,9 @@
 use super::print_json;
 
 use super::lab_run;
+use crate::arguments::lab::{LabArguments, LabCommand};
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
-use crate::lab_arguments::{LabArguments, LabCommand};
 use ::server::Home;
 use ::server::preset::Scale;
 use analyse::RampConditions;

@@ -3,12 +3,12 @@
 use super::lab::read;
 use super::report::write_report;
 use super::{lab_or_last, new_lab, print_json};
-use crate::arguments::ResultsArguments;
+use crate::arguments::lab::LabRunArguments;
+use crate::arguments::target::ResultsArguments;
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};
-use crate::lab_arguments::LabRunArguments;
+use crate::text;
 use crate::views::Live;
-use crate::words;
 use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::{Exit, counted};
@@ -92,7 +92,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
             report: Some(&arguments.output),
         })?;
     } else {
-        print(words::lab(&outcome))?;
+        print(text::lab(&outcome))?;
         print(format!("report: {}\n", arguments.output.display()))?;
     }
     Ok(studied.exit)
@@ -232,7 +232,7 @@ fn result_of(results: &Results, repeat: RepeatId) -> String {
     let read = || {
         let of = results.repeat(repeat)?;
         let cell = results.cell(of.cell)?.what.ordinal;
-        let result = words::repeat(&results.summary(repeat)?);
+        let result = text::repeat(&results.summary(repeat)?);
         Ok(format!("cell {cell}, repeat {}: {result}", of.ordinal))
     };
     read().unwrap_or_else(|error: StoreError| error.to_string())
@@ -264,7 +264,7 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
             report: None,
         })?;
     } else {
-        print(words::lab(&outcome))?;
+        print(text::lab(&outcome))?;
     }
     if studied.exit == Exit::Ok && failed > 0 {
         let words = format!(
@@ -284,6 +284,6 @@ pub fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outco
     if json {
         return print_json(&outcome).map(|()| Exit::Ok);
     }
-    print(words::lab(&outcome))?;
+    print(text::lab(&outcome))?;
     Ok(Exit::Ok)
 }

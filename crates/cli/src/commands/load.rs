@@ -1,7 +1,7 @@
 //! `mydyno load`.
 
 use super::{external, print_json};
-use crate::arguments::LoadArguments;
+use crate::arguments::database::LoadArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
@@ -130,7 +130,7 @@ fn print_loads(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
             if arguments.schemas.is_some() {
                 print(format_args!("{}\n", load.target))?;
             }
-            print(words(load))?;
+            print(text(load))?;
         }
         return Ok(Exit::Ok);
     }
@@ -178,7 +178,7 @@ fn image_is_there(image: String, json: bool) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn words(load: &Load) -> String {
+fn text(load: &Load) -> String {
     let mut out = format!(
         "{} on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
         counted(load.warehouses as usize, "warehouse", "warehouses"),

@@ -1,10 +1,10 @@
 //! What `mydyno run` and `mydyno ramp` begin and end with.
 
 use super::{begin_lab, external, start_private};
-use crate::arguments::ResultsArguments;
+use crate::arguments::measuring::MeasuringArguments;
+use crate::arguments::target::ResultsArguments;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::measuring_arguments::MeasuringArguments;
 use ::server::Home;
 use base::Exit;
 use lab::{Subject, reach, record_load};

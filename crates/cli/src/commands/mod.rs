@@ -16,70 +16,19 @@ pub mod run;
 mod run_request;
 pub mod server;
 
-use crate::arguments::TargetArguments;
 use crate::console::{Console, print};
 use crate::failure::Failure;
 use ::lab::{Resolved, Subject};
 use ::server::{Home, Target, TargetRequest};
 use base::Exit;
-use spec::{External, Population, Private, Server};
+use spec::{External, Private};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{LabId, NewLab, Results};
 
-/// The engine of a private server where only a binary is named.
-const BINARY: &str = "server-binary";
-
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(format_args!("{}\n", serde_json::to_string_pretty(value)?))
-}
-
-impl TargetArguments {
-    /// A private server's image holds one schema.
-    fn refuse_private_schemas(&self, schemas: Option<u32>) -> Result<(), Failure> {
-        if schemas.is_none() || !self.is_private() {
-            return Ok(());
-        }
-        Err(Failure::new(
-            Exit::Usage,
-            "--schemas is for servers that live on, and a private server has one schema; use `mydyno server start`, then \
-             `mydyno load --schemas` and this command with --dsn",
-        ))
-    }
-
-    /// The private server that is asked for, if one is.
-    fn private(&self, population: Population) -> Option<Private> {
-        let engine = match (&self.engine, &self.server_binary) {
-            (Some(engine), _) => engine,
-            (None, Some(_)) => BINARY,
-            (None, None) => return None,
-        };
-        Some(Private {
-            binary: self.server_binary.clone(),
-            set: self.set.clone(),
-            population,
-            ..Private::of_engine(engine)
-        })
-    }
-
-    /// The server that is asked for: a private one, else that which DSN or option files name.
-    fn server(&self, population: Population, schemas: Option<u32>) -> Result<Server, Failure> {
-        if let Some(private) = self.private(population) {
-            return Ok(Server::Private(private));
-        }
-        if !self.set.is_empty() {
-            return Err(Failure::new(
-                Exit::Usage,
-                "--set is for private servers; add --engine, or set the variable on the server",
-            ));
-        }
-        Ok(Server::External(External {
-            dsn: self.dsn.clone(),
-            defaults_file: self.defaults_file.clone(),
-            schemas,
-        }))
-    }
 }
 
 /// A server that is there.
@@ -139,12 +88,12 @@ fn lab_or_last(results: &Results, number: Option<i64>) -> Result<LabId, Failure>
     };
     found.map(|lab| lab.id).ok_or_else(|| {
         let file = results.path().display();
-        let words = match (number, labs.last()) {
+        let message = match (number, labs.last()) {
             (Some(number), Some(last)) => {
                 format!("{file} has no lab {number}; its last one is {}", last.id)
             }
             _ => format!("{file} holds no lab yet; measure with `mydyno run` or `mydyno demo`"),
         };
-        Failure::new(Exit::Usage, words)
+        Failure::new(Exit::Usage, message)
     })
 }

@@ -3,10 +3,10 @@
 use super::measuring::{Begun, ending};
 use super::print_json;
 use super::report::write_report;
+use crate::arguments::ramp::RampArguments;
 use crate::console::{print, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::ramp_arguments::RampArguments;
-use crate::words;
+use crate::text;
 use analyse::{RampOutcome, ramps};
 use base::Warehouses;
 use lab::{RampPlace, ramp};
@@ -83,7 +83,7 @@ fn show(
                 report: &arguments.output,
             })?;
         } else {
-            print(words::ramp(ramp))?;
+            print(text::ramp(ramp))?;
             print(format!(
                 "seed: {}\nreport: {}\n",
                 arguments.measuring.seed,

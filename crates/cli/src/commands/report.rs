@@ -1,7 +1,7 @@
 //! `mydyno report`.
 
 use super::lab_or_last;
-use crate::arguments::ReportArguments;
+use crate::arguments::output::ReportArguments;
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;

@@ -3,12 +3,12 @@
 use super::measuring::{Begun, ending};
 use super::print_json;
 use super::run_request::validate;
-use crate::arguments::{Format, RunArguments};
+use crate::arguments::run::{Format, RunArguments};
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
+use crate::text;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
-use crate::words;
 use base::{Exit, Warehouses};
 use lab::{Place, Progress, Subject, measure};
 use live::About;
@@ -64,7 +64,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     } else if arguments.json {
         print_json(&measurement)?;
     } else {
-        print(format_args!("{}\n", words::summary(&measurement)))?;
+        print(format_args!("{}\n", text::summary(&measurement)))?;
     }
     if let (Some(reason), false) = (&summary.reason, measured.exit == Exit::Ok) {
         let log = results

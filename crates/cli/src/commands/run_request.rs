@@ -1,6 +1,6 @@
 //! Requests of `mydyno run` that contradict themselves beside what they measure, which [`spec`] judges.
 
-use crate::arguments::{Format, RunArguments};
+use crate::arguments::run::{Format, RunArguments};
 use crate::failure::Failure;
 use base::Exit;
 use spec::Workload;

@@ -1,9 +1,9 @@
 //! `mydyno server`.
 
 use super::print_json;
+use crate::arguments::server::{ServerArguments, ServerCommand, ServerStartArguments};
 use crate::console::{print, tell};
 use crate::failure::{Failure, Outcome};
-use crate::server_arguments::{ServerArguments, ServerCommand, ServerStartArguments};
 use ::server::{
     AfterStop, Availability, Ending, Home, Secret, ServerBuild, find, install, list, named,
     render_dsn,

@@ -2,7 +2,8 @@
 //! transactions beside CPU, I/O, notes. What has no room is left out from the bottom, so that a
 //! small terminal shows the main things.
 
-use crate::words::{awaited, ms, optional};
+use crate::text::awaited;
+use crate::text::format::{ms, optional};
 use base::counted;
 use live::{HISTORY, IoBy, Stage, State, Usage};
 use ratatui::buffer::Buffer;

@@ -4,7 +4,7 @@
 use crate::console::{Piece, live_stdout};
 use crate::failure::Failure;
 use crate::outlet::Outlet;
-use crate::words::optional;
+use crate::text::format::optional;
 use lab::{Interval, Phase};
 use live::{State, nopm};
 use std::fmt::Write;

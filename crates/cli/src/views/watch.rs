@@ -79,8 +79,8 @@ impl Watch {
         };
         take_back_before_words_of_a_panic();
         take_back_before_a_stop().map_err(|error| {
-            let words = format!("cannot watch for Ctrl-Z: {error}; leave out --watch");
-            Failure::new(Exit::Environment, words)
+            let message = format!("cannot watch for Ctrl-Z: {error}; leave out --watch");
+            Failure::new(Exit::Environment, message)
         })?;
         let mut screen = Screen {
             backend: CrosstermBackend::new(BufWriter::with_capacity(PICTURE_BYTES, out)),

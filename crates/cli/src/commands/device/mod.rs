@@ -4,7 +4,7 @@ mod probe;
 mod verify;
 
 use super::print_json;
-use crate::arguments::{DeviceArguments, DeviceCommand};
+use crate::arguments::device::{DeviceArguments, DeviceCommand};
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use base::Exit;

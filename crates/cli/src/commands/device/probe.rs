@@ -1,7 +1,7 @@
 //! `mydyno device probe`.
 
 use super::profile_text;
-use crate::arguments::DeviceProbeArguments;
+use crate::arguments::device::DeviceProbeArguments;
 use crate::commands::print_json;
 use crate::console::{Console, print, stop_flag, tell};
 use crate::failure::{Failure, Outcome};

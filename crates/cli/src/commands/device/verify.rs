@@ -1,10 +1,10 @@
 //! `mydyno device verify`.
 
-use crate::arguments::DeviceVerifyArguments;
+use crate::arguments::device::DeviceVerifyArguments;
 use crate::commands::print_json;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
-use crate::words::device::{count, table};
+use crate::text::device::{count, table};
 use base::Exit;
 use device::Profile;
 use serde::Serialize;

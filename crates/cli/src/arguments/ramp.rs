@@ -1,7 +1,8 @@
 //! The command line of `mydyno ramp`.
 
-use crate::arguments::{ResultsArguments, named, positive_duration, warehouses, warmup, window};
-use crate::measuring_arguments::MeasuringArguments;
+use super::measuring::MeasuringArguments;
+use super::target::ResultsArguments;
+use super::values::{named, positive_duration, warehouses, warmup, window};
 use base::{limits, parse_share};
 use clap::Args;
 use spec::{Length, RampLimits, Style, Workload, defaults};

@@ -1,6 +1,6 @@
 //! Where the response time of each transaction type goes, in a line each.
 
-use super::{ms, percent};
+use super::format::{ms, percent};
 use std::fmt::Write;
 use store::{DRIVER, PAUSED, QUEUED, Summary, TimeSpent};
 

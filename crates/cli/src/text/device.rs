@@ -1,6 +1,6 @@
 //! Verifications of devices, as tables for people.
 
-use super::percent;
+use super::format::percent;
 use std::fmt::Write;
 use storage::verify::{Figure, Verdict};
 
@@ -73,7 +73,7 @@ fn cells(figure: &Figure) -> [String; 8] {
 
 fn verdict(figure: &Figure) -> String {
     let bound = percent(figure.bound_share, 0);
-    let mut words = match figure.verdict {
+    let mut text = match figure.verdict {
         Verdict::Within => format!("within {bound}"),
         Verdict::Outside => format!("OUTSIDE {bound}"),
         Verdict::HostLimited => {
@@ -81,12 +81,12 @@ fn verdict(figure: &Figure) -> String {
         }
     };
     if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
-        let _ = write!(words, ", {} overran", percent(share, 1));
+        let _ = write!(text, ", {} overran", percent(share, 1));
     }
     if let (Verdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
-        let _ = write!(words, ", {late_us:.0} us late on average");
+        let _ = write!(text, ", {late_us:.0} us late on average");
     }
-    words
+    text
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A ramp for people: its curve as a table, and where it ends.
 
-use super::{ms, optional};
+use super::format::{ms, optional};
 use analyse::{RampOutcome, RampPoint};
 use std::fmt::Write;
 

@@ -1,6 +1,7 @@
 //! The command line of `mydyno lab`.
 
-use crate::arguments::{ResultsArguments, exporter, listen_address, shell_command};
+use super::target::ResultsArguments;
+use super::values::{exporter, listen_address, shell_command};
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;

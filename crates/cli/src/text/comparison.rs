@@ -1,6 +1,6 @@
-//! Runs on several devices side by side, as words for people.
+//! Runs on several devices side by side, as text for people.
 
-use super::{optional, percent};
+use super::format::{optional, percent};
 use std::fmt::Write;
 use store::Summary;
 

@@ -1,6 +1,6 @@
-//! What a run used and what bound it, as words for people.
+//! What a run used and what bound it, as text for people.
 
-use super::{optional, percent};
+use super::format::{optional, percent};
 use analyse::{Account, Part, PowerMeter, Resources};
 use std::fmt::Write;
 

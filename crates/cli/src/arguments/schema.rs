@@ -1,6 +1,6 @@
 //! What of the schema may be chosen.
 
-use crate::arguments::TargetArguments;
+use super::target::TargetArguments;
 use crate::failure::Failure;
 use base::{Exit, Warehouses};
 use clap::Args;
@@ -44,8 +44,8 @@ impl SchemaArguments {
         if target.is_private() || !self.no_foreign_keys {
             return Ok(());
         }
-        let words = "--no-foreign-keys and --partitions are for databases that this command makes: use --engine, or give them to \
+        let message = "--no-foreign-keys and --partitions are for databases that this command makes: use --engine, or give them to \
                      `mydyno load`";
-        Err(Failure::new(Exit::Usage, words))
+        Err(Failure::new(Exit::Usage, message))
     }
 }

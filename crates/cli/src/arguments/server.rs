@@ -1,8 +1,8 @@
 //! The command line of `mydyno server`.
 
-use crate::arguments::setting;
-use crate::place_arguments::{PlaceArguments, size};
-use crate::preset_arguments::PresetArguments;
+use super::place::PlaceArguments;
+use super::preset::PresetArguments;
+use super::values::{setting, size};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! What a run asked of its storage, as words for people.
+//! What a run asked of its storage, as text for people.
 
-use super::{ms, optional, percent};
+use super::format::{ms, optional, percent};
 use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 

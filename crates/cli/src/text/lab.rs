@@ -1,6 +1,6 @@
 //! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
 
-use super::{ms, optional};
+use super::format::{ms, optional};
 use analyse::{
     Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, Value, interference, varying,
 };
@@ -75,8 +75,8 @@ fn ramps(lab: &LabOutcome) -> String {
         let first = ramp.points.first();
         let cell = first.and_then(|point| lab.cells.iter().find(|cell| cell.ordinal == point.cell));
         let mut name = vec![format!("cell {}, repeat {}", ramp.ordinal, ramp.repeat)];
-        let words = cell.map(|cell| words_of(cell, &varying));
-        name.extend(words.filter(|words| !words.is_empty()));
+        let values = cell.map(|cell| values_of(cell, &varying));
+        name.extend(values.filter(|values| !values.is_empty()));
         let name = name.join(": ");
         let _ = writeln!(out, "{name}\n{}", super::ramp(ramp));
         supported.push((name, ramp.supported_words()));
@@ -93,7 +93,7 @@ fn ramps(lab: &LabOutcome) -> String {
 }
 
 /// The values of these names.
-fn words_of(cell: &CellOutcome, varying: &[String]) -> String {
+fn values_of(cell: &CellOutcome, varying: &[String]) -> String {
     let names: BTreeMap<String, String> = cell.names().into_iter().collect();
     let values = varying
         .iter()
@@ -152,7 +152,7 @@ fn table(
     connections.dedup();
     let mut lines: Vec<(String, BTreeMap<u32, String>)> = Vec::new();
     for cell in cells {
-        let line = words_of(cell, varying);
+        let line = values_of(cell, varying);
         let absent = if cell.has_failed() { "NA" } else { "-" };
         let text = shown(cell).unwrap_or_else(|| absent.to_owned());
         // Cells that these names do not tell apart have lines of their own.

@@ -1,8 +1,9 @@
 //! Where the files of a private server go, as the command line says it.
 
-use crate::arguments::TargetArguments;
+use super::target::TargetArguments;
+use super::values::size;
 use crate::failure::Failure;
-use base::{Exit, parse_size};
+use base::Exit;
 use clap::Args;
 use device::Role;
 use spec::{Place, Placement};
@@ -89,18 +90,14 @@ impl PlaceArguments {
         if self.page_cache.is_none() || self.placement().is_emulated() {
             return Ok(());
         }
-        let words = "--page-cache is for emulated devices, and real ones have this machine's; name a profile (--data \
+        let message = "--page-cache is for emulated devices, and real ones have this machine's; name a profile (--data \
                      hdd-15k), or leave it out";
-        Err(Failure::new(Exit::Usage, words))
+        Err(Failure::new(Exit::Usage, message))
     }
 }
 
 /// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
 const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
-
-pub fn size(text: &str) -> Result<u64, String> {
-    parse_size(text).ok_or_else(|| "write a size as 512M, 8G or a number of bytes".to_owned())
-}
 
 fn page_cache(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
@@ -113,8 +110,8 @@ fn page_cache(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::page_cache;
+    use crate::arguments::measuring::MeasuringArguments;
     use crate::arguments::{Arguments, Command};
-    use crate::measuring_arguments::MeasuringArguments;
     use clap::Parser;
     use device::Role;
 

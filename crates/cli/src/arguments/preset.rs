@@ -1,6 +1,6 @@
 //! Configurations of the white papers, as the command line names them.
 
-use crate::arguments::TargetArguments;
+use super::target::TargetArguments;
 use crate::failure::Failure;
 use base::{Exit, Warehouses, limits};
 use clap::Args;
@@ -51,8 +51,8 @@ impl PresetArguments {
         if self.preset.is_none() || target.is_private() {
             return Ok(());
         }
-        let words = "--preset is for servers that mydyno starts: use --engine, or give it to `mydyno server start`";
-        Err(Failure::new(Exit::Usage, words))
+        let message = "--preset is for servers that mydyno starts: use --engine, or give it to `mydyno server start`";
+        Err(Failure::new(Exit::Usage, message))
     }
 
     /// The preset of private servers.
@@ -88,9 +88,9 @@ impl PresetArguments {
 #[cfg(test)]
 mod tests {
     use super::{Scale, sizes};
+    use crate::arguments::measuring::MeasuringArguments;
+    use crate::arguments::server::ServerCommand;
     use crate::arguments::{Arguments, Command};
-    use crate::measuring_arguments::MeasuringArguments;
-    use crate::server_arguments::ServerCommand;
     use base::Warehouses;
     use clap::Parser;
 

@@ -1,7 +1,8 @@
-//! Results as words for people.
+//! Results as text for people.
 
 mod comparison;
 pub mod device;
+pub mod format;
 mod io_by_role;
 mod lab;
 mod lengths;
@@ -12,28 +13,12 @@ mod time_spent;
 
 use analyse::Measurement;
 pub use comparison::comparison;
+use format::{count, ms, optional, percent};
 pub use lab::{lab, repeat};
 pub use lengths::awaited;
 pub use ramp::ramp;
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 use store::{Summary, TransactionSummary};
-
-pub(crate) fn optional(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
-}
-
-fn count(value: Option<impl Display>) -> String {
-    value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
-}
-
-/// A share with its sign: `99.12 %`.
-fn percent(share: f64, decimals: usize) -> String {
-    format!("{:.decimals$} %", share * 100.0)
-}
-
-pub(crate) fn ms(us: Option<f64>) -> String {
-    optional(us.map(|us| us / 1e3), 2)
-}
 
 /// The summary of a run.
 pub fn summary(measurement: &Measurement) -> String {

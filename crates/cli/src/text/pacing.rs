@@ -1,6 +1,6 @@
-//! Terminals, schedules and verdicts as words for people.
+//! Terminals, schedules and verdicts as text for people.
 
-use super::{ms, optional};
+use super::format::{ms, optional};
 use std::fmt::Write;
 use store::{OpenLoopSummary, Summary, TerminalsSummary, VerdictSummary};
 

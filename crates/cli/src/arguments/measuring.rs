@@ -1,9 +1,10 @@
 //! What of the command line `mydyno run` and `mydyno ramp` have in common.
 
-use crate::arguments::{TargetArguments, exporter, interval, named, schemas, shell_command};
-use crate::place_arguments::PlaceArguments;
-use crate::preset_arguments::PresetArguments;
-use crate::schema_arguments::SchemaArguments;
+use super::place::PlaceArguments;
+use super::preset::PresetArguments;
+use super::schema::SchemaArguments;
+use super::target::TargetArguments;
+use super::values::{exporter, interval, named, schemas, shell_command};
 use base::limits;
 use clap::Args;
 use spec::Isolation;

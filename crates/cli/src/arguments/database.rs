@@ -1,0 +1,54 @@
+//! The command lines of `mydyno load` and `mydyno check`.
+
+use super::schema::SchemaArguments;
+use super::target::{ResultsArguments, TargetArguments};
+use super::values::{schemas, warehouses};
+use clap::Args;
+use spec::defaults;
+
+#[derive(Args)]
+pub struct LoadArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    /// Warehouses, the size of the database: each about 100 MB on disk
+    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
+    pub warehouses: u32,
+    /// Equal seeds give equal databases, byte for byte
+    #[arg(long, default_value_t = defaults::POPULATION_SEED)]
+    pub seed: u64,
+    /// Connections that load at the same time [default: one per core, 2 to 8]
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+    /// Load so many schemas, <schema>_0, <schema>_1 and so on, each with all warehouses
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
+    #[command(flatten)]
+    pub schema: SchemaArguments,
+    /// Give HISTORY a primary key, a column h_id that counts rows, which TPC-C does not have [default: where the server demands
+    /// one: sql_require_primary_key, Group Replication, Galera (wsrep_on)]
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
+    pub history_key: bool,
+    /// Load anew over what mydyno loaded here before, or beside other tables
+    #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
+    pub force: bool,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct CheckArguments {
+    #[command(flatten)]
+    pub target: TargetArguments,
+    /// Check so many schemas, <schema>_0, <schema>_1 and so on, together
+    #[arg(long, value_name = "K", value_parser = schemas())]
+    pub schemas: Option<u32>,
+    /// Warehouses of the private server's image
+    #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
+    pub warehouses: u32,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,42 @@
+//! The command lines of `mydyno report`, `export` and `demo`.
+
+use super::target::ResultsArguments;
+use clap::Args;
+use spec::defaults;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// The lab's number [default: the last one]
+    pub lab: Option<i64>,
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+}
+
+#[derive(Args)]
+pub struct ExportArguments {
+    /// The lab's number [default: the last one]
+    pub lab: Option<i64>,
+    /// Directory for the CSV files
+    #[arg(short, long, value_name = "DIRECTORY", default_value = "mydyno-csv")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+}
+
+#[derive(Args)]
+pub struct DemoArguments {
+    /// Engine of the private server; installed where it is missing
+    #[arg(long, default_value = defaults::ENGINE)]
+    pub engine: String,
+    /// Where the report goes
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub results: ResultsArguments,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}

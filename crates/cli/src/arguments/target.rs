@@ -1,0 +1,94 @@
+//! Where the database is, and where results go.
+
+use super::values::setting;
+use crate::failure::Failure;
+use base::Exit;
+use clap::Args;
+use spec::{External, Population, Private, Server};
+use std::path::PathBuf;
+
+/// The engine of a private server where only a binary is named.
+const BINARY: &str = "server-binary";
+const TARGET: &str = "Target";
+
+/// Where the database is.
+// Each with its heading: `next_help_heading` would go on to the arguments of the command that has these.
+#[derive(Args, Clone)]
+pub struct TargetArguments {
+    /// Server and schema: mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH];
+    /// the password may come from MYDYNO_PASSWORD or an option file instead
+    #[arg(help_heading = TARGET, long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
+    pub dsn: Option<String>,
+    /// MySQL option file with a [client] section, instead of ~/.my.cnf
+    #[arg(help_heading = TARGET, long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
+    pub defaults_file: Option<PathBuf>,
+    /// A private server of this engine, on a clone of a populated image, ended with this command
+    /// (see `mydyno server list`)
+    #[arg(help_heading = TARGET, long, value_name = "ENGINE")]
+    pub engine: Option<String>,
+    /// The private server's binary (mysqld or mariadbd), instead of an installed engine
+    #[arg(help_heading = TARGET, long, value_name = "FILE")]
+    pub server_binary: Option<PathBuf>,
+    /// A server variable of the private server; may be repeated
+    #[arg(help_heading = TARGET, long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+}
+
+impl TargetArguments {
+    /// Is a server asked for that is started for this command?
+    pub fn is_private(&self) -> bool {
+        self.engine.is_some() || self.server_binary.is_some()
+    }
+
+    /// A private server's image holds one schema.
+    pub fn refuse_private_schemas(&self, schemas: Option<u32>) -> Result<(), Failure> {
+        if schemas.is_none() || !self.is_private() {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Exit::Usage,
+            "--schemas is for servers that live on, and a private server has one schema; use `mydyno server start`, then \
+             `mydyno load --schemas` and this command with --dsn",
+        ))
+    }
+
+    /// The private server that is asked for, if one is.
+    pub fn private(&self, population: Population) -> Option<Private> {
+        let engine = match (&self.engine, &self.server_binary) {
+            (Some(engine), _) => engine,
+            (None, Some(_)) => BINARY,
+            (None, None) => return None,
+        };
+        Some(Private {
+            binary: self.server_binary.clone(),
+            set: self.set.clone(),
+            population,
+            ..Private::of_engine(engine)
+        })
+    }
+
+    /// The server that is asked for: a private one, else that which DSN or option files name.
+    pub fn server(&self, population: Population, schemas: Option<u32>) -> Result<Server, Failure> {
+        if let Some(private) = self.private(population) {
+            return Ok(Server::Private(private));
+        }
+        if !self.set.is_empty() {
+            return Err(Failure::new(
+                Exit::Usage,
+                "--set is for private servers; add --engine, or set the variable on the server",
+            ));
+        }
+        Ok(Server::External(External {
+            dsn: self.dsn.clone(),
+            defaults_file: self.defaults_file.clone(),
+            schemas,
+        }))
+    }
+}
+
+#[derive(Args)]
+pub struct ResultsArguments {
+    /// The results file, a SQLite database
+    #[arg(long, value_name = "FILE", default_value = "mydyno.db")]
+    pub results: PathBuf,
+}

@@ -1,0 +1,20 @@
+//! Numbers as people read them.
+
+use std::fmt::Display;
+
+pub fn optional(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+pub fn count(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "NA".to_owned(), |value| value.to_string())
+}
+
+/// A share with its sign: `99.12 %`.
+pub fn percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", share * 100.0)
+}
+
+pub fn ms(us: Option<f64>) -> String {
+    optional(us.map(|us| us / 1e3), 2)
+}
