@@ -19,7 +19,7 @@ pub use exit::Exit;
 pub use percent::{percent, percent_at_most};
 pub use random::Random;
 pub use session::{
-    Answer, Cell, Connect, Param, Row, RowSource, Session, SessionError, StatementId,
+    Answer, Connect, Param, Row, RowSource, Session, SessionError, SqlValue, StatementId,
 };
 pub use units::{Cents, Warehouses, parse_decimal, parse_share, parse_size};
 pub use variables::{given_in, variable_name};

@@ -36,7 +36,7 @@ impl From<Cents> for Param<'_> {
 
 /// One decoded value of an answer. Text, decimals and dates are ranges of the answer's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell {
+pub enum SqlValue {
     Null,
     Int(i64),
     Bytes { start: u32, len: u32 },
@@ -53,8 +53,8 @@ pub struct Answer<'a> {
     /// Columns of each row; 0 where the statement returns no rows.
     pub width: usize,
     /// `width` cells for each row, row after row.
-    pub cells: &'a [Cell],
-    /// What [`Cell::Bytes`] points into.
+    pub cells: &'a [SqlValue],
+    /// What [`SqlValue::Bytes`] points into.
     pub bytes: &'a [u8],
     /// The command has another answer after this one (CALL).
     pub more: bool,
@@ -92,7 +92,7 @@ impl<'a> Answer<'a> {
 /// One row of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    cells: &'a [Cell],
+    cells: &'a [SqlValue],
     bytes: &'a [u8],
 }
 
@@ -103,16 +103,16 @@ impl<'a> Row<'a> {
             column + 1,
             match self.cells.get(column) {
                 None => "missing".to_owned(),
-                Some(Cell::Null) => "NULL".to_owned(),
-                Some(Cell::Int(value)) => format!("the integer {value}"),
-                Some(Cell::Bytes { .. }) => "text".to_owned(),
+                Some(SqlValue::Null) => "NULL".to_owned(),
+                Some(SqlValue::Int(value)) => format!("the integer {value}"),
+                Some(SqlValue::Bytes { .. }) => "text".to_owned(),
             }
         ))
     }
 
     /// Is this column NULL?
     pub fn is_null(&self, column: usize) -> bool {
-        matches!(self.cells.get(column), Some(Cell::Null))
+        matches!(self.cells.get(column), Some(SqlValue::Null))
     }
 
     /// An integer, from an integer column or from integer text.
@@ -122,8 +122,8 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn int(&self, column: usize) -> Result<i64, SessionError> {
         match self.cells.get(column) {
-            Some(Cell::Int(value)) => Ok(*value),
-            Some(Cell::Bytes { .. }) => self.decimal(column, 0),
+            Some(SqlValue::Int(value)) => Ok(*value),
+            Some(SqlValue::Bytes { .. }) => self.decimal(column, 0),
             _ => Err(self.unexpected(column, "an integer")),
         }
     }
@@ -135,8 +135,8 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn decimal(&self, column: usize, scale: u32) -> Result<i64, SessionError> {
         let parsed = match self.cells.get(column) {
-            Some(Cell::Int(value)) => value.checked_mul(10_i64.pow(scale)),
-            Some(Cell::Bytes { .. }) => parse_decimal(self.bytes(column)?, scale),
+            Some(SqlValue::Int(value)) => value.checked_mul(10_i64.pow(scale)),
+            Some(SqlValue::Bytes { .. }) => parse_decimal(self.bytes(column)?, scale),
             _ => None,
         };
         parsed.ok_or_else(|| self.unexpected(column, "a decimal"))
@@ -158,7 +158,7 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn bytes(&self, column: usize) -> Result<&'a [u8], SessionError> {
         match self.cells.get(column) {
-            Some(Cell::Bytes { start, len }) => {
+            Some(SqlValue::Bytes { start, len }) => {
                 let start = *start as usize;
                 Ok(&self.bytes[start..start + *len as usize])
             }
@@ -169,8 +169,8 @@ impl<'a> Row<'a> {
     /// Any column as text for people; NULL is `NULL`.
     pub fn text(&self, column: usize) -> String {
         match self.cells.get(column) {
-            Some(Cell::Int(value)) => value.to_string(),
-            Some(Cell::Bytes { .. }) => {
+            Some(SqlValue::Int(value)) => value.to_string(),
+            Some(SqlValue::Bytes { .. }) => {
                 String::from_utf8_lossy(self.bytes(column).unwrap_or_default()).into_owned()
             }
             _ => "NULL".to_owned(),

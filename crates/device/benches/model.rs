@@ -4,8 +4,8 @@
 //! emulation, which adds this to every request of one, is seen at its worst.
 
 use criterion::{Criterion, Throughput};
-use device::page::Kind;
-use device::{Access, Device, Progress, builtin};
+use device::page::AccessKind;
+use device::{Access, Device, RequestState, builtin};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -32,11 +32,11 @@ impl Load {
         }
     }
 
-    fn request(&mut self, kind: Kind) {
+    fn request(&mut self, kind: AccessKind) {
         self.now_ns += self.gap_ns;
         self.turn = (self.turn + 1) % self.open.len();
         if let Some(ticket) = self.open[self.turn].take()
-            && let Progress::Queued { ticket, .. } = self.device.poll(self.now_ns, ticket)
+            && let RequestState::Queued { ticket, .. } = self.device.poll(self.now_ns, ticket)
         {
             self.open[self.turn] = Some(ticket);
             return;
@@ -51,7 +51,7 @@ impl Load {
             address,
             bytes: 16384,
         };
-        if let Ok(Progress::Queued { ticket, .. }) =
+        if let Ok(RequestState::Queued { ticket, .. }) =
             black_box(self.device.submit(self.now_ns, access))
         {
             self.open[self.turn] = Some(ticket);
@@ -77,9 +77,9 @@ fn main() {
         ("cloud-gp3", 3_000.0),
     ] {
         for (what, kind) in [
-            ("read", Kind::Read),
-            ("write", Kind::Write),
-            ("flush", Kind::Flush),
+            ("read", AccessKind::Read),
+            ("write", AccessKind::Write),
+            ("flush", AccessKind::Flush),
         ] {
             let mut load = Load::new(name, iops, 32);
             group.bench_function(format!("{name}/{what}"), |b| b.iter(|| load.request(kind)));

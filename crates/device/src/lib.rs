@@ -11,7 +11,7 @@ mod role;
 mod setup;
 
 pub use address::device_address;
-pub use model::{Access, Completion, Device, Full, Progress, Ticket};
+pub use model::{Access, Completion, Device, Full, RequestState, Ticket};
 pub use profile::{
     Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,
     builtin, builtins,

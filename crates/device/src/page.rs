@@ -57,20 +57,20 @@ pub const GLOBAL_WORDS: usize = 32;
 
 /// Kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AccessKind {
     Read,
     Write,
     Flush,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Flush];
+impl AccessKind {
+    pub const ALL: [AccessKind; 3] = [AccessKind::Read, AccessKind::Write, AccessKind::Flush];
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Flush => "flush",
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Flush => "flush",
         }
     }
 }
@@ -119,7 +119,7 @@ pub enum OfKind {
 
 const OF_KIND_WORDS: usize = 8;
 const KIND_WORDS: usize = OF_KIND_WORDS + 2 * BUCKETS;
-pub const ROLE_WORDS: usize = OF_ROLE_WORDS + Kind::ALL.len() * KIND_WORDS;
+pub const ROLE_WORDS: usize = OF_ROLE_WORDS + AccessKind::ALL.len() * KIND_WORDS;
 /// Length of a page.
 pub const PAGE_WORDS: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
 pub const PAGE_BYTES: usize = PAGE_WORDS * 8;
@@ -163,11 +163,11 @@ pub fn role_word(role: Role, word: OfRole) -> usize {
     role_begin(role) + word as usize
 }
 
-pub fn kind_word(role: Role, kind: Kind, word: OfKind) -> usize {
+pub fn kind_word(role: Role, kind: AccessKind, word: OfKind) -> usize {
     kind_begin(role, kind) + word as usize
 }
 
-pub fn bucket_word(role: Role, kind: Kind, histogram: Histogram, bucket: usize) -> usize {
+pub fn bucket_word(role: Role, kind: AccessKind, histogram: Histogram, bucket: usize) -> usize {
     kind_begin(role, kind) + OF_KIND_WORDS + histogram as usize * BUCKETS + bucket.min(BUCKETS - 1)
 }
 
@@ -175,7 +175,7 @@ fn role_begin(role: Role) -> usize {
     GLOBAL_WORDS + role.index() * ROLE_WORDS
 }
 
-fn kind_begin(role: Role, kind: Kind) -> usize {
+fn kind_begin(role: Role, kind: AccessKind) -> usize {
     role_begin(role) + OF_ROLE_WORDS + kind as usize * KIND_WORDS
 }
 
@@ -211,22 +211,22 @@ impl Snapshot {
         self.words[role_word(role, word)]
     }
 
-    pub fn of_kind(&self, role: Role, kind: Kind, word: OfKind) -> u64 {
+    pub fn of_kind(&self, role: Role, kind: AccessKind, word: OfKind) -> u64 {
         self.words[kind_word(role, kind, word)]
     }
 
     /// Requests of a role that the model has served; 0 of what is on real storage.
     pub fn emulated_requests(&self, role: Role) -> u64 {
-        let of = |kind: Kind| {
+        let of = |kind: AccessKind| {
             self.buckets(role, kind, Histogram::Service)
                 .iter()
                 .sum::<u64>()
         };
-        Kind::ALL.into_iter().map(of).sum()
+        AccessKind::ALL.into_iter().map(of).sum()
     }
 
     /// Occurrences per bucket.
-    pub fn buckets(&self, role: Role, kind: Kind, histogram: Histogram) -> &[u64] {
+    pub fn buckets(&self, role: Role, kind: AccessKind, histogram: Histogram) -> &[u64] {
         let begin = bucket_word(role, kind, histogram, 0);
         &self.words[begin..begin + BUCKETS]
     }
@@ -235,7 +235,7 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::{
-        BUCKETS, GLOBAL_WORDS, Global, Histogram, Kind, OF_KIND_WORDS, OF_ROLE_WORDS, OfKind,
+        AccessKind, BUCKETS, GLOBAL_WORDS, Global, Histogram, OF_KIND_WORDS, OF_ROLE_WORDS, OfKind,
         OfRole, PAGE_WORDS, Role, Snapshot, bucket_floor_ns, bucket_of, bucket_word,
     };
 
@@ -257,14 +257,22 @@ mod tests {
         assert!((Global::SessionSpinNs as usize) < GLOBAL_WORDS);
         assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
         assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
-        let last = bucket_word(Role::Temp, Kind::Flush, Histogram::Service, BUCKETS - 1);
+        let last = bucket_word(
+            Role::Temp,
+            AccessKind::Flush,
+            Histogram::Service,
+            BUCKETS - 1,
+        );
         assert_eq!(last, PAGE_WORDS - 1);
     }
 
     #[test]
     fn pages_are_decoded() {
         let page = Snapshot::decode(&Snapshot::fresh()).unwrap();
-        assert_eq!(page.of_kind(Role::Redo, Kind::Write, OfKind::Bytes), 0);
+        assert_eq!(
+            page.of_kind(Role::Redo, AccessKind::Write, OfKind::Bytes),
+            0
+        );
         assert!(Snapshot::decode(&[0; 8]).is_none());
         assert!(Snapshot::decode(&vec![0; super::PAGE_BYTES]).is_none());
     }

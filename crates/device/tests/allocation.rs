@@ -1,7 +1,7 @@
 //! A device at work allocates nothing: it runs inside the I/O path of a server whose allocator may be doing I/O itself.
 
-use device::page::Kind;
-use device::{Access, Device, Progress, Ticket, builtins};
+use device::page::AccessKind;
+use device::{Access, Device, RequestState, Ticket, builtins};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -45,17 +45,17 @@ unsafe impl GlobalAlloc for Counting {
 fn work(device: &mut Device, open: &mut [Option<Ticket>]) {
     for (n, place) in (0_u64..).zip(open.iter_mut()) {
         let access = Access {
-            kind: Kind::ALL[(n % 7 % 3) as usize],
+            kind: AccessKind::ALL[(n % 7 % 3) as usize],
             address: n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 400_000_000_000,
             bytes: 1 << (9 + n % 12),
         };
-        if let Ok(Progress::Queued { ticket, .. }) = device.submit(n * 1000, access) {
+        if let Ok(RequestState::Queued { ticket, .. }) = device.submit(n * 1000, access) {
             *place = Some(ticket);
         }
     }
     for ticket in open.iter_mut().filter_map(Option::take) {
         let progress = device.poll(u64::MAX / 4, ticket);
-        assert!(matches!(progress, Progress::Decided(_)));
+        assert!(matches!(progress, RequestState::Decided(_)));
     }
 }
 

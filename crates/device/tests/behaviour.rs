@@ -2,20 +2,20 @@
 
 mod simulator;
 
-use device::page::Kind;
-use device::{Access, Completion, Device, Full, Profile, Progress, Ticket, builtin, builtins};
+use device::page::AccessKind;
+use device::{Access, Completion, Device, Full, Profile, RequestState, Ticket, builtin, builtins};
 use proptest::prelude::*;
 use simulator::{Load, closed_loop, flush_latency_us, wait};
 
 const FLUSH: Access = Access {
-    kind: Kind::Flush,
+    kind: AccessKind::Flush,
     address: 0,
     bytes: 0,
 };
 
 fn read(address: u64) -> Access {
     Access {
-        kind: Kind::Read,
+        kind: AccessKind::Read,
         address,
         bytes: 4096,
     }
@@ -23,7 +23,7 @@ fn read(address: u64) -> Access {
 
 fn write(address: u64) -> Access {
     Access {
-        kind: Kind::Write,
+        kind: AccessKind::Write,
         ..read(address)
     }
 }
@@ -36,7 +36,7 @@ fn changed(name: &str, from: &str, to: &str) -> Profile {
     Profile::parse(&text).unwrap()
 }
 
-fn iops(profile: &Profile, kind: Kind, depth: u32) -> f64 {
+fn iops(profile: &Profile, kind: AccessKind, depth: u32) -> f64 {
     let mut device = Device::new(profile, 1);
     closed_loop(&mut device, 1, Load::random(kind, depth, 5.0)).iops
 }
@@ -48,10 +48,10 @@ enum Step {
 }
 
 impl Step {
-    fn of(progress: Progress) -> Step {
+    fn of(progress: RequestState) -> Step {
         match progress {
-            Progress::Decided(completion) => Step::Done(completion),
-            Progress::Queued {
+            RequestState::Decided(completion) => Step::Done(completion),
+            RequestState::Queued {
                 ticket,
                 ask_again_ns,
             } => Step::Open(ticket, ask_again_ns),
@@ -82,7 +82,7 @@ fn run(device: &mut Device, requests: &[(u64, Access)]) -> Vec<Completion> {
 
 /// Arrivals 0 to 2 ms apart, now and then 20 us back in time, over the whole device.
 fn requests() -> impl Strategy<Value = Vec<(u64, Access)>> {
-    let kind = prop_oneof![4 => Just(Kind::Read), 4 => Just(Kind::Write), 1 => Just(Kind::Flush)];
+    let kind = prop_oneof![4 => Just(AccessKind::Read), 4 => Just(AccessKind::Write), 1 => Just(AccessKind::Flush)];
     let bytes = prop_oneof![
         Just(512_u32),
         Just(4096),
@@ -93,7 +93,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, Access)>> {
     let one = (kind, any::<u64>(), bytes, 0..2_000_000_u64, any::<bool>());
     proptest::collection::vec(one, 1..200).prop_map(|requests| {
         let mut now_ns = 5_000_000_000;
-        let at = |(kind, address, bytes, gap_ns, back): (Kind, u64, u32, u64, bool)| {
+        let at = |(kind, address, bytes, gap_ns, back): (AccessKind, u64, u32, u64, bool)| {
             now_ns += gap_ns;
             let at_ns = if back { now_ns - 20_000 } else { now_ns };
             let address = address % 100_000_000_000 / 512 * 512;
@@ -121,9 +121,9 @@ proptest! {
             for ((at_ns, access), done) in requests.iter().zip(&completions) {
                 prop_assert!(done.due_ns >= at_ns + done.service_ns, "{} {access:?}", profile.name);
                 match access.kind {
-                    Kind::Write => written_ns = written_ns.max(done.due_ns),
-                    Kind::Flush => prop_assert!(done.due_ns >= written_ns, "{}", profile.name),
-                    Kind::Read => {}
+                    AccessKind::Write => written_ns = written_ns.max(done.due_ns),
+                    AccessKind::Flush => prop_assert!(done.due_ns >= written_ns, "{}", profile.name),
+                    AccessKind::Read => {}
                 }
             }
             let again = run(&mut Device::new(&profile, seed), &requests);
@@ -138,8 +138,8 @@ proptest! {
         for profile in builtins() {
             let mut device = Device::new(&profile, 1);
             for (kind, address, bytes, at_ns) in &requests {
-                let access = Access { kind: Kind::ALL[*kind], address: *address, bytes: *bytes };
-                if let Ok(Progress::Queued { ticket, .. }) = device.submit(*at_ns, access) {
+                let access = Access { kind: AccessKind::ALL[*kind], address: *address, bytes: *bytes };
+                if let Ok(RequestState::Queued { ticket, .. }) = device.submit(*at_ns, access) {
                     device.poll(*at_ns, ticket);
                 }
             }
@@ -206,8 +206,8 @@ fn a_disk_that_does_not_reorder_is_first_come_first_served() {
 fn queueing_helps_disks_and_ageing_lets_none_starve() {
     let profile = builtin("hdd-15k").unwrap();
     let (alone, queued) = (
-        iops(&profile, Kind::Read, 1),
-        iops(&profile, Kind::Read, 32),
+        iops(&profile, AccessKind::Read, 1),
+        iops(&profile, AccessKind::Read, 32),
     );
     assert!(queued > alone * 1.8, "{alone} {queued}");
     // A stream beside one that is far away.
@@ -224,7 +224,7 @@ fn queueing_helps_disks_and_ageing_lets_none_starve() {
 #[test]
 fn writes_wait_for_the_platter_unless_there_is_a_cache() {
     let through = builtin("hdd-15k").unwrap();
-    let load = Load::random(Kind::Write, 1, 5.0);
+    let load = Load::random(AccessKind::Write, 1, 5.0);
     let latency_us =
         |profile: &Profile| closed_loop(&mut Device::new(profile, 1), 1, load).latency_us;
     // Half a revolution at least, on average.
@@ -242,7 +242,7 @@ fn writes_wait_for_the_platter_unless_there_is_a_cache() {
 
 #[test]
 fn a_sequential_reader_streams_at_depth_1() {
-    let mut load = Load::sequential(Kind::Read, 2.0);
+    let mut load = Load::sequential(AccessKind::Read, 2.0);
     load.depth = 1;
     let profile = builtin("hdd-15k").unwrap();
     let streamed = closed_loop(&mut Device::new(&profile, 1), 1, load).mb_per_s;
@@ -259,7 +259,7 @@ fn a_sequential_reader_streams_at_depth_1() {
 #[test]
 fn solid_state_devices_read_ahead_too() {
     let profile = builtin("nvme-pm1725").unwrap();
-    let mut load = Load::sequential(Kind::Read, 0.1);
+    let mut load = Load::sequential(AccessKind::Read, 0.1);
     load.bytes = 4096;
     load.depth = 1;
     let sequential_us = closed_loop(&mut Device::new(&profile, 1), 1, load).latency_us;
@@ -271,18 +271,18 @@ fn each_kind_keeps_to_its_own_rate() {
     // A device that writes faster than it reads.
     let text = "name = \"v\"\ntitle = \"V\"\ncapacity_bytes = 10000000000\n[solid_state]\nread_latency_us = 200\nrandom_read_iops = 10000\nsequential_read_mb_per_s = 500\nwrite_latency_us = 20\nrandom_write_iops = 50000\nsequential_write_mb_per_s = 500\nflush_us = 50\npower_loss_protected = true\n";
     let profile = Profile::parse(text).unwrap();
-    assert!((9_900.0..10_100.0).contains(&iops(&profile, Kind::Read, 64)));
-    assert!((49_500.0..51_000.0).contains(&iops(&profile, Kind::Write, 64)));
+    assert!((9_900.0..10_100.0).contains(&iops(&profile, AccessKind::Read, 64)));
+    assert!((49_500.0..51_000.0).contains(&iops(&profile, AccessKind::Write, 64)));
 }
 
 #[test]
 fn mirrors_read_twice_as_much() {
-    let twice = iops(&builtin("raid1-nvme-2").unwrap(), Kind::Read, 512);
-    let once = iops(&builtin("nvme-pm1725").unwrap(), Kind::Read, 512);
+    let twice = iops(&builtin("raid1-nvme-2").unwrap(), AccessKind::Read, 512);
+    let once = iops(&builtin("nvme-pm1725").unwrap(), AccessKind::Read, 512);
     assert!((1.9..2.1).contains(&(twice / once)), "{once} {twice}");
     let mirror = "name = \"m\"\ntitle = \"M\"\ncapacity_bytes = 600000000000\n[array]\nlevel = 1\nmembers = 2\nmember = \"hdd-15k\"\n";
-    let twice = iops(&Profile::parse(mirror).unwrap(), Kind::Read, 16);
-    let once = iops(&builtin("hdd-15k").unwrap(), Kind::Read, 8);
+    let twice = iops(&Profile::parse(mirror).unwrap(), AccessKind::Read, 16);
+    let once = iops(&builtin("hdd-15k").unwrap(), AccessKind::Read, 8);
     assert!((1.7..2.5).contains(&(twice / once)), "{once} {twice}");
 }
 
@@ -370,7 +370,7 @@ fn limits_hold_for_reads_and_writes_together() {
         } else {
             write(n << 20)
         };
-        let Progress::Decided(done) = device.submit(1_000_000_000, access).unwrap() else {
+        let RequestState::Decided(done) = device.submit(1_000_000_000, access).unwrap() else {
             panic!("a volume decides at once");
         };
         last_ns = last_ns.max(done.due_ns);

@@ -2,7 +2,7 @@
 
 mod simulator;
 
-use device::page::Kind;
+use device::page::AccessKind;
 use device::{Device, Profile, builtin, builtins};
 use simulator::{Load, closed_loop, flush_latency_us, turns};
 
@@ -58,7 +58,7 @@ impl Sheets {
             "random_read_iops",
             promise,
             |device, file, iops| {
-                let load = Load::random(Kind::Read, depth, seconds(iops)).on(profile);
+                let load = Load::random(AccessKind::Read, depth, seconds(iops)).on(profile);
                 closed_loop(device, file, load).iops
             },
         );
@@ -69,7 +69,7 @@ impl Sheets {
             "random_write_iops",
             promise,
             |device, file, iops| {
-                let mut load = Load::random(Kind::Write, depth, seconds(iops)).on(profile);
+                let mut load = Load::random(AccessKind::Write, depth, seconds(iops)).on(profile);
                 device.precondition();
                 load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
                 closed_loop(device, file, load).iops
@@ -82,7 +82,7 @@ impl Sheets {
             "random_write_peak_iops",
             promise,
             |device, file, _| {
-                let load = Load::random(Kind::Write, depth, peak_seconds).on(profile);
+                let load = Load::random(AccessKind::Write, depth, peak_seconds).on(profile);
                 closed_loop(device, file, load).iops
             },
         );
@@ -93,12 +93,12 @@ impl Sheets {
         for (figure, kind, promise) in [
             (
                 "sequential_read_mb_per_s",
-                Kind::Read,
+                AccessKind::Read,
                 sheet.sequential_read_mb_per_s,
             ),
             (
                 "sequential_write_mb_per_s",
-                Kind::Write,
+                AccessKind::Write,
                 sheet.sequential_write_mb_per_s,
             ),
         ] {
@@ -109,7 +109,7 @@ impl Sheets {
         }
         let promise = sheet.read_latency_us;
         self.compare(profile, "read_latency_us", promise, |device, file, us| {
-            let load = Load::random(Kind::Read, 1, seconds(1e6 / us)).on(profile);
+            let load = Load::random(AccessKind::Read, 1, seconds(1e6 / us)).on(profile);
             closed_loop(device, file, load).latency_us
         });
         let promise = sheet.flush_latency_us;
@@ -133,8 +133,8 @@ fn builtins_keep_the_promises_of_their_sheets() {
 fn no_sheet_is_exceeded_however_many_requests_are_outstanding() {
     for profile in builtins().iter().filter(|profile| !turns(profile)) {
         for (kind, promise) in [
-            (Kind::Read, profile.sheet.random_read_iops),
-            (Kind::Write, profile.sheet.random_write_iops),
+            (AccessKind::Read, profile.sheet.random_read_iops),
+            (AccessKind::Write, profile.sheet.random_write_iops),
         ] {
             let Some(promised) = promise else { continue };
             for depth in [1, 8, 64, 1024] {
@@ -158,9 +158,9 @@ fn devices_are_in_the_order_of_the_papers() {
     let cost_us = |name: &str| {
         let profile = builtin(name).unwrap();
         let device = || Device::new(&profile, 1);
-        let load = Load::random(Kind::Read, 1, 1.0);
+        let load = Load::random(AccessKind::Read, 1, 1.0);
         let read_us = closed_loop(&mut device(), 1, load).latency_us;
-        let load = Load::random(Kind::Write, 1, 1.0);
+        let load = Load::random(AccessKind::Write, 1, 1.0);
         let write_us = closed_loop(&mut device(), 1, load).latency_us;
         read_us + write_us + flush_latency_us(&mut device(), &profile, 1, 200)
     };

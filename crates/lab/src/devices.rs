@@ -6,7 +6,9 @@
 use crate::error::LabError;
 use crate::subject::Subject;
 use device::Role;
-use device::page::{BUCKETS, Global, Histogram, Kind, OfKind, OfRole, Snapshot, bucket_floor_ns};
+use device::page::{
+    AccessKind, BUCKETS, Global, Histogram, OfKind, OfRole, Snapshot, bucket_floor_ns,
+};
 use server::{ServerBuild, Storage};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -262,14 +264,14 @@ fn role_io(role: Role, rises: &[Rise<'_>], counted_ns: u64) -> RoleIo {
         within_tolerance: rise(OfRole::WithinTolerance),
         late_ns: rise(OfRole::LateNs),
         overruns: rise(OfRole::Overruns),
-        requests: Kind::ALL
+        requests: AccessKind::ALL
             .into_iter()
             .map(|kind| request_io(role, kind, rises))
             .collect(),
     }
 }
 
-fn request_io(role: Role, kind: Kind, rises: &[Rise<'_>]) -> RequestIo {
+fn request_io(role: Role, kind: AccessKind, rises: &[Rise<'_>]) -> RequestIo {
     let rise_of = |word| rise(rises, |page| page.of_kind(role, kind, word));
     let times = |histogram, sum, max| {
         let bucket = |at: usize| rise(rises, |page| page.buckets(role, kind, histogram)[at]);
@@ -281,9 +283,9 @@ fn request_io(role: Role, kind: Kind, rises: &[Rise<'_>]) -> RequestIo {
     };
     RequestIo {
         kind: match kind {
-            Kind::Read => RequestKind::Read,
-            Kind::Write => RequestKind::Write,
-            Kind::Flush => RequestKind::Flush,
+            AccessKind::Read => RequestKind::Read,
+            AccessKind::Write => RequestKind::Write,
+            AccessKind::Flush => RequestKind::Flush,
         },
         requests: rise_of(OfKind::Requests),
         bytes: rise_of(OfKind::Bytes),
@@ -327,7 +329,8 @@ mod tests {
     use super::{Placed, Rise, role_io, times_of};
     use device::Role;
     use device::page::{
-        Histogram, Kind, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word, role_word,
+        AccessKind, Histogram, OfKind, OfRole, Snapshot, bucket_of, bucket_word, kind_word,
+        role_word,
     };
     use storage::ShimPage;
     use store::{CellPlace, RequestKind};
@@ -342,8 +345,15 @@ mod tests {
 
     #[test]
     fn the_window_is_the_difference_of_two_readings() {
-        let kind = |word| kind_word(Role::Redo, Kind::Write, word);
-        let bucket = |ns| bucket_word(Role::Redo, Kind::Write, Histogram::Response, bucket_of(ns));
+        let kind = |word| kind_word(Role::Redo, AccessKind::Write, word);
+        let bucket = |ns| {
+            bucket_word(
+                Role::Redo,
+                AccessKind::Write,
+                Histogram::Response,
+                bucket_of(ns),
+            )
+        };
         let before = page(&[
             (kind(OfKind::Requests), 5),
             (kind(OfKind::ResponseMaxNs), 9_000_000),

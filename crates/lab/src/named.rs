@@ -17,7 +17,7 @@ use server::{
 use spec::Placement;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use storage::{Among, Arrangement, ServerFiles, ShimPage, arrange, is_in_memory};
+use storage::{Arrangement, InstanceGroup, ServerFiles, ShimPage, arrange, is_in_memory};
 use store::CellPlace;
 
 /// A server to start that outlives the command.
@@ -218,7 +218,7 @@ fn new(
     let set = with_users(preset, &spec.set);
     let files = ServerFiles {
         is_named: true,
-        ..files_of(build, &set, TABLES_BYTES_ASSUMED, Among::alone())?
+        ..files_of(build, &set, TABLES_BYTES_ASSUMED, InstanceGroup::of_one())?
     };
     let mut placement = spec.placement.clone();
     let mut notes = Vec::new();

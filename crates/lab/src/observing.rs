@@ -4,8 +4,8 @@ use crate::progress::{OnProgress, Progress};
 use crate::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
-    ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, Sampled,
-    Sampler, ServerSource, ShimSource, Source, ThreadSource, Together,
+    ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, SampleSource,
+    Sampled, Sampler, ServerSource, ShimSource, SummedSources, ThreadSource,
 };
 use spec::Meters;
 use std::time::{Duration, Instant};
@@ -118,18 +118,18 @@ fn note_of(sampled: &Sampled) -> Option<String> {
 }
 
 /// What can be observed of a subject.
-fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
-    let mut sources: Vec<Box<dyn Source>> = vec![
+fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
+    let mut sources: Vec<Box<dyn SampleSource>> = vec![
         Box::new(ProcessSource::new("mydyno", std::process::id())),
         Box::new(ThreadSource::new(WORKER_THREAD)),
     ];
-    let status = |server: &Subject| -> Box<dyn Source> {
+    let status = |server: &Subject| -> Box<dyn SampleSource> {
         Box::new(ServerSource::new(ConnectOptions {
             schema: None,
             ..server.connect.clone()
         }))
     };
-    sources.extend(Together::of(subject.each().map(status).collect()));
+    sources.extend(SummedSources::of_all(subject.each().map(status).collect()));
     // This machine's cores and disks say nothing of a server on another.
     let local = subject.is_local();
     if let Some(url) = &meters.host_metrics {
@@ -145,11 +145,14 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn Source>> {
     } else if let Some(rapl) = RaplSource::find().filter(|_| local) {
         sources.push(Box::new(rapl));
     }
-    let process = |pid| -> Box<dyn Source> { Box::new(ProcessSource::new("server", pid)) };
+    let process = |pid| -> Box<dyn SampleSource> { Box::new(ProcessSource::new("server", pid)) };
     let pids = subject.each().filter_map(Subject::pid);
-    sources.extend(Together::of(pids.map(process).collect()));
-    let counters = |page: &ShimPage| -> Box<dyn Source> { Box::new(ShimSource::new(page.clone())) };
-    sources.extend(Together::of(subject.pages().map(counters).collect()));
+    sources.extend(SummedSources::of_all(pids.map(process).collect()));
+    let counters =
+        |page: &ShimPage| -> Box<dyn SampleSource> { Box::new(ShimSource::new(page.clone())) };
+    sources.extend(SummedSources::of_all(
+        subject.pages().map(counters).collect(),
+    ));
     sources
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use base::{Session, SessionError};
-use observe::{ExporterSource, MeterSource, Readings, Source};
+use observe::{ExporterSource, MeterSource, Readings, SampleSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use spec::Meters;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +86,7 @@ pub fn check_meters(meters: &Meters, stop: &AtomicBool) -> Result<(), LabError> 
     Ok(())
 }
 
-fn check_meter(meter: &mut dyn Source, stop: &AtomicBool) -> Result<(), LabError> {
+fn check_meter(meter: &mut dyn SampleSource, stop: &AtomicBool) -> Result<(), LabError> {
     match meter.read(&mut Readings::default(), stop) {
         Ok(()) => Ok(()),
         Err(_) if stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),

@@ -4,15 +4,15 @@ use crate::error::LabError;
 use base::Warehouses;
 use serde::{Deserialize, Serialize};
 use server::ServerBuild;
-use server::preset::{PoolPart, Preset, Scale, Translated};
+use server::preset::{NamedPreset, PoolPart, PresetScale, Translated};
 use std::path::Path;
 use store::{CellPreset, PresetVariable};
 
 /// A preset that is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct PresetSpec {
-    pub preset: &'static Preset,
-    pub scale: Scale,
+    pub preset: &'static NamedPreset,
+    pub scale: PresetScale,
 }
 
 impl PresetSpec {
@@ -30,9 +30,9 @@ impl PresetSpec {
         Ok(Some(PresetSpec {
             preset: server::preset::find(&asked.name)?,
             scale: match asked.scale {
-                spec::Scale::Auto => Scale::To(warehouses),
-                spec::Scale::Papers => Scale::Papers,
-                spec::Scale::For(others) => Scale::To(others),
+                spec::Scale::Auto => PresetScale::To(warehouses),
+                spec::Scale::Papers => PresetScale::Papers,
+                spec::Scale::For(others) => PresetScale::To(others),
             },
         }))
     }
@@ -81,8 +81,8 @@ impl Configured {
             preset: CellPreset {
                 name: translated.preset.clone(),
                 scaled_to_warehouses: match translated.scale {
-                    Scale::Papers => None,
-                    Scale::To(warehouses) => Some(warehouses.0),
+                    PresetScale::Papers => None,
+                    PresetScale::To(warehouses) => Some(warehouses.0),
                 },
                 variables: fates
                     .map(|one| PresetVariable {
@@ -144,9 +144,9 @@ pub(crate) fn configured_of(directory: &Path) -> Result<Option<Configured>, LabE
 mod tests {
     use super::{Configured, configured_file, configured_of};
     use base::Warehouses;
-    use server::preset::{Fate, Scale, Translated, VariableFate};
+    use server::preset::{Fate, PresetScale, Translated, VariableFate};
 
-    fn translated(scale: Scale) -> Translated {
+    fn translated(scale: PresetScale) -> Translated {
         let line = ("innodb_buffer_pool_size".to_owned(), "31M".to_owned());
         Translated {
             preset: "config-1".to_owned(),
@@ -166,7 +166,7 @@ mod tests {
     fn what_a_named_server_was_configured_with_comes_back() {
         let temp = tempfile::tempdir().unwrap();
         assert_eq!(configured_of(temp.path()).unwrap(), None);
-        let preset = translated(Scale::To(Warehouses(10)));
+        let preset = translated(PresetScale::To(Warehouses(10)));
         for asked in [Some(&preset), None] {
             let (name, bytes) = configured_file(asked).unwrap();
             std::fs::write(temp.path().join(name), bytes).unwrap();
@@ -186,9 +186,12 @@ mod tests {
                 .map(|(name, value)| format!("{name}={value}"));
             words.collect::<Vec<_>>().join(" ")
         };
-        let ten = Scale::To(Warehouses(10));
+        let ten = PresetScale::To(Warehouses(10));
         assert_eq!(settings(ten, 10), "preset=config-1");
         assert_eq!(settings(ten, 20), "preset=config-1 scale=10");
-        assert_eq!(settings(Scale::Papers, 10), "preset=config-1 scale=papers");
+        assert_eq!(
+            settings(PresetScale::Papers, 10),
+            "preset=config-1 scale=papers"
+        );
     }
 }

@@ -18,7 +18,8 @@ use spec::Private;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use storage::{
-    Among, Arrangement, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange, arrange_all,
+    Arrangement, InstanceGroup, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
+    arrange_all,
 };
 use store::Load;
 use tpcc::LoadError;
@@ -176,12 +177,12 @@ impl Resolved {
     /// # Errors
     /// Where a place cannot be used, or the server would not run under the shim.
     pub fn arrange(&self) -> Result<Arrangement, LabError> {
-        let among = Among {
+        let group = InstanceGroup {
             count: self.private.instances,
             memory: None,
         };
         let set = self.divided()?.all();
-        let files = files_of(&self.build, &set, self.tables_bytes(), among)?;
+        let files = files_of(&self.build, &set, self.tables_bytes(), group)?;
         Ok(arrange(&self.private.placement, &files)?)
     }
 
@@ -242,12 +243,12 @@ impl Resolved {
         } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
         let memory = shares.then(SharedMemory::new).transpose()?;
-        let among = Among {
+        let group = InstanceGroup {
             count: *instances,
             memory: memory.as_ref().map(SharedMemory::path),
         };
         let divided = self.divided()?;
-        let files = files_of(&self.build, &divided.all(), image.clone_bytes(0), among)?;
+        let files = files_of(&self.build, &divided.all(), image.clone_bytes(0), group)?;
         let mut servers = Vec::new();
         for arranged in arrange_all(placement, &files)? {
             // Those that have started stop as they are dropped.
@@ -399,7 +400,7 @@ pub(crate) fn files_of(
     build: &ServerBuild,
     set: &[(String, String)],
     tables_bytes: u64,
-    among: Among,
+    group: InstanceGroup,
 ) -> Result<ServerFiles, LabError> {
     let redo_bytes = redo_bytes(build, set);
     Ok(ServerFiles {
@@ -410,7 +411,7 @@ pub(crate) fn files_of(
         page_size_bytes: page_size(set)?,
         set: set.to_vec(),
         is_named: false,
-        among,
+        group,
     })
 }
 
@@ -430,7 +431,7 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
 mod tests {
     use super::{STATEMENTS_EACH, room_for};
     use crate::preset::PresetSpec;
-    use server::preset::{Scale, find};
+    use server::preset::{PresetScale, find};
     use spec::Style;
     use tpcc::prepared_statements;
     use tpcc::tpcc_mysql::PREPARED_STATEMENTS;
@@ -440,7 +441,7 @@ mod tests {
         let room = |variable: &str, preset: Option<&str>, set: &[(&str, &str)], connections| {
             let preset = preset.map(|name| PresetSpec {
                 preset: find(name).unwrap(),
-                scale: Scale::Papers,
+                scale: PresetScale::Papers,
             });
             let own = set.iter();
             let own: Vec<(String, String)> = own

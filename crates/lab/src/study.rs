@@ -503,7 +503,7 @@ fn is_of_machine(error: &LabError) -> bool {
                     | ServerError::MissingPackage { .. }
                     | ServerError::NotAServer { .. }
                     | ServerError::NotInstalled { .. }
-                    | ServerError::Room { .. }
+                    | ServerError::ImagesMax { .. }
             )
             | LabError::Storage(StorageError::Disk { .. })
     )

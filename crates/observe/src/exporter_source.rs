@@ -2,7 +2,7 @@
 
 use crate::error::ObserveError;
 use crate::host_source::is_stacked;
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl ExporterSource {
     }
 }
 
-impl Source for ExporterSource {
+impl SampleSource for ExporterSource {
     fn title(&self) -> &'static str {
         "the server's machine"
     }

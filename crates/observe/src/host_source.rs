@@ -8,7 +8,7 @@ mod pressure;
 
 use crate::error::ObserveError;
 use crate::proc_file::{ProcFile, Text};
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use cpu::Cores;
 use disks::Disks;
 pub(crate) use disks::is_stacked;
@@ -57,7 +57,7 @@ impl Default for HostSource {
     }
 }
 
-impl Source for HostSource {
+impl SampleSource for HostSource {
     fn title(&self) -> &'static str {
         "the host"
     }
@@ -121,7 +121,7 @@ fn part(
 mod tests {
     use super::HostSource;
     use crate::proc_file::ProcFile;
-    use crate::sampler::{Readings, Source};
+    use crate::sampler::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
 
     fn read(source: &mut HostSource) -> Readings {

@@ -1,7 +1,7 @@
 //! Watts of an external meter, read by a command of the user's.
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use storage::tie;
+use storage::kill_with_parent;
 use store::MetricSource;
 
 /// How long a meter's command may take.
@@ -42,7 +42,7 @@ impl MeterSource {
     }
 }
 
-impl Source for MeterSource {
+impl SampleSource for MeterSource {
     fn title(&self) -> &'static str {
         "the power meter"
     }
@@ -83,7 +83,7 @@ impl Running {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        tie(&mut shell);
+        kill_with_parent(&mut shell);
         let mut child = shell.spawn()?;
         let stdout = Pipe::of(child.stdout.take().map(OwnedFd::from));
         let stderr = Pipe::of(child.stderr.take().map(OwnedFd::from));

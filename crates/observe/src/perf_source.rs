@@ -1,7 +1,7 @@
 //! Cycles and instructions of the whole machine, by the cores' own counters (perf_event_open).
 
 use crate::error::{ObserveError, read_at};
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use perf_event::Builder;
 use perf_event::events::Software;
 use rustix::io::Errno;
@@ -68,7 +68,7 @@ impl Default for PerfSource {
     }
 }
 
-impl Source for PerfSource {
+impl SampleSource for PerfSource {
     fn title(&self) -> &'static str {
         "the cores' cycles and instructions"
     }
@@ -267,7 +267,7 @@ mod tests {
         Count, Event, ONLINE, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had, online,
         open_one,
     };
-    use crate::sampler::{Readings, Source};
+    use crate::sampler::{Readings, SampleSource};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What the processors have used, by their own counters.
 
 use crate::error::{ObserveError, read_at};
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
@@ -63,7 +63,7 @@ fn number(path: &Path) -> Result<i64, ObserveError> {
     })
 }
 
-impl Source for RaplSource {
+impl SampleSource for RaplSource {
     fn title(&self) -> &'static str {
         "the processors' energy"
     }
@@ -94,10 +94,10 @@ impl Source for RaplSource {
 #[cfg(test)]
 mod tests {
     use super::RaplSource;
-    use crate::sampler::{Readings, Source};
+    use crate::sampler::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
 
-    fn read(source: &mut dyn Source) -> Result<Vec<(String, String, i64)>, String> {
+    fn read(source: &mut dyn SampleSource) -> Result<Vec<(String, String, i64)>, String> {
         let mut readings = Readings::default();
         source
             .read(&mut readings, &AtomicBool::new(false))

@@ -2,7 +2,7 @@
 
 use crate::error::ObserveError;
 use crate::proc_file::{ProcFile, Text, scaled, tick_ns};
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use crate::threads::{Scheduled, Stat, Sum, Threads};
 use device::page::SESSION_THREAD;
 use rustix::io::Errno;
@@ -125,7 +125,7 @@ impl ProcessSource {
     }
 }
 
-impl Source for ProcessSource {
+impl SampleSource for ProcessSource {
     fn title(&self) -> &'static str {
         match self.label {
             "server" => "the server's process",
@@ -228,7 +228,7 @@ impl ThreadSource {
     }
 }
 
-impl Source for ThreadSource {
+impl SampleSource for ThreadSource {
     fn title(&self) -> &'static str {
         "the driver's threads"
     }
@@ -258,7 +258,7 @@ mod tests {
     use super::{ProcessSource, ThreadSource, read_io};
     use crate::error::ObserveError;
     use crate::proc_file::Text;
-    use crate::sampler::{Readings, Source};
+    use crate::sampler::{Readings, SampleSource};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
     use std::process::{Child, Command};
@@ -267,7 +267,7 @@ mod tests {
     use std::thread::Builder;
     use std::time::{Duration, Instant};
 
-    fn read(source: &mut dyn Source) -> Result<Readings, ObserveError> {
+    fn read(source: &mut dyn SampleSource) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
         source.read(&mut readings, &AtomicBool::new(false))?;
         Ok(readings)

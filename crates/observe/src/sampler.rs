@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use store::{Metric, MetricKind, MetricSource, SampleBatch};
 
 /// Something that can be read again and again.
-pub trait Source: Send {
+pub trait SampleSource: Send {
     /// For people: `the host`.
     fn title(&self) -> &'static str;
 
@@ -48,7 +48,7 @@ impl Readings {
         self.push(source, MetricKind::Gauge, name, label, value);
     }
 
-    /// A part of the source, named as in [`Source::title`], could not be read; the values of the others are good.
+    /// A part of the source, named as in [`SampleSource::title`], could not be read; the values of the others are good.
     pub fn lose(&mut self, part: &'static str, error: ObserveError) {
         self.lost.push((part, error));
     }
@@ -120,7 +120,7 @@ impl Sampler {
     /// # Errors
     /// Where a thread cannot be made.
     pub fn start(
-        sources: Vec<Box<dyn Source>>,
+        sources: Vec<Box<dyn SampleSource>>,
         start: Instant,
         period: Duration,
     ) -> std::io::Result<Sampler> {
@@ -183,7 +183,7 @@ struct Rounds {
 
 impl Rounds {
     /// Reads the source until the stop. One that panics is not asked again: nobody knows what state it is in.
-    fn run(&self, source: Box<dyn Source>) {
+    fn run(&self, source: Box<dyn SampleSource>) {
         let title = source.title();
         let mut losses = Losses::default();
         let rounds = catch_unwind(AssertUnwindSafe(|| self.go(source, &mut losses)));
@@ -197,7 +197,7 @@ impl Rounds {
         }
     }
 
-    fn go(&self, mut source: Box<dyn Source>, losses: &mut Losses) {
+    fn go(&self, mut source: Box<dyn SampleSource>, losses: &mut Losses) {
         loop {
             let mut readings = Readings::default();
             let read = source.read(&mut readings, &self.stop);

@@ -9,7 +9,7 @@ mod names;
 mod session;
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use reactor::Tasks;
 use session::ServerSession;
 use std::cell::RefCell;
@@ -61,7 +61,7 @@ impl ServerSource {
     }
 }
 
-impl Source for ServerSource {
+impl SampleSource for ServerSource {
     fn title(&self) -> &'static str {
         "the server's status"
     }

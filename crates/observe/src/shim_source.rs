@@ -2,9 +2,9 @@
 
 use crate::error::ObserveError;
 use crate::proc_file::scaled;
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use device::Role;
-use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
+use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::sync::atomic::AtomicBool;
 use storage::ShimPage;
 use store::MetricSource::Shim;
@@ -20,7 +20,7 @@ impl ShimSource {
     }
 }
 
-impl Source for ShimSource {
+impl SampleSource for ShimSource {
     fn title(&self) -> &'static str {
         "the shim's counters"
     }
@@ -56,14 +56,22 @@ impl Source for ShimSource {
 
 fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
     for (name, kind, word) in [
-        ("reads", Kind::Read, OfKind::Requests),
-        ("read_bytes", Kind::Read, OfKind::Bytes),
-        ("read_response_ns", Kind::Read, OfKind::ResponseSumNs),
-        ("writes", Kind::Write, OfKind::Requests),
-        ("write_bytes", Kind::Write, OfKind::Bytes),
-        ("write_response_ns", Kind::Write, OfKind::ResponseSumNs),
-        ("flushes", Kind::Flush, OfKind::Requests),
-        ("flush_response_ns", Kind::Flush, OfKind::ResponseSumNs),
+        ("reads", AccessKind::Read, OfKind::Requests),
+        ("read_bytes", AccessKind::Read, OfKind::Bytes),
+        ("read_response_ns", AccessKind::Read, OfKind::ResponseSumNs),
+        ("writes", AccessKind::Write, OfKind::Requests),
+        ("write_bytes", AccessKind::Write, OfKind::Bytes),
+        (
+            "write_response_ns",
+            AccessKind::Write,
+            OfKind::ResponseSumNs,
+        ),
+        ("flushes", AccessKind::Flush, OfKind::Requests),
+        (
+            "flush_response_ns",
+            AccessKind::Flush,
+            OfKind::ResponseSumNs,
+        ),
     ] {
         let value = page.of_kind(role, kind, word);
         into.counter(Shim, name, role.name(), scaled(value, 1));
@@ -89,9 +97,11 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
 mod tests {
     use super::ShimSource;
     use crate::error::ObserveError;
-    use crate::sampler::{Readings, Source};
+    use crate::sampler::{Readings, SampleSource};
     use device::Role;
-    use device::page::{Global, Kind, OfKind, OfRole, Snapshot, global_word, kind_word, role_word};
+    use device::page::{
+        AccessKind, Global, OfKind, OfRole, Snapshot, global_word, kind_word, role_word,
+    };
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use storage::ShimPage;
@@ -123,7 +133,11 @@ mod tests {
         for (word, value) in globals.into_iter().zip(70..) {
             put(&mut page, global_word(word), value);
         }
-        for (kind, requests) in [(Kind::Read, 10), (Kind::Write, 20), (Kind::Flush, 30)] {
+        for (kind, requests) in [
+            (AccessKind::Read, 10),
+            (AccessKind::Write, 20),
+            (AccessKind::Flush, 30),
+        ] {
             for (word, more) in [
                 (OfKind::Requests, 0),
                 (OfKind::Bytes, 1),
@@ -149,7 +163,7 @@ mod tests {
         }
         put(
             &mut page,
-            kind_word(Role::Binlog, Kind::Flush, OfKind::Requests),
+            kind_word(Role::Binlog, AccessKind::Flush, OfKind::Requests),
             5,
         );
         page

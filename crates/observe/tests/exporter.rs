@@ -1,6 +1,6 @@
 //! The real node_exporter of Debian's package says of this machine what /proc says.
 
-use observe::{ExporterSource, HostSource, Readings, Source};
+use observe::{ExporterSource, HostSource, Readings, SampleSource};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -45,7 +45,7 @@ impl Drop for Exporter {
     }
 }
 
-fn read(source: &mut dyn Source) -> Result<Readings, String> {
+fn read(source: &mut dyn SampleSource) -> Result<Readings, String> {
     let mut readings = Readings::default();
     let read = source.read(&mut readings, &AtomicBool::new(false));
     read.map(|()| readings).map_err(|error| error.to_string())

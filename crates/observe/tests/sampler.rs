@@ -1,6 +1,6 @@
 //! The clock of the observers, with sources that are quick, slow, failing and stuck.
 
-use observe::{ObserveError, Readings, Sampled, Sampler, Source};
+use observe::{ObserveError, Readings, SampleSource, Sampled, Sampler};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,7 +18,7 @@ struct Fake<F> {
     read: F,
 }
 
-fn fake<F>(title: &'static str, read: F) -> Box<dyn Source>
+fn fake<F>(title: &'static str, read: F) -> Box<dyn SampleSource>
 where
     F: FnMut(i64, &AtomicBool) -> Result<(), ObserveError> + Send + 'static,
 {
@@ -29,7 +29,7 @@ where
     })
 }
 
-impl<F> Source for Fake<F>
+impl<F> SampleSource for Fake<F>
 where
     F: FnMut(i64, &AtomicBool) -> Result<(), ObserveError> + Send,
 {

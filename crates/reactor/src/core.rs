@@ -32,7 +32,7 @@ struct Slot {
     closed: bool,
     writable: bool,
     waiting: Option<TaskIndex>,
-    /// Counts the waits of [`Source::readable_or_after_a_while`], so that the end of one is not taken for another's.
+    /// Counts the waits of [`PolledSocket::readable_or_after_a_while`], so that the end of one is not taken for another's.
     wait: u64,
 }
 
@@ -205,17 +205,17 @@ impl Core {
 }
 
 /// A socket registered with the reactor of this thread. Drop it before or together with its socket.
-pub struct Source {
+pub struct PolledSocket {
     core: Rc<Core>,
     slot: usize,
 }
 
-impl Source {
+impl PolledSocket {
     /// Registers a non-blocking socket; it counts as readable until a read said otherwise.
     ///
     /// # Errors
     /// Where the kernel refuses an epoll instance or the registration.
-    pub fn register(socket: BorrowedFd<'_>) -> io::Result<Source> {
+    pub fn register(socket: BorrowedFd<'_>) -> io::Result<PolledSocket> {
         let core = Core::of_this_thread()?;
         let fresh = Slot {
             readable: true,
@@ -238,7 +238,7 @@ impl Source {
                 slots.len() - 1
             }
         };
-        let source = Source { core, slot };
+        let source = PolledSocket { core, slot };
         let data = epoll::EventData::new_u64(slot as u64);
         epoll::add(&source.core.epoll, socket, data, READING)?;
         Ok(source)
@@ -249,7 +249,7 @@ impl Source {
         poll_fn(|_| self.poll(|slot| slot.readable)).await;
     }
 
-    /// As [`Source::readable`], but ends too when bytes may have come that are fewer than the socket's SO_RCVLOWAT, about
+    /// As [`PolledSocket::readable`], but ends too when bytes may have come that are fewer than the socket's SO_RCVLOWAT, about
     /// which the kernel is silent.
     pub async fn readable_or_after_a_while(&self) {
         let mut begun = false;
@@ -312,7 +312,7 @@ const READING: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::RDHUP)
     .union(epoll::EventFlags::ET);
 
-impl Drop for Source {
+impl Drop for PolledSocket {
     fn drop(&mut self) {
         // The kernel forgets the socket when it is closed. A late event of it reaches the slot's next owner as a
         // wake-up without cause, which every leaf future bears.

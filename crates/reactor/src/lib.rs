@@ -15,7 +15,7 @@ mod queue;
 mod tasks;
 mod time;
 
-pub use crate::core::Source;
+pub use crate::core::PolledSocket;
 pub use crate::queue::{Queue, Signal};
 pub use crate::tasks::{Tasks, block_on};
 pub use crate::time::{TimedOut, sleep_until, timeout_at};

@@ -89,7 +89,7 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Source, Tasks, TimedOut, block_on, sleep_until, timeout_at};
+    use crate::{PolledSocket, Tasks, TimedOut, block_on, sleep_until, timeout_at};
     use std::cell::RefCell;
     use std::io::{ErrorKind, Read, Write};
     use std::os::fd::AsFd;
@@ -118,7 +118,7 @@ mod tests {
     fn a_stuck_task_outlives_the_deadline_and_ends_when_dropped() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        let source = Source::register(ours.as_fd()).unwrap();
+        let source = PolledSocket::register(ours.as_fd()).unwrap();
         let mut tasks = Tasks::new().unwrap();
         tasks.spawn(async {
             source.clear_readable();
@@ -162,7 +162,7 @@ mod tests {
     fn a_close_that_came_with_the_last_bytes_is_seen() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        let source = Source::register(ours.as_fd()).unwrap();
+        let source = PolledSocket::register(ours.as_fd()).unwrap();
         let seen = block_on(timeout_at(Instant::now() + Duration::from_secs(5), async {
             let mut buffer = [0u8; 64];
             source.clear_readable();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(seen.unwrap(), Ok(vec![4, 0]));
     }
 
-    async fn echo_all(stream: &UnixStream, source: &Source, bytes: usize) -> usize {
+    async fn echo_all(stream: &UnixStream, source: &PolledSocket, bytes: usize) -> usize {
         let mut buffer = [0u8; 4096];
         let mut seen = 0;
         while seen < bytes {
@@ -200,8 +200,8 @@ mod tests {
         a.set_nonblocking(true).unwrap();
         b.set_nonblocking(true).unwrap();
         let (source_a, source_b) = (
-            Source::register(a.as_fd()).unwrap(),
-            Source::register(b.as_fd()).unwrap(),
+            PolledSocket::register(a.as_fd()).unwrap(),
+            PolledSocket::register(b.as_fd()).unwrap(),
         );
         let mut tasks = Tasks::new().unwrap();
         let seen = RefCell::new(0);

@@ -4,7 +4,7 @@ use base::Exit;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Everything that can go wrong in this room.
+/// Everything that can go wrong in this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error(
@@ -80,7 +80,7 @@ pub enum ServerError {
     NoSuchImage { name: String },
 
     #[error("MYDYNO_IMAGES_MAX is {value:?}, which is no size; write the room for images as 100G")]
-    Room { value: String },
+    ImagesMax { value: String },
 
     #[error("instance name `{name}`: {why}")]
     BadName { name: String, why: String },
@@ -175,7 +175,7 @@ impl ServerError {
             | ServerError::BadName { .. }
             | ServerError::NoSuchInstance { .. }
             | ServerError::NoSuchImage { .. }
-            | ServerError::Room { .. }
+            | ServerError::ImagesMax { .. }
             | ServerError::Dsn { .. }
             | ServerError::OptionFile { .. }
             | ServerError::NoTarget { .. } => Exit::Usage,

@@ -1,4 +1,4 @@
-//! mydyno's own data directory: everything that this room writes lies under it, so removing it removes all.
+//! mydyno's own data directory: everything that this crate writes lies under it, so removing it removes all.
 
 use crate::ServerError;
 use crate::error::io_at;

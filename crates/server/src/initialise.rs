@@ -6,7 +6,7 @@
 
 use crate::catalogue::Flavour;
 use crate::error::io_at;
-use crate::process::{self, Process, Tie};
+use crate::process::{self, OnParentDeath, Process};
 use crate::settings::Layout;
 use crate::{ServerBuild, ServerError};
 use std::fs::{self, File};
@@ -101,7 +101,7 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), Ser
         why,
         log: process::log_since(&layout.log(), 0),
     };
-    let child = process::spawn(command, Tie::ToThisProcess).map_err(|e| failed(e.to_string()))?;
+    let child = process::spawn(command, OnParentDeath::Kill).map_err(|e| failed(e.to_string()))?;
     let mut process = Process::new(child);
     let Some(status) = process.wait(INITIALISE_TIMEOUT) else {
         process.kill();

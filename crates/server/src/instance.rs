@@ -3,8 +3,8 @@
 use crate::copy::Storage;
 use crate::error::io_at;
 use crate::image::Image;
+use crate::instance_dir::InstanceDir;
 use crate::process::{self, Process};
-use crate::room::Room;
 use crate::settings::{Layout, Settings};
 use crate::{ServerBuild, ServerError, dsn};
 use std::ffi::OsString;
@@ -82,7 +82,7 @@ pub struct Instance {
     /// What was not as asked for: fall-backs and lowered limits, for people.
     pub notes: Vec<String>,
     /// Last, so that it is removed after the server has ended.
-    pub(crate) room: Room,
+    pub(crate) dir: InstanceDir,
 }
 
 impl Instance {

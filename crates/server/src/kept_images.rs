@@ -76,13 +76,13 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
 /// Room for all images.
 ///
 /// # Errors
-/// [`ServerError::Room`] where [`IMAGES_VARIABLE`] is no size.
+/// [`ServerError::ImagesMax`] where [`IMAGES_VARIABLE`] is no size.
 pub fn images_max_bytes() -> Result<u64, ServerError> {
     let Some(text) = std::env::var_os(IMAGES_VARIABLE) else {
         return Ok(IMAGES_MAX_DEFAULT_BYTES);
     };
     let text = text.to_string_lossy();
-    parse_size(&text).ok_or_else(|| ServerError::Room {
+    parse_size(&text).ok_or_else(|| ServerError::ImagesMax {
         value: text.into_owned(),
     })
 }

@@ -7,9 +7,9 @@ use crate::home::{self, Lock};
 use crate::image;
 use crate::initialise;
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
+use crate::instance_dir::{self, InstanceDir};
 use crate::named;
-use crate::process::{self, NotReady, Process, Tie};
-use crate::room::{self, Room};
+use crate::process::{self, NotReady, OnParentDeath, Process};
 use crate::settings::{self, Layout, Settings};
 use crate::{Home, ServerBuild, ServerError};
 use std::fs;
@@ -40,7 +40,7 @@ struct Launch<'a> {
     storage: Storage,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     files: Vec<(String, Vec<u8>)>,
-    tie: Tie,
+    on_parent_death: OnParentDeath,
     notes: Vec<String>,
 }
 
@@ -70,14 +70,14 @@ fn start(
     settings::validate(&options.preset)?;
     settings::validate(&options.set)?;
     require_startable(build)?;
-    let swept = room::sweep(home)?;
+    let swept = instance_dir::sweep(home)?;
     let notes = match options.lifetime {
         Lifetime::Named(_) => swept,
         // Results are no place for what other commands left.
         Lifetime::Private => Vec::new(),
     };
-    let (mut room, lock, resumed) = open_room(home, build, &options)?;
-    let layout = lay_out(&mut room, &options, resumed.as_ref())?;
+    let (mut dir, lock, resumed) = open_room(home, build, &options)?;
+    let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
     // Whoever was connected to the stopped server of that name can be so again.
     let kept = resumed
         .as_ref()
@@ -90,9 +90,9 @@ fn start(
         storage: options.storage,
         environment: options.environment,
         files: options.files,
-        tie: match options.lifetime {
-            Lifetime::Private => Tie::ToThisProcess,
-            Lifetime::Named(_) => Tie::None,
+        on_parent_death: match options.lifetime {
+            Lifetime::Private => OnParentDeath::Kill,
+            Lifetime::Named(_) => OnParentDeath::Survive,
         },
         notes,
         layout,
@@ -117,19 +117,19 @@ fn start(
         process: Mutex::new(process),
         named: false,
         notes: launch.notes,
-        room,
+        dir,
     };
     if let Lifetime::Named(_) = options.lifetime {
         // Until here a failure ends the server with the instance.
         named::write_record(&instance)?;
         instance.named = true;
-        instance.room.keep = true;
+        instance.dir.keep = true;
     }
     drop(lock);
     Ok(instance)
 }
 
-/// Refuses servers that are older than those that initialise and create accounts in the way that this room uses.
+/// Refuses servers that are older than those that initialise and create accounts in the way that this crate uses.
 ///
 /// # Errors
 /// [`ServerError::WrongVersion`] for older ones.
@@ -154,42 +154,42 @@ fn open_room(
     home: &Home,
     build: &ServerBuild,
     options: &InstanceOptions,
-) -> Result<(Room, Option<Lock>, Option<PathBuf>), ServerError> {
+) -> Result<(InstanceDir, Option<Lock>, Option<PathBuf>), ServerError> {
     match &options.lifetime {
-        Lifetime::Private => Ok((Room::private(home)?, None, None)),
+        Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
         Lifetime::Named(name) => {
             let lock = named::lock(home, name)?;
             let resumed = named::resumable(home, name, build, &options.data)?;
-            let room = Room::named(home.instances().join(name), resumed.is_some())?;
-            Ok((room, Some(lock), resumed))
+            let dir = InstanceDir::named(home.instances().join(name), resumed.is_some())?;
+            Ok((dir, Some(lock), resumed))
         }
     }
 }
 
 fn lay_out(
-    room: &mut Room,
+    dir: &mut InstanceDir,
     options: &InstanceOptions,
     resumed: Option<&PathBuf>,
 ) -> Result<Layout, ServerError> {
     let data = match (resumed, &options.data_directory) {
         (Some(path), _) => path.clone(),
         (None, Some(path)) => {
-            room.make_elsewhere(path)?;
+            dir.make_elsewhere(path)?;
             path.clone()
         }
         (None, None) => {
-            let path = room.path.join("data");
+            let path = dir.path.join("data");
             home::private_directory(&path)?;
             path
         }
     };
     for path in &options.scratch {
-        room.make_elsewhere(path)?;
+        dir.make_elsewhere(path)?;
     }
     let layout = Layout {
-        directory: room.path.clone(),
+        directory: dir.path.clone(),
         data,
-        socket: room.socket()?,
+        socket: dir.socket()?,
     };
     home::private_directory(&layout.temporary())?;
     Ok(layout)
@@ -326,7 +326,8 @@ impl Launch<'_> {
             log: process::log_since(&log, log_start),
         };
         let start = Instant::now();
-        let child = process::spawn(command, self.tie).map_err(|e| failed(e.to_string()))?;
+        let child =
+            process::spawn(command, self.on_parent_death).map_err(|e| failed(e.to_string()))?;
         let mut process = Process::new(child);
         let not_ready = match process::wait_ready(&mut process, &self.layout.socket, READY_TIMEOUT)
         {

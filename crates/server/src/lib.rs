@@ -6,7 +6,7 @@
 //! - [`preset`] holds the configurations of the white papers, translated for a build.
 //! - [`Target`] is a server that somebody else runs, named by a DSN or by MySQL option files.
 //!
-//! All files lie under [`Home`]. This room knows nothing of workloads and sends no statement to a running server: accounts
+//! All files lie under [`Home`]. This crate knows nothing of workloads and sends no statement to a running server: accounts
 //! come from an init file that the server itself runs.
 
 mod builds;
@@ -19,6 +19,7 @@ mod image;
 mod initialise;
 mod install;
 mod instance;
+mod instance_dir;
 mod kept_images;
 mod launch;
 mod named;
@@ -26,7 +27,6 @@ mod option_file;
 mod option_text;
 pub mod preset;
 mod process;
-mod room;
 mod settings;
 mod target;
 
@@ -39,12 +39,12 @@ pub use home::Home;
 pub use image::{Image, ImageKey};
 pub use install::install;
 pub use instance::{Data, Ending, Instance, InstanceOptions, Lifetime};
+pub use instance_dir::sweep;
 pub use kept_images::{
     IMAGES_VARIABLE, KeptImage, images_max_bytes, kept_images, remove_image, shrink_images,
 };
 pub use launch::require_startable;
 pub use named::{AfterStop, NamedInstance, named, start_named, stop_named};
-pub use room::sweep;
 pub use settings::{
     CONNECTIONS_BASE, PREPARED_STATEMENTS_BASE, redo_bytes, validate as validate_settings,
 };

@@ -3,8 +3,8 @@
 use crate::error::io_at;
 use crate::home::{self, Lock};
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, loopback_options, read_password};
+use crate::instance_dir::InstanceDir;
 use crate::process::{self, EndedBy};
-use crate::room::Room;
 use crate::{Ending, Home, ServerBuild, ServerError, dsn};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
@@ -147,7 +147,7 @@ pub fn stop_named(
         };
     }
     if after == AfterStop::RemoveData {
-        Room::named(directory, true)?.remove()?;
+        InstanceDir::named(directory, true)?.remove()?;
     }
     Ok(ending)
 }
@@ -205,7 +205,7 @@ fn read(home: &Home, name: &str) -> Result<Option<NamedInstance>, ServerError> {
 }
 
 pub(crate) fn write_record(instance: &Instance) -> Result<(), ServerError> {
-    let path = instance.room.path.join(RECORD);
+    let path = instance.dir.path.join(RECORD);
     let record = Record {
         engine: instance.build.engine.clone(),
         version: instance.build.version.clone(),
@@ -266,7 +266,7 @@ pub(crate) fn resumable(
     }
     let Some(old) = read(home, name)? else {
         // What a start left that was killed half-way.
-        Room::named(directory, true)?.remove()?;
+        InstanceDir::named(directory, true)?.remove()?;
         return Ok(None);
     };
     let wrong = if old.engine != build.engine || old.version != build.version {

@@ -27,11 +27,11 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Whether a server dies with this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tie {
+pub(crate) enum OnParentDeath {
     /// Killed by the kernel when this process ends in any way.
-    ToThisProcess,
+    Kill,
     /// In a session of its own.
-    None,
+    Survive,
 }
 
 struct Order {
@@ -40,10 +40,10 @@ struct Order {
 }
 
 /// Starts `command` in a process group of its own.
-pub(crate) fn spawn(mut command: Command, tie: Tie) -> io::Result<Child> {
+pub(crate) fn spawn(mut command: Command, on_parent_death: OnParentDeath) -> io::Result<Child> {
     static SPAWNER: OnceLock<Sender<Order>> = OnceLock::new();
-    prepare_child(&mut command, tie);
-    if tie == Tie::None {
+    prepare_child(&mut command, on_parent_death);
+    if on_parent_death == OnParentDeath::Survive {
         return command.spawn();
     }
     let spawner = SPAWNER.get_or_init(|| {
@@ -76,9 +76,9 @@ pub(crate) fn spawn(mut command: Command, tie: Tie) -> io::Result<Child> {
     unsafe_code,
     reason = "the death signal and the session must be set between fork and exec, and std offers only pre_exec for it"
 )]
-fn prepare_child(command: &mut Command, tie: Tie) {
+fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath) {
     let parent = rustix::process::getpid();
-    if tie == Tie::ToThisProcess {
+    if on_parent_death == OnParentDeath::Kill {
         command.process_group(0);
     }
     let before_exec = move || -> io::Result<()> {
@@ -91,15 +91,15 @@ fn prepare_child(command: &mut Command, tie: Tie) {
                 maximum: limit.maximum,
             },
         );
-        match tie {
-            Tie::ToThisProcess => {
+        match on_parent_death {
+            OnParentDeath::Kill => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
                 // The parent may have died before the signal was set.
                 if rustix::process::getppid() != Some(parent) {
                     return Err(rustix::io::Errno::SRCH.into());
                 }
             }
-            Tie::None => {
+            OnParentDeath::Survive => {
                 rustix::process::setsid()?;
             }
         }
@@ -374,7 +374,7 @@ fn signal(handle: &rustix::fd::OwnedFd, signal: Signal, my_cnf: &Path) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{Process, Tie, errors_in, log_since, spawn};
+    use super::{OnParentDeath, Process, errors_in, log_since, spawn};
     use std::fs;
     use std::process::Command;
     use std::time::Duration;
@@ -403,7 +403,7 @@ mod tests {
         let mut process = std::thread::spawn(|| {
             let mut command = Command::new("sleep");
             command.arg("30");
-            Process::new(spawn(command, Tie::ToThisProcess).unwrap())
+            Process::new(spawn(command, OnParentDeath::Kill).unwrap())
         })
         .join()
         .unwrap();
@@ -416,8 +416,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_started_is_told() {
-        for tie in [Tie::ToThisProcess, Tie::None] {
-            let error = spawn(Command::new("/nonexistent/mysqld"), tie).unwrap_err();
+        for on_parent_death in [OnParentDeath::Kill, OnParentDeath::Survive] {
+            let error = spawn(Command::new("/nonexistent/mysqld"), on_parent_death).unwrap_err();
             assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
         }
     }

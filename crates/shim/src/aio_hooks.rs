@@ -10,7 +10,7 @@ use crate::real;
 use crate::state::{Inside, State, state};
 use crate::transfer::{self, Length};
 use device::Role;
-use device::page::Kind;
+use device::page::AccessKind;
 use libc::{c_int, c_long, iovec, timespec};
 
 /// As the kernel has it, on machines with the low byte first.
@@ -55,11 +55,11 @@ impl Operation {
         }
     }
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> AccessKind {
         match self {
-            Operation::Read | Operation::ReadVector => Kind::Read,
-            Operation::Write | Operation::WriteVector => Kind::Write,
-            Operation::Flush => Kind::Flush,
+            Operation::Read | Operation::ReadVector => AccessKind::Read,
+            Operation::Write | Operation::WriteVector => AccessKind::Write,
+            Operation::Flush => AccessKind::Flush,
         }
     }
 }
@@ -231,7 +231,7 @@ fn submit_here(
     let (mut flight, result) = asked.perform(state);
     flight.host_done(state, clock::now_ns());
     let has_event_fd = iocb.flags & HAS_EVENT_FD != 0;
-    let is_synced = operation.kind() == Kind::Write && open.is_sync() && result > 0;
+    let is_synced = operation.kind() == AccessKind::Write && open.is_sync() && result > 0;
     if has_event_fd || is_synced {
         // There is no thread that could signal or flush later.
         flight.wait(state);
@@ -262,7 +262,7 @@ impl Asked<'_> {
             let is_emulated = state.is_emulated(self.role);
             return (flight, on_host(self.iocb, self.operation, is_emulated));
         };
-        if !self.open.is_direct() && kind != Kind::Flush {
+        if !self.open.is_direct() && kind != AccessKind::Flush {
             // As in the kernel, a request through the page cache is over when it has been submitted.
             let request = buffered::Request {
                 fd: self.iocb.fd as c_int,
@@ -277,12 +277,12 @@ impl Asked<'_> {
             return (Flight::uncounted(), result);
         }
         match kind {
-            Kind::Flush => buffered::write_out(state, place),
-            Kind::Write => {
+            AccessKind::Flush => buffered::write_out(state, place),
+            AccessKind::Write => {
                 let Extent { offset, bytes } = self.extent;
                 buffered::drop_bytes(state, place, offset..offset.saturating_add(bytes), true);
             }
-            Kind::Read => {}
+            AccessKind::Read => {}
         }
         let flight = Flight::begin(state, kind, target, self.extent, clock::now_ns());
         (flight, on_host(self.iocb, self.operation, true))
@@ -345,7 +345,7 @@ fn forward(
     result
 }
 
-fn counted_role(state: &State, iocb: &Iocb) -> Option<(Role, Kind)> {
+fn counted_role(state: &State, iocb: &Iocb) -> Option<(Role, AccessKind)> {
     let operation = Operation::of(iocb)?;
     let file = files::seen(iocb.fd as c_int)?.file()?;
     let offset = u64::try_from(iocb.offset).unwrap_or(0);

@@ -6,7 +6,7 @@ use crate::flight::Extent;
 use crate::state::State;
 use crate::transfer::keeping_errno;
 use crate::write_back::{Group, Pressure};
-use device::page::{Global, Kind};
+use device::page::{AccessKind, Global};
 use libc::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,12 +98,12 @@ fn file_bytes(fd: c_int) -> u64 {
 /// Reads or writes through the cache.
 pub(crate) fn transfer(
     state: &State,
-    kind: Kind,
+    kind: AccessKind,
     request: Request,
     call: impl FnOnce() -> isize,
 ) -> isize {
     // Pages of which only a part is written are read first, where there is something to read.
-    let bytes_before = if kind == Kind::Write && is_partial(request.extent) {
+    let bytes_before = if kind == AccessKind::Write && is_partial(request.extent) {
         file_bytes(request.fd)
     } else {
         0
@@ -121,9 +121,9 @@ pub(crate) fn transfer(
     };
     let request = Request { extent, ..request };
     keeping_errno(|| match kind {
-        Kind::Read => read(state, request, began_ns),
-        Kind::Write => write(state, request, bytes_before, began_ns),
-        Kind::Flush => {}
+        AccessKind::Read => read(state, request, began_ns),
+        AccessKind::Write => write(state, request, bytes_before, began_ns),
+        AccessKind::Flush => {}
     });
     result
 }

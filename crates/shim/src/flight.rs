@@ -3,8 +3,8 @@
 use crate::clock;
 use crate::meter::{Counted, tolerance_ns};
 use crate::state::State;
-use device::page::{Global, Kind};
-use device::{Access, Completion, Full, Progress, Role, Ticket, device_address};
+use device::page::{AccessKind, Global};
+use device::{Access, Completion, Full, RequestState, Role, Ticket, device_address};
 
 /// Where a request goes.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +34,11 @@ enum Stage {
     Queued(Ticket, u64),
 }
 
-impl From<Progress> for Stage {
-    fn from(progress: Progress) -> Stage {
+impl From<RequestState> for Stage {
+    fn from(progress: RequestState) -> Stage {
         match progress {
-            Progress::Decided(completion) => Stage::Due(completion),
-            Progress::Queued {
+            RequestState::Decided(completion) => Stage::Due(completion),
+            RequestState::Queued {
                 ticket,
                 ask_again_ns,
             } => Stage::Queued(ticket, ask_again_ns),
@@ -50,7 +50,7 @@ impl Flight {
     /// Hands a request to the model and counts it as outstanding. Where the model is full it is due at once.
     pub(crate) fn begin(
         state: &State,
-        kind: Kind,
+        kind: AccessKind,
         target: Target,
         extent: Extent,
         now_ns: u64,
@@ -90,7 +90,7 @@ impl Flight {
     }
 
     /// What is not asked of the model: it is complete when the host is.
-    pub(crate) fn unmodelled(state: &State, kind: Kind, role: Role, now_ns: u64) -> Flight {
+    pub(crate) fn unmodelled(state: &State, kind: AccessKind, role: Role, now_ns: u64) -> Flight {
         state.meter.begin(role, now_ns);
         Flight {
             counted: Counted {
@@ -109,7 +109,7 @@ impl Flight {
         Flight {
             counted: Counted {
                 role: Role::Data,
-                kind: Kind::Read,
+                kind: AccessKind::Read,
                 began_ns: 0,
             },
             is_counted: false,

@@ -2,13 +2,13 @@
 
 use crate::real;
 use crate::transfer::{Begin, Length, sync, transfer};
-use device::page::Kind;
+use device::page::AccessKind;
 use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
 
 #[unsafe(no_mangle)]
 extern "C" fn read(fd: c_int, to: *mut c_void, bytes: size_t) -> ssize_t {
     let extent = (Begin::Position, Length::Bytes(bytes));
-    transfer(fd, Kind::Read, extent, || real::read(fd, to, bytes))
+    transfer(fd, AccessKind::Read, extent, || real::read(fd, to, bytes))
 }
 
 #[unsafe(no_mangle)]
@@ -23,13 +23,17 @@ extern "C" fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t
 #[unsafe(no_mangle)]
 extern "C" fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
     let extent = (Begin::Position, Length::Bytes(bytes));
-    transfer(fd, Kind::Write, extent, || real::write(fd, from, bytes))
+    transfer(fd, AccessKind::Write, extent, || {
+        real::write(fd, from, bytes)
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), Length::Bytes(bytes));
-    transfer(fd, Kind::Read, extent, || real::pread(fd, to, bytes, at))
+    transfer(fd, AccessKind::Read, extent, || {
+        real::pread(fd, to, bytes, at)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -65,7 +69,7 @@ extern "C" fn __pread64_chk(
 #[unsafe(no_mangle)]
 extern "C" fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), Length::Bytes(bytes));
-    transfer(fd, Kind::Write, extent, || {
+    transfer(fd, AccessKind::Write, extent, || {
         real::pwrite(fd, from, bytes, at)
     })
 }
@@ -78,19 +82,23 @@ extern "C" fn pwrite64(fd: c_int, from: *const c_void, bytes: size_t, at: off_t)
 #[unsafe(no_mangle)]
 extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
     let extent = (Begin::Position, Length::Vector(to, count));
-    transfer(fd, Kind::Read, extent, || real::readv(fd, to, count))
+    transfer(fd, AccessKind::Read, extent, || real::readv(fd, to, count))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     let extent = (Begin::Position, Length::Vector(from, count));
-    transfer(fd, Kind::Write, extent, || real::writev(fd, from, count))
+    transfer(fd, AccessKind::Write, extent, || {
+        real::writev(fd, from, count)
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), Length::Vector(to, count));
-    transfer(fd, Kind::Read, extent, || real::preadv(fd, to, count, at))
+    transfer(fd, AccessKind::Read, extent, || {
+        real::preadv(fd, to, count, at)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -101,7 +109,7 @@ extern "C" fn preadv64(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> 
 #[unsafe(no_mangle)]
 extern "C" fn pwritev(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), Length::Vector(from, count));
-    transfer(fd, Kind::Write, extent, || {
+    transfer(fd, AccessKind::Write, extent, || {
         real::pwritev(fd, from, count, at)
     })
 }
@@ -129,7 +137,7 @@ extern "C" fn preadv2(
     flags: c_int,
 ) -> ssize_t {
     let extent = (begin(at), Length::Vector(to, count));
-    transfer(fd, Kind::Read, extent, || {
+    transfer(fd, AccessKind::Read, extent, || {
         real::preadv2(fd, to, count, at, flags)
     })
 }
@@ -154,7 +162,7 @@ extern "C" fn pwritev2(
     flags: c_int,
 ) -> ssize_t {
     let extent = (begin(at), Length::Vector(from, count));
-    transfer(fd, Kind::Write, extent, || {
+    transfer(fd, AccessKind::Write, extent, || {
         real::pwritev2(fd, from, count, at, flags)
     })
 }

@@ -2,7 +2,7 @@
 
 use device::Role;
 use device::page::{
-    Global, Histogram, Kind, OfKind, OfRole, PAGE_WORDS, bucket_of, bucket_word, global_word,
+    AccessKind, Global, Histogram, OfKind, OfRole, PAGE_WORDS, bucket_of, bucket_word, global_word,
     kind_word, role_word,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ pub(crate) struct Meter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     pub(crate) role: Role,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AccessKind,
     pub(crate) began_ns: u64,
 }
 
@@ -118,7 +118,7 @@ impl Meter {
     }
 
     /// What the model said of a request.
-    pub(crate) fn serviced(&self, role: Role, kind: Kind, service_ns: u64) {
+    pub(crate) fn serviced(&self, role: Role, kind: AccessKind, service_ns: u64) {
         self.add_at(kind_word(role, kind, OfKind::ServiceSumNs), service_ns);
         self.raise_at(kind_word(role, kind, OfKind::ServiceMaxNs), service_ns);
         let bucket = bucket_of(service_ns);
@@ -138,11 +138,11 @@ impl Meter {
     }
 
     /// A thread that serves a client waited in a request for that long.
-    pub(crate) fn session_waited(&self, role: Role, kind: Kind, ns: u64) {
+    pub(crate) fn session_waited(&self, role: Role, kind: AccessKind, ns: u64) {
         let word = match kind {
-            Kind::Read => OfRole::SessionReadNs,
-            Kind::Write => OfRole::SessionWriteNs,
-            Kind::Flush => OfRole::SessionFlushNs,
+            AccessKind::Read => OfRole::SessionReadNs,
+            AccessKind::Write => OfRole::SessionWriteNs,
+            AccessKind::Flush => OfRole::SessionFlushNs,
         };
         self.add_at(role_word(role, word), ns);
     }

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::real;
 use crate::state::{State, state};
 use device::Role;
-use device::page::{Global, Kind, SESSION_THREAD};
+use device::page::{AccessKind, Global, SESSION_THREAD};
 use libc::{
     c_int, c_uint, c_void, fd_set, nfds_t, pollfd, sigset_t, size_t, ssize_t, timespec, timeval,
 };
@@ -68,7 +68,7 @@ impl Session {
 /// host's part of it took, and what it then waited for a core. To spin before a due time is to wait.
 pub(crate) fn waiting<T>(
     state: &State,
-    (role, kind): (Role, Kind),
+    (role, kind): (Role, AccessKind),
     request: impl FnOnce() -> T,
 ) -> T {
     if !SESSION.with(Session::is_on) {

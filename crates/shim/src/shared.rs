@@ -275,7 +275,7 @@ unsafe impl GlobalAlloc for Allocator {
 #[cfg(test)]
 mod tests {
     use super::{Building, Held, make_all};
-    use device::page::Kind;
+    use device::page::AccessKind;
     use device::{Access, Device, DeviceSetup, SHARED_BYTES, builtins};
 
     fn make(setup: &DeviceSetup) -> Device {
@@ -329,7 +329,7 @@ mod tests {
             let mut alone = make(&setups[3]);
             for n in 0..100 {
                 let access = Access {
-                    kind: Kind::ALL[n % 3],
+                    kind: AccessKind::ALL[n % 3],
                     address: n as u64 * 40_960,
                     bytes: 4096,
                 };

@@ -9,7 +9,7 @@ use crate::real;
 use crate::session;
 use crate::state::{Inside, State, state};
 use device::Role;
-use device::page::Kind;
+use device::page::AccessKind;
 use libc::{c_int, iovec, off_t};
 
 /// Where in its file a request begins.
@@ -47,7 +47,7 @@ impl Length {
 /// Reads or writes by `call`; `begin` and `length` say what.
 pub(crate) fn transfer(
     fd: c_int,
-    kind: Kind,
+    kind: AccessKind,
     (begin, length): (Begin, Length),
     call: impl FnOnce() -> isize,
 ) -> isize {
@@ -73,11 +73,11 @@ pub(crate) fn transfer(
 fn transfer_seen(
     state: &State,
     (fd, open, file): (c_int, Open, &File),
-    (role, kind): (Role, Kind),
+    (role, kind): (Role, AccessKind),
     extent: Extent,
     call: impl FnOnce() -> isize,
 ) -> isize {
-    let is_synced = kind == Kind::Write && open.is_sync();
+    let is_synced = kind == AccessKind::Write && open.is_sync();
     match state.device_of(role) {
         Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
             let target = Target {
@@ -110,7 +110,7 @@ fn transfer_seen(
                     buffered::stay_empty(state);
                 }
                 if is_synced && result > 0 {
-                    counted(state, counts(Kind::Flush, clock::now_ns()), || 0);
+                    counted(state, counts(AccessKind::Flush, clock::now_ns()), || 0);
                 }
             }
             result
@@ -125,10 +125,10 @@ fn seen(fd: c_int) -> Option<(&'static State, Open, &'static File)> {
     Some((state, open, open.file()?))
 }
 
-fn offset_of(fd: c_int, open: Open, kind: Kind, begin: Begin) -> u64 {
+fn offset_of(fd: c_int, open: Open, kind: AccessKind, begin: Begin) -> u64 {
     let offset = match begin {
         Begin::At(offset) => offset,
-        Begin::Position if kind == Kind::Write && open.is_append() => {
+        Begin::Position if kind == AccessKind::Write && open.is_append() => {
             // The write is going to move the position there.
             real::lseek(fd, 0, libc::SEEK_END)
         }
@@ -157,13 +157,13 @@ pub(crate) fn counted(state: &State, counted: Counted, call: impl FnOnce() -> is
 /// A request past the page cache, in which nothing of what it writes stays.
 fn direct_at(
     state: &State,
-    (kind, place): (Kind, usize),
+    (kind, place): (AccessKind, usize),
     target: Target,
     extent: Extent,
     call: impl FnOnce() -> isize,
 ) -> isize {
     state.write_back.go_on(state);
-    if kind == Kind::Write {
+    if kind == AccessKind::Write {
         let end = extent.offset.saturating_add(extent.bytes);
         buffered::drop_bytes(state, place, extent.offset..end, true);
     }
@@ -173,7 +173,7 @@ fn direct_at(
 /// A request past the page cache: to the model, to the host, and back when it is due.
 fn direct(
     state: &State,
-    kind: Kind,
+    kind: AccessKind,
     target: Target,
     extent: Extent,
     call: impl FnOnce() -> isize,
@@ -197,7 +197,7 @@ pub(crate) fn flush(state: &State, place: usize, target: Target) {
         offset: 0,
         bytes: 0,
     };
-    direct(state, Kind::Flush, target, none, || 0);
+    direct(state, AccessKind::Flush, target, none, || 0);
 }
 
 /// `fsync` and its like: `call` is the real one, for files that are on real storage.
@@ -210,20 +210,22 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let began_ns = clock::now_ns();
     let counts = Counted {
         role,
-        kind: Kind::Flush,
+        kind: AccessKind::Flush,
         began_ns,
     };
-    session::waiting(state, (role, Kind::Flush), || match state.device_of(role) {
-        Some(device) if state.meter.is_armed() => {
-            let target = Target {
-                device,
-                role,
-                file: file.identity(),
-            };
-            flush(state, open.place(), target);
-            0
+    session::waiting(state, (role, AccessKind::Flush), || {
+        match state.device_of(role) {
+            Some(device) if state.meter.is_armed() => {
+                let target = Target {
+                    device,
+                    role,
+                    file: file.identity(),
+                };
+                flush(state, open.place(), target);
+                0
+            }
+            Some(_) => counted(state, counts, || 0) as c_int,
+            None => counted(state, counts, || call() as isize) as c_int,
         }
-        Some(_) => counted(state, counts, || 0) as c_int,
-        None => counted(state, counts, || call() as isize) as c_int,
     })
 }

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::files;
 use crate::flight::{Extent, Flight, Target};
 use crate::state::State;
-use device::page::{Global, Kind};
+use device::page::{AccessKind, Global};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -133,7 +133,7 @@ impl WriteBack {
     }
 
     fn send(&self, state: &State, run: Run, now_ns: u64) -> Option<Paged> {
-        let paged = begin(state, Kind::Write, run, now_ns)?;
+        let paged = begin(state, AccessKind::Write, run, now_ns)?;
         self.under_way.fetch_add(1, Ordering::Relaxed);
         self.under_way_pages
             .fetch_add(u64::from(run.pages), Ordering::Relaxed);
@@ -314,7 +314,7 @@ fn wait_until(state: &State, until_ns: u64) {
 }
 
 /// Hands a run of pages to the model. `None` where its role is not emulated.
-pub(crate) fn begin(state: &State, kind: Kind, run: Run, now_ns: u64) -> Option<Paged> {
+pub(crate) fn begin(state: &State, kind: AccessKind, run: Run, now_ns: u64) -> Option<Paged> {
     let file = files::at(run.place)?;
     let role = state.role_at(file, run.offset());
     let target = Target {
@@ -423,7 +423,7 @@ impl Group {
     /// Sends one more read. The host has done its part before.
     pub(crate) fn send(&mut self, state: &State, run: Run) {
         self.make_room(state);
-        match begin(state, Kind::Read, run, self.begin_ns) {
+        match begin(state, AccessKind::Read, run, self.begin_ns) {
             Some(paged) => {
                 paged.flight.host_done(state, clock::now_ns());
                 paged.tell_ready(state);

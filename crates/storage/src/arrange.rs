@@ -3,10 +3,10 @@
 //! All files of emulated devices lie in one data directory, whatever their roles: the shim tells them apart by their names. So a
 //! server under the shim runs with the paths that it would have anyway, and only real directories need variables.
 
-use crate::among::Among;
 use crate::backing::{self, Backing, MemoryFiles, Need};
 use crate::counters::ShimPage;
 use crate::error::{StorageError, io_at};
+use crate::instance_group::InstanceGroup;
 use crate::library;
 use crate::variables::{ServerKind, require_inside};
 use base::{given_in, parse_size};
@@ -48,7 +48,7 @@ pub struct ServerFiles {
     /// It outlives the command (`server start`): a data directory that is not there yet is made for it, and its files are
     /// in no memory that goes with a login.
     pub is_named: bool,
-    pub among: Among,
+    pub group: InstanceGroup,
 }
 
 /// What a server is started with so that its files are where they should be.
@@ -125,7 +125,7 @@ pub fn arrange_all(
     files: &ServerFiles,
 ) -> Result<Vec<Arrangement>, StorageError> {
     let host = Host::now(files);
-    let numbers = 0..files.among.count;
+    let numbers = 0..files.group.count;
     numbers
         .map(|number| arrange_on(&host, placement, files, number))
         .collect()
@@ -289,7 +289,7 @@ impl<'a> Arranger<'a> {
         let path = usable(path, Some(role))?;
         let free_bytes =
             backing::room_bytes(&path).map_err(io_at("ask for the space of", &path))?;
-        let needed_bytes = self.files.among.all(bytes);
+        let needed_bytes = self.files.group.all(bytes);
         if free_bytes < needed_bytes {
             return Err(StorageError::Disk {
                 role: Some(role.name()),
@@ -310,10 +310,10 @@ impl<'a> Arranger<'a> {
         let pool = self.given("innodb_buffer_pool_size").and_then(parse_size);
         let own_bytes = self.in_memory_bytes.saturating_add(bytes);
         // All servers go where one of them goes.
-        let among = &self.files.among;
+        let group = &self.files.group;
         let need = Need {
-            bytes: among.all(own_bytes),
-            buffer_pool_bytes: among.all(pool.unwrap_or(BUFFER_POOL_BYTES)),
+            bytes: group.all(own_bytes),
+            buffer_pool_bytes: group.all(pool.unwrap_or(BUFFER_POOL_BYTES)),
         };
         let host = self.host;
         match backing::choose(need, &host.memory_files, host.available_memory_bytes) {
@@ -509,10 +509,10 @@ impl<'a> Arranger<'a> {
             spin: may_spin(self.host.cores),
             cache: CacheSetup {
                 // One machine has one page cache.
-                bytes: self.files.among.part(page_cache_bytes),
+                bytes: self.files.group.part(page_cache_bytes),
                 read_ahead_bytes: READ_AHEAD_BYTES,
             },
-            sharing: self.files.among.sharing(self.number),
+            sharing: self.files.group.sharing(self.number),
             devices: std::mem::take(&mut self.devices),
             roles: std::mem::take(&mut self.roles),
         };

@@ -2,7 +2,7 @@
 //! their own, which `lab` and `store` take from the same copies.
 
 use device::Role;
-use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
+use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 
 /// Above this share of overruns the host, not the device, was measured.
 const OVERRUN_SHARE_MAX: f64 = 0.01;
@@ -16,8 +16,8 @@ pub struct Delta {
     roles: Vec<Timeliness>,
     /// All roles together.
     pub(crate) total: Timeliness,
-    /// All roles together, in the order of [`Kind::ALL`].
-    kinds: [KindTimes; Kind::ALL.len()],
+    /// All roles together, in the order of [`AccessKind::ALL`].
+    kinds: [KindTimes; AccessKind::ALL.len()],
     model_full: u64,
     /// Since the process started, because these things happen when it does.
     files_unseen: u64,
@@ -51,7 +51,7 @@ impl Delta {
         Delta {
             roles: Role::ALL.iter().map(|role| of(&[*role])).collect(),
             total: of(&Role::ALL),
-            kinds: Kind::ALL.map(|kind| kind_times(begin, end, kind)),
+            kinds: AccessKind::ALL.map(|kind| kind_times(begin, end, kind)),
             model_full: rise(Global::ModelFull),
             files_unseen: end.global(Global::FilesUnseen),
             uring_refused: end.global(Global::UringRefused),
@@ -59,7 +59,7 @@ impl Delta {
         }
     }
 
-    pub(crate) fn kind(&self, kind: Kind) -> KindTimes {
+    pub(crate) fn kind(&self, kind: AccessKind) -> KindTimes {
         self.kinds[kind as usize]
     }
 
@@ -134,7 +134,7 @@ fn timeliness(begin: &Snapshot, end: &Snapshot, roles: &[Role]) -> Timeliness {
     }
 }
 
-fn kind_times(begin: &Snapshot, end: &Snapshot, kind: Kind) -> KindTimes {
+fn kind_times(begin: &Snapshot, end: &Snapshot, kind: AccessKind) -> KindTimes {
     let rise = |word: OfKind| -> u64 {
         let of = |role: &Role| {
             end.of_kind(*role, kind, word)
@@ -154,8 +154,8 @@ mod tests {
     use super::Delta;
     use device::Role;
     use device::page::{
-        Global, Histogram, Kind, OfKind, OfRole, Snapshot, bucket_word, global_word, kind_word,
-        role_word,
+        AccessKind, Global, Histogram, OfKind, OfRole, Snapshot, bucket_word, global_word,
+        kind_word, role_word,
     };
 
     /// A page that is written as the shim would.
@@ -168,7 +168,7 @@ mod tests {
             bytes.copy_from_slice(&(old + value).to_ne_bytes());
         }
 
-        fn requests(&mut self, role: Role, kind: Kind, count: u64, ns: u64) {
+        fn requests(&mut self, role: Role, kind: AccessKind, count: u64, ns: u64) {
             self.add(kind_word(role, kind, OfKind::Requests), count);
             self.add(kind_word(role, kind, OfKind::ResponseSumNs), count * ns);
         }
@@ -185,19 +185,22 @@ mod tests {
     #[test]
     fn only_what_happened_in_between_counts() {
         let mut page = Page(Snapshot::fresh());
-        page.requests(Role::Data, Kind::Read, 1000, 9_000_000);
+        page.requests(Role::Data, AccessKind::Read, 1000, 9_000_000);
         page.add(role_word(Role::Data, OfRole::Judged), 1000);
         page.add(role_word(Role::Data, OfRole::Overruns), 500);
         let begin = page.snapshot();
-        page.requests(Role::Data, Kind::Read, 98, 100_000);
-        page.requests(Role::Redo, Kind::Read, 2, 5_100_000);
-        page.add(kind_word(Role::Redo, Kind::Read, OfKind::Judged), 2);
-        page.add(kind_word(Role::Redo, Kind::Read, OfKind::LateNs), 9000);
+        page.requests(Role::Data, AccessKind::Read, 98, 100_000);
+        page.requests(Role::Redo, AccessKind::Read, 2, 5_100_000);
+        page.add(kind_word(Role::Redo, AccessKind::Read, OfKind::Judged), 2);
+        page.add(
+            kind_word(Role::Redo, AccessKind::Read, OfKind::LateNs),
+            9000,
+        );
         let delta = page.since(&begin);
-        let reads = delta.kind(Kind::Read);
+        let reads = delta.kind(AccessKind::Read);
         assert_eq!(reads.response_us, Some(200.0));
         assert_eq!(reads.lateness_us, Some(4.5));
-        assert_eq!(delta.kind(Kind::Flush), super::KindTimes::default());
+        assert_eq!(delta.kind(AccessKind::Flush), super::KindTimes::default());
         assert_eq!(delta.total.overrun_share, None);
         assert_eq!(delta.warnings(), Vec::<String>::new());
     }
@@ -217,7 +220,7 @@ mod tests {
         page.add(role_word(Role::Data, OfRole::WithinTolerance), 90);
         // More were served than somebody waited for.
         for (role, served) in [(Role::Redo, 1000), (Role::Data, 1000)] {
-            let bucket = bucket_word(role, Kind::Write, Histogram::Service, 7);
+            let bucket = bucket_word(role, AccessKind::Write, Histogram::Service, 7);
             page.add(bucket, served);
         }
         page.add(global_word(Global::UringRefused), 1);

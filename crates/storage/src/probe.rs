@@ -1,7 +1,7 @@
 //! A profile of a real directory: what its storage gives, measured by fio.
 
 use crate::error::StorageError;
-use crate::fio::{Content, Fio, Job, Measured, Pattern, TestFile, Watch};
+use crate::fio::{Content, Fio, FioJob, FioResult, JobWatch, Pattern, TestFile};
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -36,14 +36,14 @@ pub struct ProbeOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probed {
     /// One at a time.
-    pub read: Measured,
-    pub write: Measured,
+    pub read: FioResult,
+    pub write: FioResult,
     /// By queue depth, in rising order.
-    pub deep_reads: Vec<(u32, Measured)>,
-    pub deep_write: Measured,
-    pub sequential_read: Measured,
-    pub sequential_write: Measured,
-    pub flushed_write: Measured,
+    pub deep_reads: Vec<(u32, FioResult)>,
+    pub deep_write: FioResult,
+    pub sequential_read: FioResult,
+    pub sequential_write: FioResult,
+    pub flushed_write: FioResult,
     /// Past the page cache; without it, the cache was measured too.
     pub direct: bool,
     /// Of the measured file: random requests went no further.
@@ -102,9 +102,9 @@ pub fn probe(
     let file = TestFile::lay_out(&options.directory, Content::Random, stop)?;
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
-    let mut run = |what: &str, pattern, queue_depth| -> Result<Measured, StorageError> {
+    let mut run = |what: &str, pattern, queue_depth| -> Result<FioResult, StorageError> {
         let job = job(pattern, queue_depth, direct, options.runtime);
-        let mut watch = Watch {
+        let mut watch = JobWatch {
             stop,
             on_tick: &mut |elapsed| {
                 on_progress(ProbeProgress {
@@ -119,7 +119,7 @@ pub fn probe(
         Ok(measured)
     };
     let read = run("random reads", Pattern::RandomRead, 1)?;
-    let mut deep_reads: Vec<(u32, Measured)> = Vec::new();
+    let mut deep_reads: Vec<(u32, FioResult)> = Vec::new();
     for depth in DEPTHS {
         let measured = run("random reads, deeper", Pattern::RandomRead, depth)?;
         let before = deep_reads.last().map_or(read.iops, |(_, last)| last.iops);
@@ -152,8 +152,8 @@ pub fn probe(
     })
 }
 
-fn job(pattern: Pattern, queue_depth: u32, direct: bool, runtime: Duration) -> Job {
-    Job {
+fn job(pattern: Pattern, queue_depth: u32, direct: bool, runtime: Duration) -> FioJob {
+    FioJob {
         pattern,
         block_bytes: if pattern.is_sequential() {
             SEQUENTIAL_BYTES
@@ -176,7 +176,7 @@ impl Probed {
     pub fn best_reads(&self) -> (u32, f64) {
         let most = self.deep_reads.iter().map(|(_, m)| m.iops);
         let most = most.fold(self.read.iops, f64::max);
-        let enough = |(_, m): &&(u32, Measured)| m.iops * KNEE_GAIN >= most;
+        let enough = |(_, m): &&(u32, FioResult)| m.iops * KNEE_GAIN >= most;
         match self.deep_reads.iter().find(enough) {
             Some((depth, measured)) => (*depth, measured.iops),
             None => (1, self.read.iops),
@@ -325,11 +325,11 @@ fn block_device(number: u64) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{Facts, Naming, Probed};
-    use crate::fio::{Latency, Measured};
+    use crate::fio::{FioResult, Latency};
     use device::Profile;
     use std::time::Duration;
 
-    fn measured(iops: f64, mean_us: f64, bytes: f64) -> Measured {
+    fn measured(iops: f64, mean_us: f64, bytes: f64) -> FioResult {
         let latency = Latency {
             count: 1000,
             mean_us,
@@ -338,7 +338,7 @@ mod tests {
             p99_us: mean_us,
             max_us: mean_us,
         };
-        Measured {
+        FioResult {
             iops,
             mb_per_s: iops * bytes / 1e6,
             requests: 1000,

@@ -4,8 +4,10 @@
 use crate::backing::{self, Backing, Need};
 use crate::delta::KindTimes;
 use crate::error::StorageError;
-use crate::fio::{Content, Emulated, Emulation, Fio, Job, Measured, Pattern, TestFile, Watch};
-use device::page::Kind;
+use crate::fio::{
+    Content, EmulatedResult, Emulation, Fio, FioJob, FioResult, JobWatch, Pattern, TestFile,
+};
+use device::page::AccessKind;
 use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -44,26 +46,26 @@ pub struct VerifyOptions {
 /// How a figure came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum FigureVerdict {
     Within,
     Outside,
     /// This host is too slow or too busy to play the device: nothing can be said of the figure.
     HostLimited,
 }
 
-impl Verdict {
+impl FigureVerdict {
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Within => "within",
-            Verdict::Outside => "outside",
-            Verdict::HostLimited => "host-limited",
+            FigureVerdict::Within => "within",
+            FigureVerdict::Outside => "outside",
+            FigureVerdict::HostLimited => "host-limited",
         }
     }
 }
 
 /// One figure of a sheet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct VerifiedFigure {
     /// As in the profile: `random_read_iops`.
     pub key: &'static str,
     /// `iops`, `mb_per_s` or `us`.
@@ -82,7 +84,7 @@ pub struct Figure {
     /// Of the figure's kind of requests.
     pub lateness_mean_us: Option<f64>,
     pub requests: u64,
-    pub verdict: Verdict,
+    pub verdict: FigureVerdict,
 }
 
 /// Where a verification is.
@@ -113,7 +115,7 @@ impl Metric {
         }
     }
 
-    fn of(self, measured: &Measured) -> f64 {
+    fn of(self, measured: &FioResult) -> f64 {
         match self {
             Metric::Iops => measured.iops,
             Metric::MbPerS => measured.mb_per_s,
@@ -140,7 +142,7 @@ struct Check {
     key: &'static str,
     metric: Metric,
     sheet: f64,
-    job: Job,
+    job: FioJob,
     /// The figure is one of a device that has been written to for long.
     preconditioned: bool,
 }
@@ -177,7 +179,7 @@ pub fn verify(
     options: &VerifyOptions,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(VerifyProgress<'_>),
-) -> Result<Vec<Figure>, StorageError> {
+) -> Result<Vec<VerifiedFigure>, StorageError> {
     let checks = checks(profile, options.runtime)?;
     let total: Duration = checks.iter().map(Check::duration).sum();
     let file = TestFile::lay_out(&options.directory, content(profile), stop)?;
@@ -206,10 +208,10 @@ fn measure(
     file: &TestFile,
     stop: &AtomicBool,
     tick: &mut dyn FnMut(Duration),
-) -> Result<Figure, StorageError> {
+) -> Result<VerifiedFigure, StorageError> {
     let host_job = check.host_job();
-    let mut run = |job: &Job, armed, before: Duration| -> Result<Emulated, StorageError> {
-        let mut watch = Watch {
+    let mut run = |job: &FioJob, armed, before: Duration| -> Result<EmulatedResult, StorageError> {
+        let mut watch = JobWatch {
             stop,
             on_tick: &mut |elapsed| tick(before + elapsed),
         };
@@ -309,9 +311,9 @@ fn checks(profile: &Profile, runtime: Duration) -> Result<Vec<Check>, StorageErr
     Ok(checks)
 }
 
-fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> Job {
+fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> FioJob {
     let is_sequential = pattern.is_sequential();
-    Job {
+    FioJob {
         pattern,
         block_bytes: if is_sequential {
             SEQUENTIAL_BYTES
@@ -327,19 +329,19 @@ fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> Job {
 }
 
 /// Measured when a disk's write cache has found its rate; a solid-state device is preconditioned.
-fn sustained(profile: &Profile, writes: Job) -> Job {
-    Job {
+fn sustained(profile: &Profile, writes: FioJob) -> FioJob {
+    FioJob {
         ramp: SETTLE + profile.write_cache_settles_in(),
         ..writes
     }
 }
 
 /// Measured well before the end of the peak.
-fn peak(profile: &Profile, writes: Job) -> Job {
+fn peak(profile: &Profile, writes: FioJob) -> FioJob {
     let half_s = profile.peak_seconds().unwrap_or(f64::MAX) / 2.0;
     let half = Duration::from_secs_f64(half_s.clamp(0.0, 3600.0));
     let runtime = writes.runtime.min(half).max(PEAK_RUNTIME_MIN);
-    Job {
+    FioJob {
         ramp: SETTLE.min(runtime / 4),
         runtime,
         ..writes
@@ -348,8 +350,8 @@ fn peak(profile: &Profile, writes: Job) -> Job {
 
 impl Check {
     /// The same work for what the host gives at most.
-    fn host_job(&self) -> Job {
-        Job {
+    fn host_job(&self) -> FioJob {
+        FioJob {
             ramp: SETTLE,
             runtime: self.job.runtime.min(HOST_RUNTIME_MAX),
             // Unbound, it would fill long files.
@@ -363,11 +365,11 @@ impl Check {
         host.ramp + host.runtime + self.job.ramp + self.job.runtime
     }
 
-    fn figure(&self, emulated: &Emulated, host_limit: f64) -> Figure {
+    fn figure(&self, emulated: &EmulatedResult, host_limit: f64) -> VerifiedFigure {
         let measured = self.metric.of(&emulated.measured);
         let total = &emulated.counters.total;
         let at_work = at_work(self, emulated);
-        Figure {
+        VerifiedFigure {
             key: self.key,
             unit: self.metric.unit(),
             queue_depth: self.job.queue_depth,
@@ -384,13 +386,13 @@ impl Check {
         }
     }
 
-    fn judge(&self, measured: f64, host_limit: f64, emulation: &KindTimes) -> Verdict {
+    fn judge(&self, measured: f64, host_limit: f64, emulation: &KindTimes) -> FigureVerdict {
         let is_time = self.metric.is_time();
         let is_within = self.is_within(measured);
         // A host can make a device slower, but not faster.
         let is_fast = (measured < self.sheet) == is_time;
         if is_fast && !is_within {
-            return Verdict::Outside;
+            return FigureVerdict::Outside;
         }
         let room = if is_time {
             self.sheet / host_limit.max(f64::MIN_POSITIVE)
@@ -398,16 +400,16 @@ impl Check {
             host_limit / self.sheet
         };
         if room < HOST_MARGIN {
-            return Verdict::HostLimited;
+            return FigureVerdict::HostLimited;
         }
         if is_within {
-            return Verdict::Within;
+            return FigureVerdict::Within;
         }
         // The limit was taken without the cost of the emulation itself, and perhaps in a quieter second.
         if self.would_do(measured, emulation) {
-            return Verdict::HostLimited;
+            return FigureVerdict::HostLimited;
         }
-        Verdict::Outside
+        FigureVerdict::Outside
     }
 
     fn is_within(&self, value: f64) -> bool {
@@ -446,18 +448,18 @@ impl Check {
 }
 
 /// Of the requests that the figure is about.
-fn at_work(check: &Check, emulated: &Emulated) -> KindTimes {
+fn at_work(check: &Check, emulated: &EmulatedResult) -> KindTimes {
     let kind = match check.metric {
-        Metric::FlushLatency => Kind::Flush,
-        _ if check.job.pattern.reads() => Kind::Read,
-        _ => Kind::Write,
+        Metric::FlushLatency => AccessKind::Flush,
+        _ if check.job.pattern.reads() => AccessKind::Read,
+        _ => AccessKind::Write,
     };
     emulated.counters.kind(kind)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Check, Metric, Verdict, checks, content, expected_duration};
+    use super::{Check, FigureVerdict, Metric, checks, content, expected_duration};
     use crate::delta::KindTimes;
     use crate::fio::Content;
     use std::time::Duration;
@@ -486,33 +488,53 @@ mod tests {
         assert_eq!((iops.sheet, iops.job.queue_depth), (100_000.0, 32));
         // 32 requests of 320 us each are 100,000 a second.
         for (measured, limit, emulation, verdict) in [
-            (100_000.0, 200_000.0, SILENT, Verdict::Within),
-            (95_100.0, 200_000.0, SILENT, Verdict::Within),
-            (104_900.0, 200_000.0, SILENT, Verdict::Within),
-            (94_000.0, 200_000.0, SILENT, Verdict::Outside),
+            (100_000.0, 200_000.0, SILENT, FigureVerdict::Within),
+            (95_100.0, 200_000.0, SILENT, FigureVerdict::Within),
+            (104_900.0, 200_000.0, SILENT, FigureVerdict::Within),
+            (94_000.0, 200_000.0, SILENT, FigureVerdict::Outside),
             // Too fast, which no host can be blamed for.
-            (106_000.0, 200_000.0, at_work(320.0, 5.0), Verdict::Outside),
-            (106_000.0, 107_000.0, SILENT, Verdict::Outside),
+            (
+                106_000.0,
+                200_000.0,
+                at_work(320.0, 5.0),
+                FigureVerdict::Outside,
+            ),
+            (106_000.0, 107_000.0, SILENT, FigureVerdict::Outside),
             // The host's speed, or the device's?
-            (100_000.0, 109_000.0, SILENT, Verdict::HostLimited),
-            (60_000.0, 61_000.0, SILENT, Verdict::HostLimited),
+            (100_000.0, 109_000.0, SILENT, FigureVerdict::HostLimited),
+            (60_000.0, 61_000.0, SILENT, FigureVerdict::HostLimited),
             // fio did not ask again in time, or was woken late.
             (
                 80_000.0,
                 200_000.0,
                 at_work(325.0, 5.0),
-                Verdict::HostLimited,
+                FigureVerdict::HostLimited,
             ),
             (
                 80_000.0,
                 200_000.0,
                 at_work(400.0, 80.0),
-                Verdict::HostLimited,
+                FigureVerdict::HostLimited,
             ),
             // The model itself took that long, however late the host was besides.
-            (80_000.0, 200_000.0, at_work(400.0, 5.0), Verdict::Outside),
-            (50_000.0, 200_000.0, at_work(640.0, 200.0), Verdict::Outside),
-            (80_000.0, 200_000.0, at_work(5.0, 5.0), Verdict::Outside),
+            (
+                80_000.0,
+                200_000.0,
+                at_work(400.0, 5.0),
+                FigureVerdict::Outside,
+            ),
+            (
+                50_000.0,
+                200_000.0,
+                at_work(640.0, 200.0),
+                FigureVerdict::Outside,
+            ),
+            (
+                80_000.0,
+                200_000.0,
+                at_work(5.0, 5.0),
+                FigureVerdict::Outside,
+            ),
         ] {
             let judged = iops.judge(measured, limit, &emulation);
             assert_eq!(judged, verdict, "{measured} {limit} {emulation:?}");
@@ -520,8 +542,14 @@ mod tests {
         let mb_per_s = check("sata-850pro", "sequential_read_mb_per_s");
         let modelled_us = 16.0 * 131_072.0 / mb_per_s.sheet;
         let judge = |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, 10_000.0, &emulation);
-        assert_eq!(judge(at_work(modelled_us + 9.0, 9.0)), Verdict::HostLimited);
-        assert_eq!(judge(at_work(modelled_us * 1.1, 0.0)), Verdict::Outside);
+        assert_eq!(
+            judge(at_work(modelled_us + 9.0, 9.0)),
+            FigureVerdict::HostLimited
+        );
+        assert_eq!(
+            judge(at_work(modelled_us * 1.1, 0.0)),
+            FigureVerdict::Outside
+        );
     }
 
     #[test]
@@ -529,20 +557,20 @@ mod tests {
         let read = check("hdd-15k", "read_latency_us");
         assert_eq!((read.metric, read.sheet), (Metric::ReadLatency, 5000.0));
         for (measured, limit, lateness_us, verdict) in [
-            (5000.0, 10.0, 0.0, Verdict::Within),
-            (5240.0, 10.0, 0.0, Verdict::Within),
-            (4760.0, 10.0, 0.0, Verdict::Within),
-            (4740.0, 10.0, 0.0, Verdict::Outside),
-            (4740.0, 4900.0, 0.0, Verdict::Outside),
-            (5000.0, 4600.0, 0.0, Verdict::HostLimited),
-            (9000.0, 8900.0, 0.0, Verdict::HostLimited),
-            (5300.0, 10.0, 0.0, Verdict::Outside),
-            (5300.0, 10.0, 100.0, Verdict::HostLimited),
-            (9000.0, 10.0, 100.0, Verdict::Outside),
+            (5000.0, 10.0, 0.0, FigureVerdict::Within),
+            (5240.0, 10.0, 0.0, FigureVerdict::Within),
+            (4760.0, 10.0, 0.0, FigureVerdict::Within),
+            (4740.0, 10.0, 0.0, FigureVerdict::Outside),
+            (4740.0, 4900.0, 0.0, FigureVerdict::Outside),
+            (5000.0, 4600.0, 0.0, FigureVerdict::HostLimited),
+            (9000.0, 8900.0, 0.0, FigureVerdict::HostLimited),
+            (5300.0, 10.0, 0.0, FigureVerdict::Outside),
+            (5300.0, 10.0, 100.0, FigureVerdict::HostLimited),
+            (9000.0, 10.0, 100.0, FigureVerdict::Outside),
             // More late than slow: the device itself was too fast.
-            (5300.0, 10.0, 600.0, Verdict::Outside),
+            (5300.0, 10.0, 600.0, FigureVerdict::Outside),
             // A call itself costs something.
-            (5251.5, 10.0, 0.0, Verdict::HostLimited),
+            (5251.5, 10.0, 0.0, FigureVerdict::HostLimited),
         ] {
             let judged = read.judge(measured, limit, &at_work(measured, lateness_us));
             assert_eq!(judged, verdict, "{measured} {limit} {lateness_us}");
@@ -551,13 +579,13 @@ mod tests {
         assert_eq!(flush.metric, Metric::FlushLatency);
         let sheet = flush.sheet;
         for (share, limit, verdict) in [
-            (1.09, 1.0, Verdict::Within),
-            (1.11, 1.0, Verdict::Outside),
-            (0.89, sheet, Verdict::Outside),
-            (1.0, sheet, Verdict::HostLimited),
+            (1.09, 1.0, FigureVerdict::Within),
+            (1.11, 1.0, FigureVerdict::Outside),
+            (0.89, sheet, FigureVerdict::Outside),
+            (1.0, sheet, FigureVerdict::HostLimited),
             // Flushes that were 0.45 of the sheet late explain this, not that.
-            (1.5, 1.0, Verdict::HostLimited),
-            (1.6, 1.0, Verdict::Outside),
+            (1.5, 1.0, FigureVerdict::HostLimited),
+            (1.6, 1.0, FigureVerdict::Outside),
         ] {
             let judged = flush.judge(sheet * share, limit, &at_work(sheet, sheet * 0.45));
             assert_eq!(judged, verdict, "{share} {limit}");

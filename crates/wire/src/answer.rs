@@ -1,7 +1,7 @@
 //! Decoding rows of the binary and the text protocol into cells.
 
 use crate::packet::{Reader, column_type as t, malformed};
-use base::{Cell, SessionError};
+use base::{SessionError, SqlValue};
 
 /// What decoding needs to know of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,11 @@ pub(crate) fn column(payload: &[u8]) -> Result<Column, SessionError> {
     })
 }
 
-fn bytes_cell(base: usize, reader: &mut Reader<'_>) -> Result<Cell, SessionError> {
+fn bytes_cell(base: usize, reader: &mut Reader<'_>) -> Result<SqlValue, SessionError> {
     let taken = reader.lenenc_bytes()?;
     let start = base + reader.position - taken.len();
     // Answers are limited to `ANSWER_BYTES_MAX`, far below 4 GiB.
-    Ok(Cell::Bytes {
+    Ok(SqlValue::Bytes {
         start: start as u32,
         len: taken.len() as u32,
     })
@@ -41,13 +41,13 @@ pub(crate) fn text_row(
     payload: &[u8],
     base: usize,
     width: usize,
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<SqlValue>,
 ) -> Result<(), SessionError> {
     let mut reader = Reader::new(payload);
     for _ in 0..width {
         if reader.rest().first() == Some(&0xfb) {
             reader.position += 1;
-            cells.push(Cell::Null);
+            cells.push(SqlValue::Null);
         } else {
             cells.push(bytes_cell(base, &mut reader)?);
         }
@@ -60,7 +60,7 @@ pub(crate) fn binary_row(
     payload: &[u8],
     base: usize,
     columns: &[Column],
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<SqlValue>,
 ) -> Result<(), SessionError> {
     let mut reader = Reader::new(payload);
     reader.take(1)?;
@@ -69,7 +69,7 @@ pub(crate) fn binary_row(
     for (index, column) in columns.iter().enumerate() {
         let bit = index + 2;
         if nulls[bit / 8] & (1 << (bit % 8)) != 0 {
-            cells.push(Cell::Null);
+            cells.push(SqlValue::Null);
         } else {
             cells.push(binary_cell(&mut reader, base, *column)?);
         }
@@ -78,7 +78,11 @@ pub(crate) fn binary_row(
 }
 
 #[inline]
-fn binary_cell(reader: &mut Reader<'_>, base: usize, column: Column) -> Result<Cell, SessionError> {
+fn binary_cell(
+    reader: &mut Reader<'_>,
+    base: usize,
+    column: Column,
+) -> Result<SqlValue, SessionError> {
     let signed = !column.unsigned;
     let value = match column.type_code {
         t::TINY if signed => i64::from(reader.u8()? as i8),
@@ -104,13 +108,13 @@ fn binary_cell(reader: &mut Reader<'_>, base: usize, column: Column) -> Result<C
         t::DOUBLE => return fixed_cell(reader, base, 8),
         _ => return bytes_cell(base, reader),
     };
-    Ok(Cell::Int(value))
+    Ok(SqlValue::Int(value))
 }
 
-fn fixed_cell(reader: &mut Reader<'_>, base: usize, len: usize) -> Result<Cell, SessionError> {
+fn fixed_cell(reader: &mut Reader<'_>, base: usize, len: usize) -> Result<SqlValue, SessionError> {
     let start = base + reader.position;
     reader.take(len)?;
-    Ok(Cell::Bytes {
+    Ok(SqlValue::Bytes {
         start: start as u32,
         len: len as u32,
     })
@@ -139,8 +143,16 @@ mod tests {
         let payload = [0, 0b10_0000, 0xff, 0xff, 0xff, 0xff, 2, b'a', b'b'];
         let mut cells = Vec::new();
         binary_row(&payload, 100, &columns, &mut cells).unwrap();
-        let text = Cell::Bytes { start: 107, len: 2 };
-        assert_eq!(cells, [Cell::Int(-1), Cell::Int(65_535), text, Cell::Null]);
+        let text = SqlValue::Bytes { start: 107, len: 2 };
+        assert_eq!(
+            cells,
+            [
+                SqlValue::Int(-1),
+                SqlValue::Int(65_535),
+                text,
+                SqlValue::Null
+            ]
+        );
     }
 
     #[test]
@@ -148,10 +160,10 @@ mod tests {
         let mut cells = Vec::new();
         text_row(&[1, b'7', 0xfb, 0], 0, 3, &mut cells).unwrap();
         let (seven, empty) = (
-            Cell::Bytes { start: 1, len: 1 },
-            Cell::Bytes { start: 4, len: 0 },
+            SqlValue::Bytes { start: 1, len: 1 },
+            SqlValue::Bytes { start: 4, len: 0 },
         );
-        assert_eq!(cells, [seven, Cell::Null, empty]);
+        assert_eq!(cells, [seven, SqlValue::Null, empty]);
         assert!(text_row(&[1], 0, 1, &mut cells).is_err());
     }
 }

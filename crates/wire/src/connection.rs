@@ -6,7 +6,7 @@ use crate::answer::Column;
 use crate::packet::{self, Reader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
-use base::{Answer, Cell, Param, RowSource, Session, SessionError, StatementId, limits};
+use base::{Answer, Param, RowSource, Session, SessionError, SqlValue, StatementId, limits};
 use openssl::ssl::Ssl;
 use std::collections::VecDeque;
 use std::io;
@@ -76,7 +76,7 @@ pub struct Connection {
     /// Bytes are on their way: true where a future was dropped meanwhile, after which the protocol is out of step.
     busy: bool,
     prepared: Vec<Prepared>,
-    cells: Vec<Cell>,
+    cells: Vec<SqlValue>,
 }
 
 impl Connection {

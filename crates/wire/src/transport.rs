@@ -3,7 +3,7 @@
 use crate::options::Address;
 use base::limits;
 use openssl::ssl::{ErrorCode, Ssl, SslStream};
-use reactor::Source;
+use reactor::PolledSocket;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -131,7 +131,7 @@ impl Endpoint {
 
 pub(crate) struct Transport {
     // Dropped before the socket, as `Source` asks.
-    source: Source,
+    source: PolledSocket,
     socket: Rc<Socket>,
     tls: Option<Box<SslStream<Shared>>>,
     /// The socket's SO_RCVLOWAT.
@@ -199,7 +199,7 @@ impl Transport {
     }
 
     fn new(socket: Socket) -> io::Result<Transport> {
-        let source = Source::register(socket.as_fd())?;
+        let source = PolledSocket::register(socket.as_fd())?;
         let socket = Rc::new(socket);
         Ok(Transport {
             source,

@@ -6,7 +6,7 @@ use base::{Exit, Warehouses, limits};
 use clap::Args;
 use lab::PresetSpec;
 use server::ServerError;
-use server::preset::{self, Preset};
+use server::preset::{self, NamedPreset};
 use spec::Scale;
 
 /// A preset and its sizes.
@@ -16,14 +16,14 @@ pub struct PresetArguments {
     /// Server variables of the white papers, translated for this server: config-1, config-2, config-3, config-a or default;
     /// what --set says wins (docs/presets.md)
     #[arg(help_heading = "Target", long, value_name = "NAME", value_parser = named)]
-    pub preset: Option<&'static Preset>,
+    pub preset: Option<&'static NamedPreset>,
     /// Sizes of the preset's buffer pool and redo: auto (in the proportion to the warehouses of -w that the papers had), papers
     /// (as they are there), or in that proportion to so many warehouses [default: auto; `server start` has to be told]
     #[arg(help_heading = "Target", long, value_name = "SCALE", requires = "preset", value_parser = sizes)]
     pub scale: Option<Scale>,
 }
 
-fn named(name: &str) -> Result<&'static Preset, ServerError> {
+fn named(name: &str) -> Result<&'static NamedPreset, ServerError> {
     preset::find(name)
 }
 
@@ -157,7 +157,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             told.unwrap().scale,
-            server::preset::Scale::To(Warehouses(10))
+            server::preset::PresetScale::To(Warehouses(10))
         );
         assert!(named(&["--preset", "default"]).ok().unwrap().is_some());
         assert!(named(&[]).ok().unwrap().is_none());

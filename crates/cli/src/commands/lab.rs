@@ -7,7 +7,7 @@ use crate::arguments::lab::{LabArguments, LabCommand};
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use ::server::Home;
-use ::server::preset::Scale;
+use ::server::preset::PresetScale;
 use analyse::RampConditions;
 use base::{Exit, counted, percent};
 use lab::{Planned, PresetOn, planned};
@@ -221,8 +221,8 @@ impl<'a> PresetDocument<'a> {
             engine: &on.engine,
             preset: &on.translated.preset,
             scaled_to_warehouses: match on.translated.scale {
-                Scale::Papers => None,
-                Scale::To(warehouses) => Some(warehouses.0),
+                PresetScale::Papers => None,
+                PresetScale::To(warehouses) => Some(warehouses.0),
             },
             variables: variables.collect(),
         }

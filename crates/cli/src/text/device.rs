@@ -2,7 +2,7 @@
 
 use super::format::percent;
 use std::fmt::Write;
-use storage::verify::{Figure, Verdict};
+use storage::verify::{FigureVerdict, VerifiedFigure};
 
 const COLUMNS: [&str; 8] = [
     "figure",
@@ -16,7 +16,7 @@ const COLUMNS: [&str; 8] = [
 ];
 
 /// The figures of one device.
-pub fn table(name: &str, title: &str, figures: &[Figure]) -> String {
+pub fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
     let mut out = format!("{name}: {title}\n");
     let mut line = |cells: [String; 8]| {
         let [
@@ -43,11 +43,14 @@ pub fn table(name: &str, title: &str, figures: &[Figure]) -> String {
 }
 
 /// How many figures came out so.
-pub fn count<'a>(figures: impl Iterator<Item = &'a Figure>, verdict: Verdict) -> usize {
+pub fn count<'a>(
+    figures: impl Iterator<Item = &'a VerifiedFigure>,
+    verdict: FigureVerdict,
+) -> usize {
     figures.filter(|figure| figure.verdict == verdict).count()
 }
 
-fn cells(figure: &Figure) -> [String; 8] {
+fn cells(figure: &VerifiedFigure) -> [String; 8] {
     let unit = match figure.unit {
         "mb_per_s" => " MB/s",
         "us" => " us",
@@ -71,19 +74,19 @@ fn cells(figure: &Figure) -> [String; 8] {
     ]
 }
 
-fn verdict(figure: &Figure) -> String {
+fn verdict(figure: &VerifiedFigure) -> String {
     let bound = percent(figure.bound_share, 0);
     let mut text = match figure.verdict {
-        Verdict::Within => format!("within {bound}"),
-        Verdict::Outside => format!("OUTSIDE {bound}"),
-        Verdict::HostLimited => {
+        FigureVerdict::Within => format!("within {bound}"),
+        FigureVerdict::Outside => format!("OUTSIDE {bound}"),
+        FigureVerdict::HostLimited => {
             "host-limited: this host is too slow or too busy to tell".to_owned()
         }
     };
     if let Some(share) = figure.overrun_share.filter(|share| *share >= 0.0005) {
         let _ = write!(text, ", {} overran", percent(share, 1));
     }
-    if let (Verdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
+    if let (FigureVerdict::HostLimited, Some(late_us)) = (figure.verdict, figure.lateness_mean_us) {
         let _ = write!(text, ", {late_us:.0} us late on average");
     }
     text
@@ -92,11 +95,11 @@ fn verdict(figure: &Figure) -> String {
 #[cfg(test)]
 mod tests {
     use super::{count, table};
-    use storage::verify::{Figure, Verdict};
+    use storage::verify::{FigureVerdict, VerifiedFigure};
 
     #[test]
     fn tables() {
-        let figure = Figure {
+        let figure = VerifiedFigure {
             key: "random_read_iops",
             unit: "iops",
             queue_depth: 32,
@@ -109,9 +112,9 @@ mod tests {
             overrun_share: Some(0.004),
             lateness_mean_us: Some(3.0),
             requests: 1,
-            verdict: Verdict::Outside,
+            verdict: FigureVerdict::Outside,
         };
-        let limited = Figure {
+        let limited = VerifiedFigure {
             key: "read_latency_us",
             unit: "us",
             sheet: 90.0,
@@ -119,7 +122,7 @@ mod tests {
             host_limit: 88.0,
             fidelity_share: None,
             overrun_share: None,
-            verdict: Verdict::HostLimited,
+            verdict: FigureVerdict::HostLimited,
             ..figure.clone()
         };
         let figures = [figure, limited];
@@ -132,7 +135,7 @@ mod tests {
             said.contains("95.5 us") && said.contains("host-limited"),
             "{said}"
         );
-        assert_eq!(count(figures.iter(), Verdict::HostLimited), 1);
-        assert_eq!(count(figures.iter(), Verdict::Within), 0);
+        assert_eq!(count(figures.iter(), FigureVerdict::HostLimited), 1);
+        assert_eq!(count(figures.iter(), FigureVerdict::Within), 0);
     }
 }

@@ -5,7 +5,7 @@ use crate::support::{
     mydyno, number, other_reading, read, table, until, value,
 };
 use base::{Connect, Session, SessionError};
-use observe::{Readings, Sampled, Sampler, ServerSource, Source};
+use observe::{Readings, SampleSource, Sampled, Sampler, ServerSource};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};

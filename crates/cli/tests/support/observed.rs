@@ -1,7 +1,7 @@
 //! A server with the source that observes it, and what else can be known of it: the documentation and another session.
 
 use super::{Held, Server, connect_options, execute, until};
-use observe::{Readings, ServerSource, Source};
+use observe::{Readings, SampleSource, ServerSource};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::Path;

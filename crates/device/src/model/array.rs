@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::slots::{OUTSTANDING_MAX, Slots};
 use super::solid_state::SolidState;
 use super::{Access, Completion, Full, Part};
-use crate::page::Kind;
+use crate::page::AccessKind;
 use crate::profile;
 
 /// One device that is no array.
@@ -103,7 +103,7 @@ impl Whole {
 }
 
 #[derive(Debug)]
-pub struct Array {
+pub struct ArrayModel {
     /// Members with different data, and how many have the same.
     columns: u64,
     mirrors: usize,
@@ -118,9 +118,9 @@ pub struct Array {
     turn: usize,
 }
 
-impl Array {
+impl ArrayModel {
     /// An array without members, where the profile is not valid, completes everything at once.
-    pub fn new(profile: &profile::Array, seed: u64) -> Array {
+    pub fn new(profile: &profile::Array, seed: u64) -> ArrayModel {
         let member = profile.profile();
         let unit = |n: u64| {
             // Members with one seed would move in step.
@@ -130,7 +130,7 @@ impl Array {
         let members: Vec<Unit> = (0..u64::from(profile.members)).filter_map(unit).collect();
         let columns = (profile.columns() as usize).min(members.len());
         let mirrors = members.len().checked_div(columns).unwrap_or(0);
-        Array {
+        ArrayModel {
             columns: columns as u64,
             mirrors,
             stripe_bytes: profile.stripe_bytes.unwrap_or(u64::MAX),
@@ -216,7 +216,7 @@ impl Array {
         if self.columns == 0 {
             return;
         }
-        if access.kind == Kind::Flush {
+        if access.kind == AccessKind::Flush {
             for member in 0..self.members.len() {
                 self.part(now_ns, access, slot, member);
             }
@@ -250,7 +250,7 @@ impl Array {
                 bytes: to.saturating_sub(from).min(u64::from(u32::MAX)) as u32,
             };
             let mirrors = column as usize * self.mirrors..(column as usize + 1) * self.mirrors;
-            if access.kind == Kind::Read {
+            if access.kind == AccessKind::Read {
                 let member = self.nearest(now_ns, &part, mirrors);
                 self.part(now_ns, part, slot, member);
             } else {
@@ -288,7 +288,7 @@ impl Array {
         let Some(unit) = self.members.get_mut(member) else {
             return;
         };
-        if access.kind == Kind::Read
+        if access.kind == AccessKind::Read
             && let Some(read_to) = self.read_to.get_mut(member)
         {
             *read_to = access.address.saturating_add(u64::from(access.bytes));

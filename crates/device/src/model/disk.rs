@@ -6,7 +6,7 @@
 use super::mechanics::{Mechanics, ReadAhead};
 use super::slots::{OUTSTANDING_MAX, Slots};
 use super::{Access, Completion, Full, Part};
-use crate::page::Kind;
+use crate::page::AccessKind;
 use crate::profile;
 
 /// Writes in the cache, however short.
@@ -103,7 +103,7 @@ impl Disk {
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
         self.advance(now_ns);
         self.sequence += 1;
-        let writes_before = if access.kind == Kind::Flush {
+        let writes_before = if access.kind == AccessKind::Flush {
             self.writes_outstanding()
         } else {
             0
@@ -116,7 +116,7 @@ impl Disk {
             decided: None,
         };
         let kind = access.kind;
-        if kind == Kind::Write && self.cache_bytes > 0 && self.stalled.is_empty() {
+        if kind == AccessKind::Write && self.cache_bytes > 0 && self.stalled.is_empty() {
             let completion = if self.replaces(access) {
                 Some(self.cached(now_ns, access.bytes))
             } else {
@@ -125,13 +125,13 @@ impl Disk {
             if let Some(completion) = completion {
                 return Ok(Part::Decided(completion));
             }
-        } else if kind == Kind::Flush && writes_before == 0 {
+        } else if kind == AccessKind::Flush && writes_before == 0 {
             return Ok(Part::Decided(self.flushed(now_ns)));
         }
         let slot = self.slots.insert(request).ok_or(Full)?;
         match kind {
-            Kind::Flush => self.flushes.push(slot),
-            Kind::Write if self.cache_bytes > 0 => self.stalled.push(slot),
+            AccessKind::Flush => self.flushes.push(slot),
+            AccessKind::Write if self.cache_bytes > 0 => self.stalled.push(slot),
             _ => self.waiting.push(slot),
         }
         self.advance(now_ns);
@@ -163,7 +163,7 @@ impl Disk {
     fn writes_outstanding(&self) -> usize {
         let is_write = |slot: &&u32| {
             let request = self.slots.get(**slot);
-            request.is_some_and(|request| request.access.kind == Kind::Write)
+            request.is_some_and(|request| request.access.kind == AccessKind::Write)
         };
         let waiting = if self.cache_bytes > 0 {
             0
@@ -263,13 +263,14 @@ impl Disk {
                 continue;
             }
             let access = &request.access;
-            let cost_ns =
-                if access.kind == Kind::Read && self.ahead.has(access.address, access.bytes) {
-                    0
-                } else {
-                    let begin_ns = at_ns.max(request.arrived_ns.saturating_add(self.overhead_ns));
-                    self.mechanics.position_ns(begin_ns, access.address)
-                };
+            let cost_ns = if access.kind == AccessKind::Read
+                && self.ahead.has(access.address, access.bytes)
+            {
+                0
+            } else {
+                let begin_ns = at_ns.max(request.arrived_ns.saturating_add(self.overhead_ns));
+                self.mechanics.position_ns(begin_ns, access.address)
+            };
             let age_ns = at_ns - request.arrived_ns;
             let score = cost_ns as i64 - (age_ns / AGEING) as i64;
             if best.is_none_or(|(least, _)| score < least) {
@@ -288,7 +289,7 @@ impl Disk {
         let (access, arrived_ns, sequence) = (request.access, request.arrived_ns, request.sequence);
         let begin_ns = at_ns.max(arrived_ns.saturating_add(self.overhead_ns));
         let end = access.address.saturating_add(u64::from(access.bytes));
-        let due_ns = if access.kind != Kind::Read {
+        let due_ns = if access.kind != AccessKind::Read {
             self.ahead.stop(at_ns, &self.mechanics);
             self.mechanics
                 .transfer(begin_ns, access.address, access.bytes)
@@ -304,7 +305,7 @@ impl Disk {
         };
         let service_ns = due_ns.saturating_sub(at_ns.max(arrived_ns));
         self.decide(slot, Completion { due_ns, service_ns });
-        if access.kind == Kind::Write {
+        if access.kind == AccessKind::Write {
             self.written_ns = self.written_ns.max(due_ns);
             self.on_platter(sequence);
         }

@@ -8,14 +8,14 @@ mod random;
 mod slots;
 mod solid_state;
 
-use crate::page::Kind;
+use crate::page::AccessKind;
 use crate::profile::{Limits, Profile};
-use array::{Array, Unit};
+use array::{ArrayModel, Unit};
 
 /// One request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// On the device ([`crate::device_address`]); of no meaning for a flush.
     pub address: u64,
     pub bytes: u32,
@@ -27,7 +27,7 @@ pub struct Ticket(u32);
 
 /// What is known of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum RequestState {
     /// It is, or will be, complete at that time; its ticket has been taken back.
     Decided(Completion),
     /// The device has not begun it: what comes until `ask_again_ns` may be served before it.
@@ -67,7 +67,7 @@ pub struct Device {
 )]
 enum Model {
     Single(Unit),
-    Array(Array),
+    Array(ArrayModel),
     /// Of a profile that is not valid.
     Nothing,
 }
@@ -77,7 +77,7 @@ impl Device {
     /// how it works completes everything at once.
     pub fn new(profile: &Profile, seed: u64) -> Device {
         let model = match &profile.array {
-            Some(array) => Model::Array(Array::new(array, seed)),
+            Some(array) => Model::Array(ArrayModel::new(array, seed)),
             None => Unit::new(profile, seed).map_or(Model::Nothing, Model::Single),
         };
         Device {
@@ -114,13 +114,13 @@ impl Device {
     ///
     /// # Errors
     /// [`Full`] where it cannot be held; the caller lets it pass unmodelled.
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Progress, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestState, Full> {
         let part = self.enter(now_ns, access)?;
         Ok(self.progress(now_ns, part))
     }
 
     /// Asks again for what was queued.
-    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> Progress {
+    pub fn poll(&mut self, now_ns: u64, ticket: Ticket) -> RequestState {
         let Ticket(slot) = ticket;
         let part = match &mut self.model {
             Model::Single(unit) => unit.poll(now_ns, slot),
@@ -141,9 +141,9 @@ impl Device {
         }
     }
 
-    fn progress(&self, now_ns: u64, part: Part) -> Progress {
+    fn progress(&self, now_ns: u64, part: Part) -> RequestState {
         let slot = match part {
-            Part::Decided(completion) => return Progress::Decided(completion),
+            Part::Decided(completion) => return RequestState::Decided(completion),
             Part::Queued(slot) => slot,
         };
         let ask_again_ns = match &self.model {
@@ -151,7 +151,7 @@ impl Device {
             Model::Array(array) => array.ask_again_ns(now_ns, slot),
             Model::Nothing => now_ns,
         };
-        Progress::Queued {
+        RequestState::Queued {
             ticket: Ticket(slot),
             ask_again_ns,
         }
@@ -193,7 +193,7 @@ impl Gate {
 
     /// When the request may go to the device.
     fn pass(&mut self, now_ns: u64, access: Access) -> u64 {
-        if self.is_open || access.kind == Kind::Flush {
+        if self.is_open || access.kind == AccessKind::Flush {
             return now_ns;
         }
         let bytes = u64::from(access.bytes);

@@ -4,7 +4,7 @@
 use super::cache::{Cache, Streams};
 use super::random::{Random, Spread};
 use super::{Access, Completion};
-use crate::page::Kind;
+use crate::page::AccessKind;
 use crate::profile;
 
 /// A flash page: a read of more occupies more units.
@@ -87,9 +87,9 @@ impl SolidState {
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Completion {
         match access.kind {
-            Kind::Read => self.read(now_ns, access),
-            Kind::Write => self.write(now_ns, access),
-            Kind::Flush => self.flush(now_ns),
+            AccessKind::Read => self.read(now_ns, access),
+            AccessKind::Write => self.write(now_ns, access),
+            AccessKind::Flush => self.flush(now_ns),
         }
     }
 
@@ -101,18 +101,18 @@ impl SolidState {
 
     /// Controller and link bound how soon one request follows another, not how long each takes: they are spacings of beginnings.
     /// As queues behind the units they would hand out what is ready in the order of arrival, which no device does.
-    fn begin(&mut self, now_ns: u64, kind: Kind, link_ns: f64) -> u64 {
+    fn begin(&mut self, now_ns: u64, kind: AccessKind, link_ns: f64) -> u64 {
         let (link_free_ns, command_ns) = match kind {
-            Kind::Read => (self.read_free_ns, self.read_command_ns),
+            AccessKind::Read => (self.read_free_ns, self.read_command_ns),
             _ => (self.write_free_ns, self.write_command_ns),
         };
         let begin_ns = (now_ns as f64).max(self.command_free_ns).max(link_free_ns);
         self.command_free_ns = begin_ns + command_ns;
         let free_ns = begin_ns + link_ns;
-        if kind == Kind::Read || self.half_duplex {
+        if kind == AccessKind::Read || self.half_duplex {
             self.read_free_ns = free_ns;
         }
-        if kind != Kind::Read || self.half_duplex {
+        if kind != AccessKind::Read || self.half_duplex {
             self.write_free_ns = free_ns;
         }
         begin_ns as u64
@@ -121,7 +121,7 @@ impl SolidState {
     fn read(&mut self, now_ns: u64, access: Access) -> Completion {
         let bytes = f64::from(access.bytes);
         let media_ns = bytes * self.media_read_ns_per_byte;
-        let begin_ns = self.begin(now_ns, Kind::Read, media_ns).max(now_ns);
+        let begin_ns = self.begin(now_ns, AccessKind::Read, media_ns).max(now_ns);
         let transfer_ns = (bytes * self.link_ns_per_byte) as u64;
         let (ready_ns, service_ns) = if self.read_streams.goes_on(access.address, access.bytes) {
             // The device has read ahead: it is in memory, as a write would be.
@@ -159,7 +159,9 @@ impl SolidState {
 
     fn write(&mut self, now_ns: u64, access: Access) -> Completion {
         let transfer_ns = f64::from(access.bytes) * self.link_ns_per_byte;
-        let begin_ns = self.begin(now_ns, Kind::Write, transfer_ns).max(now_ns);
+        let begin_ns = self
+            .begin(now_ns, AccessKind::Write, transfer_ns)
+            .max(now_ns);
         let sequential = self.streams.goes_on(access.address, access.bytes);
         let taken_ns = self.cache.admit(begin_ns, access.bytes, sequential);
         let spread = self.spread.sample(&mut self.random);

@@ -1,8 +1,9 @@
 //! A closed loop over a virtual clock: what fio does to a device, without waiting.
 
-use device::page::Kind;
+use device::page::AccessKind;
 use device::{
-    Access, Completion, Device, Profile, Progress, SEQUENTIAL_QUEUE_DEPTH, Ticket, device_address,
+    Access, Completion, Device, Profile, RequestState, SEQUENTIAL_QUEUE_DEPTH, Ticket,
+    device_address,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,7 @@ const SPAN_BYTES: u64 = 1 << 30;
 /// What the requests are like.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    pub kind: Kind,
+    pub kind: AccessKind,
     pub bytes: u32,
     pub random: bool,
     pub depth: usize,
@@ -25,7 +26,7 @@ pub struct Load {
 }
 
 impl Load {
-    pub fn random(kind: Kind, depth: u32, seconds: f64) -> Load {
+    pub fn random(kind: AccessKind, depth: u32, seconds: f64) -> Load {
         Load {
             kind,
             bytes: 4096,
@@ -37,7 +38,7 @@ impl Load {
         }
     }
 
-    pub fn sequential(kind: Kind, seconds: f64) -> Load {
+    pub fn sequential(kind: AccessKind, seconds: f64) -> Load {
         Load {
             kind,
             bytes: 128 << 10,
@@ -196,9 +197,9 @@ pub fn closed_loop(device: &mut Device, file: u64, load: Load) -> Measured {
     result
 }
 
-fn event(now_ns: u64, submitted_ns: u64, number: u64, progress: Progress) -> Event {
+fn event(now_ns: u64, submitted_ns: u64, number: u64, progress: RequestState) -> Event {
     let (at_ns, what) = match progress {
-        Progress::Decided(Completion { due_ns, service_ns }) => {
+        RequestState::Decided(Completion { due_ns, service_ns }) => {
             assert!(due_ns >= submitted_ns, "complete before it came");
             assert!(
                 due_ns - submitted_ns >= service_ns,
@@ -206,7 +207,7 @@ fn event(now_ns: u64, submitted_ns: u64, number: u64, progress: Progress) -> Eve
             );
             (due_ns.max(now_ns), What::Complete)
         }
-        Progress::Queued {
+        RequestState::Queued {
             ticket,
             ask_again_ns,
         } => {
@@ -227,8 +228,8 @@ pub fn wait(device: &mut Device, now_ns: u64, access: Access) -> u64 {
     let mut progress = device.submit(now_ns, access).unwrap();
     loop {
         match progress {
-            Progress::Decided(completion) => return completion.due_ns,
-            Progress::Queued {
+            RequestState::Decided(completion) => return completion.due_ns,
+            RequestState::Queued {
                 ticket,
                 ask_again_ns,
             } => progress = device.poll(ask_again_ns, ticket),
@@ -238,13 +239,13 @@ pub fn wait(device: &mut Device, now_ns: u64, access: Access) -> u64 {
 
 /// Mean time of a flush behind each of many random writes of 4 KiB to a device of this profile.
 pub fn flush_latency_us(device: &mut Device, profile: &Profile, file: u64, rounds: u32) -> f64 {
-    let load = Load::random(Kind::Write, 1, 0.0).on(profile);
+    let load = Load::random(AccessKind::Write, 1, 0.0).on(profile);
     let mut places = Places::new(load, device.capacity_bytes(), file);
     let (mut now_ns, mut sum_ns) = (1_000_000_000, 0);
     for _ in 0..rounds {
         now_ns = wait(device, now_ns, places.next());
         let flush = Access {
-            kind: Kind::Flush,
+            kind: AccessKind::Flush,
             address: 0,
             bytes: 0,
         };

@@ -1,7 +1,7 @@
 //! What is watts, and commands that print, complain, hang and leave others behind.
 
 use super::{MeterSource, Running, watts};
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

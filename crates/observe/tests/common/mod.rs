@@ -1,10 +1,10 @@
 //! Reading sources as samplers do.
 
-use observe::{Readings, Source};
+use observe::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 
 /// What the source says now, all of which it can say.
-pub fn read(source: &mut dyn Source) -> Readings {
+pub fn read(source: &mut dyn SampleSource) -> Readings {
     let mut readings = Readings::default();
     let read = source.read(&mut readings, &AtomicBool::new(false));
     read.unwrap_or_else(|error| panic!("{}: {error}", source.title()));

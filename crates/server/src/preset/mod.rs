@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub use part::{PoolPart, chunk_of};
-pub use sizes::{POOL_BYTES_MIN, REFERENCE_WAREHOUSES, Scale};
+pub use sizes::{POOL_BYTES_MIN, PresetScale, REFERENCE_WAREHOUSES};
 pub use translate::{Fate, Translated, VariableFate};
 
 /// A named set of server variables.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Preset {
+pub struct NamedPreset {
     pub name: String,
     pub about: String,
 }
@@ -65,7 +65,7 @@ struct Renamed {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Presets {
-    preset: Vec<Preset>,
+    preset: Vec<NamedPreset>,
     variable: Vec<Variable>,
 }
 
@@ -86,7 +86,7 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// [`ServerError::UnknownPreset`] with the known names and the nearest.
-pub fn find(name: &str) -> Result<&'static Preset, ServerError> {
+pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     let mut presets = data().preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<String> = names().into_iter().map(str::to_owned).collect();
@@ -130,7 +130,7 @@ fn is_perconas_own(name: &str) -> bool {
     variables.any(|variable| variable.name == name && variable.is_perconas_own())
 }
 
-impl Preset {
+impl NamedPreset {
     /// What it asks for, in the papers' names and the order of the data file.
     fn variables(&self) -> impl Iterator<Item = (&'static Variable, &'static str)> {
         let variables = data().variable.iter();

@@ -1,7 +1,7 @@
 //! `docs/presets.md` is made from the presets and their translation. Where it is not what they say, this test fails;
 //! `INSTA_UPDATE=always` writes it anew, as it does snapshots.
 
-use super::{Fate, REFERENCE_WAREHOUSES, Scale, data, find, names};
+use super::{Fate, PresetScale, REFERENCE_WAREHOUSES, data, find, names};
 use crate::ServerBuild;
 use crate::catalogue::{Flavour, VersionNumbers};
 use std::fmt::Write;
@@ -66,7 +66,7 @@ fn fate(variable: &str, server: &ServerBuild) -> String {
     let mut words: Vec<String> = Vec::new();
     for name in names() {
         let preset = find(name).unwrap_or_else(|error| panic!("{error}"));
-        let translated = preset.translate(server, Scale::Papers, &[], None);
+        let translated = preset.translate(server, PresetScale::Papers, &[], None);
         let mut fates = translated.fates.iter();
         let Some(one) = fates.find(|one| one.variable == variable) else {
             continue;

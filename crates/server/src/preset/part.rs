@@ -125,7 +125,7 @@ mod tests {
     use super::{CHUNK, INSTANCES, POOL, PoolPart, chunk_of};
     use crate::catalogue::Flavour;
     use crate::preset::page::build;
-    use crate::preset::{Fate, Scale, find};
+    use crate::preset::{Fate, PresetScale, find};
 
     const MIB: u64 = 1 << 20;
 
@@ -183,7 +183,7 @@ mod tests {
     fn a_preset_is_translated_for_its_part() {
         let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
         let preset = find("config-3").unwrap();
-        let whole = preset.translate(&server, Scale::Papers, &[], None);
+        let whole = preset.translate(&server, PresetScale::Papers, &[], None);
         let line = |set: &[(String, String)], name: &str| {
             let found = set.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.clone())
@@ -194,7 +194,7 @@ mod tests {
             (Some("12G"), Some("32"))
         );
         let part = PoolPart::of(&server, 6 << 30, Some(&whole), &[]);
-        let half = preset.translate(&server, Scale::Papers, &[], Some(part));
+        let half = preset.translate(&server, PresetScale::Papers, &[], Some(part));
         assert!(part.set().iter().all(|one| half.set.contains(one)));
         assert_eq!(line(&half.set, CHUNK).as_deref(), Some("192M"));
         assert!(
@@ -205,7 +205,7 @@ mod tests {
         // What the user sets is divided, too.
         let set = [(POOL.to_owned(), "1G".to_owned())];
         let part = PoolPart::of(&server, 341 * MIB, Some(&whole), &set);
-        let third = preset.translate(&server, Scale::Papers, &set, Some(part));
+        let third = preset.translate(&server, PresetScale::Papers, &set, Some(part));
         let fate = |name: &str| third.fates.iter().find(|one| one.variable == name).unwrap();
         assert_eq!(fate(POOL).fate, Fate::Overridden);
         assert_eq!(fate(POOL).became.as_ref().unwrap().1, "341M");

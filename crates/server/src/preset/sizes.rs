@@ -21,28 +21,28 @@ const MIB: u64 = 1 << 20;
 
 /// What the sizes of a preset are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum PresetScale {
     /// As the papers have them.
     Papers,
     /// In the proportion to so many warehouses that they had to the papers' [`REFERENCE_WAREHOUSES`].
     To(Warehouses),
 }
 
-impl fmt::Display for Scale {
+impl fmt::Display for PresetScale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scale::Papers => f.write_str("the papers' sizes"),
-            Scale::To(warehouses) => {
+            PresetScale::Papers => f.write_str("the papers' sizes"),
+            PresetScale::To(warehouses) => {
                 write!(f, "sizes for {warehouses} of the papers' 1,000 warehouses")
             }
         }
     }
 }
 
-impl Scale {
+impl PresetScale {
     /// The papers' `bytes` at this scale, in a whole number of `units` MiB (nearest) where it is not theirs.
     pub(crate) fn bytes(self, bytes: u64, units: u64) -> u64 {
-        let Scale::To(warehouses) = self else {
+        let PresetScale::To(warehouses) = self else {
             return bytes;
         };
         let unit = u128::from(units.max(1) * MIB);
@@ -67,14 +67,14 @@ pub(crate) fn size_text(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIB, Scale, size_text};
+    use super::{MIB, PresetScale, size_text};
     use base::{Warehouses, parse_size};
     use proptest::prelude::*;
 
     #[test]
     fn sizes_keep_their_proportion() {
-        let to = |warehouses| Scale::To(Warehouses(warehouses));
-        assert_eq!(Scale::Papers.bytes(3 << 30, 32), 3 << 30);
+        let to = |warehouses| PresetScale::To(Warehouses(warehouses));
+        assert_eq!(PresetScale::Papers.bytes(3 << 30, 32), 3 << 30);
         assert_eq!(to(1_000).bytes(3 << 30, 1), 3 << 30);
         assert_eq!(to(10).bytes(3 << 30, 1), 31 * MIB);
         assert_eq!(to(500).bytes(3 << 30, 32), 1_536 * MIB);

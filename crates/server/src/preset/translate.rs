@@ -5,7 +5,7 @@ use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, POOL_BYTES_MIN, REDO_FILE_BYTES_MIN,
     size_text,
 };
-use super::{Family, Preset, Scale, Variable, is_perconas_own};
+use super::{Family, NamedPreset, PresetScale, Variable, is_perconas_own};
 use crate::ServerBuild;
 use crate::settings::{has_redo_capacity, single_redo_file};
 use base::{parse_size, variable_name};
@@ -109,7 +109,7 @@ impl VariableFate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translated {
     pub preset: String,
-    pub scale: Scale,
+    pub scale: PresetScale,
     /// The lines for the server's option file. None of them is a variable that the user set.
     pub set: Vec<(String, String)>,
     /// In the order of the papers; what was added comes last.
@@ -146,13 +146,13 @@ impl Translated {
     }
 }
 
-impl Preset {
+impl NamedPreset {
     /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which win. Where several servers divide
     /// the pool, whoever asked for it, `part` is this one's.
     pub fn translate(
         &self,
         build: &ServerBuild,
-        scale: Scale,
+        scale: PresetScale,
         set: &[(String, String)],
         part: Option<PoolPart>,
     ) -> Translated {
@@ -215,7 +215,7 @@ impl Outcome {
 struct Server<'a> {
     build: &'a ServerBuild,
     family: Family,
-    scale: Scale,
+    scale: PresetScale,
     /// The user's, under the names of the server.
     given: Vec<(String, &'a str)>,
     /// The pool's size and the number of its instances; `None` where the preset asks for nothing.
@@ -228,9 +228,9 @@ struct Server<'a> {
 
 impl<'a> Server<'a> {
     fn new(
-        preset: &Preset,
+        preset: &NamedPreset,
         build: &'a ServerBuild,
-        scale: Scale,
+        scale: PresetScale,
         set: &'a [(String, String)],
         part_bytes: Option<u64>,
     ) -> Server<'a> {

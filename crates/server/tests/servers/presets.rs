@@ -3,7 +3,7 @@
 
 use crate::{ENGINES, SOME_ENGINES, STOP_TIMEOUT, build, own_home, query};
 use base::{Warehouses, parse_size};
-use server::preset::{Fate, Scale, Translated, find};
+use server::preset::{Fate, PresetScale, Translated, find};
 use server::{AfterStop, Home, Instance, InstanceOptions, start_named, stop_named};
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ fn every_preset(engine: &str, starts: &[(&str, u32)]) {
     let (_temp, home) = own_home();
     let _ended = Ended(&home);
     for &(preset, warehouses) in starts {
-        let scale = Scale::To(Warehouses(warehouses));
+        let scale = PresetScale::To(Warehouses(warehouses));
         let translated = find(preset).unwrap().translate(&build, scale, &[], None);
         let options = InstanceOptions {
             preset: translated.set.clone(),

@@ -3,7 +3,7 @@
 use crate::common::{Aligned, Bench, open, requests, slow, tell, timed};
 use crate::libaio::{Context, Event, Iocb, block};
 use device::Role;
-use device::page::{Kind, OfKind, OfRole};
+use device::page::{AccessKind, OfKind, OfRole};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -109,7 +109,7 @@ fn requests_are_served_at_once_and_nobody_is_blocked() {
     assert_eq!(requests(&page, Role::Data), [32, 0, 0]);
     assert_eq!(page.of_role(Role::Data, OfRole::OutstandingMax), 32);
     assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
-    let sum_ns = page.of_kind(Role::Data, Kind::Read, OfKind::ResponseSumNs);
+    let sum_ns = page.of_kind(Role::Data, AccessKind::Read, OfKind::ResponseSumNs);
     let (submit_ns, wait_ns) = (told.get("submit_ns"), told.get("wait_ns"));
     // Blocked one after another, they would take together what the times of each add up to; at once, some 16 times less.
     assert!(

@@ -2,7 +2,7 @@
 
 use crate::common::{Aligned, Bench, open, profile, requests, tell, timed};
 use device::Role;
-use device::page::{Global, Kind, OfKind};
+use device::page::{AccessKind, Global, OfKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -119,13 +119,13 @@ fn writes_are_free_until_they_are_flushed() {
     let page = bench.page();
     // Neighbours are written together, 512 KiB at most.
     assert_eq!(requests(&page, Role::Data), [0, 4, 1]);
-    let written = page.of_kind(Role::Data, Kind::Write, OfKind::Bytes);
+    let written = page.of_kind(Role::Data, AccessKind::Write, OfKind::Bytes);
     assert_eq!(written, 100 * PAGE as u64);
     assert_eq!(page.global(Global::CacheHits), 400);
     assert_eq!(page.global(Global::CacheMisses), 0);
     assert_eq!(page.global(Global::CachePages), 400);
     assert_eq!(page.global(Global::CacheDirtyPages), 0);
-    let flush_ns = page.of_kind(Role::Data, Kind::Flush, OfKind::ServiceSumNs);
+    let flush_ns = page.of_kind(Role::Data, AccessKind::Flush, OfKind::ServiceSumNs);
     assert!(told.get("flush_ns") > flush_ns);
 }
 
@@ -137,7 +137,7 @@ fn sequential_readers_are_read_ahead_for() {
     let page = bench.page();
     // 16 KiB and 16 ahead, 16 and 32, 16 and 64, and then 16 and 128 each.
     assert_eq!(requests(&page, Role::Data), [9, 0, 0]);
-    let read = page.of_kind(Role::Data, Kind::Read, OfKind::Bytes);
+    let read = page.of_kind(Role::Data, AccessKind::Read, OfKind::Bytes);
     assert_eq!(read, 64 * PAGE as u64);
     assert_eq!(page.global(Global::CacheMisses), 9 * 4);
     assert_eq!(page.global(Global::CacheHits), (64 - 9) * 4);
@@ -184,7 +184,7 @@ fn a_page_that_is_being_read_is_waited_for() {
     let told = bench.run("read together");
     let page = bench.page();
     assert_eq!(requests(&page, Role::Data), [1, 0, 0]);
-    let read_ns = page.of_kind(Role::Data, Kind::Read, OfKind::ServiceSumNs);
+    let read_ns = page.of_kind(Role::Data, AccessKind::Read, OfKind::ServiceSumNs);
     for name in ["first_ns", "second_ns"] {
         assert!(told.get(name) >= read_ns, "{name} of {read_ns}");
     }
@@ -196,7 +196,7 @@ fn who_writes_faster_than_the_device_waits_for_it() {
     bench.setup.cache.bytes = 4 << 20;
     bench.run("write much");
     let page = bench.page();
-    let written = page.of_kind(Role::Data, Kind::Write, OfKind::Bytes);
+    let written = page.of_kind(Role::Data, AccessKind::Write, OfKind::Bytes);
     assert!(written >= 6 << 20, "{written}");
     assert!(page.global(Global::CacheDirtyPages) <= 1024 / 4);
     assert!(page.global(Global::CachePages) <= 1024);

@@ -1,6 +1,6 @@
 //! Running programs under the shim.
 
-use device::page::{Global, Kind, OfKind, Snapshot, global_word};
+use device::page::{AccessKind, Global, OfKind, Snapshot, global_word};
 use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, SETUP_VARIABLE, Setup, builtin};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -227,5 +227,5 @@ pub fn timed(name: &str, run: impl FnOnce()) {
 
 /// Reads, writes and flushes.
 pub fn requests(page: &Snapshot, role: Role) -> [u64; 3] {
-    Kind::ALL.map(|kind| page.of_kind(role, kind, OfKind::Requests))
+    AccessKind::ALL.map(|kind| page.of_kind(role, kind, OfKind::Requests))
 }

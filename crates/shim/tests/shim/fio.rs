@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, profile, requests};
 use device::Role;
-use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
+use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::process::Command;
 
 /// Runs one fio job over a file of 16 MiB.
@@ -32,7 +32,7 @@ fn bench() -> Bench {
     bench
 }
 
-fn count(page: &Snapshot, kind: Kind) -> u64 {
+fn count(page: &Snapshot, kind: AccessKind) -> u64 {
     page.of_kind(Role::Data, kind, OfKind::Requests)
 }
 
@@ -60,8 +60,8 @@ fn verified_on(bench: &Bench, engine: &str, direct: &str, more: &[&str]) -> Snap
 fn synchronous_data_is_unaltered() {
     for engine in ["psync", "sync", "pvsync", "pvsync2"] {
         let page = verified(engine, "1", &[]);
-        assert_eq!(count(&page, Kind::Write), 1024, "{engine}");
-        assert_eq!(count(&page, Kind::Read), 1024, "{engine}");
+        assert_eq!(count(&page, AccessKind::Write), 1024, "{engine}");
+        assert_eq!(count(&page, AccessKind::Read), 1024, "{engine}");
         assert!(page.global(Global::ModelCalls) >= 2048, "{engine}");
     }
 }
@@ -69,8 +69,8 @@ fn synchronous_data_is_unaltered() {
 #[test]
 fn asynchronous_data_is_unaltered() {
     let page = verified("libaio", "1", &["--iodepth=32"]);
-    assert_eq!(count(&page, Kind::Write), 1024);
-    assert_eq!(count(&page, Kind::Read), 1024);
+    assert_eq!(count(&page, AccessKind::Write), 1024);
+    assert_eq!(count(&page, AccessKind::Read), 1024);
     let outstanding_max = page.of_role(Role::Data, OfRole::OutstandingMax);
     assert!((16..=32).contains(&outstanding_max), "{outstanding_max}");
     assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);

@@ -2,7 +2,7 @@
 
 use crate::common::{Aligned, Bench, open, slow, tell};
 use device::Role;
-use device::page::{Global, Kind, OfKind, OfRole};
+use device::page::{AccessKind, Global, OfKind, OfRole};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -106,14 +106,14 @@ fn a_session_is_told_from_other_threads() {
     let told = bench.run("session");
     let page = bench.page();
     let of = |role, word| page.of_role(role, word);
-    let all_reads = page.of_kind(Role::Data, Kind::Read, OfKind::ResponseSumNs);
+    let all_reads = page.of_kind(Role::Data, AccessKind::Read, OfKind::ResponseSumNs);
     let reads = of(Role::Data, OfRole::SessionReadNs);
     // A third of the reads are its own, and it was off its core nearly all that time.
     assert!(
         reads > all_reads / 10 && reads < all_reads * 3 / 4,
         "{reads} {all_reads}"
     );
-    let flushes = page.of_kind(Role::Redo, Kind::Flush, OfKind::ResponseSumNs);
+    let flushes = page.of_kind(Role::Redo, AccessKind::Flush, OfKind::ResponseSumNs);
     let waited = of(Role::Redo, OfRole::SessionFlushNs);
     assert!(waited <= flushes, "{waited} {flushes}");
     assert_eq!(of(Role::Data, OfRole::SessionFlushNs), 0);

@@ -2,7 +2,7 @@
 
 use crate::common::{Aligned, Bench, open, requests, timed};
 use device::Role;
-use device::page::{Global, Kind, OfKind, OfRole, Snapshot};
+use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
@@ -83,15 +83,15 @@ fn direct_requests_take_the_devices_time() {
     let page = bench.page();
     assert_eq!(requests(&page, Role::Data), [101, 50, 10]);
     let of = |kind, word| page.of_kind(Role::Data, kind, word);
-    assert_eq!(of(Kind::Read, OfKind::Bytes), 101 * PAGE as u64);
-    assert_eq!(of(Kind::Write, OfKind::Bytes), 50 * PAGE as u64);
+    assert_eq!(of(AccessKind::Read, OfKind::Bytes), 101 * PAGE as u64);
+    assert_eq!(of(AccessKind::Write, OfKind::Bytes), 50 * PAGE as u64);
     // One at a time: the response is the service, and what the program saw is the response.
-    let service_ns = of(Kind::Read, OfKind::ServiceSumNs);
-    let response_ns = of(Kind::Read, OfKind::ResponseSumNs);
+    let service_ns = of(AccessKind::Read, OfKind::ServiceSumNs);
+    let response_ns = of(AccessKind::Read, OfKind::ResponseSumNs);
     assert!(service_ns / 101 > 20_000, "{service_ns}");
     assert!(response_ns >= service_ns);
     assert!(told.get("reads_ns") >= service_ns / 101 * 100 * 99 / 100);
-    assert!(told.get("flushes_ns") >= of(Kind::Flush, OfKind::ServiceSumNs));
+    assert!(told.get("flushes_ns") >= of(AccessKind::Flush, OfKind::ServiceSumNs));
     assert_eq!(page.of_role(Role::Data, OfRole::OutstandingMax), 1);
     let busy_ns = page.of_role(Role::Data, OfRole::BusyNs);
     let outstanding_ns = page.of_role(Role::Data, OfRole::OutstandingNs);
@@ -140,7 +140,10 @@ fn roles_come_from_names_and_synchronous_writes_flush() {
     assert_eq!(requests(&page, Role::Data), [0, 0, 0]);
     let [_, writes, flushes] = requests(&page, Role::Redo);
     assert_eq!((writes, flushes), (10, 10));
-    assert_eq!(page.of_kind(Role::Redo, Kind::Write, OfKind::Bytes), 5120);
+    assert_eq!(
+        page.of_kind(Role::Redo, AccessKind::Write, OfKind::Bytes),
+        5120
+    );
     assert_eq!(page.of_role(Role::Redo, OfRole::Outstanding), 0);
 }
 

@@ -1,7 +1,7 @@
 use super::{Arrangement, Arranger, Host, ServerFiles};
 use crate::StorageError;
-use crate::among::Among;
 use crate::backing::MemoryFiles;
+use crate::instance_group::InstanceGroup;
 use crate::variables::{ServerFamily, ServerKind};
 use device::{Profile, Role, Setup};
 use spec::{Place, Placement};
@@ -17,7 +17,7 @@ fn files(family: ServerFamily, version: (u16, u16, u16)) -> ServerFiles {
         page_size_bytes: 16 << 10,
         set: Vec::new(),
         is_named: false,
-        among: Among::alone(),
+        group: InstanceGroup::of_one(),
     }
 }
 
@@ -324,7 +324,7 @@ fn servers_together_share_devices_and_divide_the_page_cache() {
     let memory = tempfile::tempdir().unwrap();
     let of = |number, count| {
         let mut server = mysql_57();
-        server.among = Among {
+        server.group = InstanceGroup {
             count,
             memory: (count > 1).then(|| "m".to_owned()),
         };
@@ -351,7 +351,7 @@ fn servers_together_have_directories_of_their_own() {
     let base = tempfile::tempdir().unwrap();
     let mut server = mysql_57();
     server.needed_bytes = 0;
-    server.among = Among {
+    server.group = InstanceGroup {
         count: 3,
         memory: None,
     };

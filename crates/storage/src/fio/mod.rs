@@ -4,7 +4,7 @@ mod output;
 mod process;
 mod space;
 
-pub use output::{Latency, Measured};
+pub use output::{FioResult, Latency};
 pub use space::{Content, TestFile};
 
 use crate::counters::ShimPage;
@@ -69,7 +69,7 @@ impl Pattern {
 
 /// One job of fio.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Job {
+pub struct FioJob {
     pub pattern: Pattern,
     pub block_bytes: u32,
     pub queue_depth: u32,
@@ -83,7 +83,7 @@ pub struct Job {
 }
 
 /// Who waits for a job.
-pub struct Watch<'a> {
+pub struct JobWatch<'a> {
     /// Ends it.
     pub stop: &'a AtomicBool,
     /// Is told how long it has been running, now and then.
@@ -102,8 +102,8 @@ pub struct Emulation<'a> {
 
 /// What a job under the shim gave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Emulated {
-    pub measured: Measured,
+pub struct EmulatedResult {
+    pub measured: FioResult,
     /// From the end of the ramp.
     pub counters: Delta,
 }
@@ -137,10 +137,10 @@ impl Fio {
     /// [`StorageError::FioFailed`] with what fio said; [`StorageError::Interrupted`] where it was stopped.
     pub fn run_bare(
         &self,
-        job: &Job,
+        job: &FioJob,
         file: &TestFile,
-        watch: &mut Watch<'_>,
-    ) -> Result<Measured, StorageError> {
+        watch: &mut JobWatch<'_>,
+    ) -> Result<FioResult, StorageError> {
         self.run(job, file, Vec::new(), watch)
     }
 
@@ -150,11 +150,11 @@ impl Fio {
     /// As [`Fio::run_bare`]; [`StorageError::NoShim`]; [`StorageError::FioFailed`] where fio did not load the shim.
     pub fn run_emulated(
         &self,
-        job: &Job,
+        job: &FioJob,
         emulation: &Emulation<'_>,
         file: &TestFile,
-        watch: &mut Watch<'_>,
-    ) -> Result<Emulated, StorageError> {
+        watch: &mut JobWatch<'_>,
+    ) -> Result<EmulatedResult, StorageError> {
         let library = library::shim_library()?;
         let setup_path = file.directory().join(ShimPage::SETUP_FILE);
         let page_path = file.directory().join(ShimPage::FILE);
@@ -173,7 +173,7 @@ impl Fio {
                 after_ramp = page.snapshot().ok();
             }
         };
-        let mut inner = Watch {
+        let mut inner = JobWatch {
             stop: watch.stop,
             on_tick: &mut tick,
         };
@@ -187,7 +187,7 @@ impl Fio {
             });
         }
         let begin = after_ramp.unwrap_or(at_start);
-        Ok(Emulated {
+        Ok(EmulatedResult {
             counters: Delta::between(&begin, &page.snapshot()?),
             measured,
         })
@@ -195,11 +195,11 @@ impl Fio {
 
     fn run(
         &self,
-        job: &Job,
+        job: &FioJob,
         file: &TestFile,
         environment: Vec<(OsString, OsString)>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Measured, StorageError> {
+        watch: &mut JobWatch<'_>,
+    ) -> Result<FioResult, StorageError> {
         let output = file.directory().join(OUTPUT_FILE);
         let errors = file.directory().join("fio.err");
         let stderr = std::fs::File::create(&errors).map_err(io_at("write", &errors))?;
@@ -227,7 +227,7 @@ impl Fio {
     }
 }
 
-fn arguments(job: &Job, file: &TestFile, output: &Path) -> Vec<OsString> {
+fn arguments(job: &FioJob, file: &TestFile, output: &Path) -> Vec<OsString> {
     let engine = if job.queue_depth > 1 {
         "libaio"
     } else {

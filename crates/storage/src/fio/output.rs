@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What one job gave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct FioResult {
     pub iops: f64,
     /// Megabytes, 10^6.
     pub mb_per_s: f64,
@@ -71,7 +71,7 @@ struct Times {
 }
 
 /// Reads the document of a single job; the error says what is wrong with it.
-pub(super) fn parse(text: &str, pattern: Pattern) -> Result<Measured, String> {
+pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
     // Some versions print a warning before it.
     let begin = text.find('{').ok_or("fio wrote no JSON document")?;
     let document: Document = serde_json::from_str(&text[begin..])
@@ -90,7 +90,7 @@ pub(super) fn parse(text: &str, pattern: Pattern) -> Result<Measured, String> {
         return Err("its job did nothing in its time; give it more seconds".to_owned());
     }
     let flushes = job.sync.lat_ns.as_ref().filter(|times| times.count > 0);
-    Ok(Measured {
+    Ok(FioResult {
         iops: direction.iops,
         mb_per_s: direction.bw_bytes / 1e6,
         requests: direction.total_ios,

@@ -1,8 +1,8 @@
 //! A child that ends with this program, in time, or when the user asks for it.
 
-use super::Watch;
+use super::JobWatch;
 use crate::error::{StorageError, io_at};
-use crate::tied::tie;
+use crate::kill_with_parent::kill_with_parent;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::Ordering;
@@ -18,9 +18,9 @@ const LAST_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn run(
     mut command: Command,
     limit: Duration,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<ExitStatus, StorageError> {
-    tie(&mut command);
+    kill_with_parent(&mut command);
     let start = Instant::now();
     let program = command.get_program().to_owned();
     let mut child = command.spawn().map_err(io_at("start", &program))?;
@@ -70,7 +70,7 @@ fn has_ended(child: &mut Child, patience: Duration) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Watch, run};
+    use super::{JobWatch, run};
     use crate::StorageError;
     use std::process::Command;
     use std::sync::atomic::AtomicBool;
@@ -84,7 +84,7 @@ mod tests {
 
     fn run_for(seconds: &str, limit: Duration, stopped: bool) -> Result<bool, StorageError> {
         let stop = AtomicBool::new(stopped);
-        let mut watch = Watch {
+        let mut watch = JobWatch {
             stop: &stop,
             on_tick: &mut |_| {},
         };

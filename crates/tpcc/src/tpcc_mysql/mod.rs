@@ -135,7 +135,7 @@ mod tests {
     use crate::transactions::{Failure, Outcome};
     use crate::{InputSource, tpcc_mysql::PREPARED_STATEMENTS};
     use base::{
-        Answer, Cell, Cents, DateTime, Param, Random, RowSource, Session, SessionError,
+        Answer, Cents, DateTime, Param, Random, RowSource, Session, SessionError, SqlValue,
         StatementId, Warehouses,
     };
     use spec::Style;
@@ -151,7 +151,7 @@ mod tests {
         kinds: Vec<(&'static str, String)>,
         sent: Vec<String>,
         queued: Vec<String>,
-        cells: Vec<Cell>,
+        cells: Vec<SqlValue>,
         text: Vec<u8>,
         /// The answer to `select_next_order`, `lock_oldest_order` and the like.
         order: i64,
@@ -166,7 +166,7 @@ mod tests {
             let start = self.text.len() as u32;
             self.text.extend_from_slice(text.as_bytes());
             let len = text.len() as u32;
-            self.cells.push(Cell::Bytes { start, len });
+            self.cells.push(SqlValue::Bytes { start, len });
         }
 
         /// One row of the columns that this SELECT names.
@@ -174,13 +174,15 @@ mod tests {
             let list = sql["SELECT ".len()..].split(" FROM ").next().unwrap();
             for column in list.split(", ") {
                 match column {
-                    "COALESCE(o_carrier_id" | "0)" => self.cells.push(Cell::Int(0)),
-                    "o_id" | "no_o_id" | "d_next_o_id" => self.cells.push(Cell::Int(self.order)),
+                    "COALESCE(o_carrier_id" | "0)" => self.cells.push(SqlValue::Int(0)),
+                    "o_id" | "no_o_id" | "d_next_o_id" => {
+                        self.cells.push(SqlValue::Int(self.order))
+                    }
                     "c_credit" => self.push(self.credit),
                     "c_discount" | "d_tax" | "w_tax" => self.push("0.10"),
                     "c_balance" | "i_price" | "ol_amount" | "SUM(ol_amount)" => self.push("12.50"),
                     "s_quantity" | "c_id" | "COUNT(c_id)" | "COUNT(*)" | "o_c_id" | "ol_i_id"
-                    | "ol_supply_w_id" | "ol_quantity" => self.cells.push(Cell::Int(7)),
+                    | "ol_supply_w_id" | "ol_quantity" => self.cells.push(SqlValue::Int(7)),
                     "w_name" | "d_name" => self.push("0123456789"),
                     _ => self.push("text"),
                 }
@@ -229,7 +231,7 @@ mod tests {
             }
             if sql.starts_with("SELECT DISTINCT") {
                 width = 1;
-                self.cells.extend((1..=self.items).map(Cell::Int));
+                self.cells.extend((1..=self.items).map(SqlValue::Int));
             } else if sql != "SELECT nothing" && sql.starts_with("SELECT ") {
                 self.row(&sql);
                 width = self.cells.len();

@@ -168,12 +168,12 @@ pub(super) fn append_customer_data(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::Cell;
+    use base::SqlValue;
 
     #[test]
     fn the_middle_is_rounded_up_from_one() {
         for (rows, expected) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
-            let cells: Vec<Cell> = (1..=rows).map(Cell::Int).collect();
+            let cells: Vec<SqlValue> = (1..=rows).map(SqlValue::Int).collect();
             let answer = Answer {
                 affected_rows: 0,
                 last_insert_id: 0,

@@ -10,7 +10,7 @@ use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
-use storage::fio::{Fio, Measured};
+use storage::fio::{Fio, FioResult};
 use storage::probe::{Naming, ProbeOptions, Probed, probe};
 
 /// What was measured, and the profile that was made of it.
@@ -201,7 +201,7 @@ fn source(fio: &Fio, arguments: &DeviceProbeArguments, probed: &Probed) -> Strin
 }
 
 fn measurements(probed: &Probed) -> Vec<MeasurementDocument> {
-    let of = |what, queue_depth, measured: &Measured| MeasurementDocument {
+    let of = |what, queue_depth, measured: &FioResult| MeasurementDocument {
         what,
         queue_depth,
         iops: measured.iops,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use storage::fio::Fio;
 use storage::verify::{
-    Figure, Verdict, VerifyOptions, default_directory, expected_duration, verify,
+    FigureVerdict, VerifiedFigure, VerifyOptions, default_directory, expected_duration, verify,
 };
 
 /// What was found of all devices that were asked for.
@@ -35,7 +35,7 @@ struct Document {
 struct DeviceDocument {
     name: String,
     title: String,
-    figures: Vec<Figure>,
+    figures: Vec<VerifiedFigure>,
 }
 
 /// Runs the command.
@@ -76,7 +76,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     }
     console.done();
     let figures = || devices.iter().flat_map(|device| &device.figures);
-    let outside = count(figures(), Verdict::Outside);
+    let outside = count(figures(), FigureVerdict::Outside);
     let passed = outside == 0;
     let document = Document {
         schema_version: 1,
@@ -84,8 +84,8 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
         directory: options.directory.display().to_string(),
         seconds: arguments.seconds.as_secs_f64(),
         passed,
-        within: count(figures(), Verdict::Within),
-        host_limited: count(figures(), Verdict::HostLimited),
+        within: count(figures(), FigureVerdict::Within),
+        host_limited: count(figures(), FigureVerdict::HostLimited),
         outside,
         devices,
     };

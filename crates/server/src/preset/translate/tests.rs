@@ -2,7 +2,7 @@ use super::{Fate, Translated, VariableFate};
 use crate::ServerBuild;
 use crate::catalogue::{Flavour, VersionNumbers};
 use crate::preset::page::build;
-use crate::preset::{Scale, find, names};
+use crate::preset::{PresetScale, find, names};
 use base::{Warehouses, parse_size};
 use std::collections::BTreeSet;
 
@@ -27,11 +27,16 @@ fn server(engine: &str) -> ServerBuild {
     build(name, *flavour, *numbers)
 }
 
-fn to(warehouses: u32) -> Scale {
-    Scale::To(Warehouses(warehouses))
+fn to(warehouses: u32) -> PresetScale {
+    PresetScale::To(Warehouses(warehouses))
 }
 
-fn translate(preset: &str, server: &ServerBuild, scale: Scale, set: &[(&str, &str)]) -> Translated {
+fn translate(
+    preset: &str,
+    server: &ServerBuild,
+    scale: PresetScale,
+    set: &[(&str, &str)],
+) -> Translated {
     let set: Vec<(String, String)> = set
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -57,7 +62,14 @@ fn every_variable_has_a_fate_and_every_line_a_variable() {
     for (engine, flavour, numbers) in ALL {
         let server = build(engine, flavour, numbers);
         for preset in names() {
-            for scale in [Scale::Papers, to(1), to(10), to(60), to(500), to(2_000)] {
+            for scale in [
+                PresetScale::Papers,
+                to(1),
+                to(10),
+                to(60),
+                to(500),
+                to(2_000),
+            ] {
                 let translated = translate(preset, &server, scale, &[]);
                 let asked = find(preset).unwrap().variables().count();
                 let added = |one: &&VariableFate| one.fate != Fate::Added;
@@ -88,8 +100,8 @@ fn redo_is_the_same_on_every_engine() {
     for (engine, flavour, numbers) in ALL {
         let server = build(engine, flavour, numbers);
         for (preset, scale, bytes) in [
-            ("config-1", Scale::Papers, 144 << 20),
-            ("config-2", Scale::Papers, 3 << 30),
+            ("config-1", PresetScale::Papers, 144 << 20),
+            ("config-2", PresetScale::Papers, 3 << 30),
             ("config-1", to(10), 12 << 20),
             ("config-3", to(10), 30 << 20),
             ("config-a", to(100), 306 << 20),
@@ -99,13 +111,18 @@ fn redo_is_the_same_on_every_engine() {
             assert_eq!(redo, bytes, "{engine} {numbers:?} {preset} {scale:?}");
         }
     }
-    let folded = translate("config-2", &server("mysql-8.4"), Scale::Papers, &[]);
+    let folded = translate("config-2", &server("mysql-8.4"), PresetScale::Papers, &[]);
     assert_eq!(line(&folded, "innodb_redo_log_capacity"), Some("3G"));
     assert_eq!(line(&folded, "innodb_log_file_size"), None);
     for variable in ["innodb_log_file_size", "innodb_log_files_in_group"] {
         assert_eq!(fate(&folded, variable).fate, Fate::Folded);
     }
-    let one_file = translate("config-1", &server("mariadb-10.11"), Scale::Papers, &[]);
+    let one_file = translate(
+        "config-1",
+        &server("mariadb-10.11"),
+        PresetScale::Papers,
+        &[],
+    );
     assert_eq!(line(&one_file, "innodb_log_file_size"), Some("144M"));
     assert_eq!(line(&one_file, "innodb_log_files_in_group"), None);
 }
@@ -134,7 +151,7 @@ fn pools_keep_their_proportion_and_are_not_rounded_by_servers() {
     let tiny = translate("config-1", &server("mysql-5.7"), to(1), &[]);
     assert_eq!(line(&tiny, "innodb_buffer_pool_size"), Some("6M"));
     assert_eq!(fate(&tiny, "innodb_buffer_pool_size").fate, Fate::Clamped);
-    let as_they_are = translate("config-1", &server("mysql-8.0"), Scale::Papers, &[]);
+    let as_they_are = translate("config-1", &server("mysql-8.0"), PresetScale::Papers, &[]);
     assert_eq!(
         fate(&as_they_are, "innodb_buffer_pool_size").fate,
         Fate::Kept
@@ -170,16 +187,16 @@ fn what_a_server_does_not_have_is_left_out_and_said() {
         ),
         ("mysql-9.7", "innodb_monitor_enable", Fate::Kept),
     ] {
-        let translated = translate("config-a", &server(engine), Scale::Papers, &[]);
+        let translated = translate("config-a", &server(engine), PresetScale::Papers, &[]);
         assert_eq!(
             fate(&translated, variable).fate,
             fate_there,
             "{engine} {variable}"
         );
     }
-    let renamed = translate("config-a", &server("percona-8.0"), Scale::Papers, &[]);
+    let renamed = translate("config-a", &server("percona-8.0"), PresetScale::Papers, &[]);
     assert_eq!(line(&renamed, "kill_idle_transaction"), Some("0"));
-    let mysql = translate("config-a", &server("mysql-8.4"), Scale::Papers, &[]);
+    let mysql = translate("config-a", &server("mysql-8.4"), PresetScale::Papers, &[]);
     let reason = fate(&mysql, "max_slowlog_size").reason.as_deref();
     assert_eq!(
         reason,

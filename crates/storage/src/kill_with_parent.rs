@@ -9,7 +9,7 @@ use std::process::Command;
     unsafe_code,
     reason = "the death signal must be set between fork and exec, and std offers only pre_exec for it"
 )]
-pub fn tie(command: &mut Command) {
+pub fn kill_with_parent(command: &mut Command) {
     let parent = getpid();
     command.process_group(0);
     let before_exec = move || -> std::io::Result<()> {

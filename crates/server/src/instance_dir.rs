@@ -20,16 +20,16 @@ pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
 
 /// A server's directory. Dropping removes it with everything that goes with it, unless it is kept.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct InstanceDir {
     pub(crate) path: PathBuf,
     pub(crate) keep: bool,
     elsewhere: Vec<PathBuf>,
     _lock: Option<Lock>,
 }
 
-impl Room {
+impl InstanceDir {
     /// A new directory for a private server.
-    pub(crate) fn private(home: &Home) -> Result<Room, ServerError> {
+    pub(crate) fn private(home: &Home) -> Result<InstanceDir, ServerError> {
         // Between the making of a directory and the locking of its lock, nobody may sweep.
         let _gate = gate(home)?;
         let path = tempfile::Builder::new()
@@ -38,27 +38,27 @@ impl Room {
             .map_err(io_at("make a directory in", &home.run()))?
             .keep();
         let lock_path = path.join(LOCK);
-        let mut room = Room {
+        let mut dir = InstanceDir {
             path,
             keep: false,
             elsewhere: Vec::new(),
             _lock: None,
         };
-        room._lock = Lock::try_now(&lock_path)?;
-        if room._lock.is_none() {
+        dir._lock = Lock::try_now(&lock_path)?;
+        if dir._lock.is_none() {
             return Err(ServerError::Locked {
                 lock: lock_path,
                 what: "a directory made this moment".to_owned(),
             });
         }
-        Ok(room)
+        Ok(dir)
     }
 
     /// The directory of a named server, which the caller has locked.
-    pub(crate) fn named(path: PathBuf, keep: bool) -> Result<Room, ServerError> {
+    pub(crate) fn named(path: PathBuf, keep: bool) -> Result<InstanceDir, ServerError> {
         home::private_directory(&path)?;
         let elsewhere = read_elsewhere(&path);
-        Ok(Room {
+        Ok(InstanceDir {
             path,
             keep,
             elsewhere,
@@ -135,7 +135,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for InstanceDir {
     fn drop(&mut self) {
         if !self.keep {
             // What stays is swept at the next start.
@@ -202,24 +202,24 @@ fn sweep_one(path: &Path) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, sweep};
+    use super::{InstanceDir, sweep};
     use crate::Home;
     use std::fs;
 
     #[test]
-    fn rooms_of_the_living_stay_and_those_of_the_dead_go() {
+    fn directories_of_the_living_stay_and_those_of_the_dead_go() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("h")).unwrap();
         let outside = temp.path().join("fast-disk/data");
-        let mut room = Room::private(&home).unwrap();
-        room.make_elsewhere(&outside).unwrap();
+        let mut dir = InstanceDir::private(&home).unwrap();
+        dir.make_elsewhere(&outside).unwrap();
         sweep(&home).unwrap();
-        assert!(room.path.is_dir() && outside.is_dir());
+        assert!(dir.path.is_dir() && outside.is_dir());
 
         // A kill -9 frees the lock and removes nothing.
-        room.keep = true;
-        let path = room.path.clone();
-        drop(room);
+        dir.keep = true;
+        let path = dir.path.clone();
+        drop(dir);
         assert!(path.is_dir());
         sweep(&home).unwrap();
         assert!(!path.exists() && !outside.exists());
@@ -232,10 +232,10 @@ mod tests {
         let home = Home::at(temp.path().join("h")).unwrap();
         let precious = temp.path().join("precious");
         fs::create_dir(&precious).unwrap();
-        let mut room = Room::private(&home).unwrap();
-        assert!(room.make_elsewhere(&precious).is_err());
-        let path = room.path.clone();
-        drop(room);
+        let mut dir = InstanceDir::private(&home).unwrap();
+        assert!(dir.make_elsewhere(&precious).is_err());
+        let path = dir.path.clone();
+        drop(dir);
         assert!(precious.is_dir() && !path.exists());
     }
 
@@ -243,13 +243,13 @@ mod tests {
     fn a_long_path_gets_a_short_socket() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("x".repeat(120))).unwrap();
-        let mut room = Room::private(&home).unwrap();
-        let socket = room.socket().unwrap();
+        let mut dir = InstanceDir::private(&home).unwrap();
+        let socket = dir.socket().unwrap();
         assert!(socket.as_os_str().len() <= 107);
-        assert!(!socket.starts_with(&room.path));
+        assert!(!socket.starts_with(&dir.path));
         let parent = socket.parent().unwrap().to_owned();
         assert!(parent.is_dir());
-        drop(room);
+        drop(dir);
         assert!(!parent.exists());
     }
 }

@@ -1,7 +1,7 @@
 //! Several servers that are driven together, observed as one.
 
 use crate::error::ObserveError;
-use crate::sampler::{Readings, Source};
+use crate::sampler::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 use store::Metric;
 
@@ -10,21 +10,21 @@ use store::Metric;
 const MEANS: [&str; 2] = ["busy_ns", "page_size_bytes"];
 
 /// Sources of the same kind, one for each server, read as one: amounts are summed.
-pub struct Together {
-    sources: Vec<Box<dyn Source>>,
+pub struct SummedSources {
+    sources: Vec<Box<dyn SampleSource>>,
 }
 
-impl Together {
+impl SummedSources {
     /// One of them stays what it is; none is none.
-    pub fn of(mut sources: Vec<Box<dyn Source>>) -> Option<Box<dyn Source>> {
+    pub fn of_all(mut sources: Vec<Box<dyn SampleSource>>) -> Option<Box<dyn SampleSource>> {
         match sources.len() {
             0 | 1 => sources.pop(),
-            _ => Some(Box::new(Together { sources })),
+            _ => Some(Box::new(SummedSources { sources })),
         }
     }
 }
 
-impl Source for Together {
+impl SampleSource for SummedSources {
     fn title(&self) -> &'static str {
         self.sources.first().map_or("servers", |one| one.title())
     }
@@ -70,16 +70,16 @@ fn add(mut all: Vec<Readings>, into: &mut Readings) {
 
 #[cfg(test)]
 mod tests {
-    use super::Together;
+    use super::SummedSources;
     use crate::error::ObserveError;
-    use crate::sampler::{Readings, Source};
+    use crate::sampler::{Readings, SampleSource};
     use std::sync::atomic::AtomicBool;
     use store::MetricSource::Shim;
 
     /// Tells these amounts of `reads`, `busy_ns` and, where there is one, `writes`.
     struct Fake(i64, i64, Option<i64>);
 
-    impl Source for Fake {
+    impl SampleSource for Fake {
         fn title(&self) -> &'static str {
             "a fake"
         }
@@ -100,8 +100,8 @@ mod tests {
     }
 
     fn read(fakes: Vec<Fake>) -> Result<Readings, ObserveError> {
-        let boxed = |fake| -> Box<dyn Source> { Box::new(fake) };
-        let mut source = Together::of(fakes.into_iter().map(boxed).collect()).unwrap();
+        let boxed = |fake| -> Box<dyn SampleSource> { Box::new(fake) };
+        let mut source = SummedSources::of_all(fakes.into_iter().map(boxed).collect()).unwrap();
         assert_eq!(source.title(), "a fake");
         let mut readings = Readings::default();
         source.read(&mut readings, &AtomicBool::new(false))?;
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(two.lost().len(), 1);
         let one = read(vec![Fake(10, 400, None)]).unwrap();
         assert_eq!(one.value("busy_ns", "data"), Some(400));
-        assert!(Together::of(Vec::new()).is_none());
+        assert!(SummedSources::of_all(Vec::new()).is_none());
     }
 
     #[test]

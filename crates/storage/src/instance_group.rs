@@ -8,17 +8,17 @@ use std::path::Path;
 
 /// Servers that are started together, one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Among {
+pub struct InstanceGroup {
     /// How many there are; at least 1.
     pub count: u32,
     /// Where they share their emulated devices; where it is not there yet, the arrangement is a trial that starts nothing.
     pub memory: Option<String>,
 }
 
-impl Among {
+impl InstanceGroup {
     /// The only one.
-    pub fn alone() -> Among {
-        Among {
+    pub fn of_one() -> InstanceGroup {
+        InstanceGroup {
             count: 1,
             memory: None,
         }
@@ -71,7 +71,7 @@ impl SharedMemory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Among, SharedMemory};
+    use super::{InstanceGroup, SharedMemory};
     use device::SHARED_BYTES;
     use std::fs::OpenOptions;
     use std::io::{Read, Write};
@@ -93,15 +93,21 @@ mod tests {
 
     #[test]
     fn each_has_its_part() {
-        let among = |memory: Option<&str>| Among {
+        let group = |memory: Option<&str>| InstanceGroup {
             count: 4,
             memory: memory.map(str::to_owned),
         };
-        assert_eq!(among(None).all(25), 100);
-        assert_eq!(among(None).part(100), 25);
-        assert_eq!(among(None).sharing(1), None);
-        let sharing = among(Some("m")).sharing(3).unwrap();
+        assert_eq!(group(None).all(25), 100);
+        assert_eq!(group(None).part(100), 25);
+        assert_eq!(group(None).sharing(1), None);
+        let sharing = group(Some("m")).sharing(3).unwrap();
         assert_eq!((sharing.process, sharing.memory.as_str()), (3, "m"));
-        assert_eq!((Among::alone().all(7), Among::alone().part(7)), (7, 7));
+        assert_eq!(
+            (
+                InstanceGroup::of_one().all(7),
+                InstanceGroup::of_one().part(7)
+            ),
+            (7, 7)
+        );
     }
 }
