@@ -5,6 +5,7 @@
 //! before the banner that begin with `#`: readers of this format begin at `MEASURING START.` or look for words that those
 //! lines do not have.
 
+use spec::WorkloadKind;
 use std::fmt::Write;
 use store::{Totals, WindowTotals};
 use tpcc::tpcc_mysql::{DEVIATIONS, Decision};
@@ -35,7 +36,7 @@ const MEANINGS: [&str; 7] = [
 /// What was asked for, in this tool's terms.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    pub workload: &'static str,
+    pub workload: WorkloadKind,
     /// Host and port, or the socket.
     pub server: Server,
     pub schema: String,
@@ -81,7 +82,7 @@ pub fn header(asked: &Asked) -> String {
     for meaning in MEANINGS {
         let _ = writeln!(out, "# {meaning}");
     }
-    if asked.workload == spec::Workload::TpccMysql.name() {
+    if asked.workload == WorkloadKind::TpccMysql {
         for deviation in DEVIATIONS {
             let decision = match deviation.decision {
                 Decision::Kept => "as tpcc-mysql",
@@ -265,7 +266,7 @@ mod tests {
 
     fn asked() -> Asked {
         Asked {
-            workload: "tpcc-mysql",
+            workload: WorkloadKind::TpccMysql,
             server: Server::Tcp {
                 host: "127.0.0.1".to_owned(),
                 port: 3306,
@@ -334,7 +335,7 @@ mod tests {
     /// Scripts look for these words; a line of the header must not be taken for one of theirs.
     #[test]
     fn the_header_is_not_taken_for_output() {
-        for workload in ["tpcc", "tpcc-mysql"] {
+        for workload in [WorkloadKind::Tpcc, WorkloadKind::TpccMysql] {
             let asked = Asked {
                 workload,
                 ..asked()

@@ -39,7 +39,7 @@ impl TpccMysqlLive {
     pub fn begin(arguments: &RunArguments, subject: &Subject) -> Result<TpccMysqlLive, Failure> {
         let connect = &subject.connect;
         let asked = Asked {
-            workload: arguments.workload.name(),
+            workload: arguments.workload.clone(),
             server: match &connect.address {
                 Address::Tcp { host, port } => Server::Tcp {
                     host: host.clone(),

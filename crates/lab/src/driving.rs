@@ -12,7 +12,7 @@ use crate::records::{Last, rows_of};
 use crate::schemas;
 use base::limits;
 use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
-use spec::{OpenLoop, Rate, Workload, defaults};
+use spec::{OpenLoop, Rate, WorkloadKind, defaults};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::StoreError;
@@ -198,16 +198,16 @@ impl Measurement<'_> {
     ) -> Result<RunReport, LabError> {
         let databases = databases.clone();
         let load = &self.cell.load;
-        let statements = match load.workload {
-            Workload::TpccMysql => StatementSet::TpccMysql {
+        let statements = match &load.workload {
+            WorkloadKind::TpccMysql => StatementSet::TpccMysql {
                 isolation: load.isolation,
             },
-            Workload::Tpcc | Workload::TpccSpec => StatementSet::Clauses {
+            WorkloadKind::Tpcc | WorkloadKind::TpccSpec => StatementSet::Clauses {
                 style: load.style,
                 isolation: load.isolation.unwrap_or(defaults::ISOLATION),
             },
         };
-        if load.workload == Workload::TpccMysql && begun.database.c_load.is_some() {
+        if load.workload == WorkloadKind::TpccMysql && begun.database.c_load.is_some() {
             schemas::mark_driven_by_tpcc_mysql(&databases)?;
         }
         let of_workload = TpccOptions {

@@ -16,7 +16,7 @@ use crate::subject::{Subject, with_session};
 use crate::workload::{self, isolation_on, prepared_statements_of};
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
-use spec::{Cell, Load, Style, Workload};
+use spec::{Cell, Load, Style, WorkloadKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -187,7 +187,7 @@ impl Begun {
         }
         let isolation = isolation_on(load, &self.variables);
         notes.extend(isolation.as_deref().and_then(workload::isolation_note));
-        if load.workload == Workload::TpccMysql {
+        if load.workload == WorkloadKind::TpccMysql {
             notes.extend(workload::tpcc_mysql_notes());
         }
         notes
@@ -392,7 +392,7 @@ impl Measurement<'_> {
     ) -> Result<Option<Exit>, LabError> {
         let known = Known {
             open_orders_have_no_gaps: begun.database.c_load.is_some(),
-            commits_each_district: self.cell.load.workload == Workload::TpccMysql,
+            commits_each_district: self.cell.load.workload == WorkloadKind::TpccMysql,
         };
         if let Some(reason) = mismatch(report, &begun.sums, sums, known) {
             return self
@@ -525,7 +525,7 @@ impl Measurement<'_> {
             }
             Err(error) => return self.failed(error),
         };
-        let by_tpcc_mysql = self.cell.load.workload == Workload::TpccMysql;
+        let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let failed = FailedChecks::of(
             &checks,
             by_tpcc_mysql || begun.database.driven_by_tpcc_mysql,

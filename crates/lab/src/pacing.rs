@@ -4,7 +4,7 @@ use crate::capacity::Known;
 use crate::error::LabError;
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Pace, RunReport, Times};
-use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, Workload, defaults};
+use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
 use std::time::Duration;
 use store::{
     Band, PacedInterval, RepeatResult, Requirement, RequirementUnit, ScheduleCounts, TimeKind,
@@ -39,7 +39,7 @@ impl Seats {
                 load.inactive_warehouses
             )));
         }
-        if load.workload != Workload::TpccSpec {
+        if load.workload != WorkloadKind::TpccSpec {
             return Ok(Seats {
                 terminals: None,
                 connections: load.connections.first().unwrap_or(defaults::CONNECTIONS),
@@ -364,7 +364,7 @@ mod tests {
     use crate::lengths::tests::{asked, interval};
     use base::Warehouses;
     use drive::{Phase, RunReport};
-    use spec::{Length, Load, Workload};
+    use spec::{Length, Load, WorkloadKind};
     use std::time::Duration;
 
     /// Nine deliveries were done at once, and one hundred wait for two minutes.
@@ -416,7 +416,7 @@ mod tests {
         let day = Length::fixed(Duration::from_secs(86_400));
         let lengths = asked(day, day);
         let load = |inactive_warehouses, terminals| Load {
-            workload: Workload::TpccSpec,
+            workload: WorkloadKind::TpccSpec,
             inactive_warehouses,
             terminals,
             ..Load::of_seed(1)

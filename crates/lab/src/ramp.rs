@@ -11,7 +11,7 @@ use crate::study::failure_of;
 use crate::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, counted};
-use spec::{Cell, Connections, Load, RampLimits, Workload};
+use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{
@@ -516,7 +516,7 @@ impl<'a> Rise<'a> {
                 return Ok(error.exit());
             }
         };
-        let by_tpcc_mysql = self.cell.load.workload == Workload::TpccMysql;
+        let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
         let mut unexpected = checked.unexpected;
         unexpected.retain(|name| failed.unexpected.contains(name));

@@ -1,24 +1,26 @@
 //! What TPC-C and its server make of a load.
 
 use crate::preflight::PreparedStatements;
-use spec::{Isolation, Load, Workload, defaults};
+use spec::{Isolation, Load, WorkloadKind, defaults};
 use tpcc::prepared_statements;
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
 
 /// What each connection of this load holds.
 pub(crate) fn prepared_statements_of(load: &Load) -> PreparedStatements {
-    PreparedStatements(match load.workload {
-        Workload::Tpcc | Workload::TpccSpec => prepared_statements(load.style),
-        Workload::TpccMysql => tpcc_mysql::PREPARED_STATEMENTS,
+    PreparedStatements(match &load.workload {
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec => prepared_statements(load.style),
+        WorkloadKind::TpccMysql => tpcc_mysql::PREPARED_STATEMENTS,
     })
 }
 
 /// The isolation level of its sessions, on a server with these variables.
 pub(crate) fn isolation_on(load: &Load, variables: &[(String, String)]) -> Option<String> {
-    match (load.isolation, load.workload) {
+    match (load.isolation, &load.workload) {
         (Some(named), _) => Some(named.name().to_owned()),
-        (None, Workload::Tpcc | Workload::TpccSpec) => Some(defaults::ISOLATION.name().to_owned()),
-        (None, Workload::TpccMysql) => {
+        (None, WorkloadKind::Tpcc | WorkloadKind::TpccSpec) => {
+            Some(defaults::ISOLATION.name().to_owned())
+        }
+        (None, WorkloadKind::TpccMysql) => {
             let of_server = |(name, _): &&(String, String)| {
                 name == "transaction_isolation" || name == "tx_isolation"
             };

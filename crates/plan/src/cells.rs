@@ -216,7 +216,7 @@ impl Plan {
             Setting::Place { .. } => {}
             Setting::Warehouses(warehouses) => private.population.warehouses = *warehouses,
             Setting::Partitions(partitions) => private.population.partitions = *partitions,
-            Setting::Workload(workload) => load.workload = *workload,
+            Setting::Workload(workload) => load.workload = workload.clone(),
             Setting::Style(style) => load.style = *style,
             Setting::Isolation(level) => load.isolation = Some(*level),
             Setting::Connections(count) => load.connections = Connections::Fixed(*count),

@@ -5,7 +5,7 @@ use base::limits::{
 };
 use device::Role;
 use spec::defaults::{WARMUP_AUTO_MOST, WINDOW_AUTO_MOST};
-use spec::{Isolation, PRECISION_LEAST, PRECISION_MOST, Spacing, Style, Workload};
+use spec::{Isolation, PRECISION_LEAST, PRECISION_MOST, Spacing, Style};
 use std::time::Duration;
 use tpcc::schema::PARTITIONS_MAX;
 
@@ -73,11 +73,7 @@ const fn counted(most: u32) -> Shape {
     Shape::Count { least: 1, most }
 }
 
-const WORKLOADS: [&str; 3] = [
-    Workload::Tpcc.name(),
-    Workload::TpccSpec.name(),
-    Workload::TpccMysql.name(),
-];
+const WORKLOADS: [&str; 3] = ["tpcc", "tpcc-spec", "tpcc-mysql"];
 const STYLES: [&str; 4] = [
     Style::Statements.name(),
     Style::Pipelined.name(),

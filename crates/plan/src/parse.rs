@@ -11,7 +11,7 @@ use base::Warehouses;
 use device::Role;
 use spec::{
     Connections, Isolation, Lengths, Load, Meters, Private, RampLimits, Scale, Spacing, Style,
-    Workload, defaults,
+    defaults,
 };
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -280,7 +280,8 @@ fn load_axes(reader: &Reader<'_>, section: Option<&Span>) -> Result<Vec<Axis>, W
         Setting::Partitions,
     )?);
     let workloads = reader.each(&keys::WORKLOAD, |key, value| {
-        read::one_of(key, value, &Workload::ALL, Workload::name)
+        let workload = read::text(key, value)?.parse();
+        workload.map_err(|why: String| Wrong::new(value.span(), why))
     })?;
     let workloads = workloads.map(|values| axis(values, Setting::Workload));
     axes.extend(workloads.or_else(|| by_default(Setting::Workload(defaults::WORKLOAD), section)));

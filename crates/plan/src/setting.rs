@@ -2,7 +2,7 @@
 
 use base::Warehouses;
 use device::Role;
-use spec::{Isolation, Rate, Style, Workload};
+use spec::{Isolation, Rate, Style, WorkloadKind};
 
 /// What a dimension of the matrix sets of a cell. A later kind of dimension is another variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub enum Setting {
     Warehouses(Warehouses),
     /// Of each table that can be split; 0 for none.
     Partitions(u32),
-    Workload(Workload),
+    Workload(WorkloadKind),
     Style(Style),
     Isolation(Isolation),
     Connections(u32),

@@ -7,7 +7,7 @@ use crate::*;
 use base::{Exit, Warehouses};
 use device::Role;
 use proptest::prelude::*;
-use spec::{Connections, Lengths, Scale, Style, Workload};
+use spec::{Connections, Lengths, Scale, Style, WorkloadKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -84,7 +84,7 @@ fn a_plan_comes_to_the_cells_of_its_matrix() {
         (preset.name.as_str(), preset.scale),
         ("config-3", Scale::Auto)
     );
-    assert_eq!(first.what.load.workload, Workload::Tpcc);
+    assert_eq!(first.what.load.workload, WorkloadKind::Tpcc);
     assert_eq!(first.what.load.style, Style::Statements);
     assert_eq!(first.private().population.warehouses, Warehouses(10));
     assert_eq!(first.what.lengths, Lengths::default());

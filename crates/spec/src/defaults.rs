@@ -2,7 +2,7 @@
 //! tests.
 
 use crate::length::Length;
-use crate::load::{Isolation, Spacing, Style, Workload};
+use crate::load::{Isolation, Spacing, Style, WorkloadKind};
 use base::Warehouses;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub const PRESET: &str = "default";
 pub const WAREHOUSES: Warehouses = Warehouses(10);
 /// Of the population.
 pub const POPULATION_SEED: u64 = 1;
-pub const WORKLOAD: Workload = Workload::Tpcc;
+pub const WORKLOAD: WorkloadKind = WorkloadKind::Tpcc;
 pub const STYLE: Style = Style::Statements;
 /// The weakest level that TPC-C takes (clause 3.4.1); workload `tpcc-mysql` keeps the server's.
 pub const ISOLATION: Isolation = Isolation::RepeatableRead;

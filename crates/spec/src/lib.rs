@@ -15,7 +15,7 @@ mod validate;
 
 pub use cell::{Cell, Lengths, Meters};
 pub use length::{AUTO_EXPECTED, Length, PRECISION_LEAST, PRECISION_MOST, parse_precision};
-pub use load::{Connections, Isolation, Load, OpenLoop, Rate, Spacing, Style, Workload};
+pub use load::{Connections, Isolation, Load, OpenLoop, Rate, Spacing, Style, WorkloadKind};
 pub use place::{Place, Placement};
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
 pub use server::{External, Population, Preset, Private, Scale, Server};

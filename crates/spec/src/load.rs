@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// What is asked of a server, how, and by how many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    pub workload: Workload,
+    pub workload: WorkloadKind,
     pub style: Style,
     /// None: [`defaults::ISOLATION`] or, with workload `tpcc-mysql`, the server's.
     pub isolation: Option<Isolation>,
@@ -51,8 +51,8 @@ impl Load {
 }
 
 /// What is driven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workload {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkloadKind {
     /// Transactions of clause 2 without keying and think time.
     Tpcc,
     /// Terminals with keying and think times, as clause 5 has them.
@@ -61,16 +61,40 @@ pub enum Workload {
     TpccMysql,
 }
 
-impl Workload {
-    pub const ALL: [Workload; 3] = [Workload::Tpcc, Workload::TpccSpec, Workload::TpccMysql];
+impl WorkloadKind {
+    /// Those that have a name of their own.
+    pub const NAMED: &'static [WorkloadKind] = &[
+        WorkloadKind::Tpcc,
+        WorkloadKind::TpccSpec,
+        WorkloadKind::TpccMysql,
+    ];
 
     /// The name on the command line, in plans and in results.
-    pub const fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
-            Workload::Tpcc => "tpcc",
-            Workload::TpccSpec => "tpcc-spec",
-            Workload::TpccMysql => "tpcc-mysql",
+            WorkloadKind::Tpcc => "tpcc",
+            WorkloadKind::TpccSpec => "tpcc-spec",
+            WorkloadKind::TpccMysql => "tpcc-mysql",
         }
+    }
+}
+
+impl fmt::Display for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for WorkloadKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WorkloadKind, String> {
+        let mut named = WorkloadKind::NAMED.iter();
+        let found = named.find(|workload| workload.name() == text);
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
+            format!("unknown workload {text:?}; known are {}", names.join(", "))
+        })
     }
 }
 

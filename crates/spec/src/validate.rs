@@ -3,7 +3,7 @@
 use crate::cell::{Cell, Lengths};
 use crate::defaults;
 use crate::length::Length;
-use crate::load::{Connections, Load, Style, Workload};
+use crate::load::{Connections, Load, Style, WorkloadKind};
 use crate::server::{Private, Server};
 use base::Warehouses;
 use base::limits::AUTO_INTERVALS_MIN;
@@ -92,7 +92,7 @@ impl Cell {
         match &self.server {
             Server::Private(private) => validate_private(private, &self.load),
             Server::External(external) => {
-                let has_terminals = self.load.workload == Workload::TpccSpec;
+                let has_terminals = self.load.workload == WorkloadKind::TpccSpec;
                 if external.schemas.is_some() && has_terminals {
                     let why = "the terminals of workload tpcc-spec share their connections, which \
                                therefore are not spread over schemas; leave one of them out";
@@ -106,10 +106,10 @@ impl Cell {
 
 impl Load {
     fn validate(&self) -> Result<(), Problem> {
-        match self.workload {
-            Workload::Tpcc => {}
-            Workload::TpccMysql => self.validate_tpcc_mysql()?,
-            Workload::TpccSpec => return self.validate_terminals(),
+        match &self.workload {
+            WorkloadKind::Tpcc => {}
+            WorkloadKind::TpccMysql => self.validate_tpcc_mysql()?,
+            WorkloadKind::TpccSpec => return self.validate_terminals(),
         }
         let is_ramp = matches!(self.connections, Connections::Ramp(_));
         if self.rate.is_some() && is_ramp {
@@ -200,7 +200,7 @@ impl Lengths {
 
 fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
     let instances = private.instances;
-    if instances > 1 && load.workload == Workload::TpccSpec {
+    if instances > 1 && load.workload == WorkloadKind::TpccSpec {
         let why = "the terminals of workload tpcc-spec share connections to one server, so that \
                    it has no instances; use workload tpcc, or one instance";
         return problem(Field::Instances, why);

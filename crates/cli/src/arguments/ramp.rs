@@ -2,10 +2,10 @@
 
 use super::measuring::MeasuringArguments;
 use super::target::ResultsArguments;
-use super::values::{named, positive_duration, warehouses, warmup, window};
+use super::values::{named, positive_duration, warehouses, warmup, window, workload};
 use base::{limits, parse_share};
 use clap::Args;
-use spec::{Length, RampLimits, Style, Workload, defaults};
+use spec::{Length, RampLimits, Style, WorkloadKind, defaults};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tpcc::Transaction;
@@ -22,8 +22,8 @@ const HOST_METRICS: &str = "Observe the server's machine through its Prometheus 
 pub struct RampArguments {
     /// What is driven: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that tool, with its
     /// deviations)
-    #[arg(long, default_value = defaults::WORKLOAD.name(), value_parser = named([Workload::Tpcc, Workload::TpccMysql], Workload::name))]
-    pub workload: Workload,
+    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[WorkloadKind::TpccSpec]))]
+    pub workload: WorkloadKind,
     /// How statements travel: statements, pipelined, batched or procedures; see `mydyno run --help`
     #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
     pub style: Style,

@@ -2,18 +2,18 @@
 
 use super::measuring::MeasuringArguments;
 use super::target::ResultsArguments;
-use super::values::{listen_address, named, precision, warehouses, warmup, window};
+use super::values::{listen_address, named, precision, warehouses, warmup, window, workload};
 use base::limits;
 use clap::Args;
-use spec::{Length, Rate, Spacing, Style, Workload, defaults};
+use spec::{Length, Rate, Spacing, Style, WorkloadKind, defaults};
 use std::net::SocketAddr;
 
 #[derive(Args)]
 pub struct RunArguments {
     /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
     /// tpcc-mysql (the statements of that tool, with its deviations)
-    #[arg(long, default_value = defaults::WORKLOAD.name(), value_parser = named(Workload::ALL, Workload::name))]
-    pub workload: Workload,
+    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
+    pub workload: WorkloadKind,
     /// How statements travel: statements (one per round trip, as applications send them), pipelined (the same, sent
     /// together), batched (set-based, the fewest that do) or procedures (stored procedures)
     #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]

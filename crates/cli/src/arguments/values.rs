@@ -2,7 +2,7 @@
 
 use base::limits;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use spec::{Length, defaults, parse_precision};
+use spec::{Length, WorkloadKind, defaults, parse_precision};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -15,6 +15,14 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
         let found = all.into_iter().find(|one| name(*one) == given);
         found.expect("clap lets only the names of `all` pass")
     })
+}
+
+/// A workload by its name; `without` some, which the command cannot drive.
+pub fn workload(without: &[WorkloadKind]) -> impl TypedValueParser<Value = WorkloadKind> + use<> {
+    let named = WorkloadKind::NAMED.iter();
+    let names = named.filter(|workload| !without.contains(workload));
+    PossibleValuesParser::new(names.map(WorkloadKind::name))
+        .try_map(|name| name.parse::<WorkloadKind>())
 }
 
 pub fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {

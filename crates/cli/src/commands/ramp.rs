@@ -96,7 +96,7 @@ fn show(
 
 fn cell(arguments: &RampArguments, limits: &RampLimits) -> Result<Cell, Failure> {
     let load = Load {
-        workload: arguments.workload,
+        workload: arguments.workload.clone(),
         style: arguments.style,
         warehouses: arguments.warehouses.map(Warehouses),
         connections: Connections::Ramp(limits.clone()),

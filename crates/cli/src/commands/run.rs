@@ -102,7 +102,7 @@ pub(super) fn request(arguments: &RunArguments) -> Result<Cell, Failure> {
     let measuring = &arguments.measuring;
     let connections = arguments.connections;
     let load = Load {
-        workload: arguments.workload,
+        workload: arguments.workload.clone(),
         style: arguments.style,
         warehouses: arguments.warehouses.map(Warehouses),
         inactive_warehouses: arguments.inactive_warehouses,

@@ -3,7 +3,7 @@
 use crate::arguments::run::{Format, RunArguments};
 use crate::failure::Failure;
 use base::Exit;
-use spec::Workload;
+use spec::WorkloadKind;
 use std::time::Duration;
 
 /// Refuses what cannot be run as it is asked for.
@@ -31,7 +31,7 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
             "--watch and --format tpcc-mysql both print while the run goes on; leave one out",
         );
     }
-    if arguments.workload == Workload::TpccSpec {
+    if arguments.workload == WorkloadKind::TpccSpec {
         return Some(
             "--format tpcc-mysql has no words for terminals and deferred Deliveries; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
