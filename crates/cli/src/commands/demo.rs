@@ -37,8 +37,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     });
     console.done();
     let (status, reason) = match &measured {
-        Ok(studied) if studied.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
-        Ok(studied) if studied.failed > 0 => {
+        Ok(summary) if summary.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
+        Ok(summary) if summary.failed > 0 => {
             (LabStatus::Failed, Some("a cell has no result".to_owned()))
         }
         Ok(_) => (LabStatus::Done, None),
@@ -46,7 +46,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         Err(error) => (LabStatus::Failed, Some(error.to_string())),
     };
     results.finish_lab(lab, status, reason.as_deref())?;
-    let studied = measured?;
+    let summary = measured?;
     write_report(&results, lab, &arguments.output)?;
     let mut runs = Vec::new();
     for repeat in repeats {
@@ -65,8 +65,8 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         print(text::comparison(&summaries))?;
         print(format_args!("report: {}\n", arguments.output.display()))?;
     }
-    Ok(match studied.exit {
-        Exit::Ok if studied.failed > 0 => Exit::Failed,
+    Ok(match summary.exit {
+        Exit::Ok if summary.failed > 0 => Exit::Failed,
         exit => exit,
     })
 }

@@ -13,8 +13,8 @@ use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    LabError, Planned, Progress, Studied, StudySpec, check_meters, file_system_facts, lab_of,
-    missing, planned, require_same, study, to_do,
+    LabError, LabRunOptions, LabRunSummary, Planned, Progress, check_meters, file_system_facts,
+    lab_of, missing, planned, require_same, run_lab, to_do,
 };
 use plan::Plan;
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         power_command: arguments.power_command.clone(),
         host_metrics: arguments.host_metrics.clone(),
     };
-    let spec = StudySpec {
+    let spec = LabRunOptions {
         only: arguments.only.clone(),
         redo: arguments.redo,
         meters,
@@ -67,20 +67,20 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
     let place = (&home, &results);
-    let (lab, studied) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
-    if studied.measured == 0 && studied.left == 0 {
+    let (lab, summary) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
+    if summary.measured == 0 && summary.left == 0 {
         tell(format!(
             "nothing is left to do: lab {lab} has every repeat of this plan"
         ));
     }
-    if studied.left > 0 {
+    if summary.left > 0 {
         let command = match arguments.only.is_empty() {
             true => "the same command",
             false => "the command without --only",
         };
         tell(format!(
             "{}; {command} goes on",
-            missing_words(studied.left)
+            missing_words(summary.left)
         ));
     }
     write_report(&results, lab, &arguments.output)?;
@@ -88,14 +88,14 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     if arguments.json {
         print_json(&Document {
             outcome,
-            left: studied.left,
+            left: summary.left,
             report: Some(&arguments.output),
         })?;
     } else {
         print(text::lab(&outcome))?;
         print(format!("report: {}\n", arguments.output.display()))?;
     }
-    Ok(studied.exit)
+    Ok(summary.exit)
 }
 
 fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
@@ -139,7 +139,7 @@ fn begin(
     (home, results): (&Home, &Results),
     plan: &Plan,
     planned: &Planned,
-    spec: &StudySpec,
+    spec: &LabRunOptions,
 ) -> Result<Taken, Failure> {
     // Another may have begun meanwhile.
     require_idle(results, plan)?;
@@ -186,10 +186,10 @@ fn execute(
     (home, results): (&Home, &Results),
     plan: &Plan,
     planned: &Planned,
-    spec: &StudySpec,
+    spec: &LabRunOptions,
     stop: &AtomicBool,
     live: &mut Live,
-) -> Result<(LabId, Studied), Failure> {
+) -> Result<(LabId, LabRunSummary), Failure> {
     let taken = begin((home, results), plan, planned, spec)?;
     let (lab, mut told) = (taken.lab, taken.notes);
     let mut console = Console::new()?;
@@ -197,7 +197,7 @@ fn execute(
         console.show(Progress::Note(note));
     }
     let place = (home, results, lab);
-    let studied = study(place, plan, planned, spec, stop, &mut |progress| {
+    let summary = run_lab(place, plan, planned, spec, stop, &mut |progress| {
         // Most cells have the same to tell; the results file keeps it for each.
         if let Progress::Note(note) = &progress {
             if told.iter().any(|other| other == note) {
@@ -216,15 +216,15 @@ fn execute(
     live.end_of_load();
     live.finish(&mut console);
     console.done();
-    let (status, reason) = match &studied {
-        Ok(Studied { left: 0, .. }) => (LabStatus::Done, None),
-        Ok(studied) => (LabStatus::Interrupted, Some(missing_words(studied.left))),
+    let (status, reason) = match &summary {
+        Ok(LabRunSummary { left: 0, .. }) => (LabStatus::Done, None),
+        Ok(summary) => (LabStatus::Interrupted, Some(missing_words(summary.left))),
         Err(error) => (LabStatus::Failed, Some(error.to_string())),
     };
     if !taken.is_over {
         results.finish_lab(lab, status, reason.as_deref())?;
     }
-    Ok((lab, studied?))
+    Ok((lab, summary?))
 }
 
 /// What came of a repeat; or why that cannot be read, which ends the lab soon.
@@ -251,29 +251,29 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     })?;
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
-    let spec = StudySpec::default();
+    let spec = LabRunOptions::default();
     let mut live = Live::begin(false, None, &stop)?;
     let place = (&home, &results);
-    let (lab, studied) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
+    let (lab, summary) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
     let outcome = lab_outcome(&results, lab)?;
-    let failed = studied.failed;
+    let failed = summary.failed;
     if json {
         print_json(&Document {
             outcome,
-            left: studied.left,
+            left: summary.left,
             report: None,
         })?;
     } else {
         print(text::lab(&outcome))?;
     }
-    if studied.exit == Exit::Ok && failed > 0 {
+    if summary.exit == Exit::Ok && failed > 0 {
         let words = format!(
             "of {}, {failed} without a result",
             counted(planned.cells.len(), "cell", "cells")
         );
         return Err(Failure::new(Exit::Failed, words));
     }
-    Ok(studied.exit)
+    Ok(summary.exit)
 }
 
 /// What a results file has of its labs.

@@ -1,21 +1,18 @@
 //! The server under test: one that mydyno starts for the command, several of them, or one that is there.
 
-use crate::devices::Placed;
 use crate::error::LabError;
-use crate::named::placed_of;
-use crate::preset::{Configured, configured_of};
-use crate::room::Directories;
-use crate::schemas::targets;
-use base::{Connect, Exit};
+use crate::target::disk_space::Directories;
+use crate::target::kept::placed_of;
+use crate::target::placed::Placed;
+use crate::target::preset::{Configured, configured_of};
+use base::Exit;
 use drive::Schemas;
-use reactor::Tasks;
 use server::{Home, Instance, NamedInstance, Target, render_dsn};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use storage::{SharedMemory, ShimPage};
-use wire::{Address, ConnectOptions, Connection, Connector};
+use wire::{Address, ConnectOptions, Connector};
 
 /// One of several servers, for people.
 pub(crate) const INSTANCE: &str = "instance";
@@ -258,6 +255,25 @@ impl Subject {
         }
     }
 
+    /// From now on the devices of a private server are emulated, or from now on they are not. Nothing where it has no shim.
+    /// A named server is the user's, for whom its devices are at work all the time.
+    pub(crate) fn arm(&self, armed: bool) -> Result<(), LabError> {
+        if self.is_private() {
+            for page in self.pages() {
+                page.arm(armed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A private server's are armed later.
+    pub(crate) fn require_armed(&self) -> Result<(), LabError> {
+        if self.is_private() {
+            return Ok(());
+        }
+        self.placed.require_armed()
+    }
+
     /// The server's process, where it is ours.
     pub(crate) fn pid(&self) -> Option<u32> {
         match &self.origin {
@@ -348,6 +364,20 @@ impl Subject {
     }
 }
 
+/// Logins to the schemas `<name>_0` to `<name>_{K-1}`, the names that tpcc-mysql gives them; to the one of the target
+/// where no number is asked for.
+fn targets(connect: &ConnectOptions, schemas: Option<u32>) -> Vec<ConnectOptions> {
+    let Some(count) = schemas else {
+        return vec![connect.clone()];
+    };
+    let name = connect.schema.as_deref().unwrap_or(SCHEMA);
+    let target = |number| ConnectOptions {
+        schema: Some(format!("{name}_{number}")),
+        ..connect.clone()
+    };
+    (0..count.max(1)).map(target).collect()
+}
+
 /// Is what is reached there on this machine?
 pub(crate) fn is_local(address: &Address) -> bool {
     match address {
@@ -359,61 +389,16 @@ pub(crate) fn is_local(address: &Address) -> bool {
     }
 }
 
-/// Runs `future` to its end on this thread.
-pub(crate) fn block_on<T>(
-    future: impl Future<Output = Result<T, LabError>>,
-) -> Result<T, LabError> {
-    reactor::block_on(future).map_err(LabError::Reactor)?
-}
-
-/// Connects, uses the session and closes it.
-pub(crate) fn with_session<T>(
-    connector: &Connector,
-    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
-) -> Result<T, LabError> {
-    block_on(async {
-        let mut session = connector.connect().await?;
-        let result = use_it(&mut session).await;
-        Connector::close(session).await;
-        result
-    })
-}
-
-/// As [`with_session`], given up when `stop` is set.
-pub(crate) fn with_session_until<T>(
-    connector: &Connector,
-    stop: &AtomicBool,
-    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
-) -> Result<T, LabError> {
-    let mut result = Err(LabError::Interrupted);
-    let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
-    tasks.spawn(async {
-        result = async {
-            let mut session = connector.connect().await?;
-            let result = use_it(&mut session).await;
-            Connector::close(session).await;
-            result
-        }
-        .await;
-    });
-    let look = || Instant::now() + LOOK_EVERY;
-    while tasks.run_until(Some(look())).map_err(LabError::Reactor)? > 0
-        && !stop.load(Ordering::Relaxed)
-    {}
-    drop(tasks);
-    result
-}
-
 /// How long a server that closed its connections may take to be gone.
 const LEAVING_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often a stop, or an end, is looked for.
+/// How often an end is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
-    use super::is_local;
-    use wire::Address;
+    use super::{is_local, targets};
+    use wire::{Address, ConnectOptions, Password, Tls};
 
     #[test]
     fn only_this_machine_is_local() {
@@ -431,5 +416,28 @@ mod tests {
         ] {
             assert_eq!(is_local(&address), expected, "{address:?}");
         }
+    }
+
+    #[test]
+    fn schemas_are_numbered_from_0() {
+        let connect = |schema: Option<&str>| ConnectOptions {
+            address: Address::Unix("/s".into()),
+            user: "me".to_owned(),
+            password: Password::default(),
+            schema: schema.map(str::to_owned),
+            tls: Tls::Disabled,
+        };
+        let names = |schema, count| -> Vec<Option<String>> {
+            let targets = targets(&connect(schema), count);
+            targets.into_iter().map(|target| target.schema).collect()
+        };
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            names(Some("shop"), Some(2)),
+            [some("shop_0"), some("shop_1")]
+        );
+        assert_eq!(names(None, Some(1)), [some("tpcc_0")]);
+        assert_eq!(names(Some("shop"), None), [some("shop")]);
+        assert_eq!(names(None, None), [None]);
     }
 }

@@ -1,9 +1,9 @@
 //! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
 
 use crate::error::LabError;
-use crate::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
-use crate::preset::PresetSpec;
-use crate::private::{Resolved, installed_build, page_size};
+use crate::target::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
+use crate::target::preset::PresetSpec;
+use crate::target::private::{Resolved, installed_build, page_size};
 use plan::{
     CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
     execution_order,

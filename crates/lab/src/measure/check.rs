@@ -2,8 +2,9 @@
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
-use crate::schemas::inspect;
-use crate::subject::{INSTANCE, Subject, with_session_until};
+use crate::target::schemas::inspect;
+use crate::target::sessions::with_session_until;
+use crate::target::subject::{INSTANCE, Subject};
 use base::Warehouses;
 use base::limits::OFFENDING_ROWS_MAX;
 use drive::Schemas;

@@ -1,7 +1,7 @@
 //! A lab that goes on: are its host, mydyno, servers and devices still those that it has measured?
 
 use crate::error::LabError;
-use crate::planned::Planned;
+use crate::schedule::planned::Planned;
 use device::Role;
 use plan::{Plan, PlannedCell, Turn};
 use server::Home;

@@ -2,11 +2,11 @@
 //! two loads.
 
 use crate::error::LabError;
-use crate::planned::planned;
-use crate::private::installed_build;
+use crate::measure::seeds::new_seed;
 use crate::progress::{OnProgress, Progress};
-use crate::seeds::new_seed;
-use crate::study::{Studied, StudySpec, study};
+use crate::schedule::planned::planned;
+use crate::schedule::run_lab::{LabRunOptions, LabRunSummary, run_lab};
+use crate::target::private::installed_build;
 use plan::Plan;
 use server::Home;
 use spec::{Private, defaults};
@@ -24,7 +24,7 @@ pub fn demo(
     engine: &str,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<Studied, LabError> {
+) -> Result<LabRunSummary, LabError> {
     if installed_build(home, &Private::of_engine(engine))?.is_none() {
         on_progress(Progress::Step(&format!("installing {engine}")));
         server::install(home, engine, None, &mut |what| {
@@ -45,11 +45,11 @@ pub fn demo(
         cell.what.load.seed = seed;
     }
     let place = (home, results, lab);
-    study(
+    run_lab(
         place,
         &plan,
         &planned,
-        &StudySpec::default(),
+        &LabRunOptions::default(),
         stop,
         on_progress,
     )

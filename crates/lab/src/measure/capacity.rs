@@ -1,7 +1,7 @@
 //! What the server does in a closed loop, for a rate that is a share of it: the mean over the later half of the loop, as soon
 //! as that half is steady and its mean is known well.
 
-use crate::lengths::PhaseEnds;
+use crate::measure::lengths::PhaseEnds;
 use analyse::{PrecisionAsked, Watched, precision, steadiness};
 use base::{limits, percent_at_most};
 use drive::{Control, Interval, Phase};
@@ -127,7 +127,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::{Capacity, WINDOW_MOST, loop_of};
-    use crate::lengths::tests::{asked, interval};
+    use crate::measure::lengths::tests::{asked, interval};
     use drive::{Control, Phase};
     use spec::Length;
     use std::time::Duration;

@@ -2,7 +2,8 @@
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
-use crate::subject::{Subject, block_on, is_local, with_session};
+use crate::target::sessions::{block_on, with_session};
+use crate::target::subject::{Subject, is_local};
 use base::{Connect, Session, SessionError, now_utc_ns};
 use observe::peak_rss_bytes;
 use server::{Secret, render_dsn};

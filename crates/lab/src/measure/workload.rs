@@ -1,6 +1,6 @@
 //! What TPC-C and its server make of a load.
 
-use crate::preflight::PreparedStatements;
+use crate::measure::preflight::PreparedStatements;
 use spec::{Isolation, Load, WorkloadKind, defaults};
 use tpcc::prepared_statements;
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};

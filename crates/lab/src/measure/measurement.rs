@@ -1,19 +1,20 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
-use crate::check::{FailedChecks, check};
-use crate::driving::driver_threads;
 use crate::error::LabError;
-use crate::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
-use crate::lengths::PhaseEnds;
-use crate::pacing::{self, Seats};
-use crate::populate::engine_name;
-use crate::preflight;
+use crate::measure::check::{FailedChecks, check};
+use crate::measure::driving::driver_threads;
+use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
+use crate::measure::lengths::PhaseEnds;
+use crate::measure::pacing::{self, Concurrency};
+use crate::measure::preflight;
+use crate::measure::quiet::look_at_host;
+use crate::measure::records::{counters_of, failures_of, result_of, times_of};
+use crate::measure::workload::{self, isolation_on, prepared_statements_of};
 use crate::progress::{OnProgress, Progress};
-use crate::quiet::look_at_host;
-use crate::records::{counters_of, failures_of, result_of, times_of};
-use crate::schemas;
-use crate::subject::{Subject, with_session};
-use crate::workload::{self, isolation_on, prepared_statements_of};
+use crate::target::populate::engine_name;
+use crate::target::schemas;
+use crate::target::sessions::with_session;
+use crate::target::subject::Subject;
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
 use spec::{Cell, Load, Style, WorkloadKind};
@@ -73,10 +74,10 @@ pub fn measure(
     let databases = subject.databases()?;
     let begun = before(&databases, subject.instances(), &cell.load)
         .map_err(|error| subject.explain(error))?;
-    preflight::raise_file_limit(begun.seats.connections)?;
+    preflight::raise_file_limit(begun.concurrency.connections)?;
     let threads = driver_threads(
         cell.load.threads,
-        begun.seats.connections,
+        begun.concurrency.connections,
         subject.is_local(),
     );
     let new_cell = cell_of(place, subject, cell, &begun);
@@ -104,7 +105,7 @@ pub fn measure(
         on_progress(progress);
     };
     let notes = begun.notes(&cell.load);
-    let of_pace = pacing::notes(&cell.lengths, begun.seats, begun.database.warehouses);
+    let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.database.warehouses);
     let of_preset = subject
         .configured
         .as_ref()
@@ -153,7 +154,7 @@ pub(crate) struct Begun {
     pub(crate) server: ServerInfo,
     pub(crate) transport: &'static str,
     pub(crate) result_metadata: &'static str,
-    pub(crate) seats: Seats,
+    pub(crate) concurrency: Concurrency,
     /// TLS version and cipher.
     pub(crate) tls: Option<String>,
     pub(crate) sums: Sums,
@@ -199,12 +200,12 @@ fn before(databases: &Schemas<Connector>, servers: u32, load: &Load) -> Result<B
     let inspected = schemas::inspect(databases, load.warehouses)?;
     let sums = schemas::sums(databases)?;
     let database = inspected.database;
-    let seats = Seats::of(load, database.warehouses)?;
-    let warehouses = seats.active;
+    let concurrency = Concurrency::of(load, database.warehouses)?;
+    let warehouses = concurrency.active;
     with_session(databases.first(), async |session| {
         let statements = prepared_statements_of(load);
         // The first of several servers has the most of them.
-        let connections = seats.connections.div_ceil(servers);
+        let connections = concurrency.connections.div_ceil(servers);
         preflight::check_server(session, connections, statements).await
     })?;
     if load.style == Style::Procedures {
@@ -216,7 +217,7 @@ fn before(databases: &Schemas<Connector>, servers: u32, load: &Load) -> Result<B
         Ok(Begun {
             database,
             warehouses,
-            seats,
+            concurrency,
             server: session.server().clone(),
             transport: session.transport(),
             result_metadata: result_metadata(session, load.style).await?,
@@ -266,7 +267,7 @@ fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> N
         workload: load.workload.name().to_owned(),
         style: load.style.name().to_owned(),
         warehouses: begun.warehouses.0,
-        connections: begun.seats.connections,
+        connections: begun.concurrency.connections,
         home: load.home,
         foreign_keys: begun.database.foreign_keys,
         partitions: begun.database.partitions,
@@ -282,9 +283,9 @@ fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> N
         schemas: subject.schemas(),
         instances: subject.instances(),
         result_metadata: Some(begun.result_metadata.to_owned()),
-        terminals: begun.seats.terminals,
+        terminals: begun.concurrency.terminals,
         inactive_warehouses: begun
-            .seats
+            .concurrency
             .terminals
             .map(|_| begun.database.warehouses.0 - begun.warehouses.0),
         rate_asked: load.rate.map(|open| open.rate.to_string()),
@@ -343,7 +344,7 @@ impl Measurement<'_> {
         let mut notes = lengths.finish(&report);
         notes.extend(pacing::notes_after(
             &self.cell.lengths,
-            begun.seats,
+            begun.concurrency,
             &report,
         ));
         tell_all(&notes, on_progress);
@@ -366,7 +367,7 @@ impl Measurement<'_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let judged = pacing::judge(begun.seats, begun.database.warehouses, &report);
+        let judged = pacing::judge(begun.concurrency, begun.database.warehouses, &report);
         if let Some(judged) = &judged {
             self.results
                 .record_requirements(self.repeat, &judged.requirements)?;
@@ -432,8 +433,8 @@ impl Measurement<'_> {
 
     fn made(&self, begun: &Begun) -> Made {
         Made {
-            connections: begun.seats.connections,
-            terminals: begun.seats.terminals,
+            connections: begun.concurrency.connections,
+            terminals: begun.concurrency.terminals,
             lock_wait_timeouts_max_share: self.cell.lock_wait_timeouts_max_share,
         }
     }

@@ -1,7 +1,7 @@
 //! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the result.
 
-use crate::capacity::Known;
 use crate::error::LabError;
+use crate::measure::capacity::Known;
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
@@ -20,7 +20,7 @@ const WARMUP_ADVISED: Duration = Duration::from_secs(60);
 
 /// The terminals of a run, their connections, and the warehouses that they work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seats {
+pub(crate) struct Concurrency {
     /// None where connections have no terminals.
     pub(crate) terminals: Option<u32>,
     pub(crate) connections: u32,
@@ -28,9 +28,9 @@ pub(crate) struct Seats {
     pub(crate) active: Warehouses,
 }
 
-impl Seats {
+impl Concurrency {
     /// For a database with rows for `loaded` warehouses.
-    pub(crate) fn of(load: &Load, loaded: Warehouses) -> Result<Seats, LabError> {
+    pub(crate) fn of(load: &Load, loaded: Warehouses) -> Result<Concurrency, LabError> {
         let used = load.warehouses.unwrap_or(loaded).0;
         let active = Warehouses(used.saturating_sub(load.inactive_warehouses));
         if active.0 == 0 {
@@ -40,7 +40,7 @@ impl Seats {
             )));
         }
         if load.workload != WorkloadKind::TpccSpec {
-            return Ok(Seats {
+            return Ok(Concurrency {
                 terminals: None,
                 connections: load.connections.first().unwrap_or(defaults::CONNECTIONS),
                 active,
@@ -65,7 +65,7 @@ impl Seats {
                 limits::CONNECTIONS_MAX
             )));
         }
-        Ok(Seats {
+        Ok(Concurrency {
             terminals: Some(terminals),
             connections,
             active,
@@ -81,13 +81,13 @@ impl Seats {
 pub fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, LabError> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),
-        _ => Ok(Seats::of(load, loaded)?.connections),
+        _ => Ok(Concurrency::of(load, loaded)?.connections),
     }
 }
 
 /// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that was asked.
-pub(crate) fn pace(load: &Load, seats: Seats, capacity_per_s: Option<f64>) -> Pace {
-    if let Some(count) = seats.terminals {
+pub(crate) fn pace(load: &Load, concurrency: Concurrency, capacity_per_s: Option<f64>) -> Pace {
+    if let Some(count) = concurrency.terminals {
         return Pace::Terminals(terminals(count));
     }
     match &load.rate {
@@ -104,12 +104,16 @@ pub(crate) fn pace(load: &Load, seats: Seats, capacity_per_s: Option<f64>) -> Pa
 
 /// What a reader of the numbers should know, as far as it is known before the run; `configured` are all warehouses of the
 /// database.
-pub(crate) fn notes(lengths: &Lengths, seats: Seats, configured: Warehouses) -> Vec<String> {
+pub(crate) fn notes(
+    lengths: &Lengths,
+    concurrency: Concurrency,
+    configured: Warehouses,
+) -> Vec<String> {
     let mut notes = Vec::new();
-    let Some(terminals) = seats.terminals else {
+    let Some(terminals) = concurrency.terminals else {
         return notes;
     };
-    let active = seats.active.0;
+    let active = concurrency.active.0;
     let warehouses = base::counted(active as usize, "warehouse", "warehouses");
     if configured.0 > active {
         notes.push(format!(
@@ -132,12 +136,16 @@ pub(crate) fn notes(lengths: &Lengths, seats: Seats, configured: Warehouses) -> 
 }
 
 /// The rest of it, after the run.
-pub(crate) fn notes_after(lengths: &Lengths, seats: Seats, report: &RunReport) -> Vec<String> {
+pub(crate) fn notes_after(
+    lengths: &Lengths,
+    concurrency: Concurrency,
+    report: &RunReport,
+) -> Vec<String> {
     let Some(window) = &report.window else {
         return Vec::new();
     };
     let mut notes = Vec::new();
-    if seats.terminals.is_some() {
+    if concurrency.terminals.is_some() {
         let (warmup, window) = (report.warmup_ns, report.window_ns);
         let of_auto = |length: Length, ns: u64| length.is_auto.then_some(Duration::from_nanos(ns));
         notes.extend(of_auto(lengths.warmup, warmup).and_then(note_on_warmup));
@@ -220,7 +228,7 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
         }
     };
     Some(PacedInterval {
-        phase: crate::records::phase_of(interval.phase),
+        phase: crate::measure::records::phase_of(interval.phase),
         start_offset_ns: interval.start_offset_ns,
         end_offset_ns: interval.end_offset_ns,
         schedule: counts,
@@ -233,7 +241,7 @@ fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> 
         kind,
         transaction: transaction.map(|transaction| transaction.name().to_owned()),
         occurrences: times.count(),
-        histogram: crate::records::histogram_of(times),
+        histogram: crate::measure::records::histogram_of(times),
         sum_ns: times.sum_ns,
         max_ns: times.max_ns,
         out_of_bounds: times.out_of_bounds,
@@ -278,8 +286,12 @@ pub(crate) struct Judged {
 }
 
 /// Judges the window of a run with terminals, where it had one.
-pub(crate) fn judge(seats: Seats, configured: Warehouses, report: &RunReport) -> Option<Judged> {
-    let terminals = seats.terminals?;
+pub(crate) fn judge(
+    concurrency: Concurrency,
+    configured: Warehouses,
+    report: &RunReport,
+) -> Option<Judged> {
+    let terminals = concurrency.terminals?;
     let window = report.window.as_ref()?;
     let window_s = report.window_ns as f64 / 1e9;
     // Clause 5.4.2 takes what began and ended in the window.
@@ -293,7 +305,7 @@ pub(crate) fn judge(seats: Seats, configured: Warehouses, report: &RunReport) ->
         new_orders_per_minute: new_orders as f64 * 60.0 / window_s,
         ceiling,
         terminals,
-        warehouses: seats.active,
+        warehouses: concurrency.active,
         configured,
         response: within_window.each_ref().map(times_of),
         deferred: deferred(report),
@@ -360,8 +372,8 @@ fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seats, deferred, notes, notes_after};
-    use crate::lengths::tests::{asked, interval};
+    use super::{Concurrency, deferred, notes, notes_after};
+    use crate::measure::lengths::tests::{asked, interval};
     use base::Warehouses;
     use drive::{Phase, RunReport};
     use spec::{Length, Load, WorkloadKind};
@@ -388,7 +400,7 @@ mod tests {
 
     #[test]
     fn short_times_are_told_once_they_are_known() {
-        let seats = Seats {
+        let concurrency = Concurrency {
             terminals: Some(10),
             connections: 10,
             active: Warehouses(1),
@@ -401,8 +413,8 @@ mod tests {
         };
         let told = |warmup, window| {
             let lengths = asked(warmup, window);
-            let after = notes_after(&lengths, seats, &report).len();
-            (notes(&lengths, seats, Warehouses(1)).len(), after)
+            let after = notes_after(&lengths, concurrency, &report).len();
+            (notes(&lengths, concurrency, Warehouses(1)).len(), after)
         };
         let day = Duration::from_secs(86_400);
         let short = Duration::from_secs(10);
@@ -422,24 +434,27 @@ mod tests {
             ..Load::of_seed(1)
         };
         let loaded = Warehouses(10);
-        let seats = Seats::of(&load(4, None), loaded).unwrap();
-        assert_eq!(seats.terminals, Some(60));
-        assert_eq!(seats.active, Warehouses(6));
-        let told = notes(&lengths, seats, loaded);
+        let concurrency = Concurrency::of(&load(4, None), loaded).unwrap();
+        assert_eq!(concurrency.terminals, Some(60));
+        assert_eq!(concurrency.active, Warehouses(6));
+        let told = notes(&lengths, concurrency, loaded);
         assert!(
             told[0].contains("4 of 10 warehouses are inactive"),
             "{told:?}"
         );
         assert_eq!(told.len(), 1);
 
-        let seats = Seats::of(&load(0, Some(3_000)), loaded).unwrap();
-        assert_eq!((seats.terminals, seats.active), (Some(3_000), loaded));
-        let told = notes(&lengths, seats, loaded);
+        let concurrency = Concurrency::of(&load(0, Some(3_000)), loaded).unwrap();
+        assert_eq!(
+            (concurrency.terminals, concurrency.active),
+            (Some(3_000), loaded)
+        );
+        let told = notes(&lengths, concurrency, loaded);
         assert!(
             told[0].contains("nothing is said of clause 4.1.3"),
             "{told:?}"
         );
 
-        assert!(Seats::of(&load(10, None), loaded).is_err());
+        assert!(Concurrency::of(&load(10, None), loaded).is_err());
     }
 }

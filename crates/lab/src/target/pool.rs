@@ -1,7 +1,7 @@
 //! The buffer pool of servers that are driven together: one machine's memory, which they divide.
 
 use crate::error::LabError;
-use crate::preset::{PresetSpec, lines, translated, with_users};
+use crate::target::preset::{PresetSpec, lines, translated, with_users};
 use base::{given_in, parse_size};
 use server::ServerBuild;
 use server::preset::{POOL_BYTES_MIN, PoolPart, Translated, chunk_of};

@@ -4,13 +4,13 @@
 mod ramps;
 
 use crate::error::LabError;
-use crate::measure::{self, Measured, measure};
-use crate::planned::Planned;
-use crate::populate::record_load;
+use crate::measure::measurement::{self, Measured, measure};
+use crate::measure::seeds::seed_of_repeat;
 use crate::progress::{OnProgress, Progress};
-use crate::room;
-use crate::seeds::seed_of_repeat;
-use crate::watchdog::within;
+use crate::schedule::planned::Planned;
+use crate::schedule::watchdog::within;
+use crate::target::disk_space;
+use crate::target::populate::record_load;
 use analyse::standing_points;
 use base::Exit;
 use plan::{Plan, PlannedCell, Setting, Turn};
@@ -27,7 +27,7 @@ use store::{
 
 /// What to execute of a plan, and how.
 #[derive(Clone, Debug, Default)]
-pub struct StudySpec {
+pub struct LabRunOptions {
     /// Ordinals of cells; all where none is named.
     pub only: Vec<u32>,
     /// Measure again what failed.
@@ -37,7 +37,7 @@ pub struct StudySpec {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Studied {
+pub struct LabRunSummary {
     /// Turns that were measured now, and those of them without a result.
     pub measured: usize,
     pub failed: usize,
@@ -91,7 +91,7 @@ pub fn missing(
 pub fn to_do(
     begun: Option<(&Results, LabId)>,
     planned: &Planned,
-    spec: &StudySpec,
+    spec: &LabRunOptions,
 ) -> Result<Vec<Turn>, LabError> {
     let mut turns = match begun {
         Some((results, lab)) => missing(results, lab, planned, spec.redo)?,
@@ -119,18 +119,18 @@ fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, Lab
 ///
 /// # Errors
 /// The results file cannot be written. What a cell dies of is stored with it.
-pub fn study(
+pub fn run_lab(
     place: (&Home, &Results, LabId),
     plan: &Plan,
     planned: &Planned,
-    spec: &StudySpec,
+    spec: &LabRunOptions,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<Studied, LabError> {
+) -> Result<LabRunSummary, LabError> {
     let (home, results, lab) = place;
     let turns = to_do(Some((results, lab)), planned, spec)?;
     let images = planned.images_for(&turns)?;
-    let study = Study {
+    let lab_run = LabRun {
         home,
         results,
         lab,
@@ -139,7 +139,7 @@ pub fn study(
         stop,
     };
     let begun = Instant::now();
-    let mut studied = Studied {
+    let mut summary = LabRunSummary {
         measured: 0,
         failed: 0,
         left: 0,
@@ -155,41 +155,41 @@ pub fn study(
             break;
         }
         let to_come = &turns[done..];
-        let expected: Duration = to_come.iter().map(|turn| study.expected(*turn)).sum();
-        let left = match study.cell(*turn).what.load.connections {
+        let expected: Duration = to_come.iter().map(|turn| lab_run.expected(*turn)).sum();
+        let left = match lab_run.cell(*turn).what.load.connections {
             // What other ramps took says nothing of how many points this one needs.
             Connections::Ramp(_) => expected,
             _ => pace.of(expected),
         };
-        let title = study.title(*turn, done, turns.len(), left);
-        let cell = study.cell(*turn);
+        let title = lab_run.title(*turn, done, turns.len(), left);
+        let cell = lab_run.cell(*turn);
         if block_of.replace(turn.repeat) != Some(turn.repeat) {
-            study.begin_block(on_progress)?;
+            lab_run.begin_block(on_progress)?;
         }
         on_progress(Progress::TurnStarts {
             title: &title,
             cell,
         });
         let turn_begun = Instant::now();
-        let exit = study.take(*turn, &images[done + 1..], on_progress)?;
-        pace.learn(study.expected(*turn), turn_begun.elapsed());
+        let exit = lab_run.take(*turn, &images[done + 1..], on_progress)?;
+        pace.learn(lab_run.expected(*turn), turn_begun.elapsed());
         if exit == Exit::Interrupted {
             break;
         }
-        if let Some(repeat) = study.last_attempt(*turn)? {
+        if let Some(repeat) = lab_run.last_attempt(*turn)? {
             on_progress(Progress::TurnEnds(repeat.id));
         }
-        studied.measured += 1;
-        studied.failed += usize::from(exit != Exit::Ok);
+        summary.measured += 1;
+        summary.failed += usize::from(exit != Exit::Ok);
     }
-    studied.left = missing(results, lab, planned, false)?.len();
+    summary.left = missing(results, lab, planned, false)?.len();
     if has_failed_checks(results, lab)? {
-        studied.exit = Exit::CheckFailed;
+        summary.exit = Exit::CheckFailed;
     }
     if stop.load(Ordering::Relaxed) {
-        studied.exit = Exit::Interrupted;
+        summary.exit = Exit::Interrupted;
     }
-    Ok(studied)
+    Ok(summary)
 }
 
 /// Has any repeat that counts lost something?
@@ -236,16 +236,16 @@ impl Pace {
     }
 }
 
-struct Study<'a> {
+struct LabRun<'a> {
     home: &'a Home,
     results: &'a Results,
     lab: LabId,
     planned: &'a Planned,
-    spec: &'a StudySpec,
+    spec: &'a LabRunOptions,
     stop: &'a AtomicBool,
 }
 
-impl Study<'_> {
+impl LabRun<'_> {
     /// Begins a block, to which all turns belong until the next one begins: a repeat of this call.
     /// What an earlier call left of a repeat is measured at another time, and so in another block.
     fn begin_block(&self, on_progress: &mut OnProgress<'_>) -> Result<(), LabError> {
@@ -345,7 +345,7 @@ impl Study<'_> {
                 repeat
             }
         };
-        room::require_of(&self.results.repeat(repeat)?)?;
+        disk_space::require_of(&self.results.repeat(repeat)?)?;
         let Some(failure) = failure else {
             return Ok(exit);
         };
@@ -397,7 +397,7 @@ impl Study<'_> {
         on_progress(Progress::Step(STARTING));
         let resolved = self.planned.servers_of(turn)?;
         let subject = resolved.start(self.home, image, stop)?;
-        let place = measure::Place {
+        let place = measurement::Place {
             results: self.results,
             lab: self.lab,
             ordinal: cell.ordinal,

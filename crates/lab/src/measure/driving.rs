@@ -1,15 +1,15 @@
 //! The run of a measurement: a closed loop that finds the capacity where that is asked for, then what was asked for.
 
-use crate::capacity::{self, Capacity, Known};
-use crate::devices::WindowIo;
 use crate::error::LabError;
-use crate::lengths::PhaseEnds;
-use crate::measure::{Begun, Measurement};
-use crate::observing::Observer;
-use crate::pacing::{self, Paced};
+use crate::measure::capacity::{self, Capacity, Known};
+use crate::measure::device_io::WindowIo;
+use crate::measure::lengths::PhaseEnds;
+use crate::measure::measurement::{Begun, Measurement};
+use crate::measure::observing::Observer;
+use crate::measure::pacing::{self, Paced};
+use crate::measure::records::{Last, rows_of};
 use crate::progress::{OnProgress, Progress};
-use crate::records::{Last, rows_of};
-use crate::schemas;
+use crate::target::schemas;
 use base::limits;
 use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
 use spec::{OpenLoop, Rate, WorkloadKind, defaults};
@@ -134,7 +134,7 @@ impl Measurement<'_> {
         }
         let pace = pacing::pace(
             &self.cell.load,
-            begun.seats,
+            begun.concurrency,
             paced.capacity.map(|known| known.per_s),
         );
         if let Pace::Arrivals(arrivals) = &pace {
@@ -143,7 +143,7 @@ impl Measurement<'_> {
         let options = self.options(begun, pace);
         on_progress(Progress::RunStarts {
             warehouses: begun.warehouses,
-            connections: begun.seats.connections,
+            connections: begun.concurrency.connections,
         });
         let run = RunOf::Result(lengths);
         let mut report = self.run(databases, begun, run, &options, on_progress)?;
@@ -178,7 +178,7 @@ impl Measurement<'_> {
     fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
         let lengths = &self.cell.lengths;
         RunOptions {
-            connections: begun.seats.connections,
+            connections: begun.concurrency.connections,
             workers: self.threads,
             warmup: lengths.warmup.most,
             window: lengths.window.most,
@@ -218,7 +218,7 @@ impl Measurement<'_> {
                 RunOf::Result(_) => self.seed,
                 RunOf::Capacity(_) => !self.seed,
             },
-            homes: match begun.seats.terminals {
+            homes: match begun.concurrency.terminals {
                 Some(_) => Homes::Terminals,
                 None if load.home => Homes::Connections,
                 None => Homes::None,

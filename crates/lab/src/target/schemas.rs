@@ -2,26 +2,12 @@
 //! driven together and proven together.
 
 use crate::error::LabError;
-use crate::subject::with_session;
+use crate::target::sessions::with_session;
 use base::Warehouses;
 use drive::Schemas;
 use tpcc::database::Sums;
 use tpcc::{Database, probe};
-use wire::{ConnectOptions, Connection, Connector};
-
-/// Logins to the schemas `<name>_0` to `<name>_{K-1}`, the names that tpcc-mysql gives them; to the one of the target
-/// where no number is asked for.
-pub(crate) fn targets(connect: &ConnectOptions, schemas: Option<u32>) -> Vec<ConnectOptions> {
-    let Some(count) = schemas else {
-        return vec![connect.clone()];
-    };
-    let name = connect.schema.as_deref().unwrap_or(crate::SCHEMA);
-    let target = |number| ConnectOptions {
-        schema: Some(format!("{name}_{number}")),
-        ..connect.clone()
-    };
-    (0..count.max(1)).map(target).collect()
-}
+use wire::{Connection, Connector};
 
 /// What all schemas hold, as one database with so many warehouses in each.
 pub(crate) struct Inspected {
@@ -151,33 +137,4 @@ pub(crate) fn mark_driven_by_tpcc_mysql(databases: &Schemas<Connector>) -> Resul
         })?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::targets;
-    use wire::{Address, ConnectOptions, Password, Tls};
-
-    #[test]
-    fn schemas_are_numbered_from_0() {
-        let connect = |schema: Option<&str>| ConnectOptions {
-            address: Address::Unix("/s".into()),
-            user: "me".to_owned(),
-            password: Password::default(),
-            schema: schema.map(str::to_owned),
-            tls: Tls::Disabled,
-        };
-        let names = |schema, count| -> Vec<Option<String>> {
-            let targets = targets(&connect(schema), count);
-            targets.into_iter().map(|target| target.schema).collect()
-        };
-        let some = |name: &str| Some(name.to_owned());
-        assert_eq!(
-            names(Some("shop"), Some(2)),
-            [some("shop_0"), some("shop_1")]
-        );
-        assert_eq!(names(None, Some(1)), [some("tpcc_0")]);
-        assert_eq!(names(Some("shop"), None), [some("shop")]);
-        assert_eq!(names(None, None), [None]);
-    }
 }

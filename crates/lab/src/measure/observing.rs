@@ -1,7 +1,7 @@
 //! Samples beside a run: what is observed of this subject, and how it gets into the results file.
 
 use crate::progress::{OnProgress, Progress};
-use crate::subject::Subject;
+use crate::target::subject::Subject;
 use drive::WORKER_THREAD;
 use observe::{
     ExporterSource, HostSource, MeterSource, PerfSource, ProcessSource, RaplSource, SampleSource,

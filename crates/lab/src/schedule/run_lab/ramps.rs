@@ -1,12 +1,12 @@
 //! Turns that are ramps: one on a server of its own, taken up from its stored points.
 
 use super::{
-    STARTING, Study, failure_of, is_of_machine, planned_cell, settings_of, timed_out_after,
+    LabRun, STARTING, failure_of, is_of_machine, planned_cell, settings_of, timed_out_after,
 };
 use crate::error::LabError;
+use crate::measure::ramp::{RampPlace, ramp, store_failed_ramp};
 use crate::progress::{OnProgress, Progress};
-use crate::ramp::{RampPlace, ramp, store_failed_ramp};
-use crate::watchdog::within;
+use crate::schedule::watchdog::within;
 use analyse::standing_points;
 use base::Exit;
 use plan::Turn;
@@ -32,7 +32,7 @@ pub(super) fn ended(
     Ok(ended)
 }
 
-impl Study<'_> {
+impl LabRun<'_> {
     /// One ramp, stored however it ends.
     pub(super) fn take_ramp(
         &self,

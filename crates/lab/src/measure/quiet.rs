@@ -2,7 +2,7 @@
 //! a disk.
 
 use crate::progress::{OnProgress, Progress};
-use crate::subject::Subject;
+use crate::target::subject::Subject;
 use observe::quiet::{disks_are_quiet, look, note_on};
 use store::{RepeatId, Results, StoreError};
 

@@ -1,23 +1,15 @@
-//! Named servers whose files are placed. What was arranged at the first start holds for every later one: it is kept beside
-//! the server, because its data is where it was put.
+//! What was arranged at the first start of a named server, kept beside the server: it holds for
+//! every later start, because its data is where it was put.
 
-use crate::devices::{Placed, places_of};
 use crate::error::LabError;
-use crate::pool::Divided;
-use crate::preset::{PresetSpec, configured_file, lines, with_users};
-use crate::private::files_of;
+use crate::target::placed::{Placed, places_of};
+use crate::target::preset::PresetSpec;
 use device::Role;
 use device::page::Snapshot;
 use serde::{Deserialize, Serialize};
-use server::preset::Translated;
-use server::{
-    AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
-    stop_named,
-};
 use spec::Placement;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use storage::{Arrangement, InstanceGroup, ServerFiles, ShimPage, arrange, is_in_memory};
+use storage::{Arrangement, ShimPage, is_in_memory};
 use store::CellPlace;
 
 /// A server to start that outlives the command.
@@ -34,30 +26,24 @@ pub struct NamedSpec {
     pub port: Option<u16>,
 }
 
-/// What will be loaded is not known: ten warehouses and room to grow.
-const TABLES_BYTES_ASSUMED: u64 = 2 << 30;
-/// Nor is half of it, which the modelled page cache of private servers has.
-const PAGE_CACHE_BYTES: u64 = 1 << 30;
-/// A full pool of dirty pages takes its time.
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 const KEPT_FILE: &str = "places.json";
 
 /// What was arranged, in the server's directory.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+pub(crate) struct Kept {
     format: u32,
     /// As it was asked for, by role.
     asked: Vec<(String, String)>,
     page_cache_bytes: Option<u64>,
     count: bool,
-    data_is_emulated: bool,
-    data_directory: Option<PathBuf>,
-    scratch: Vec<PathBuf>,
-    set: Vec<(String, String)>,
+    pub(crate) data_is_emulated: bool,
+    pub(crate) data_directory: Option<PathBuf>,
+    pub(crate) scratch: Vec<PathBuf>,
+    pub(crate) set: Vec<(String, String)>,
     /// All but the page, which is new at each start.
     files: Vec<(String, String)>,
-    has_page: bool,
+    pub(crate) has_page: bool,
     places: Vec<KeptPlace>,
 }
 
@@ -72,171 +58,13 @@ struct KeptPlace {
 
 const FORMAT: u32 = 2;
 
-/// Starts a named server, with devices emulated from the start. Returns notes beside those of the instance.
-///
-/// # Errors
-/// Where a place cannot be used or is another one than before, or the server does not start.
-pub fn start_named_on(
-    home: &Home,
-    build: &ServerBuild,
-    spec: &NamedSpec,
-) -> Result<(Instance, Vec<String>), LabError> {
-    let known = server::named(home)?;
-    // Without a record, what is there is of a start that was killed half-way, and nothing to go on with.
-    let is_known = known.iter().any(|server| server.name == spec.name);
-    let kept = match is_known {
-        true => read(&home.instances().join(&spec.name))?,
-        false => None,
-    };
-    let is_plain = spec.placement == Placement::default();
-    let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
-    let spec = &NamedSpec {
-        set,
-        ..spec.clone()
-    };
-    let preset_note = preset.as_ref().and_then(Translated::note);
-    let (kept, mut notes) = match kept {
-        Some(kept) => (kept.resumed(spec)?, Vec::new()),
-        None if is_plain => {
-            let instance = plain(home, build, spec, preset.as_ref())?;
-            return Ok((instance, preset_note.into_iter().collect()));
-        }
-        None if is_known => return Err(not_placed(&spec.name)),
-        None => {
-            // What dead commands left takes none of the room that is looked for.
-            server::sweep(home)?;
-            new(build, spec, preset.as_ref())?
-        }
-    };
-    notes.extend(preset_note);
-    if kept.directories().any(is_in_memory_above) {
-        notes.push(
-            "files of it are in memory, and are gone after a restart of this machine".to_owned(),
-        );
-    }
-    let options = InstanceOptions {
-        storage: if kept.data_is_emulated {
-            Storage::Emulated
-        } else {
-            Storage::Real
-        },
-        preset: lines(preset.as_ref()),
-        set: spec.set.iter().chain(&kept.set).cloned().collect(),
-        data_directory: kept.data_directory.clone(),
-        scratch: kept.scratch.clone(),
-        environment: match kept.has_page {
-            // Anew at each start: mydyno may have moved.
-            true => storage::server_environment(&build.binary)?,
-            false => Vec::new(),
-        },
-        files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),
-        port: spec.port,
-        ..InstanceOptions::default()
-    };
-    let instance = start_named(home, build, &spec.name, options)?;
-    match emulate(&kept.placed(instance.directory()), build) {
-        Ok(()) => Ok((instance, notes)),
-        Err(error) => Err(not_emulated(&instance, &error)),
-    }
-}
-
-fn emulate(placed: &Placed, build: &ServerBuild) -> Result<(), LabError> {
-    placed.require_shim(build)?;
-    match &placed.page {
-        Some(page) => Ok(page.arm(true)?),
-        None => Ok(()),
-    }
-}
-
-/// A server that runs on other devices than were asked for is nobody's.
-fn not_emulated(instance: &Instance, error: &LabError) -> LabError {
-    LabError::Unfit(match instance.stop(STOP_TIMEOUT) {
-        Ok(_) => format!("{error}; the server was stopped again"),
-        Err(stuck) => format!("{error}; the server still runs: {stuck}"),
-    })
-}
-
-/// Stops a named server. Its devices are this machine's from then on, so that its shutdown need not wait for a slow one. Returns
-/// notes too.
-///
-/// # Errors
-/// As [`stop_named`].
-pub fn stop_named_on(
-    home: &Home,
-    name: &str,
-    after: AfterStop,
-) -> Result<(Ending, Option<String>), LabError> {
-    let mut note = None;
-    let ending = stop_named(home, name, STOP_TIMEOUT, after, |directory| {
-        note = disarm(directory)
-            .err()
-            .map(|error| format!("its devices stay emulated while it stops: {error}"));
-    })?;
-    Ok((ending, note))
-}
-
-fn disarm(directory: &Path) -> Result<(), LabError> {
-    match placed_of(directory)?.page {
-        Some(page) => Ok(page.arm(false)?),
-        None => Ok(()),
-    }
-}
-
-fn plain(
-    home: &Home,
-    build: &ServerBuild,
-    spec: &NamedSpec,
-    preset: Option<&Translated>,
-) -> Result<Instance, LabError> {
-    let options = InstanceOptions {
-        preset: lines(preset),
-        set: spec.set.clone(),
-        files: vec![configured_file(preset)?],
-        port: spec.port,
-        ..InstanceOptions::default()
-    };
-    Ok(start_named(home, build, &spec.name, options)?)
-}
-
 /// Where the files of the named server in `directory` are, where they were placed.
 pub(crate) fn placed_of(directory: &Path) -> Result<Placed, LabError> {
     Ok(read(directory)?.map_or_else(Placed::default, |kept| kept.placed(directory)))
 }
 
-fn not_placed(name: &str) -> LabError {
-    LabError::Unfit(format!(
-        "the server {name:?} has data that was not placed; leave the places out to go on with it, or choose another --name \
-         (`mydyno server stop {name} --remove` removes it with its data)"
-    ))
-}
-
-fn new(
-    build: &ServerBuild,
-    spec: &NamedSpec,
-    preset: Option<&Translated>,
-) -> Result<(Kept, Vec<String>), LabError> {
-    let set = with_users(preset, &spec.set);
-    let files = ServerFiles {
-        is_named: true,
-        ..files_of(build, &set, TABLES_BYTES_ASSUMED, InstanceGroup::of_one())?
-    };
-    let mut placement = spec.placement.clone();
-    let mut notes = Vec::new();
-    if placement.is_emulated() && placement.page_cache_bytes.is_none() {
-        placement.page_cache_bytes = Some(PAGE_CACHE_BYTES);
-        notes.push(format!(
-            "the page cache of emulated devices has {} MiB, whatever will be loaded (--page-cache)",
-            PAGE_CACHE_BYTES >> 20
-        ));
-    }
-    let arranged = arrange(&placement, &files)?;
-    let kept = Kept::of(&spec.placement, &arranged)?;
-    notes.extend(arranged.notes);
-    Ok((kept, notes))
-}
-
 /// Is the directory, or was it before a restart of this machine, on a file system in memory?
-fn is_in_memory_above(path: &Path) -> bool {
+pub(crate) fn is_in_memory_above(path: &Path) -> bool {
     path.parent().is_some_and(is_in_memory)
 }
 
@@ -247,7 +75,7 @@ fn asked(placement: &Placement) -> Vec<(String, String)> {
         .collect()
 }
 
-fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
+pub(crate) fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
     let path = directory.join(KEPT_FILE);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -271,7 +99,7 @@ fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
 
 impl Kept {
     /// A stopped server goes on where its files are.
-    fn resumed(self, spec: &NamedSpec) -> Result<Kept, LabError> {
+    pub(crate) fn resumed(self, spec: &NamedSpec) -> Result<Kept, LabError> {
         self.require_same(&spec.name, &spec.placement)?;
         self.require_there(&spec.name)?;
         let mut asked = self.asked.iter();
@@ -301,7 +129,7 @@ impl Kept {
     }
 
     /// Directories of its files beside its own, but for those that are temporary.
-    fn directories(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let is_temp = |path: &PathBuf| {
             let mut set = self.set.iter();
             set.any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
@@ -331,7 +159,7 @@ impl Kept {
         }))
     }
 
-    fn of(placement: &Placement, arranged: &Arrangement) -> Result<Kept, LabError> {
+    pub(crate) fn of(placement: &Placement, arranged: &Arrangement) -> Result<Kept, LabError> {
         let is_page = |name: &str| name == ShimPage::FILE;
         let mut files = Vec::new();
         for (name, bytes) in arranged.files.iter().filter(|(name, _)| !is_page(name)) {
@@ -365,7 +193,7 @@ impl Kept {
     }
 
     /// What the server's directory holds at a start: what the shim is told, a new page, and this itself.
-    fn files_now(&self) -> Result<Vec<(String, Vec<u8>)>, LabError> {
+    pub(crate) fn files_now(&self) -> Result<Vec<(String, Vec<u8>)>, LabError> {
         let own = serde_json::to_vec_pretty(self)
             .map_err(|error| LabError::Unfit(format!("a path is not UTF-8: {error}")))?;
         let mut files = vec![(KEPT_FILE.to_owned(), own)];
@@ -378,7 +206,7 @@ impl Kept {
         Ok(files)
     }
 
-    fn placed(&self, directory: &Path) -> Placed {
+    pub(crate) fn placed(&self, directory: &Path) -> Placed {
         let place = |place: &KeptPlace| CellPlace {
             role: place.role.clone(),
             device: place.device.clone(),

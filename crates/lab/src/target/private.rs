@@ -1,13 +1,13 @@
 //! Private servers: a clone of the image of a populated database, made first where there is none.
 
-use crate::devices::{Placed, storage_of};
 use crate::error::LabError;
-use crate::pool::Divided;
-use crate::populate::{LoadSpec, check_disk, populate};
-use crate::preset::{Configured, PresetSpec, lines};
 use crate::progress::{OnProgress, Progress};
-use crate::room;
-use crate::subject::Subject;
+use crate::target::disk_space;
+use crate::target::placed::{Placed, storage_of};
+use crate::target::pool::Divided;
+use crate::target::populate::{LoadSpec, check_disk, populate};
+use crate::target::preset::{Configured, PresetSpec, lines};
+use crate::target::subject::Subject;
 use base::{counted, given_in, parse_size};
 use server::{
     CONNECTIONS_BASE, Data, Ending, Flavour, Home, IMAGES_VARIABLE, Image, ImageKey,
@@ -289,7 +289,7 @@ fn populated(
         set,
         ..InstanceOptions::default()
     };
-    let subject = Subject::private(room::start(home, build, options)?);
+    let subject = Subject::private(disk_space::start(home, build, options)?);
     // What a private server has loaded goes with it: there is nothing to continue.
     let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
         LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
@@ -384,7 +384,7 @@ fn start_one(
         files: arranged.files.clone(),
         ..InstanceOptions::default()
     };
-    let instance = room::start(home, build, options)?;
+    let instance = disk_space::start(home, build, options)?;
     let mut placed = Placed::of(arranged, instance.directory());
     placed.require_shim(build)?;
     placed.notes.extend(instance.notes.iter().cloned());
@@ -430,7 +430,7 @@ fn kind_of(build: &ServerBuild) -> ServerKind {
 #[cfg(test)]
 mod tests {
     use super::{STATEMENTS_EACH, room_for};
-    use crate::preset::PresetSpec;
+    use crate::target::preset::PresetSpec;
     use server::preset::{PresetScale, find};
     use spec::Style;
     use tpcc::prepared_statements;

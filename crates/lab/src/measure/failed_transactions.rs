@@ -206,7 +206,7 @@ mod tests {
 
     /// A minute in which so many of each type ended well, and so many as errors.
     fn report(completed: [u64; 5], errors: [u64; 5]) -> RunReport {
-        let mut window = crate::lengths::tests::interval(Phase::Window, 0, 60);
+        let mut window = crate::measure::lengths::tests::interval(Phase::Window, 0, 60);
         let counts = completed.into_iter().zip(errors);
         for (of, (completed, errors)) in window.transactions.iter_mut().zip(counts) {
             of.committed = completed;
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn what_fails_after_the_window_fails_the_run() {
         let mut stalled = report([40, 40, 4, 4, 4], [0; 5]);
-        let mut drain = crate::lengths::tests::interval(Phase::Drain, 60, 0);
+        let mut drain = crate::measure::lengths::tests::interval(Phase::Drain, 60, 0);
         drain.transactions[Transaction::NewOrder.index()].errors = 8;
         stalled.drain = Some(Box::new(drain));
         let refusal = refusal(&stalled, MADE).unwrap();

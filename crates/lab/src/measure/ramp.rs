@@ -1,14 +1,14 @@
 //! A ramp: one number of connections after another on one server, until `analyse` says where the target saturates. Every point is stored
 //! when it ends, so that a ramp which was interrupted goes on from its points.
 
-use crate::check::{FailedChecks, check_subject};
 use crate::error::LabError;
-use crate::measure::{Measured, Place, measure};
+use crate::measure::check::{FailedChecks, check_subject};
+use crate::measure::measurement::{Measured, Place, measure};
+use crate::measure::seeds::seed_of_point;
 use crate::progress::{OnProgress, Progress};
-use crate::room;
-use crate::seeds::seed_of_point;
-use crate::study::failure_of;
-use crate::subject::Subject;
+use crate::schedule::run_lab::failure_of;
+use crate::target::disk_space;
+use crate::target::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
 use base::{Exit, counted};
 use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
@@ -389,7 +389,7 @@ impl<'a> Rise<'a> {
     ) -> Result<PointEnd, LabError> {
         let results = self.place.results;
         let stored = results.repeat(repeat)?;
-        room::require_of(&stored)?;
+        disk_space::require_of(&stored)?;
         let Some(point) = ramp_point(results, &stored)? else {
             return Ok(PointEnd::Interrupted);
         };

@@ -1,0 +1,17 @@
+//! One measurement on a server that is up and loaded: one window, or the points of a ramp.
+
+pub(crate) mod capacity;
+pub(crate) mod check;
+pub(crate) mod device_io;
+pub(crate) mod driving;
+pub(crate) mod failed_transactions;
+pub(crate) mod lengths;
+pub(crate) mod measurement;
+pub(crate) mod observing;
+pub(crate) mod pacing;
+pub(crate) mod preflight;
+pub(crate) mod quiet;
+pub(crate) mod ramp;
+pub(crate) mod records;
+pub(crate) mod seeds;
+pub(crate) mod workload;

@@ -1,0 +1,7 @@
+//! A plan on this machine: its cells resolved, and its turns taken one after another.
+
+pub(crate) mod demo;
+pub(crate) mod planned;
+pub(crate) mod resumed;
+pub(crate) mod run_lab;
+pub(crate) mod watchdog;

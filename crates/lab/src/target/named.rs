@@ -1,0 +1,182 @@
+//! Named servers, with their files where they are placed.
+
+use crate::error::LabError;
+use crate::target::kept::{Kept, NamedSpec, is_in_memory_above, placed_of, read};
+use crate::target::placed::Placed;
+use crate::target::pool::Divided;
+use crate::target::preset::{configured_file, lines, with_users};
+use crate::target::private::files_of;
+use server::preset::Translated;
+use server::{
+    AfterStop, Ending, Home, Instance, InstanceOptions, ServerBuild, Storage, start_named,
+    stop_named,
+};
+use spec::Placement;
+use std::path::Path;
+use std::time::Duration;
+use storage::{InstanceGroup, ServerFiles, arrange};
+
+/// What will be loaded is not known: ten warehouses and room to grow.
+const TABLES_BYTES_ASSUMED: u64 = 2 << 30;
+/// Nor is half of it, which the modelled page cache of private servers has.
+const PAGE_CACHE_BYTES: u64 = 1 << 30;
+/// A full pool of dirty pages takes its time.
+const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Starts a named server, with devices emulated from the start. Returns notes beside those of the instance.
+///
+/// # Errors
+/// Where a place cannot be used or is another one than before, or the server does not start.
+pub fn start_named_on(
+    home: &Home,
+    build: &ServerBuild,
+    spec: &NamedSpec,
+) -> Result<(Instance, Vec<String>), LabError> {
+    let known = server::named(home)?;
+    // Without a record, what is there is of a start that was killed half-way, and nothing to go on with.
+    let is_known = known.iter().any(|server| server.name == spec.name);
+    let kept = match is_known {
+        true => read(&home.instances().join(&spec.name))?,
+        false => None,
+    };
+    let is_plain = spec.placement == Placement::default();
+    let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
+    let spec = &NamedSpec {
+        set,
+        ..spec.clone()
+    };
+    let preset_note = preset.as_ref().and_then(Translated::note);
+    let (kept, mut notes) = match kept {
+        Some(kept) => (kept.resumed(spec)?, Vec::new()),
+        None if is_plain => {
+            let instance = plain(home, build, spec, preset.as_ref())?;
+            return Ok((instance, preset_note.into_iter().collect()));
+        }
+        None if is_known => return Err(not_placed(&spec.name)),
+        None => {
+            // What dead commands left takes none of the room that is looked for.
+            server::sweep(home)?;
+            new(build, spec, preset.as_ref())?
+        }
+    };
+    notes.extend(preset_note);
+    if kept.directories().any(is_in_memory_above) {
+        notes.push(
+            "files of it are in memory, and are gone after a restart of this machine".to_owned(),
+        );
+    }
+    let options = InstanceOptions {
+        storage: if kept.data_is_emulated {
+            Storage::Emulated
+        } else {
+            Storage::Real
+        },
+        preset: lines(preset.as_ref()),
+        set: spec.set.iter().chain(&kept.set).cloned().collect(),
+        data_directory: kept.data_directory.clone(),
+        scratch: kept.scratch.clone(),
+        environment: match kept.has_page {
+            // Anew at each start: mydyno may have moved.
+            true => storage::server_environment(&build.binary)?,
+            false => Vec::new(),
+        },
+        files: [kept.files_now()?, vec![configured_file(preset.as_ref())?]].concat(),
+        port: spec.port,
+        ..InstanceOptions::default()
+    };
+    let instance = start_named(home, build, &spec.name, options)?;
+    match emulate(&kept.placed(instance.directory()), build) {
+        Ok(()) => Ok((instance, notes)),
+        Err(error) => Err(not_emulated(&instance, &error)),
+    }
+}
+
+fn emulate(placed: &Placed, build: &ServerBuild) -> Result<(), LabError> {
+    placed.require_shim(build)?;
+    match &placed.page {
+        Some(page) => Ok(page.arm(true)?),
+        None => Ok(()),
+    }
+}
+
+/// A server that runs on other devices than were asked for is nobody's.
+fn not_emulated(instance: &Instance, error: &LabError) -> LabError {
+    LabError::Unfit(match instance.stop(STOP_TIMEOUT) {
+        Ok(_) => format!("{error}; the server was stopped again"),
+        Err(stuck) => format!("{error}; the server still runs: {stuck}"),
+    })
+}
+
+/// Stops a named server. Its devices are this machine's from then on, so that its shutdown need not wait for a slow one. Returns
+/// notes too.
+///
+/// # Errors
+/// As [`stop_named`].
+pub fn stop_named_on(
+    home: &Home,
+    name: &str,
+    after: AfterStop,
+) -> Result<(Ending, Option<String>), LabError> {
+    let mut note = None;
+    let ending = stop_named(home, name, STOP_TIMEOUT, after, |directory| {
+        note = disarm(directory)
+            .err()
+            .map(|error| format!("its devices stay emulated while it stops: {error}"));
+    })?;
+    Ok((ending, note))
+}
+
+fn disarm(directory: &Path) -> Result<(), LabError> {
+    match placed_of(directory)?.page {
+        Some(page) => Ok(page.arm(false)?),
+        None => Ok(()),
+    }
+}
+
+fn plain(
+    home: &Home,
+    build: &ServerBuild,
+    spec: &NamedSpec,
+    preset: Option<&Translated>,
+) -> Result<Instance, LabError> {
+    let options = InstanceOptions {
+        preset: lines(preset),
+        set: spec.set.clone(),
+        files: vec![configured_file(preset)?],
+        port: spec.port,
+        ..InstanceOptions::default()
+    };
+    Ok(start_named(home, build, &spec.name, options)?)
+}
+
+fn not_placed(name: &str) -> LabError {
+    LabError::Unfit(format!(
+        "the server {name:?} has data that was not placed; leave the places out to go on with it, or choose another --name \
+         (`mydyno server stop {name} --remove` removes it with its data)"
+    ))
+}
+
+fn new(
+    build: &ServerBuild,
+    spec: &NamedSpec,
+    preset: Option<&Translated>,
+) -> Result<(Kept, Vec<String>), LabError> {
+    let set = with_users(preset, &spec.set);
+    let files = ServerFiles {
+        is_named: true,
+        ..files_of(build, &set, TABLES_BYTES_ASSUMED, InstanceGroup::of_one())?
+    };
+    let mut placement = spec.placement.clone();
+    let mut notes = Vec::new();
+    if placement.is_emulated() && placement.page_cache_bytes.is_none() {
+        placement.page_cache_bytes = Some(PAGE_CACHE_BYTES);
+        notes.push(format!(
+            "the page cache of emulated devices has {} MiB, whatever will be loaded (--page-cache)",
+            PAGE_CACHE_BYTES >> 20
+        ));
+    }
+    let arranged = arrange(&placement, &files)?;
+    let kept = Kept::of(&spec.placement, &arranged)?;
+    notes.extend(arranged.notes);
+    Ok((kept, notes))
+}

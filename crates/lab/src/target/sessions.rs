@@ -1,0 +1,56 @@
+//! Sessions of set-up, proof and sampling: each is a connection that is used once.
+
+use crate::error::LabError;
+use base::Connect;
+use reactor::Tasks;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use wire::{Connection, Connector};
+
+/// How often a stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Runs `future` to its end on this thread.
+pub(crate) fn block_on<T>(
+    future: impl Future<Output = Result<T, LabError>>,
+) -> Result<T, LabError> {
+    reactor::block_on(future).map_err(LabError::Reactor)?
+}
+
+/// Connects, uses the session and closes it.
+pub(crate) fn with_session<T>(
+    connector: &Connector,
+    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    block_on(async {
+        let mut session = connector.connect().await?;
+        let result = use_it(&mut session).await;
+        Connector::close(session).await;
+        result
+    })
+}
+
+/// As [`with_session`], given up when `stop` is set.
+pub(crate) fn with_session_until<T>(
+    connector: &Connector,
+    stop: &AtomicBool,
+    use_it: impl AsyncFnOnce(&mut Connection) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    let mut result = Err(LabError::Interrupted);
+    let mut tasks = Tasks::new().map_err(LabError::Reactor)?;
+    tasks.spawn(async {
+        result = async {
+            let mut session = connector.connect().await?;
+            let result = use_it(&mut session).await;
+            Connector::close(session).await;
+            result
+        }
+        .await;
+    });
+    let look = || Instant::now() + LOOK_EVERY;
+    while tasks.run_until(Some(look())).map_err(LabError::Reactor)? > 0
+        && !stop.load(Ordering::Relaxed)
+    {}
+    drop(tasks);
+    result
+}
