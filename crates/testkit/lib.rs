@@ -5,9 +5,9 @@ use hdrhistogram::Histogram;
 use std::ops::Deref;
 use std::path::PathBuf;
 use store::{
-    CellId, CellPlace, IntervalRow, LabId, Metric, MetricKind, MetricSource, NewCell, NewLab,
-    NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult, Results, StatementTime, TimeTotals,
-    empty_histogram,
+    CellId, CellPlace, CellTransaction, IntervalRow, LabId, Metric, MetricKind, MetricSource,
+    NewCell, NewLab, NewRepeat, Phase, RepeatFailure, RepeatId, RepeatResult, Results,
+    StatementTime, TimeTotals, empty_histogram,
 };
 use tempfile::TempDir;
 
@@ -70,15 +70,34 @@ pub fn cell() -> NewCell {
         transport: "tcp".to_owned(),
         workload: "tpcc".to_owned(),
         style: "statements".to_owned(),
-        warehouses: 10,
+        warehouses: Some(10),
         connections: 8,
-        foreign_keys: true,
+        home: Some(false),
+        foreign_keys: Some(true),
+        transactions: transactions(),
         window_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
         schemas: 1,
         instances: 1,
         ..NewCell::default()
     }
+}
+
+/// The types of TPC-C.
+pub fn transactions() -> Vec<CellTransaction> {
+    let types = [
+        ("new_order", 3_727),
+        ("payment", 885),
+        ("order_status", 0),
+        ("delivery", 12_270),
+        ("stock_level", 0),
+    ];
+    let types = types.map(|(name, row_bytes)| CellTransaction {
+        name: name.to_owned(),
+        is_primary: name == "new_order",
+        row_bytes: Some(row_bytes),
+    });
+    types.into()
 }
 
 /// A repeat without an option file and a seed.

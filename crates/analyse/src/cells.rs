@@ -5,6 +5,7 @@ use crate::matrix::{CONNECTIONS, Dimension, Matrix};
 use crate::runs::{Basis, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use store::ThroughputMetric;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,12 +16,15 @@ pub struct CellOutcome {
     /// Device by role, where mydyno placed files.
     pub places: BTreeMap<String, String>,
     pub settings: BTreeMap<String, String>,
-    pub warehouses: u32,
-    pub foreign_keys: bool,
+    pub warehouses: Option<u32>,
+    pub foreign_keys: Option<bool>,
     pub partitions: u32,
     pub history_key: Option<bool>,
     pub isolation: Option<String>,
     pub workload: String,
+    /// What `nopm` counts.
+    #[serde(skip)]
+    pub metric: ThroughputMetric,
     pub style: String,
     pub connections: u32,
     /// Servers that were driven together; `nopm` is of all of them.
@@ -67,7 +71,8 @@ impl CellOutcome {
             names.push((DATA.to_owned(), device.clone()));
         }
         names.push((INSTANCES.to_owned(), self.instances.to_string()));
-        names.push(("warehouses".to_owned(), self.warehouses.to_string()));
+        let warehouses = self.warehouses.iter();
+        names.extend(warehouses.map(|count| ("warehouses".to_owned(), count.to_string())));
         names.push(("partitions".to_owned(), self.partitions.to_string()));
         names.push(("workload".to_owned(), self.workload.clone()));
         names.push(("style".to_owned(), self.style.clone()));
@@ -145,11 +150,12 @@ pub(crate) mod tests {
             settings: settings
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
-            warehouses: 10,
-            foreign_keys: true,
+            warehouses: Some(10),
+            foreign_keys: Some(true),
             partitions: 0,
             history_key: Some(false),
             isolation: Some("repeatable-read".to_owned()),
+            metric: Default::default(),
             workload: "tpcc".to_owned(),
             style: "statements".to_owned(),
             connections,

@@ -1,7 +1,6 @@
 //! The JSON document of one measurement: what the store says, and what follows from its samples.
 
-use crate::load::Intervals;
-use crate::repeat_resources::resources;
+use crate::repeat_resources::used_by;
 use crate::resources::Resources;
 use crate::samples::Samples;
 use serde::Serialize;
@@ -23,10 +22,10 @@ pub struct Measurement {
 pub fn measurement(results: &Results, id: RepeatId) -> Result<Measurement, StoreError> {
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
-    let intervals = Intervals::read(results, id)?;
+    let totals = results.window_totals(id)?;
     let samples = Samples::read(results, id)?;
     Ok(Measurement {
         summary: results.summary(id)?,
-        resources: resources(results, (&repeat, &cell), &intervals, &samples)?,
+        resources: used_by(results, (&repeat, &cell), &totals, &samples)?,
     })
 }

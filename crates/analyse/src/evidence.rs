@@ -2,12 +2,11 @@
 
 use crate::account::{GroupCommit, Observed, Sessions};
 use crate::bound::{Evidence, HostCpu, Offered, bound};
-use crate::load::{Intervals, Load};
-use crate::per_transaction::changes_rows;
+use crate::load::Load;
 use crate::resources::{HostMachine, OfWindow, Resources};
 use store::MetricSource::{Process, Server, Shim};
 use store::{Cell, Repeat, Results, StatementTime, StoreError, TimeKind, TimeTotals};
-use store::{Rates, TransactionTime};
+use store::{Rates, TransactionTime, WindowTotals};
 
 /// Roles of the files that a commit waits for.
 const LOGS: [&str; 2] = ["redo", "binlog"];
@@ -18,7 +17,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) results: &'a Results,
     pub(crate) repeat: &'a Repeat,
     pub(crate) cell: &'a Cell,
-    pub(crate) intervals: &'a Intervals,
+    pub(crate) totals: &'a WindowTotals,
     pub(crate) load: Load,
 }
 
@@ -34,7 +33,11 @@ struct AtDriver {
 }
 
 impl AtDriver {
-    fn of(transactions: &[TransactionTime], statements: &[StatementTime]) -> Option<AtDriver> {
+    fn of(
+        transactions: &[TransactionTime],
+        statements: &[StatementTime],
+        totals: &WindowTotals,
+    ) -> Option<AtDriver> {
         let count: u64 = transactions.iter().map(|of| of.transactions).sum();
         if count == 0 || statements.is_empty() {
             return None;
@@ -48,17 +51,17 @@ impl AtDriver {
             service_s,
             queued_s,
             driver_s: (service_s - each(in_statements.sum())).max(0.0),
-            committing_s: committing_ns(statements).map(|ns| ns / 1e9 / count as f64),
+            committing_s: committing_ns(statements, totals).map(|ns| ns / 1e9 / count as f64),
         })
     }
 }
 
 /// Time in waits at COMMIT. One that has changed nothing waits for no log: what it takes is the
 /// round trip and the server's work, and the others take so much beside their waits.
-fn committing_ns(statements: &[StatementTime]) -> Option<f64> {
+fn committing_ns(statements: &[StatementTime], totals: &WindowTotals) -> Option<f64> {
     let commits = || statements.iter().filter(|of| of.kind == COMMIT);
     let sum = |of: &dyn Fn(&StatementTime) -> f64| commits().map(of).sum::<f64>();
-    let only_read = |of: &StatementTime| f64::from(u8::from(!changes_rows(&of.transaction)));
+    let only_read = |of: &StatementTime| f64::from(u8::from(!totals.changes_rows(&of.transaction)));
     let reading = sum(&|of| only_read(of) * of.executions() as f64);
     let reading_ns = sum(&|of| only_read(of) * of.times.sum_ns as f64);
     let all = sum(&|of| of.executions() as f64);
@@ -89,6 +92,7 @@ impl OfWindow<'_> {
         let at_driver = AtDriver::of(
             &results.transaction_times(repeat.id)?,
             &results.statement_times(repeat.id)?,
+            measured.totals,
         );
         if at_driver.is_none() && cell.what.terminals.is_some() {
             return Ok(None);
@@ -136,12 +140,9 @@ impl OfWindow<'_> {
 
     /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.
     fn group_commit(&self, measured: &Measured<'_>) -> Option<f64> {
-        let window = &measured.intervals.window;
-        let of_types = |counts: &dyn Fn(&str) -> bool| {
-            let of = window.iter().filter(|(name, _)| counts(name));
-            of.map(|(_, of)| of.completed()).sum::<u64>() as f64
-        };
-        let changing = of_types(&|name| changes_rows(name)) / of_types(&|_| true);
+        let changing = measured.totals.iter().filter(|(of, _)| of.changes_rows());
+        let changing: u64 = changing.map(|(_, totals)| totals.completed()).sum();
+        let changing = changing as f64 / measured.totals.completed() as f64;
         let waiting = |role: &&str| {
             let ns = |name: &str| self.mean(Shim, name, role);
             let flushes_per_s = ns("flushes")?;
@@ -218,7 +219,7 @@ fn offered(measured: &Measured<'_>) -> Result<Option<Offered>, StoreError> {
         return Ok(
             lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
                 offered: counts.offered,
-                ended: measured.intervals.completed(),
+                ended: measured.totals.completed(),
                 lag_us,
                 service_us,
             }),
@@ -226,7 +227,7 @@ fn offered(measured: &Measured<'_>) -> Result<Option<Offered>, StoreError> {
     }
     let result = repeat.result.as_ref();
     let ceiling = result.and_then(|result| result.ceiling_nopm);
-    let nopm = Rates::of(repeat, &measured.intervals.window).nopm;
+    let nopm = Rates::of(repeat, measured.totals).nopm;
     Ok(nopm
         .zip(ceiling)
         .map(|(nopm, ceiling_nopm)| Offered::Terminals {

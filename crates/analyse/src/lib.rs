@@ -47,7 +47,6 @@ pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};
 pub use interference::{Together, instance_spread, interference};
-pub use load::Intervals;
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};
@@ -60,7 +59,7 @@ pub use ramps::{
     RampConditions, RampOutcome, RampPoint, StandingPoints, ramp_point, ramps, standing_points,
 };
 pub use ratios::Ratio;
-pub use repeat_resources::resources;
+pub use repeat_resources::used_by;
 pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
     PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,

@@ -1,40 +1,6 @@
 //! What the driver did in a window: how many transactions a second, and how many were under way.
 
-use store::{
-    Cell, IntervalRow, Phase, Repeat, RepeatId, Results, StoreError, TimeKind, TimeTotals, Totals,
-    WindowTotals,
-};
-
-/// The intervals of a repeat, added up.
-#[derive(Clone, Debug, Default)]
-pub struct Intervals {
-    /// Of transactions that ended in the window.
-    pub window: WindowTotals,
-}
-
-impl Intervals {
-    /// Adds up those of a repeat.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn read(results: &Results, repeat: RepeatId) -> Result<Intervals, StoreError> {
-        let mut intervals = Intervals::default();
-        results.for_each_interval(repeat, |row| intervals.add(&row))?;
-        Ok(intervals)
-    }
-
-    /// Adds one.
-    pub fn add(&mut self, row: &IntervalRow) {
-        if row.phase == Phase::Window {
-            let of_type = self.window.entry(row.transaction.clone());
-            of_type.or_default().add(row);
-        }
-    }
-
-    pub(crate) fn completed(&self) -> u64 {
-        self.window.values().map(Totals::completed).sum()
-    }
-}
+use store::{Cell, Repeat, Results, StoreError, TimeKind, TimeTotals, WindowTotals};
 
 /// What the resources of a window went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,10 +20,10 @@ impl Load {
         results: &Results,
         repeat: &Repeat,
         cell: &Cell,
-        intervals: &Intervals,
+        totals: &WindowTotals,
         window_ns: u64,
     ) -> Result<Load, StoreError> {
-        let ended = intervals.completed() as f64;
+        let ended = totals.completed() as f64;
         let in_transactions_ns = if cell.what.rate_asked.is_some() {
             // Response times count from the intended start: the backlog is in them, and keeps no connection busy.
             let times = results.window_times(repeat.id)?;
@@ -65,7 +31,7 @@ impl Load {
             let mean_ns = service.and_then(TimeTotals::mean_ns);
             mean_ns.unwrap_or(0.0) * ended
         } else {
-            let response_ns = intervals.window.values().map(|of| of.response.sum_ns);
+            let response_ns = totals.iter().map(|(_, of)| of.response.sum_ns);
             response_ns.sum::<u64>() as f64
         };
         let window_ns = window_ns as f64;

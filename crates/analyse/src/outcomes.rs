@@ -9,7 +9,7 @@ use crate::runs::{Run, Runs};
 use crate::statistics::mean;
 use crate::sweep::{Sweep, sweeps};
 use serde::Serialize;
-use store::{Block, Canary, Cell, LabId, Repeat, Results, StoreError};
+use store::{Block, Canary, Cell, LabId, Repeat, Results, StoreError, ThroughputMetric};
 
 /// What `mydyno lab run --json` and `lab status --json` print. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,6 +117,7 @@ fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreErro
         history_key: what.history_key,
         isolation: what.isolation.clone(),
         workload: what.workload.clone(),
+        metric: what.throughput_metric,
         style: what.style.clone(),
         connections: what.connections,
         instances: what.instances,
@@ -128,11 +129,24 @@ fn cell_outcome(results: &Results, cell: &Cell) -> Result<CellOutcome, StoreErro
     })
 }
 
+impl LabOutcome {
+    /// What throughput counts in all cells: any transactions, where they do not count the same.
+    pub fn metric(&self) -> ThroughputMetric {
+        let mut all = self.cells.iter().map(|cell| cell.metric);
+        let first = all.next().unwrap_or_default();
+        if all.all(|metric| metric == first) {
+            first
+        } else {
+            ThroughputMetric::Tpm
+        }
+    }
+}
+
 /// Between the servers of a cell, the mean of its repeats.
 fn spread(results: &Results, repeats: &[Repeat]) -> Result<Option<f64>, StoreError> {
     let mut spreads = Vec::new();
     for repeat in repeats.iter().filter(|repeat| repeat.is_whole()) {
-        spreads.extend(instance_spread(&results.nopm_by_instance(repeat)?));
+        spreads.extend(instance_spread(&results.throughput_by_instance(repeat)?));
     }
     Ok(mean(&spreads))
 }

@@ -1,8 +1,7 @@
 //! The ramps of a lab, from the results file alone: their points as they are stored, and what these say.
 
-use crate::load::Intervals;
 use crate::ramp_cpu::RampCpu;
-use crate::repeat_resources::resources;
+use crate::repeat_resources::used_by;
 use crate::runs::{Run, Runs, percentile_noise_share};
 use crate::samples::{Samples, Window};
 use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
@@ -10,11 +9,14 @@ use base::counted;
 use serde::Serialize;
 use spec::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
-use store::{Cell, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp};
+use store::{
+    Cell, CellId, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp,
+    ThroughputMetric,
+};
 
-const NEW_ORDER: &str = "new_order";
 /// Of a count that was measured, and did nothing.
 const NO_NEW_ORDERS: &str = "no_new_orders";
+const NO_TRANSACTIONS: &str = "no_transactions";
 /// Of a ramp whose database lost something, or could not be looked at: nothing that was measured before counts either.
 const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
 
@@ -31,6 +33,12 @@ pub struct RampOutcome {
     /// The same in the plan's words.
     #[serde(skip)]
     pub asked: String,
+    /// What `nopm` counts.
+    #[serde(skip)]
+    pub metric: ThroughputMetric,
+    /// [`store::NewCell::only_primary`]
+    #[serde(skip)]
+    pub primary: Option<String>,
     /// In the order of measurement.
     pub points: Vec<RampPoint>,
     /// `None` while points or checks are missing.
@@ -68,6 +76,9 @@ pub struct RampPoint {
     #[serde(skip)]
     pub nopm_noise_share: Option<f64>,
     pub new_order_p95_us: Option<f64>,
+    /// Of the same transactions, which are those that people look at first.
+    #[serde(skip)]
+    pub primary_p90_us: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
     /// [`Point::p90_noise_share`]
@@ -118,7 +129,7 @@ impl RampOutcome {
     pub fn telling_transaction(&self) -> Option<&str> {
         match self.saturation.as_ref()?.reason.as_ref()? {
             StopReason::ResponseTime { transaction, .. } | StopReason::Kink { transaction, .. } => {
-                Some(transaction.as_str()).filter(|name| *name != NEW_ORDER)
+                Some(transaction.as_str()).filter(|name| self.primary.as_deref() != Some(*name))
             }
             _ => None,
         }
@@ -158,7 +169,15 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
             counted(points.len(), "point is measured", "points are measured")
         ),
     };
+    let cell = match points.first() {
+        Some(point) => Some(results.cell(CellId(point.cell_id))?.what),
+        None => None,
+    };
     Ok(RampOutcome {
+        metric: cell
+            .as_ref()
+            .map_or_else(Default::default, |of| of.throughput_metric),
+        primary: cell.and_then(|of| of.only_primary().map(str::to_owned)),
         ordinal: stored.what.ordinal,
         repeat: stored.what.repeat,
         conditions: RampConditions::of(limits),
@@ -267,6 +286,7 @@ pub fn ramp_point(results: &Results, repeat: &Repeat) -> Result<Option<RampPoint
         nopm_half_width: None,
         nopm_noise_share: None,
         new_order_p95_us: None,
+        primary_p90_us: None,
         p90_us: BTreeMap::new(),
         p90_noise_share: BTreeMap::new(),
         rare: BTreeSet::new(),
@@ -295,8 +315,14 @@ impl RampPoint {
         let run: Vec<Run> = Run::read(results, repeat.id)?.into_iter().collect();
         let run = Runs::of(&self.connections.to_string(), &run);
         if run.nopm.mean.is_none_or(|nopm| nopm <= 0.0) {
-            self.reason_code = Some(NO_NEW_ORDERS.to_owned());
-            self.reason = Some("no new order ended in the window; take a longer one".to_owned());
+            let metric = cell.what.throughput_metric;
+            let code = match metric {
+                ThroughputMetric::Nopm => NO_NEW_ORDERS,
+                ThroughputMetric::Tpm => NO_TRANSACTIONS,
+            };
+            self.reason_code = Some(code.to_owned());
+            let reason = format!("no {} ended in the window", metric.transaction());
+            self.reason = Some(format!("{reason}; take a longer one"));
             return Ok(());
         }
         self.nopm = run.nopm.mean;
@@ -306,8 +332,11 @@ impl RampPoint {
             .estimate
             .map(|estimate| estimate.standard_error / estimate.mean);
         self.new_order_p95_us = run.new_order_p95_us.mean;
-        let intervals = Intervals::read(results, repeat.id)?;
-        for (transaction, totals) in &intervals.window {
+        let window = results.window_totals(repeat.id)?;
+        let p90_ns = window.primary().quantile_ns(0.9);
+        self.primary_p90_us = p90_ns.map(|ns| ns as f64 / 1e3);
+        for (transaction, totals) in window.iter() {
+            let transaction = &transaction.name;
             if totals.completed() < KINK_TRANSACTIONS_MIN {
                 self.rare.insert(transaction.clone());
             }
@@ -319,14 +348,14 @@ impl RampPoint {
             }
         }
         let samples = Samples::read(results, repeat.id)?;
-        let used = resources(results, (repeat, cell), &intervals, &samples)?;
+        let used = used_by(results, (repeat, cell), &window, &samples)?;
         let start_ns = repeat.warmup_ns(&cell.what);
         let length_ns = repeat.result.as_ref().map(|of| of.measured_window_ns);
-        let window = Window {
+        let whole = Window {
             start_ns,
             end_ns: start_ns + length_ns.unwrap_or(0),
         };
-        let spin_ns = samples.mean(window, MetricSource::Shim, "spin_ns", "");
+        let spin_ns = samples.mean(whole, MetricSource::Shim, "spin_ns", "");
         let spin_cores = spin_ns.unwrap_or(0.0) / 1e9;
         self.cpu = used.and_then(|used| RampCpu::of(&used, spin_cores));
         Ok(())
@@ -335,11 +364,6 @@ impl RampPoint {
     /// The 90th percentile of a type.
     pub fn p90_us_of(&self, transaction: &str) -> Option<f64> {
         self.p90_us.get(transaction).copied()
-    }
-
-    /// The 90th percentile of the type that people look at first.
-    pub fn new_order_p90_us(&self) -> Option<f64> {
-        self.p90_us_of(NEW_ORDER)
     }
 }
 

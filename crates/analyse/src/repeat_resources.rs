@@ -2,24 +2,24 @@
 
 use crate::driver::Driver;
 use crate::evidence::Measured;
-use crate::load::{Intervals, Load};
+use crate::load::Load;
 use crate::per_transaction;
 use crate::price::price;
 use crate::resources::{OfWindow, Resources};
 use crate::samples::{Samples, Window};
 use crate::usage::emulated_iowait;
 use store::MetricSource::Shim;
-use store::{Cell, Rates, Repeat, RepeatStatus, Results, StoreError};
+use store::{Cell, Rates, Repeat, RepeatStatus, Results, StoreError, WindowTotals};
 
-/// What a repeat used; `None` where it failed or was not sampled. `intervals` and `samples` are
+/// What a repeat used; `None` where it failed or was not sampled. `totals` and `samples` are
 /// those of the repeat.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn resources(
+pub fn used_by(
     results: &Results,
     (repeat, cell): (&Repeat, &Cell),
-    intervals: &Intervals,
+    totals: &WindowTotals,
     samples: &Samples,
 ) -> Result<Option<Resources>, StoreError> {
     let done = repeat.status == RepeatStatus::Done;
@@ -42,21 +42,21 @@ pub fn resources(
         let roles = samples.labels(Shim, "busy_ns");
         resources.host.emulated_iowait_share = emulated_iowait(roles, of_window.get());
     }
-    let nopm = Rates::of(repeat, &intervals.window).nopm;
+    let nopm = Rates::of(repeat, totals).nopm;
     resources.power.nopm_per_watt = nopm
         .zip(resources.power.watts_mean.filter(|watts| *watts > 0.0))
         .map(|(nopm, watts)| nopm / watts);
     if let Some(io) = results.device_io(repeat.id)? {
         resources.price = price(&io.shim.setup, nopm);
     }
-    let load = Load::of(results, repeat, cell, intervals, result.measured_window_ns)?;
+    let load = Load::of(results, repeat, cell, totals, result.measured_window_ns)?;
     resources.per_transaction =
-        per_transaction::of(&of_window, &resources, intervals, &load, &cell.what);
+        per_transaction::of(&of_window, &resources, totals, &load, &cell.what);
     let measured = Measured {
         results,
         repeat,
         cell,
-        intervals,
+        totals,
         load,
     };
     of_window.judge(&measured, &mut resources)?;

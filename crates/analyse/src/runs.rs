@@ -6,10 +6,9 @@
 
 use crate::statistics::{Estimate, NoInterval, mean};
 use serde::Serialize;
-use store::{IntervalRow, Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, Totals};
+use store::{Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, ThroughputMetric, Totals};
 
-/// The transaction type whose response times are compared.
-const NEW_ORDER: &str = "new_order";
+/// Of the response times that are compared, those of primary transactions.
 const PERCENTILE: f64 = 0.95;
 /// On either side of the percentile: where the density of response times is taken from.
 const DENSITY_REACH: f64 = 0.01;
@@ -21,6 +20,9 @@ pub(crate) const SIGNIFICANT: f64 = 0.05;
 pub struct Runs {
     /// As asked for.
     pub name: String,
+    /// What `nopm` counts.
+    #[serde(skip)]
+    pub metric: ThroughputMetric,
     /// Those that are done.
     pub repeat_ids: Vec<i64>,
     /// What the intervals are from.
@@ -68,6 +70,7 @@ impl Runs {
         };
         Runs {
             name: name.to_owned(),
+            metric: measured.first().map(|run| run.metric).unwrap_or_default(),
             repeat_ids: measured.iter().map(|run| run.id.0).collect(),
             basis: if single.is_some() {
                 Basis::Intervals
@@ -113,6 +116,7 @@ impl Value {
 /// What one repeat says of itself.
 pub(crate) struct Run {
     pub(crate) id: RepeatId,
+    pub(crate) metric: ThroughputMetric,
     /// Is something of its window in no interval?
     pub(crate) is_low: bool,
     pub(crate) nopm: Option<f64>,
@@ -125,7 +129,7 @@ pub(crate) struct Run {
 /// One interval of the window.
 struct Interval {
     length_ns: f64,
-    new_orders: f64,
+    completed: f64,
     /// Of these, with a response time above the percentile.
     slow: f64,
 }
@@ -139,23 +143,18 @@ impl Run {
         }
         let totals = results.window_totals(id)?;
         let nopm = Rates::of(&repeat, &totals).nopm;
-        let new_orders = totals.get(NEW_ORDER);
-        let quantile_us = |share: f64| {
-            let ns = new_orders.and_then(|of| of.quantile_ns(share));
-            ns.map(|ns| ns as f64 / 1000.0)
-        };
+        let primary = totals.primary();
+        let quantile_us = |share: f64| primary.quantile_ns(share).map(|ns| ns as f64 / 1000.0);
         let p95_us = quantile_us(PERCENTILE);
-        let limit_ns = new_orders.and_then(|of| of.quantile_ns(PERCENTILE));
-        let mut intervals = Vec::new();
-        results.for_each_interval(id, |row| {
-            if row.phase == Phase::Window && row.transaction == NEW_ORDER {
-                intervals.push(Interval::of(&row, limit_ns.unwrap_or(u64::MAX)));
-            }
-        })?;
+        let limit_ns = primary.quantile_ns(PERCENTILE).unwrap_or(u64::MAX);
+        let types = totals.iter().filter(|(of, _)| of.is_primary);
+        let types: Vec<&str> = types.map(|(of, _)| of.name.as_str()).collect();
+        let intervals = Interval::read(results, id, &types, limit_ns)?;
         let reach = [-DENSITY_REACH, DENSITY_REACH].map(|off| quantile_us(PERCENTILE + off));
         let spread_us = reach[0].zip(reach[1]).map(|(low, high)| high - low);
         Ok(Some(Run {
             id,
+            metric: results.cell(repeat.cell)?.what.throughput_metric,
             is_low: repeat.new_orders_left_out != Some(0),
             nopm,
             p95_us,
@@ -170,14 +169,42 @@ impl Run {
 }
 
 impl Interval {
-    fn of(row: &IntervalRow, limit_ns: u64) -> Interval {
-        let mut totals = Totals::default();
-        totals.add(row);
-        Interval {
-            length_ns: (row.end_offset_ns - row.start_offset_ns) as f64,
-            new_orders: totals.completed() as f64,
-            slow: totals.not_within(limit_ns.saturating_add(1)) as f64,
-        }
+    /// The intervals of a window, of transactions of these types.
+    fn read(
+        results: &Results,
+        id: RepeatId,
+        types: &[&str],
+        limit_ns: u64,
+    ) -> Result<Vec<Interval>, StoreError> {
+        let mut intervals: Vec<Interval> = Vec::new();
+        let mut last_ns = None;
+        results.for_each_interval(id, |row| {
+            if row.phase != Phase::Window || !types.contains(&row.transaction.as_str()) {
+                return;
+            }
+            let mut totals = Totals::default();
+            totals.add(&row);
+            let (completed, slow) = (
+                totals.completed(),
+                totals.not_within(limit_ns.saturating_add(1)),
+            );
+            match intervals
+                .last_mut()
+                .filter(|_| last_ns == Some(row.start_offset_ns))
+            {
+                Some(interval) => {
+                    interval.completed += completed as f64;
+                    interval.slow += slow as f64;
+                }
+                None => intervals.push(Interval {
+                    length_ns: (row.end_offset_ns - row.start_offset_ns) as f64,
+                    completed: completed as f64,
+                    slow: slow as f64,
+                }),
+            }
+            last_ns = Some(row.start_offset_ns);
+        })?;
+        Ok(intervals)
     }
 }
 
@@ -196,12 +223,7 @@ pub(crate) fn percentile_noise_share(
     else {
         return Ok(None);
     };
-    let mut intervals = Vec::new();
-    results.for_each_interval(id, |row| {
-        if row.phase == Phase::Window && row.transaction == transaction {
-            intervals.push(Interval::of(&row, limit_ns));
-        }
-    })?;
+    let intervals = Interval::read(results, id, &[transaction], limit_ns)?;
     let us_per_share = (high_ns - low_ns) as f64 / 1e3 / (2.0 * DENSITY_REACH);
     let percentile_us = limit_ns as f64 / 1e3;
     let series = influences(&intervals, percentile_us, us_per_share);
@@ -212,21 +234,20 @@ pub(crate) fn percentile_noise_share(
 /// What each interval adds to the window's rate, so that one which is shorter weighs less; unit: NOPM.
 fn rates(intervals: &[Interval], nopm: f64) -> Vec<f64> {
     let length_ns = intervals.iter().map(|of| of.length_ns).sum::<f64>() / intervals.len() as f64;
-    let new_orders: f64 = intervals.iter().map(|of| of.new_orders).sum();
-    let expected_per_ns = new_orders / (length_ns * intervals.len() as f64);
+    let completed: f64 = intervals.iter().map(|of| of.completed).sum();
+    let expected_per_ns = completed / (length_ns * intervals.len() as f64);
     let rate =
-        |of: &Interval| nopm + (of.new_orders - expected_per_ns * of.length_ns) * 60e9 / length_ns;
+        |of: &Interval| nopm + (of.completed - expected_per_ns * of.length_ns) * 60e9 / length_ns;
     intervals.iter().map(rate).collect()
 }
 
 /// What each interval adds to the window's percentile: its surplus of slow transactions by the density of response times there (Bahadur).
 /// `us_per_share` is the inverse of that density; unit: us.
 fn influences(intervals: &[Interval], p95_us: f64, us_per_share: f64) -> Vec<f64> {
-    let all: f64 = intervals.iter().map(|of| of.new_orders).sum();
+    let all: f64 = intervals.iter().map(|of| of.completed).sum();
     let slow: f64 = intervals.iter().map(|of| of.slow).sum();
     let (share, mean) = (slow / all, all / intervals.len() as f64);
-    let influence =
-        |of: &Interval| p95_us + (of.slow - share * of.new_orders) / mean * us_per_share;
+    let influence = |of: &Interval| p95_us + (of.slow - share * of.completed) / mean * us_per_share;
     intervals.iter().map(influence).collect()
 }
 
@@ -236,10 +257,10 @@ mod tests {
     use crate::noise::Noise;
     use crate::statistics::{Estimate, mean};
 
-    fn interval(seconds: f64, new_orders: f64, slow: f64) -> Interval {
+    fn interval(seconds: f64, completed: f64, slow: f64) -> Interval {
         Interval {
             length_ns: seconds * 1e9,
-            new_orders,
+            completed,
             slow,
         }
     }

@@ -219,7 +219,11 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         (Aspect::Target, "transport", what.transport.clone()),
         (Aspect::Preset, "preset", or_absent(preset)),
         (Aspect::Workload, "workload", what.workload.clone()),
-        (Aspect::Workload, "home", what.home.to_string()),
+        (
+            Aspect::Workload,
+            "home",
+            or_absent(what.home.map(|of| of.to_string())),
+        ),
         (Aspect::Workload, "terminals", number(what.terminals)),
         (Aspect::Style, "style", what.style.clone()),
         (Aspect::Workload, "isolation", or_absent(isolation)),
@@ -227,15 +231,11 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
         (
             Aspect::Schema,
             "foreign_keys",
-            what.foreign_keys.to_string(),
+            or_absent(what.foreign_keys.map(|of| of.to_string())),
         ),
         (Aspect::Schema, "partitions", what.partitions.to_string()),
         (Aspect::Schema, "schemas", what.schemas.to_string()),
-        (
-            Aspect::Warehouses,
-            "warehouses",
-            what.warehouses.to_string(),
-        ),
+        (Aspect::Warehouses, "warehouses", number(what.warehouses)),
         (
             Aspect::Connections,
             "connections",

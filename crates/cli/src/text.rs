@@ -13,7 +13,7 @@ mod time_spent;
 
 use analyse::Measurement;
 pub use comparison::comparison;
-use format::{count, ms, optional, percent};
+use format::{count, ms, names_width, optional, percent};
 pub use lab::{lab, repeat};
 pub use lengths::awaited;
 pub use ramp::ramp;
@@ -34,8 +34,9 @@ pub fn summary(measurement: &Measurement) -> String {
     }
     let _ = writeln!(
         out,
-        "{} NOPM, {} transactions/min over {} s{} (one repeat: no statement about its spread)",
+        "{} {}, {} transactions/min over {} s{} (one repeat: no statement about its spread)",
         optional(summary.nopm.map(f64::trunc), 0),
+        summary.throughput_metric.title(),
         optional(summary.tpm_total, 0),
         optional(summary.window_s, 1),
         if summary.interrupted {
@@ -46,9 +47,10 @@ pub fn summary(measurement: &Measurement) -> String {
     );
     each_server(&mut out, summary);
     lengths::lengths(&mut out, summary);
+    let width = names_width(&summary.transactions);
     let _ = writeln!(
         out,
-        "\n{:<13}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "\n{:<width$}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
         "transaction",
         "committed",
         "rollback",
@@ -61,15 +63,8 @@ pub fn summary(measurement: &Measurement) -> String {
         "p99",
         "max"
     );
-    let all = &summary.transactions;
-    for (name, of) in [
-        ("new_order", &all.new_order),
-        ("payment", &all.payment),
-        ("order_status", &all.order_status),
-        ("delivery", &all.delivery),
-        ("stock_level", &all.stock_level),
-    ] {
-        transaction_line(&mut out, name, of);
+    for (name, of) in summary.transactions.iter() {
+        transaction_line(&mut out, (name, width), of);
     }
     time_spent::time_spent(&mut out, summary);
     inputs(&mut out, summary);
@@ -93,16 +88,23 @@ fn what_ran(summary: &Summary) -> String {
         1 => String::new(),
         schemas => format!(" in each of {schemas} schemas"),
     };
+    let warehouses = summary.warehouses;
+    let where_to = warehouses.map(|count| base::counted(count as usize, "warehouse", "warehouses"));
+    let where_to = match (where_to, in_each.trim_start()) {
+        (Some(rows), _) => Some(rows + &in_each),
+        (None, "") => None,
+        (None, in_each) => Some(in_each.to_owned()),
+    };
     let threads = summary.driver_threads.map_or_else(String::new, |threads| {
         let threads = base::counted(threads as usize, "driver thread", "driver threads");
         format!(", {threads}")
     });
     format!(
-        "{servers}{} {} ({}), {}{in_each}, {}, workload {}, style {}, seed {}{threads}",
+        "{servers}{} {} ({}){}, {}, workload {}, style {}, seed {}{threads}",
         summary.engine,
         summary.server_version,
         summary.transport,
-        base::counted(summary.warehouses as usize, "warehouse", "warehouses"),
+        where_to.map_or_else(String::new, |rows| format!(", {rows}")),
         base::counted(summary.connections as usize, "connection", "connections"),
         summary.workload,
         summary.style,
@@ -115,26 +117,31 @@ fn each_server(out: &mut String, summary: &Summary) {
     if !summary.nopm_by_instance.is_empty() {
         let each = summary.nopm_by_instance.iter();
         let each: Vec<String> = each.map(|nopm| format!("{:.0}", nopm.trunc())).collect();
-        let _ = writeln!(out, "NOPM of each server: {}", each.join(", "));
+        let title = summary.throughput_metric.title();
+        let _ = writeln!(out, "{title} of each server: {}", each.join(", "));
     }
 }
 
 fn totals(out: &mut String, summary: &Summary) {
     let _ = writeln!(
         out,
-        "\nclient CPU {} s, {} us per statement, {} statements per new order",
+        "\nclient CPU {} s, {} us per statement, {} statements per {}",
         optional(summary.client_cpu_s, 2),
         optional(summary.client_cpu_us_per_statement, 1),
-        optional(summary.statements_per_new_order, 1)
+        optional(summary.statements_per_new_order, 1),
+        summary.throughput_metric.transaction()
     );
-    let _ = writeln!(
-        out,
-        "new orders over the whole run: {} committed by the driver, {} in doubt, {} more in the database; {} reconnects",
-        count(summary.new_orders_committed_by_driver),
-        count(summary.new_orders_in_doubt),
-        count(summary.new_orders_in_database),
-        count(summary.reconnects)
-    );
+    let reconnects = count(summary.reconnects);
+    let _ = match summary.new_orders_committed_by_driver {
+        Some(committed) => writeln!(
+            out,
+            "new orders over the whole run: {committed} committed by the driver, {} in doubt, {} more \
+             in the database; {reconnects} reconnects",
+            count(summary.new_orders_in_doubt),
+            count(summary.new_orders_in_database),
+        ),
+        None => writeln!(out, "{reconnects} reconnects"),
+    };
     if !summary.checks.is_empty() {
         let passed = summary.checks.iter().filter(|check| check.passed).count();
         let _ = writeln!(out, "checks: {passed} of {} passed", summary.checks.len());
@@ -148,10 +155,10 @@ fn totals(out: &mut String, summary: &Summary) {
     }
 }
 
-fn transaction_line(out: &mut String, name: &str, of: &TransactionSummary) {
+fn transaction_line(out: &mut String, (name, width): (&str, usize), of: &TransactionSummary) {
     let _ = writeln!(
         out,
-        "{name:<13}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "{name:<width$}{:>10}{:>9}{:>8}{:>7}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}",
         of.committed,
         of.rolled_back,
         of.retries,
@@ -166,6 +173,9 @@ fn transaction_line(out: &mut String, name: &str, of: &TransactionSummary) {
 }
 
 fn inputs(out: &mut String, summary: &Summary) {
+    if summary.inputs.is_empty() {
+        return;
+    }
     let _ = writeln!(
         out,
         "\ninputs (clause 5.5.1.5)              value   allowed            by chance          verdict"

@@ -315,11 +315,9 @@ mod tests {
                 of(0, 0),
             ],
         };
-        let mut window = WindowTotals::new();
-        window.insert("new_order".to_owned(), totals(&[10, 30, 4_000, 6_000]));
-        window.insert("payment".to_owned(), totals(&[5, 6, 7, 8]));
-        window.insert("order_status".to_owned(), totals(&[2]));
-        window.insert("delivery".to_owned(), totals(&[79_000]));
+        let times_ms: [&[u64]; 5] = [&[10, 30, 4_000, 6_000], &[5, 6, 7, 8], &[2], &[79_000], &[]];
+        let types = testkit::transactions().into_iter().zip(times_ms);
+        let window: WindowTotals = types.map(|(of, times_ms)| (of, totals(times_ms))).collect();
         let text = [
             beginning(&asked),
             parameters(&asked, 10),
@@ -360,7 +358,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_no_division() {
-        let text = results(&WindowTotals::new(), 0.0);
+        let text = results(&WindowTotals::default(), 0.0);
         assert!(
             text.contains("0.000 TpmC") && !text.contains("NaN"),
             "{text}"

@@ -3,8 +3,6 @@
 (function () {
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
-  const TYPES = [["new_order", "New order"], ["payment", "Payment"], ["order_status", "Order status"],
-    ["delivery", "Delivery"], ["stock_level", "Stock level"]];
   const drawn = [];
 
   // ---- numbers -----------------------------------------------------------------------------------------------------
@@ -227,11 +225,15 @@
       xName: "time", at: (x) => "at " + clock(x, last) + (last <= 180 ? " s" : ""), plugins: [windowMark(series.window_start_s, series.window_end_s)],
       note: series.window_start_s > first + 0.001 ? "warm-up, not counted" : "", sync: "r" + figure.dataset.repeat }, more));
   }
+  const hyphened = (words) => words.replace(" ", "-"), sentence = (words) => words[0].toUpperCase() + words.slice(1);
+  // Colors go round where there are more types than colors.
+  const color = (series, key) => "--c" + (Math.max(0, series.names.findIndex((t) => t[0] === key)) % 5 + 1);
   const charts = {
     throughput(figure) {
-      const series = data.repeats[figure.dataset.repeat].series, all = choice(figure, "types", "new_order") === "all";
-      const lines = TYPES.filter(([key]) => all || key === "new_order").map(([key, name]) => ({ name, y: series.types[key].per_minute, color: "--c" + (TYPES.findIndex((t) => t[0] === key) + 1), fill: !all, width: 1.8 }));
-      overTime(figure, series, lines, { yLabel: all ? "transactions per minute" : "new orders per minute", unit: "/min", height: 270, ySize: TIME_AXIS_LEFT });
+      const series = data.repeats[figure.dataset.repeat].series, all = choice(figure, "types", "primary") === "all";
+      const shown = all ? series.names : [[series.primary, (series.names.find(([key]) => key === series.primary) || [0, sentence(data.primary)])[1]]];
+      const lines = shown.map(([key, name]) => ({ name, y: series.types[key].per_minute, color: color(series, key), fill: !all, width: 1.8 }));
+      overTime(figure, series, lines, { yLabel: (all ? "transaction" : data.primary) + "s per minute", unit: "/min", height: 270, ySize: TIME_AXIS_LEFT });
     },
     panel(figure) {
       const repeat = data.repeats[figure.dataset.repeat], panel = repeat.observed.panels.find((p) => p.name === figure.dataset.panel);
@@ -239,18 +241,18 @@
       overTime(figure, repeat.series, lines, { x: repeat.observed.time_s, yLabel: panel.axis, yTo: panel.axis_to, unit: panel.unit, gaps: true, height: 200, ySize: TIME_AXIS_LEFT });
     },
     latency(figure) {
-      const series = data.repeats[figure.dataset.repeat].series, type = series.types[choice(figure, "type", "new_order")];
+      const series = data.repeats[figure.dataset.repeat].series, type = series.types[choice(figure, "type", series.names[0][0])];
       overTime(figure, series, [{ name: "max", y: type.max_ms, color: "--c5", width: 1, show: false }, { name: "p99", y: type.p99_ms, color: "--c4" }, { name: "p95", y: type.p95_ms, color: "--c2" },
         { name: "p50", y: type.p50_ms, color: "--c1" }], { yLabel: "response time (ms)", yLog: choice(figure, "log", true), unit: "ms", height: 270 });
     },
     distribution(figure) {
-      const all = data.repeats[figure.dataset.repeat].distribution, kind = choice(figure, "kind", "tail");
-      const present = TYPES.filter(([key]) => all[key]);
+      const series = data.repeats[figure.dataset.repeat].series, all = data.repeats[figure.dataset.repeat].distribution, kind = choice(figure, "kind", "tail");
+      const present = series.names.filter(([key]) => all[key]);
       const xs = kind === "tail" ? "tail" : "bin_ms", ys = kind === "tail" ? "tail_ms" : "bin_percent";
       const x = [...new Set(present.flatMap(([key]) => all[key][xs]))].sort((a, b) => a - b);
       const lines = present.map(([key, name]) => {
         const at = new Map(all[key][xs].map((v, i) => [v, all[key][ys][i]]));
-        return { name, y: x.map((v) => at.has(v) ? at.get(v) : (kind === "tail" ? undefined : 0)), color: "--c" + (TYPES.findIndex((t) => t[0] === key) + 1),
+        return { name, y: x.map((v) => at.has(v) ? at.get(v) : (kind === "tail" ? undefined : 0)), color: color(series, key),
           ...(kind === "tail" ? {} : { paths: uPlot.paths.stepped({ align: -1 }) }) };
       });
       if (kind === "tail") draw(figure, { x, lines, xName: "percentile", unit: "ms", at: percentile, points: false, height: 270, yLabel: "response time (ms)", yLog: true,
@@ -270,7 +272,7 @@
       });
       const nopm = what === "nopm", text = new Map(x.map((v, i) => [v, of.x_text[i]]));
       const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * text.get(v).length) return null; last = p; return v; }); };
-      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: 290, unit: nopm ? "NOPM" : "ms", yLabel: nopm ? "new orders per minute (NOPM)" : "new-order response time (ms)",
+      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: 290, unit: nopm ? data.throughput : "ms", yLabel: nopm ? data.primary + "s per minute (" + data.throughput + ")" : hyphened(data.primary) + " response time (ms)",
         yLog: !nopm, yAlso: [lows, highs], yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => text.get(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
         xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : text.get(v)), grid: { show: false } }) });
@@ -279,13 +281,13 @@
       const of = data.over_time[choice(figure, "at", 0)], what = figure.dataset.what;
       const all = of.lines.map((line) => data.repeats[line.repeat].series);
       // Repeats may have been measured at different times: their points are put on one axis.
-      const [x, ...ys] = uPlot.join(all.map((series) => [series.time_s, series.types.new_order[what]]));
+      const [x, ...ys] = uPlot.join(all.map((series) => [series.time_s, series.types[series.primary][what]]));
       const longest = all.reduce((a, b) => b.time_s[b.time_s.length - 1] > a.time_s[a.time_s.length - 1] ? b : a);
       const lines = of.lines.map((line, n) => Object.assign({ name: line.name, y: ys[n], width: 1.8 }, hue(n)));
       const nopm = what === "per_minute", first = all[0];
       // One shade cannot tell of repeats that were counted from different times on.
       const isEqual = ["window_start_s", "window_end_s"].every((end) => all.every((series) => Math.abs(series[end] - first[end]) < first.point_s / 2));
-      overTime(figure, longest, lines, { x, ...(isEqual ? {} : { plugins: [], unmarked: true, note: "the windows of these repeats differ and are not marked" }), yLabel: nopm ? "new orders per minute" : "new-order p95 (ms)", yLog: !nopm, unit: nopm ? "/min" : "ms", height: 270, ySize: TIME_AXIS_LEFT });
+      overTime(figure, longest, lines, { x, ...(isEqual ? {} : { plugins: [], unmarked: true, note: "the windows of these repeats differ and are not marked" }), yLabel: nopm ? data.primary + "s per minute" : hyphened(data.primary) + " p95 (ms)", yLog: !nopm, unit: nopm ? "/min" : "ms", height: 270, ySize: TIME_AXIS_LEFT });
     },
   };
   // Browsers differ in whether a figure in closed details has a size.

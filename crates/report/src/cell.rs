@@ -2,14 +2,13 @@
 
 use crate::bound::bound_sentence;
 use crate::devices::devices_section;
-use crate::format::{NOT_AVAILABLE, integer, or_na, significant, transaction, truncated};
+use crate::format::{NOT_AVAILABLE, integer, or_na, significant, truncated};
 use crate::instances::each_server;
 use crate::lengths::{lengths, times};
-use crate::model::{CellView, LabView, RepeatView};
+use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
 use crate::pacing::pacing_section;
 use crate::panels::Panel;
-use crate::series::TRANSACTIONS;
 use crate::statements::statements_section;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
 use crate::used::used_section;
@@ -25,7 +24,7 @@ pub fn cell_section(view: &LabView, cell: &CellView) -> Markup {
         section.folded[is_folded] id={ "cell-" (cell.cell.id) } {
             @if is_folded {
                 details {
-                    summary { (title) " " span.soft { (or_na(cell.nopm(), |nopm| truncated(nopm.mean))) " NOPM" } }
+                    summary { (title) " " span.soft { (or_na(cell.nopm(), |nopm| truncated(nopm.mean))) " " (cell.metric().title()) } }
                     (inside(cell, is_brief))
                 }
             } @else { (title) (inside(cell, is_brief)) }
@@ -38,16 +37,17 @@ fn inside(cell: &CellView, is_brief: bool) -> Markup {
     html! {
         p.soft {
             @match cell.nopm() {
-                Some(nopm) => { b { (truncated(nopm.mean)) " NOPM" } " (" (spread(&nopm)) "); " }
+                Some(nopm) => { b { (truncated(nopm.mean)) " " (cell.metric().title()) } " (" (spread(&nopm)) "); " }
                 None => { b { (NOT_AVAILABLE) } "; " }
             }
             (what.engine) " " (what.server_version) ", "
             @if what.instances > 1 { (what.instances) " servers, " }
-            (counted(what.warehouses as usize, "warehouse", "warehouses"))
-            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 { " in each" } ", "
+            (warehouses(what.warehouses))
+            @if what.schemas > 1 { " in each of " (what.schemas) " schemas" } @if what.instances > 1 { " in each" }
+            @if what.warehouses.is_some() || what.schemas > 1 { ", " }
             @if let Some(devices) = what.devices_in_words() { "on " (devices) ", " }
-            @if what.home { "connections bound to warehouses, " }
-            @if !what.foreign_keys { "no foreign keys, " }
+            @if what.home == Some(true) { "connections bound to warehouses, " }
+            @if what.foreign_keys == Some(false) { "no foreign keys, " }
             @if what.history_key == Some(true) { "HISTORY with a primary key, " }
             @if let Some(level) = &what.isolation { "isolation level " (level) ", " }
             @if what.partitions > 0 { "tables in " (counted(what.partitions as usize, "partition", "partitions")) ", " }
@@ -96,7 +96,7 @@ fn one_repeat(cell: &CellView) -> Markup {
             @if !repeat.is_done() { (no_result(repeat)) }
             @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
             @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-            @if !repeat.series.time_s.is_empty() { (charts(repeat, false)) }
+            @if !repeat.series.time_s.is_empty() { (charts(cell, repeat, false)) }
             @if repeat.is_done() { (transactions_table(repeat)) (devices_section(repeat)) }
             p.soft.small { "Of repeat " (repeat.repeat.ordinal) "; the lab has so many that `mydyno export` has the rest: samples, checks, inputs, variables." }
         }
@@ -109,13 +109,13 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
         @if !repeat.is_done() { (no_result(repeat)) }
         @if repeat.is_done() { (tags(repeat)) (lengths(cell, repeat)) }
         @for note in &repeat.notes { p.soft.small { "Note: " (note) } }
-        @if drawn { (charts(repeat, true)) }
+        @if drawn { (charts(cell, repeat, true)) }
         @if repeat.is_done() {
-            (each_server(repeat))
+            (each_server(cell.metric(), repeat))
             h3 { "Transaction types" }
             (transactions_table(repeat))
             (statements_section(repeat))
-            (counts(repeat))
+            (counts(cell, repeat))
         }
         @if repeat.is_done() { (devices_section(repeat)) }
         @if repeat.is_done() { (pacing_section(repeat)) }
@@ -199,7 +199,7 @@ fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
     }
 }
 
-fn charts(repeat: &RepeatView, with_panels: bool) -> Markup {
+fn charts(cell: &CellView, repeat: &RepeatView, with_panels: bool) -> Markup {
     let id = repeat.repeat.id;
     let chart = |kind, title, is_wide| Chart {
         kind,
@@ -208,17 +208,18 @@ fn charts(repeat: &RepeatView, with_panels: bool) -> Markup {
         panel: None,
     };
     let merged = repeat.series.point_s;
+    let types = &repeat.series.names;
     html! {
         div.charts {
             (figure(id, &chart("throughput", "Throughput over time", true), &html! {
                 label { "Show " select data-choice="types" aria-label="Transactions shown" {
-                    option value="new_order" { "new orders" } option value="all" { "all five types" }
+                    option value="primary" { (cell.metric().transaction()) "s" } option value="all" { "all " (spelt(types.len())) " types" }
                 } }
             }))
             @if with_panels { (panels(repeat)) }
             (figure(id, &chart("latency", "Response time over time", !repeat.is_done()), &html! {
                 label { select data-choice="type" aria-label="Transaction type" {
-                    @for name in TRANSACTIONS { option value=(name) { (transaction(name)) } }
+                    @for (name, title) in types { option value=(name) { (title) } }
                 } }
                 label { input type="checkbox" data-choice="log" checked; " log" }
             }))
@@ -234,6 +235,16 @@ fn charts(repeat: &RepeatView, with_panels: bool) -> Markup {
             ". Drag to zoom, double-click to see all; click a name to hide its line."
         }
     }
+}
+
+/// Small numbers as words.
+fn spelt(count: usize) -> String {
+    let words = [
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+    ];
+    words
+        .get(count)
+        .map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
 /// What was observed beside the load, on the time axis of the throughput.
@@ -264,20 +275,28 @@ fn panels(repeat: &RepeatView) -> Markup {
 }
 
 /// Orders in the database against those that the driver counted.
-fn counts(repeat: &RepeatView) -> Markup {
+fn counts(cell: &CellView, repeat: &RepeatView) -> Markup {
     let Some(result) = &repeat.repeat.result else {
         return html! {};
+    };
+    let each = repeat.rates.statements_per_new_order;
+    let statements = html! {
+        (integer(result.statements)) " statements in the window, " (or_na(each, significant))
+        " for each " (cell.metric().transaction()) "."
+    };
+    let (Some(committed), Some(in_doubt)) =
+        (result.committed_new_orders, result.in_doubt_new_orders)
+    else {
+        return html! { p.soft.small { (statements) } };
     };
     let in_database = or_na(result.new_orders_in_database(), |n| {
         integer(u64::try_from(n).unwrap_or(0))
     });
     html! {
         p.soft.small {
-            "Over the whole run the driver saw " (integer(result.committed_new_orders)) " new orders committed and "
-            (integer(result.in_doubt_new_orders)) " in doubt; the database holds " (in_database) " more than before. "
-            (integer(result.statements)) " statements in the window, "
-            (or_na(repeat.rates.statements_per_new_order, significant))
-            " for each new order."
+            "Over the whole run the driver saw " (integer(committed)) " new orders committed and "
+            (integer(in_doubt)) " in doubt; the database holds " (in_database) " more than before. "
+            (statements)
         }
     }
 }

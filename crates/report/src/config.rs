@@ -4,7 +4,7 @@ use crate::blocks::blocks;
 use crate::format::{bytes, duration, instant, integer, significant};
 use crate::hardware::hardware;
 use crate::lab::missing::to_cell;
-use crate::model::{CellView, LabView, LoadView, RepeatView, Variable};
+use crate::model::{CellView, LabView, LoadView, RepeatView, Variable, warehouses};
 use crate::status::status_tables;
 use crate::tables::checks_table;
 use analyse::{IDENTITY_VARIABLES, LabOutcome};
@@ -30,14 +30,14 @@ fn load(view: &LoadView) -> Markup {
     let seconds = load.duration_ns as f64 / 1e9;
     html! {
         p {
-            b { (counted(load.warehouses as usize, "warehouse", "warehouses")) " in " (significant(seconds)) " s" }
+            b { (warehouses(load.warehouses)) " in " (significant(seconds)) " s" }
             " on " (load.engine) " " (load.server_version) " by "
             @match load.method {
                 store::LoadMethod::LocalInfile => "LOAD DATA LOCAL INFILE",
                 store::LoadMethod::Inserts => "multi-row inserts",
             }
             ", " (load.threads) " threads, seed " (load.seed) ", "
-            @if load.foreign_keys { "with" } @else { "without" } " foreign keys"
+            @match load.foreign_keys { Some(true) => "with foreign keys", Some(false) => "without foreign keys", None => {} }
             @if load.partitions > 0 { ", tables in " (load.partitions) " partitions" }
             @if load.history_key == Some(true) { ", HISTORY with a primary key" } "; "
             (integer(load.total_rows())) " rows, " (bytes(load.total_bytes)) " sent, client CPU "

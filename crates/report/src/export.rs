@@ -63,10 +63,10 @@ struct Table {
 }
 
 impl Table {
-    fn create(path: PathBuf, names: &[&str]) -> Result<Table, ReportError> {
+    fn create(path: PathBuf, names: &[impl AsRef<str>]) -> Result<Table, ReportError> {
         let writer = csv::Writer::from_path(&path).map_err(|cause| failed(&path, &cause))?;
         let mut table = Table { path, writer };
-        table.line(names)?;
+        table.line(names.iter().map(AsRef::as_ref))?;
         Ok(table)
     }
 
@@ -103,7 +103,9 @@ fn write(
     names: &[&str],
     lines_of: impl Fn(&CellView, &RepeatView, Lines<'_>) -> Result<(), StoreError>,
 ) -> Result<PathBuf, ReportError> {
-    let names: Vec<&str> = ["cell", "repeat"].iter().chain(names).copied().collect();
+    let metric = view.metric();
+    let names = ["cell", "repeat"].iter().chain(names);
+    let names: Vec<_> = names.map(|name| metric.key(name)).collect();
     let mut table = Table::create(path, &names)?;
     for cell in &view.cells {
         for repeat in &cell.repeats {
@@ -156,9 +158,9 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         let what = &cell.cell.what;
         let result = of.repeat.result.as_ref();
         let done = result.filter(|_| of.is_done());
-        let new_order = of.totals.get("new_order").filter(|_| of.is_done());
+        let primary = Some(&of.primary).filter(|_| of.is_done());
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-        let quantile = |q: f64| us(new_order.and_then(|totals| totals.quantile_ns(q)));
+        let quantile = |q: f64| us(primary.and_then(|totals| totals.quantile_ns(q)));
         "label" = cell.label,
         "engine" = what.engine,
         "server_version" = what.server_version,
@@ -180,14 +182,14 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "new_order_p50_us" = quantile(0.5),
         "new_order_p95_us" = quantile(0.95),
         "new_order_p99_us" = quantile(0.99),
-        "new_order_max_us" = us(new_order.and_then(Totals::max_ns)),
+        "new_order_max_us" = us(primary.and_then(Totals::max_ns)),
         "client_cpu_s" = of.rates.client_cpu_s,
         "statements" = of.rates.statements,
         "client_cpu_us_per_statement" = of.rates.client_cpu_us_per_statement,
         "reconnects" = result.map(|r| r.reconnects),
         "new_orders_in_database" = result.and_then(RepeatResult::new_orders_in_database),
-        "new_orders_committed_by_driver" = result.map(|r| r.committed_new_orders),
-        "new_orders_in_doubt" = result.map(|r| r.in_doubt_new_orders),
+        "new_orders_committed_by_driver" = result.and_then(|r| r.committed_new_orders),
+        "new_orders_in_doubt" = result.and_then(|r| r.in_doubt_new_orders),
         "schemas" = what.schemas,
         "device" = what.devices_in_words(),
         "fidelity" = of.storage.fidelity,
@@ -276,14 +278,16 @@ fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "cumulative_share" = share,
     );
     write(view, path, &names, |_, repeat, line| {
-        for (name, totals) in repeat.totals.iter().filter(|_| repeat.is_done()) {
+        let mut types: Vec<_> = repeat.totals.iter().filter(|_| repeat.is_done()).collect();
+        types.sort_by_key(|(of, _)| &of.name);
+        for (of, totals) in types {
             let all = totals.response.count() as f64;
             let mut below = 0;
             for value in totals.response.histogram.iter_recorded() {
                 let count = value.count_at_value();
                 below += count;
                 line(fields(
-                    name,
+                    &of.name,
                     value.value_iterated_to(),
                     count,
                     below as f64 / all,

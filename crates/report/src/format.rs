@@ -1,6 +1,7 @@
 //! Numbers for people: thousands set apart, a fixed number of digits that carry meaning, the unit beside them.
 
 use base::DateTime;
+use store::ThroughputMetric;
 
 /// Shown where a cell has no number.
 pub const NOT_AVAILABLE: &str = "NA";
@@ -110,6 +111,20 @@ pub fn instant(utc_ns: i64) -> String {
 /// `new_order` as `New order`.
 pub fn transaction(name: &str) -> String {
     capitalised(&name.replace('_', " "))
+}
+
+/// `New-order` or `Transaction`: what throughput counts, as the beginning of a title.
+pub fn primary(metric: ThroughputMetric) -> String {
+    capitalised(&metric.transaction().replace(' ', "-"))
+}
+
+/// A title in which new orders are called what throughput counts.
+pub fn in_words_of(metric: ThroughputMetric, title: &str) -> String {
+    let plural = format!("{}s", capitalised(metric.transaction()));
+    title
+        .replace("NOPM", metric.title())
+        .replace("New orders", &plural)
+        .replace("New-order", &primary(metric))
 }
 
 /// Words as the beginning of a sentence.

@@ -5,6 +5,7 @@ use crate::lab::missing::{footnotes, number};
 use crate::model::{CellView, LabView, RepeatView};
 use analyse::{CellOutcome, Together, interference};
 use maud::{Markup, html};
+use store::ThroughputMetric;
 
 /// Throughput by the number of servers; nothing where the lab has one number only.
 pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
@@ -19,7 +20,7 @@ pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
                     thead { tr {
                         th scope="col" { "Cell" }
                         th.num scope="col" { "Servers" }
-                        th.num scope="col" { "All together" span.unit { "NOPM" } }
+                        th.num scope="col" { "All together" span.unit { (view.metric().title()) } }
                         th.num scope="col" { "Against one" span.unit { "%" } }
                         th.num scope="col" { "Spread between them" span.unit { "%" } }
                     } }
@@ -45,7 +46,7 @@ fn percents(share: f64) -> String {
 }
 
 /// What each server of a repeat did; nothing where there was one.
-pub fn each_server(repeat: &RepeatView) -> Markup {
+pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
     let each: Vec<String> = repeat
         .nopm_by_instance
         .iter()
@@ -53,7 +54,7 @@ pub fn each_server(repeat: &RepeatView) -> Markup {
         .collect();
     html! {
         @if !each.is_empty() {
-            p { "NOPM of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }
+            p { (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use store::{
     Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
     PacingSummary, Rates, Repeat, RepeatId, RepeatStatus, Requirement, Results, StorageSummary,
-    StoreError, TimesSpent, Verdict, WindowTotals,
+    StoreError, ThroughputMetric, TimesSpent, Totals, Verdict, WindowTotals,
 };
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
@@ -52,6 +52,8 @@ pub struct RepeatView {
     /// Of each of several servers.
     pub nopm_by_instance: Vec<f64>,
     pub totals: WindowTotals,
+    /// Of these, those of the primary types together.
+    pub primary: Totals,
     pub series: Series,
     pub inputs: Vec<InputCounter>,
     pub pacing: PacingSummary,
@@ -127,6 +129,17 @@ impl LabView {
             .max_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
     }
 
+    /// What throughput counts in all cells: any transactions, where they do not count the same.
+    pub fn metric(&self) -> ThroughputMetric {
+        let mut all = self.cells.iter().map(CellView::metric);
+        let first = all.next().unwrap_or_default();
+        if all.all(|metric| metric == first) {
+            first
+        } else {
+            ThroughputMetric::Tpm
+        }
+    }
+
     /// The cell with this place in the plan.
     pub fn by_ordinal(&self, ordinal: u32) -> Option<&CellView> {
         self.cells
@@ -196,18 +209,23 @@ impl CellView {
         self.repeated(|repeat| repeat.rates.nopm)
     }
 
-    /// A percentile of new-order response times in ns.
-    pub fn new_order_ns(&self, quantile: f64) -> Option<Repeated> {
+    /// What its throughput counts.
+    pub fn metric(&self) -> ThroughputMetric {
+        self.cell.what.throughput_metric
+    }
+
+    /// A percentile of the response times of primary transactions, in ns.
+    pub fn primary_ns(&self, quantile: f64) -> Option<Repeated> {
         self.repeated(|repeat| {
-            let ns = repeat.totals.get("new_order")?.quantile_ns(quantile)?;
+            let ns = repeat.primary.quantile_ns(quantile)?;
             Some(ns as f64)
         })
     }
 
-    /// The longest new-order response time of all repeats that are whole.
-    pub fn new_order_max_ns(&self) -> Option<u64> {
+    /// The longest such response time of all repeats that are whole.
+    pub fn primary_max_ns(&self) -> Option<u64> {
         self.whole()
-            .filter_map(|repeat| repeat.totals.get("new_order")?.max_ns())
+            .filter_map(|repeat| repeat.primary.max_ns())
             .max()
     }
 }
@@ -220,7 +238,7 @@ impl RepeatView {
         points_max: u64,
     ) -> Result<RepeatView, StoreError> {
         let id = repeat.id;
-        let (series, intervals) = series::read(results, id, points_max)?;
+        let (series, totals) = series::read(results, id, points_max)?;
         let samples = Samples::read(results, id)?;
         let run = Run {
             points_max,
@@ -228,9 +246,9 @@ impl RepeatView {
             is_emulated: cell.what.places.iter().any(|place| place.emulated),
         };
         Ok(RepeatView {
-            rates: Rates::of(&repeat, &intervals.window),
-            nopm_by_instance: results.nopm_by_instance(&repeat)?,
-            pacing: results.pacing_summary(&repeat, cell, &intervals.window)?,
+            rates: Rates::of(&repeat, &totals),
+            nopm_by_instance: results.throughput_by_instance(&repeat)?,
+            pacing: results.pacing_summary(&repeat, cell, &totals)?,
             requirements: results.requirements(id)?,
             storage: results.storage_summary(&repeat, cell)?,
             series,
@@ -243,14 +261,15 @@ impl RepeatView {
                 results.variables(id, Moment::End)?,
             ),
             panels: panels(&samples, run),
-            resources: analyse::resources(results, (&repeat, cell), &intervals, &samples)?,
+            resources: analyse::used_by(results, (&repeat, cell), &totals, &samples)?,
             times_spent: results.times_spent(&repeat)?,
             is_sent_together: matches!(cell.what.style.as_str(), "pipelined" | "batched"),
             risen: risen(
                 results.status(id, Moment::Start)?,
                 results.status(id, Moment::End)?,
             ),
-            totals: intervals.window,
+            primary: totals.primary(),
+            totals,
             repeat,
         })
     }
@@ -374,10 +393,7 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         ("engine".to_owned(), what.engine.clone()),
         ("workload".to_owned(), what.workload.clone()),
         ("style".to_owned(), what.style.clone()),
-        (
-            "warehouses".to_owned(),
-            base::counted(what.warehouses as usize, "warehouse", "warehouses"),
-        ),
+        ("warehouses".to_owned(), warehouses(what.warehouses)),
         ("schemas".to_owned(), format!("{} schemas", what.schemas)),
         (
             "instances".to_owned(),
@@ -385,14 +401,19 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         ),
         (
             "home".to_owned(),
-            if what.home { "home" } else { "any warehouse" }.to_owned(),
+            match what.home {
+                Some(true) => "home",
+                Some(false) => "any warehouse",
+                None => "",
+            }
+            .to_owned(),
         ),
         (
             "foreign_keys".to_owned(),
-            if what.foreign_keys {
-                "foreign keys"
-            } else {
-                "no foreign keys"
+            match what.foreign_keys {
+                Some(true) => "foreign keys",
+                Some(false) => "no foreign keys",
+                None => "",
             }
             .to_owned(),
         ),
@@ -430,7 +451,14 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         };
         fields.push((name.clone(), text));
     }
+    fields.retain(|(_, text)| !text.is_empty());
     fields
+}
+
+/// `10 warehouses`; nothing where the workload has none.
+pub fn warehouses(count: Option<u32>) -> String {
+    let count = count.map(|count| base::counted(count as usize, "warehouse", "warehouses"));
+    count.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What a reader sees first: the headline, the table of cells, and throughput over connections.
 
 use crate::bound::bound_tags;
-use crate::format::{NOT_AVAILABLE, integer, ms, or_na, significant, truncated};
+use crate::format::{
+    NOT_AVAILABLE, capitalised, integer, ms, or_na, primary, significant, truncated,
+};
 use crate::lab::missing::{absent, footnotes};
 use crate::model::{CellView, LabView};
 use crate::stats::Repeated;
@@ -17,13 +19,13 @@ pub fn tiles(view: &LabView) -> Markup {
             @if let Some((cell, nopm)) = view.best() {
                 div {
                     div.name { @if many { "Highest throughput" } @else { "Throughput" } }
-                    div.value { (truncated(nopm.mean)) " " small { "NOPM" } }
+                    div.value { (truncated(nopm.mean)) " " small { (cell.metric().title()) } }
                     div.detail { (spread(&nopm)) @if many { ", " (cell.label) } }
                 }
                 div {
-                    div.name { "New-order response time" @if many { " there" } }
-                    div.value { (or_na(cell.new_order_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" } }
-                    div.detail { "p50 " (or_na(cell.new_order_ns(0.5).map(|r| r.mean), ms)) " ms, maximum " (or_na(cell.new_order_max_ns().map(|ns| ns as f64), ms)) " ms" }
+                    div.name { (primary(cell.metric())) " response time" @if many { " there" } }
+                    div.value { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) " " small { "ms p95" } }
+                    div.detail { "p50 " (or_na(cell.primary_ns(0.5).map(|r| r.mean), ms)) " ms, maximum " (or_na(cell.primary_max_ns().map(|ns| ns as f64), ms)) " ms" }
                 }
             } @else {
                 div { div.name { "Throughput" } div.value { (NOT_AVAILABLE) } div.detail { "no cell has a result" } }
@@ -98,8 +100,8 @@ fn verdict_tile(view: &LabView) -> Markup {
 fn order_gap(repeat: &Repeat) -> Option<i64> {
     let result = repeat.result.as_ref()?;
     let in_database = result.new_orders_in_database()?;
-    let low = i64::try_from(result.committed_new_orders).ok()?;
-    let high = low + i64::try_from(result.in_doubt_new_orders).ok()?;
+    let low = i64::try_from(result.committed_new_orders?).ok()?;
+    let high = low + i64::try_from(result.in_doubt_new_orders?).ok()?;
     Some(if in_database < low {
         in_database - low
     } else {
@@ -119,8 +121,8 @@ fn cost_tile(view: &LabView) -> Markup {
     let retries: u64 = view
         .repeats()
         .filter(|repeat| repeat.is_done())
-        .flat_map(|repeat| repeat.totals.values())
-        .map(store::Totals::retries)
+        .flat_map(|repeat| repeat.totals.iter())
+        .map(|(_, totals)| totals.retries())
         .sum();
     html! {
         div {
@@ -148,6 +150,8 @@ struct Columns {
 /// One row for each cell.
 pub fn results_table(view: &LabView) -> Markup {
     let top = view.best().map_or(0.0, |(_, nopm)| nopm.mean);
+    let metric = view.metric();
+    let counted = capitalised(metric.transaction());
     let mut groups = view.cells.iter().map(|cell| &cell.group);
     let first = groups.next();
     let columns = Columns {
@@ -165,12 +169,12 @@ pub fn results_table(view: &LabView) -> Markup {
                 thead { tr {
                     th scope="col" { "Cell" }
                     th.num scope="col" { "Connections" }
-                    th.num scope="col" { "Throughput" span.unit { "NOPM" } }
+                    th.num scope="col" { "Throughput" span.unit { (metric.title()) } }
                     th scope="col" { "Uncertainty" }
-                    th.num scope="col" { "New order p95" span.unit { "ms" } }
-                    th.num scope="col" { "New order max" span.unit { "ms" } }
+                    th.num scope="col" { (counted) " p95" span.unit { "ms" } }
+                    th.num scope="col" { (counted) " max" span.unit { "ms" } }
                     @if columns.fidelity { th.num scope="col" { "Fidelity" span.unit { "% of emulated I/O" } } }
-                    th.num scope="col" { "Client CPU" span.unit { "s per 1,000 orders" } }
+                    th.num scope="col" { "Client CPU" span.unit { "s per 1,000 " (metric.transaction().trim_start_matches("new ")) "s" } }
                     @if columns.bound { th scope="col" { "Bound by" } }
                     th scope="col" { "Status" }
                 } }
@@ -199,8 +203,8 @@ fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
                         span.bar aria-hidden="true" { i style={ "width:" (bar(nopm.mean, top)) "%" } {} }
                     }
                     td.small { @match nopm.half_width { Some(width) => { "± " (significant(width)) }, None => "one repeat" } }
-                    td.num { (or_na(cell.new_order_ns(0.95).map(|r| r.mean), ms)) }
-                    td.num { (or_na(cell.new_order_max_ns(), |ns| ms(ns as f64))) }
+                    td.num { (or_na(cell.primary_ns(0.95).map(|r| r.mean), ms)) }
+                    td.num { (or_na(cell.primary_max_ns(), |ns| ms(ns as f64))) }
                     @if columns.fidelity { td.num { (fidelity.as_deref().unwrap_or("-")) } }
                     td.num { (or_na(cpu, |r| significant(r.mean))) }
                 }

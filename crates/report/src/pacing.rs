@@ -2,7 +2,6 @@
 
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
-use crate::series::TRANSACTIONS;
 use crate::tables::{band_picture, verdict_tag};
 use maud::{Markup, html};
 use store::{
@@ -63,7 +62,7 @@ fn users(of: &TerminalsSummary) -> Markup {
         }
         div.scroll { table {
             caption { "Means of the times that terminals waited by themselves." }
-            thead { tr { th scope="col" { "" } @for name in TRANSACTIONS { th.num scope="col" { (transaction(name)) span.unit { "s" } } } } }
+            thead { tr { th scope="col" { "" } @for (name, _) in of.keying_mean_s.iter() { th.num scope="col" { (transaction(name)) span.unit { "s" } } } } }
             tbody { (means("Keying", &of.keying_mean_s)) (means("Thinking", &of.think_mean_s)) }
         } }
         (deliveries(&of.deferred_deliveries))
@@ -71,14 +70,7 @@ fn users(of: &TerminalsSummary) -> Markup {
 }
 
 fn means(title: &str, of: &ByTransaction<Option<f64>>) -> Markup {
-    let all = [
-        of.new_order,
-        of.payment,
-        of.order_status,
-        of.delivery,
-        of.stock_level,
-    ];
-    html! { tr { th scope="row" { (title) } @for mean in all { td.num { (or_na(mean, |s| trimmed(s, 3))) } } } }
+    html! { tr { th scope="row" { (title) } @for (_, mean) in of.iter() { td.num { (or_na(*mean, |s| trimmed(s, 3))) } } } }
 }
 
 fn deliveries(of: &DurationsSummary) -> Markup {

@@ -19,7 +19,7 @@ use analyse::{LabOutcome, interference, lab_outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{LabId, LabStatus, NewCell, Results};
+use store::{CellTransaction, LabId, LabStatus, NewCell, Results, ThroughputMetric};
 
 /// What every page says of its numbers.
 pub const DISCLAIMER: &str =
@@ -43,6 +43,9 @@ struct ChartData<'a> {
     curves: BTreeMap<&'a str, &'a Curves>,
     over_time: &'a [OverTime],
     ramps: Vec<RampMark<'a>>,
+    /// `NOPM`, and what one of the transactions is called that it counts.
+    throughput: &'static str,
+    primary: &'static str,
 }
 
 /// What the lab's cells give together.
@@ -87,6 +90,8 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
             .collect(),
         over_time: &together.over_time,
         ramps: ramp_marks(&outcome.ramps, &view),
+        throughput: view.metric().title(),
+        primary: view.metric().transaction(),
     };
     let json = script_safe(&serde_json::to_string(&data).map_err(ReportError::Json)?);
     Ok(page(&view, &json, &together).into_string())
@@ -113,8 +118,9 @@ fn all_or_one(cell: &CellView, is_brief: bool) -> Vec<&RepeatView> {
     }
 }
 
-fn data(repeat: &RepeatView, is_brief: bool) -> RepeatData<'_> {
-    let of_type = |(name, totals)| Some((String::as_str(name), distribution(totals)?));
+fn data<'a>(repeat: &'a RepeatView, is_brief: bool) -> RepeatData<'a> {
+    let of_type =
+        |(of, totals): (&'a CellTransaction, &_)| Some((of.name.as_str(), distribution(totals)?));
     let shown = repeat.totals.iter().filter(|_| repeat.is_done());
     RepeatData {
         series: &repeat.series,
@@ -150,10 +156,10 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (tiles(view))
                     (ramp_section(&together.outcome.ramps, view))
                     (results_table(view))
-                    @if let Some(curves) = &together.connections { (connection_charts(curves, &delivered(view))) }
+                    @if let Some(curves) = &together.connections { (connection_charts(view, curves, &delivered(view))) }
                     (comparisons(view, together.outcome))
                     (sweeps(view, &together.variables))
-                    (over_time_charts(&together.over_time))
+                    (over_time_charts(view, &together.over_time))
                     (together.resources)
                     (interference_section(view, &together.outcome.cells))
                     @for cell in &view.cells { (cell_section(view, cell)) }
@@ -161,7 +167,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
                     (configuration(view, together.outcome))
                     (reproduce(view))
                     footer {
-                        p { (DISCLAIMER) " NOPM is new orders that ended in the window, per minute, deliberate rollbacks included." }
+                        p { (disclaimer(view)) }
                         p { "Made by mydyno " (view.lab.mydyno_version) " from " span.mono { (view.results_file) } ", lab " (view.lab.id) ". Charts: uPlot, MIT licence." }
                     }
                 }
@@ -230,7 +236,7 @@ fn workloads(view: &LabView) -> String {
     let engines = started().map(engine);
     let mut parts = vec![
         each_once(engines.chain(not_started.map(|what| what.engine.clone()))),
-        warehouses(whats().map(|what| what.warehouses)),
+        warehouses(whats().filter_map(|what| what.warehouses)),
         format!(
             "workload {}",
             each_once(whats().map(|what| what.workload.clone()))
@@ -244,6 +250,7 @@ fn workloads(view: &LabView) -> String {
     if !transport.is_empty() {
         parts.push(format!("over {transport}"));
     }
+    parts.retain(|part| !part.is_empty());
     parts.join(", ")
 }
 
@@ -262,12 +269,29 @@ fn each_once(names: impl Iterator<Item = String>) -> String {
 
 /// `1 warehouse`, `5, 10 and 20 warehouses`.
 fn warehouses(each: impl Iterator<Item = u32> + Clone) -> String {
+    if each.clone().next().is_none() {
+        return String::new();
+    }
     let numbers = each_once(each.clone().map(|number| number.to_string()));
     let is_one = each.max() == Some(1);
     format!(
         "{numbers} {}",
         if is_one { "warehouse" } else { "warehouses" }
     )
+}
+
+/// What the page says of its numbers.
+fn disclaimer(view: &LabView) -> String {
+    let metric = view.metric();
+    let counted = format!(
+        "{} is {}s that ended in the window, per minute, deliberate rollbacks included.",
+        metric.title(),
+        metric.transaction()
+    );
+    match metric {
+        ThroughputMetric::Nopm => format!("{DISCLAIMER} {counted}"),
+        ThroughputMetric::Tpm => counted,
+    }
 }
 
 fn machine(view: &LabView) -> Option<String> {

@@ -69,7 +69,7 @@ fn supported(ramps: &[RampOutcome], view: &LabView) -> Markup {
             thead { tr {
                 th scope="col" { "Configuration" }
                 th.num scope="col" { "Supported" span.unit { "connections" } }
-                th.num scope="col" { "Throughput there" span.unit { "NOPM" } }
+                th.num scope="col" { "Throughput there" span.unit { (view.metric().title()) } }
                 th scope="col" { "Reason" }
             } }
             tbody { @for ramp in ramps {
@@ -105,15 +105,16 @@ fn points_table(ramp: &RampOutcome) -> Markup {
     points.sort_by_key(|point| point.connections);
     let saturated = ramp.supported_connections();
     let telling = ramp.telling_transaction();
+    let counted = capitalised(ramp.metric.transaction());
     html! {
         div.scroll { table.ramp {
             caption { "Points by connections; ± is half of the 95 % interval of the point's own window." }
             thead { tr {
                 th.num scope="col" { "Connections" }
-                th.num scope="col" { "Throughput" span.unit { "NOPM" } }
+                th.num scope="col" { "Throughput" span.unit { (ramp.metric.title()) } }
                 th scope="col" { "Uncertainty" }
-                th.num scope="col" { "New order p90" span.unit { "ms" } }
-                th.num scope="col" { "New order p95" span.unit { "ms" } }
+                th.num scope="col" { (counted) " p90" span.unit { "ms" } }
+                th.num scope="col" { (counted) " p95" span.unit { "ms" } }
                 @if let Some(name) = telling { th.num scope="col" { (transaction(name)) " p90" span.unit { "ms" } } }
                 th.num scope="col" { "CPU used" span.unit { "of what was left to the server" } }
                 th scope="col" { "" }
@@ -130,7 +131,7 @@ fn point_row(point: &RampPoint, telling: Option<&str>, is_saturated: bool) -> Ma
             th.num scope="row" { a href={ "#cell-" (point.cell_id) } { (point.connections) } }
             td.num { b { (or_na(point.nopm, truncated)) } }
             td.small { @if let Some(half) = point.nopm_half_width { "± " (significant(half)) } }
-            td.num { (ms(point.new_order_p90_us())) }
+            td.num { (ms(point.primary_p90_us)) }
             td.num { (ms(point.new_order_p95_us)) }
             @if let Some(name) = telling { td.num { (ms(point.p90_us_of(name))) } }
             td.num { (or_na(point.cpu.map(|cpu| cpu.busy_share), percent)) }

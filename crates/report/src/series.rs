@@ -3,19 +3,15 @@
 //! Many intervals become one point by adding counts and merging histograms, so a percentile of a point is the percentile of
 //! its transactions and not a mean of percentiles.
 
-use analyse::Intervals;
+use crate::format::transaction;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{IntervalRow, Phase, RepeatId, Results, StoreError, Totals};
+use store::{
+    CellTransaction, IntervalRow, Phase, RepeatId, Results, StoreError, Totals, WindowTotals,
+};
 
-/// The five types, in the order of the clauses.
-pub const TRANSACTIONS: [&str; 5] = [
-    "new_order",
-    "payment",
-    "order_status",
-    "delivery",
-    "stock_level",
-];
+/// The name under which primary types are drawn together, where there are several.
+const PRIMARY: &str = "primary";
 
 /// Most points of a series: about one for each pixel column of a chart.
 const POINTS_MAX: u64 = 900;
@@ -38,7 +34,11 @@ pub struct Series {
     pub point_s: f64,
     pub window_start_s: f64,
     pub window_end_s: f64,
-    pub types: BTreeMap<&'static str, TypeSeries>,
+    /// Name and title of each type, in the workload's order.
+    pub names: Vec<(String, String)>,
+    /// The one of `types` that is the throughput.
+    pub primary: String,
+    pub types: BTreeMap<String, TypeSeries>,
 }
 
 /// One transaction type over time.
@@ -70,7 +70,7 @@ struct Collector {
     series: Series,
     point: Option<Point>,
     window: Option<(u64, u64)>,
-    intervals: Intervals,
+    totals: WindowTotals,
 }
 
 struct Point {
@@ -79,7 +79,7 @@ struct Point {
     end_ns: u64,
     last_start_ns: u64,
     intervals: u64,
-    types: BTreeMap<&'static str, Totals>,
+    types: BTreeMap<String, Totals>,
 }
 
 /// Reads a repeat once: its series of so many points at most for the charts, and its intervals added up.
@@ -87,14 +87,25 @@ pub fn read(
     results: &Results,
     repeat: RepeatId,
     points_max: u64,
-) -> Result<(Series, Intervals), StoreError> {
+) -> Result<(Series, WindowTotals), StoreError> {
     let count = results.interval_count(repeat)?;
+    let types = results.transactions(repeat)?;
+    let mut primary = types.iter().filter(|of| of.is_primary);
+    let primary = match (primary.next(), primary.next()) {
+        (Some(only), None) => only.name.clone(),
+        _ => PRIMARY.to_owned(),
+    };
+    let name = |of: &CellTransaction| (of.name.clone(), transaction(&of.name));
     let mut collector = Collector {
         intervals_per_point: count.div_ceil(points_max).max(1),
-        series: Series::default(),
+        series: Series {
+            names: types.iter().map(name).collect(),
+            primary,
+            ..Series::default()
+        },
         point: None,
         window: None,
-        intervals: Intervals::default(),
+        totals: WindowTotals::of_types(types),
     };
     results.for_each_interval(repeat, |row| collector.add(&row))?;
     collector.end_point();
@@ -102,12 +113,12 @@ pub fn read(
         collector.series.window_start_s = seconds(start_ns);
         collector.series.window_end_s = seconds(end_ns);
     }
-    Ok((collector.series, collector.intervals))
+    Ok((collector.series, collector.totals))
 }
 
 impl Collector {
     fn add(&mut self, row: &IntervalRow) {
-        self.intervals.add(row);
+        self.totals.add(row);
         if row.phase == Phase::Drain {
             return;
         }
@@ -135,8 +146,13 @@ impl Collector {
             point.intervals += 1;
         }
         point.end_ns = point.end_ns.max(row.end_offset_ns);
-        if let Some(name) = TRANSACTIONS.iter().find(|name| **name == row.transaction) {
-            point.types.entry(name).or_default().add(row);
+        let name = row.transaction.clone();
+        point.types.entry(name).or_default().add(row);
+        let is_primary =
+            |(of, _): (&CellTransaction, _)| of.is_primary && of.name == row.transaction;
+        if self.series.primary == PRIMARY && self.totals.iter().any(is_primary) {
+            let all = point.types.entry(PRIMARY.to_owned());
+            all.or_default().add(row);
         }
     }
 
@@ -148,9 +164,18 @@ impl Collector {
         self.series.point_s = self.series.point_s.max(length_s);
         self.series.time_s.push(rounded(seconds(point.end_ns)));
         let nothing = Totals::default();
-        for name in TRANSACTIONS {
+        let mut names: Vec<&str> = self
+            .series
+            .names
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if self.series.primary == PRIMARY {
+            names.push(PRIMARY);
+        }
+        for name in names {
             let totals = point.types.get(name).unwrap_or(&nothing);
-            let series = self.series.types.entry(name).or_default();
+            let series = self.series.types.entry(name.to_owned()).or_default();
             let per_minute = if length_s > 0.0 {
                 totals.completed() as f64 * 60.0 / length_s
             } else {

@@ -2,7 +2,6 @@
 
 use crate::format::{integer, or_na, percent, significant, transaction};
 use crate::model::RepeatView;
-use crate::series::TRANSACTIONS;
 use maud::{Markup, html};
 use store::{DRIVER, PAUSED, QUEUED, TimeSpent};
 
@@ -11,9 +10,9 @@ const NAMED: usize = 3;
 
 /// A table for each transaction type; nothing where the driver did not measure it.
 pub fn statements_section(repeat: &RepeatView) -> Markup {
-    let types = TRANSACTIONS.iter();
+    let types = repeat.totals.iter();
     let mut types = types
-        .filter_map(|name| Some((*name, repeat.times_spent.get(*name)?)))
+        .filter_map(|(of, _)| Some((&of.name, repeat.times_spent.get(&of.name)?)))
         .peekable();
     if types.peek().is_none() {
         return html! {};

@@ -2,13 +2,12 @@
 
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
-use crate::series::TRANSACTIONS;
 use maud::{Markup, html};
 use store::{Band, CheckResult, CounterUnit, Failure, InputCounter, Totals, Verdict};
 
 /// Counts, retries by cause and response times of each type in the window.
 pub fn transactions_table(repeat: &RepeatView) -> Markup {
-    let all: u64 = repeat.totals.values().map(Totals::completed).sum();
+    let all = repeat.totals.completed();
     html! {
         div.scroll { table {
             caption { "In the window. Response times count retries; rolled back are the deliberate rollbacks of clause 2.4.1.4." }
@@ -25,12 +24,10 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
                 @for name in ["p50", "p90", "p95", "p99", "p99.9", "Max"] { th.num scope="col" { (name) span.unit { "ms" } } }
             } }
             tbody {
-                @for name in TRANSACTIONS {
-                    @if let Some(totals) = repeat.totals.get(name) { (transaction_row(name, totals, all)) }
-                }
+                @for (of, totals) in repeat.totals.iter() { (transaction_row(&of.name, totals, all)) }
             }
         } }
-        @let beyond: u64 = repeat.totals.values().map(|t| t.response.out_of_bounds).sum();
+        @let beyond: u64 = repeat.totals.iter().map(|(_, t)| t.response.out_of_bounds).sum();
         @if beyond > 0 { p.small { (integer(beyond)) " response times were above the histogram's bound; they count in mean and maximum." } }
     }
 }

@@ -1,8 +1,8 @@
 //! Blocks of a lab, the canary at the start of each, and what else the host did before a repeat.
 
+use crate::ids::{LabId, RepeatId};
 use crate::results::Durable;
 use crate::row::{Keys, Parts, insert, row};
-use crate::types::{LabId, RepeatId};
 use crate::{Results, StoreError};
 use base::now_utc_ns;
 

@@ -3,9 +3,9 @@
 //! Counts are of the time between two readings of the shim's counters, at the begin and the end of the window.
 
 use crate::histogram::Encoded;
+use crate::ids::{CellId, RepeatId};
 use crate::results::Durable;
 use crate::row::{Columns, Elsewhere, Keys, Kind, Plain, insert, row};
-use crate::types::{CellId, RepeatId};
 use crate::values::word;
 use crate::{Results, StoreError, TimeTotals};
 use rusqlite::Row;

@@ -6,10 +6,12 @@
 //! for people who query them with SQL.
 
 mod blocks;
+mod cell_transactions;
 mod device_io;
 mod document;
 mod error;
 mod histogram;
+mod ids;
 mod instances;
 mod open;
 mod pacing;
@@ -33,9 +35,11 @@ mod write;
 mod write_cell;
 
 pub use blocks::*;
+pub use cell_transactions::*;
 pub use device_io::*;
 pub use error::StoreError;
 pub use histogram::empty_histogram;
+pub use ids::*;
 pub use open::{APPLICATION_ID, FORMAT};
 pub use pacing::*;
 pub use presets::*;
@@ -48,5 +52,5 @@ pub use summary::*;
 pub use summary_devices::*;
 pub use summary_pacing::*;
 pub use summary_time::*;
-pub use totals::{TimeTotals, Totals};
+pub use totals::{TimeTotals, Totals, WindowTotals};
 pub use types::*;

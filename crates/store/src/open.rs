@@ -12,7 +12,7 @@ pub const APPLICATION_ID: i64 = 0x6d79_6479;
 
 /// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were made. A step that
 /// was released is never changed.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
@@ -24,6 +24,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0009.sql"),
     include_str!("migrations/0010.sql"),
     include_str!("migrations/0011.sql"),
+    include_str!("migrations/0012.sql"),
 ];
 
 /// The newest format, the one that this program writes.
@@ -124,6 +125,10 @@ fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError>
     })?;
     connection
         .pragma_update(None, "synchronous", "normal")
+        .map_err(sql)?;
+    // A step may make a table anew, whose rows must not take others with them.
+    connection
+        .pragma_update(None, "foreign_keys", "off")
         .map_err(sql)?;
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)

@@ -1,9 +1,10 @@
 //! What terminals and schedules add to a repeat.
 
 use crate::histogram::Encoded;
+use crate::ids::RepeatId;
 use crate::results::Durable;
 use crate::row::{Keys, Parts, Stored, insert, insert_in_order, row};
-use crate::types::{Band, Phase, RepeatId, Verdict};
+use crate::types::{Band, Phase, Verdict};
 use crate::values::word;
 use crate::{Results, StoreError, TimeTotals};
 use hdrhistogram::Histogram;

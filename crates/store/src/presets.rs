@@ -1,7 +1,7 @@
 //! What became of a preset on the server of a cell.
 
+use crate::ids::CellId;
 use crate::row::{Elsewhere, Redacted, row};
-use crate::types::CellId;
 use crate::{Results, StoreError};
 use serde::{Deserialize, Serialize};
 

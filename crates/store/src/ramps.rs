@@ -1,20 +1,15 @@
 //! Ramps. A point of a ramp is a repeat like any other; its cell has its number of connections.
 
+use crate::ids::{CellId, LabId, RampId, RepeatId};
 use crate::results::Durable;
 use crate::row::{Elsewhere, Keys, Parts, insert, row};
-use crate::types::{Cell, CellId, LabId, NewRepeat, Repeat, RepeatId};
-use crate::values::id;
+use crate::types::{Cell, NewRepeat, Repeat};
 use crate::write::insert_repeat;
 use crate::{Results, StoreError};
 use base::now_utc_ns;
 use rusqlite::{OptionalExtension, Transaction};
 use spec::RampLimits;
 use std::collections::BTreeMap;
-
-id!(
-    /// One rise of connections.
-    RampId
-);
 
 row! {
     impl RampLimits {

@@ -1,9 +1,10 @@
 //! Reading: rows as they are stored, oldest first.
 
+use crate::ids::{CellId, LabId, LoadId, RepeatId};
 use crate::row::Stored;
 use crate::types::{
-    Cell, CellId, CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, Lab, LabId, Load,
-    LoadId, Moment, NoteOn, Repeat, RepeatId,
+    Cell, CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, Lab, Load, Moment, NoteOn,
+    Repeat,
 };
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
@@ -93,6 +94,7 @@ impl Results {
         let sql = "SELECT name, value FROM cell_setting WHERE cell_id = ?1 ORDER BY name";
         cell.what.settings = self.pairs(sql, [cell.id])?;
         cell.what.places = self.places(cell.id)?;
+        cell.what.transactions = self.transactions_of_cell(cell.id)?;
         cell.what.preset = self.preset(cell.id)?;
         Ok(cell)
     }

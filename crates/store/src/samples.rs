@@ -1,9 +1,10 @@
 //! What was sampled beside the load. Values are raw: counters as the source has them, which only grow
 //! while the source lives, and gauges. Who reads them takes differences, and takes a gap for a gap.
 
+use crate::ids::RepeatId;
 use crate::results::Durable;
 use crate::row::{Keys, Stored, insert, row};
-use crate::types::{Moment, RepeatId};
+use crate::types::Moment;
 use crate::values::word;
 use crate::{Results, StoreError};
 use rusqlite::Transaction;

@@ -1,8 +1,8 @@
 //! Where the response time of transactions goes: to which statements, and what passes without one.
 
+use crate::ids::RepeatId;
 use crate::results::Durable;
 use crate::row::{Keys, Parts, insert, row};
-use crate::types::RepeatId;
 use crate::{Results, StoreError, TimeTotals};
 
 row! {

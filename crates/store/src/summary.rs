@@ -1,19 +1,19 @@
 //! One measurement as a JSON document, computed from the results file alone. `docs/json.md` describes its keys, which are
 //! a contract: keys are added, and change their meaning or go only with [`SUMMARY_SCHEMA_VERSION`].
 
+use crate::cell_transactions::ThroughputMetric;
 use crate::document::document;
+use crate::ids::RepeatId;
 use crate::presets::CellPreset;
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::summary_time::TimeSpent;
-use crate::totals::Totals;
+use crate::totals::{Totals, WindowTotals};
 use crate::types::{
-    CheckResult, CheckedOn, Failure, InputCounter, NoteOn, Phase, Repeat, RepeatId, RepeatResult,
-    RepeatStatus,
+    CheckResult, CheckedOn, Failure, InputCounter, NoteOn, Repeat, RepeatResult, RepeatStatus,
 };
 use crate::{Results, StoreError};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer};
 
 /// The version of [`Summary`] as a document.
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
@@ -33,7 +33,6 @@ document! {
     let spent = results.times_spent(&repeat)?;
     let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
     let storage = results.storage_summary(&repeat, &cell)?;
-    let nothing = Totals::default();
     {
         pub schema_version: u32 = SUMMARY_SCHEMA_VERSION,
         pub results_file: String = results.path.display().to_string(),
@@ -49,11 +48,17 @@ document! {
         pub transport: String = what.transport.clone(),
         pub target: String = what.target.clone(),
         pub workload: String = what.workload.clone(),
+        #[serde(skip)]
+        pub throughput_metric: ThroughputMetric = what.throughput_metric,
+        /// Response times of the transactions that the throughput counts.
+        #[serde(skip)]
+        pub primary_p95_us: Option<f64> =
+            totals.primary().quantile_ns(0.95).filter(|_| is_done).map(|ns| ns as f64 / 1e3),
         pub style: String = what.style.clone(),
-        pub warehouses: u32 = what.warehouses,
+        pub warehouses: Option<u32> = what.warehouses,
         pub connections: u32 = what.connections,
-        pub home: bool = what.home,
-        pub foreign_keys: bool = what.foreign_keys,
+        pub home: Option<bool> = what.home,
+        pub foreign_keys: Option<bool> = what.foreign_keys,
         pub partitions: u32 = what.partitions,
         pub history_key: Option<bool> = what.history_key,
         pub isolation: Option<String> = what.isolation.clone(),
@@ -82,7 +87,7 @@ document! {
         /// New orders per minute that ended in the window, deliberate rollbacks included; exact.
         pub nopm: Option<f64> = rates.nopm,
         /// The part of each of several servers; empty where there was one.
-        pub nopm_by_instance: Vec<f64> = results.nopm_by_instance(&repeat)?,
+        pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
         /// Transactions of all types per minute that ended in the window.
         pub tpm_total: Option<f64> = rates.tpm_total,
         pub client_cpu_s: Option<f64> = rates.client_cpu_s,
@@ -91,17 +96,19 @@ document! {
         pub statements_per_new_order: Option<f64> = rates.statements_per_new_order,
         pub client_cpu_us_per_statement: Option<f64> = rates.client_cpu_us_per_statement,
         pub client_cpu_s_per_1000_new_orders: Option<f64> = rates.client_cpu_s_per_1000_new_orders,
-        pub transactions: ByTransaction<TransactionSummary> = ByTransaction::new(|name| {
-            let totals = totals.get(name).unwrap_or(&nothing);
-            TransactionSummary::of(totals, spent.get(name), is_done)
-        }),
+        pub transactions: ByTransaction<TransactionSummary> = ByTransaction(totals.iter().map(|(of, totals)| {
+            let spent = spent.get(&of.name);
+            (of.name.clone(), TransactionSummary::of(totals, spent, is_done))
+        }).collect()),
         pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
         pub reconnects: Option<u64> = result.map(|r| r.reconnects),
         /// Rise of sum(d_next_o_id) over the whole run, warm-up and drain included.
         pub new_orders_in_database: Option<i64> =
             result.and_then(RepeatResult::new_orders_in_database),
-        pub new_orders_committed_by_driver: Option<u64> = result.map(|r| r.committed_new_orders),
-        pub new_orders_in_doubt: Option<u64> = result.map(|r| r.in_doubt_new_orders),
+        pub new_orders_committed_by_driver: Option<u64> =
+            result.and_then(|r| r.committed_new_orders),
+        pub new_orders_in_doubt: Option<u64> =
+            result.and_then(|r| r.in_doubt_new_orders),
         pub inputs: Vec<InputSummary> = each(results.inputs(id)?, InputSummary::of),
         pub terminals: Option<TerminalsSummary> = pacing.terminals,
         pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
@@ -121,26 +128,26 @@ fn each<T, U>(rows: Vec<T>, of: fn(T) -> U) -> Vec<U> {
     rows.into_iter().map(of).collect()
 }
 
-/// Something for each of the five transaction types.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ByTransaction<T> {
-    pub new_order: T,
-    pub payment: T,
-    pub order_status: T,
-    pub delivery: T,
-    pub stock_level: T,
-}
+/// Something for each type of transactions, in the workload's order: an object in JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByTransaction<T>(pub Vec<(String, T)>);
 
 impl<T> ByTransaction<T> {
-    /// What `of` makes of each type's name.
-    pub(crate) fn new(of: impl Fn(&str) -> T) -> ByTransaction<T> {
-        ByTransaction {
-            new_order: of("new_order"),
-            payment: of("payment"),
-            order_status: of("order_status"),
-            delivery: of("delivery"),
-            stock_level: of("stock_level"),
-        }
+    /// Each type's name with what there is for it.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, of)| (name.as_str(), of))
+    }
+
+    /// What there is for the type of this name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        let found = self.iter().find(|(of, _)| *of == name);
+        found.map(|(_, of)| of)
+    }
+}
+
+impl<T: Serialize> Serialize for ByTransaction<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
     }
 }
 
@@ -217,18 +224,11 @@ document! {
     }
 }
 
-/// Totals of each transaction type over the window.
-pub type WindowTotals = BTreeMap<String, Totals>;
-
 impl Results {
     /// Adds up the window of a repeat by transaction type.
     pub fn window_totals(&self, repeat: RepeatId) -> Result<WindowTotals, StoreError> {
-        let mut totals = WindowTotals::new();
-        self.for_each_interval(repeat, |row| {
-            if row.phase == Phase::Window {
-                totals.entry(row.transaction.clone()).or_default().add(&row);
-            }
-        })?;
+        let mut totals = WindowTotals::of_types(self.transactions(repeat)?);
+        self.for_each_interval(repeat, |row| totals.add(&row))?;
         Ok(totals)
     }
 
@@ -266,19 +266,19 @@ impl Rates {
         };
         let window_s = seconds(result.measured_window_ns);
         let cpu_s = seconds(result.client_cpu_ns);
-        let in_intervals = totals.get("new_order").map_or(0, Totals::completed);
-        let new_orders = (in_intervals + repeat.new_orders_left_out.unwrap_or(0)) as f64;
-        let all: u64 = totals.values().map(Totals::completed).sum();
+        let in_intervals = totals.primary().completed();
+        let primary = (in_intervals + repeat.new_orders_left_out.unwrap_or(0)) as f64;
+        let all = totals.completed();
         let statements = result.statements as f64;
         Rates {
             window_s: Some(window_s),
-            nopm: ratio(new_orders * 60.0, window_s),
+            nopm: ratio(primary * 60.0, window_s),
             tpm_total: ratio(all as f64 * 60.0, window_s),
             client_cpu_s: Some(cpu_s),
             statements: Some(result.statements),
-            statements_per_new_order: ratio(statements, new_orders),
+            statements_per_new_order: ratio(statements, primary),
             client_cpu_us_per_statement: ratio(cpu_s * 1e6, statements),
-            client_cpu_s_per_1000_new_orders: ratio(cpu_s * 1000.0, new_orders),
+            client_cpu_s_per_1000_new_orders: ratio(cpu_s * 1000.0, primary),
         }
     }
 }

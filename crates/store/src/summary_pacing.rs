@@ -2,8 +2,8 @@
 
 use crate::document::document;
 use crate::pacing::{Requirement, ScheduleCounts, TimeKind, WindowTimes};
-use crate::summary::{ByTransaction, WindowTotals};
-use crate::totals::{TimeTotals, Totals};
+use crate::summary::ByTransaction;
+use crate::totals::{TimeTotals, WindowTotals};
 use crate::types::{Cell, NewCell, Repeat, RepeatResult, RepeatStatus};
 use crate::{Results, StoreError};
 
@@ -19,12 +19,13 @@ document! {
     let of = |kind: TimeKind, name: &str| times.get(&(kind, name.to_owned())).unwrap_or(&nothing);
     let means = |kind: TimeKind| {
         let mean = |name: &str| of(kind, name).mean_ns().filter(|_| done);
-        ByTransaction::new(|name| mean(name).map(|ns| ns / 1e9))
+        let each = cell.transactions.iter().map(|of| of.name.clone());
+        ByTransaction(each.map(|name| (name.clone(), mean(&name).map(|ns| ns / 1e9))).collect())
     };
     let deliveries = totals.get("delivery").map(|totals| &totals.response);
     {
         pub count: u32 = cell.terminals.unwrap_or_default(),
-        pub paced_warehouses: u32 = cell.warehouses,
+        pub paced_warehouses: u32 = cell.warehouses.unwrap_or_default(),
         pub inactive_warehouses: Option<u32> = cell.inactive_warehouses,
         pub ceiling_nopm: Option<f64> = result.and_then(|r| r.ceiling_nopm),
         pub ceiling_deviation_nopm: Option<f64> = result.and_then(|r| r.ceiling_deviation_nopm),
@@ -73,7 +74,7 @@ document! {
         pub capacity_precision_share: Option<f64> =
             result.and_then(|r| r.capacity_precision_share),
         pub offered: u64 = counts.offered,
-        pub completed: u64 = totals.values().map(Totals::completed).sum(),
+        pub completed: u64 = totals.completed(),
         pub late: u64 = counts.late,
         pub skipped: u64 = counts.skipped,
         pub lag_p50_us: Option<f64> = quantile(TimeKind::Lag, 0.5),

@@ -2,7 +2,7 @@
 
 use crate::histogram::Encoded;
 use crate::row::row;
-use crate::{IntervalRow, empty_histogram};
+use crate::{CellTransaction, IntervalRow, Phase, empty_histogram};
 use hdrhistogram::Histogram;
 
 /// Sums of one transaction type over some intervals.
@@ -31,6 +31,17 @@ impl Totals {
         self.response.sum_ns = self.response.sum_ns.saturating_add(row.latency_sum_ns);
         self.response.max_ns = self.response.max_ns.max(row.latency_max_ns);
         self.response.out_of_bounds += row.latency_out_of_bounds;
+    }
+
+    /// Adds those of another type.
+    fn merge(&mut self, other: &Totals) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.deadlocks += other.deadlocks;
+        self.lock_wait_timeouts += other.lock_wait_timeouts;
+        self.other_retries += other.other_retries;
+        self.errors += other.errors;
+        self.response.add(&other.response);
     }
 
     /// Tries that were made again, whatever the cause.
@@ -63,6 +74,64 @@ impl Totals {
     /// As [`TimeTotals::quantile_ns`], of response times.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         self.response.quantile_ns(quantile)
+    }
+}
+
+/// Totals of each type of transactions over the window, in the order of the workload.
+#[derive(Clone, Debug, Default)]
+pub struct WindowTotals(Vec<(CellTransaction, Totals)>);
+
+impl WindowTotals {
+    /// Those of a window in which nothing has ended yet.
+    pub fn of_types(types: Vec<CellTransaction>) -> WindowTotals {
+        let none = types.into_iter().map(|of| (of, Totals::default()));
+        WindowTotals(none.collect())
+    }
+
+    /// Adds an interval, where it is of the window.
+    pub fn add(&mut self, row: &IntervalRow) {
+        let mut types = self.0.iter_mut();
+        let found = types.find(|(of, _)| of.name == row.transaction);
+        if let Some((_, totals)) = found.filter(|_| row.phase == Phase::Window) {
+            totals.add(row);
+        }
+    }
+
+    /// Each type with what it did.
+    pub fn iter(&self) -> impl Iterator<Item = (&CellTransaction, &Totals)> + Clone {
+        self.0.iter().map(|(of, totals)| (of, totals))
+    }
+
+    /// What the type of this name did.
+    pub fn get(&self, name: &str) -> Option<&Totals> {
+        let found = self.iter().find(|(of, _)| of.name == name);
+        found.map(|(_, totals)| totals)
+    }
+
+    /// Does a transaction of the type of this name change rows? One that nobody knows may.
+    pub fn changes_rows(&self, name: &str) -> bool {
+        let found = self.iter().find(|(of, _)| of.name == name);
+        found.is_none_or(|(of, _)| of.changes_rows())
+    }
+
+    /// Transactions of all types that ended well.
+    pub fn completed(&self) -> u64 {
+        self.iter().map(|(_, totals)| totals.completed()).sum()
+    }
+
+    /// What the primary types did together: the throughput.
+    pub fn primary(&self) -> Totals {
+        let mut primary = Totals::default();
+        for (_, totals) in self.iter().filter(|(of, _)| of.is_primary) {
+            primary.merge(totals);
+        }
+        primary
+    }
+}
+
+impl FromIterator<(CellTransaction, Totals)> for WindowTotals {
+    fn from_iter<I: IntoIterator<Item = (CellTransaction, Totals)>>(types: I) -> WindowTotals {
+        WindowTotals(types.into_iter().collect())
     }
 }
 

@@ -1,30 +1,15 @@
 //! The rows of the results file as Rust types: one struct for each table, in the words and units of its columns.
 
+use crate::cell_transactions::{CellTransaction, ThroughputMetric};
 use crate::device_io::CellPlace;
 use crate::histogram::Encoded;
+use crate::ids::{CellId, LabId, LoadId, RepeatId};
 use crate::presets::CellPreset;
 use crate::row::{Bits, Columns, Elsewhere, Kind, Parts, Redacted, row};
-use crate::values::{id, word};
+use crate::values::word;
 use hdrhistogram::Histogram;
 use rusqlite::Row;
 use std::borrow::Cow;
-
-id!(
-    /// One execution of a plan, or of one command that measures.
-    LabId
-);
-id!(
-    /// One combination of the matrix.
-    CellId
-);
-id!(
-    /// One measurement of a cell.
-    RepeatId
-);
-id!(
-    /// One population of a database.
-    LoadId
-);
 
 word!(
     /// How far a lab has come.
@@ -138,12 +123,14 @@ row! {
         /// DSN; a password is taken out on storing.
         pub target: String as Redacted,
         pub workload: String,
+        pub throughput_metric: ThroughputMetric,
         pub style: String,
-        pub warehouses: u32,
+        /// `None` where the workload has none, as the next two.
+        pub warehouses: Option<u32>,
         pub connections: u32,
         /// Connections are bound to warehouses.
-        pub home: bool,
-        pub foreign_keys: bool,
+        pub home: Option<bool>,
+        pub foreign_keys: Option<bool>,
         /// Of each table that is split by warehouses; 0 where none is.
         pub partitions: u32,
         /// HISTORY has a primary key; `None` where that was not looked at.
@@ -178,6 +165,8 @@ row! {
         pub arrivals: Option<String>,
         /// Where its files are, by role; empty where mydyno did not place them.
         pub places: Vec<CellPlace> as Elsewhere,
+        /// The types of its transactions, in the workload's order.
+        pub transactions: Vec<CellTransaction> as Elsewhere,
         /// What else tells this cell from its neighbours: preset, `innodb_io_capacity`, ...
         pub settings: Vec<(String, String)> as Elsewhere,
         /// What became of the preset that its server was started with.
@@ -256,6 +245,15 @@ impl Kind<u32> for BlockOrOrdinal {
     }
 }
 
+impl NewCell {
+    /// The only type of transactions that its throughput counts; `None` where there are several.
+    pub fn only_primary(&self) -> Option<&str> {
+        let mut primary = self.transactions.iter().filter(|of| of.is_primary);
+        let first = primary.next()?;
+        primary.next().is_none().then_some(first.name.as_str())
+    }
+}
+
 impl Repeat {
     /// Length of the warm-up before the window, which begins so long after the start of the run.
     pub fn warmup_ns(&self, cell: &NewCell) -> u64 {
@@ -302,9 +300,10 @@ row! {
         /// Statements sent over the window.
         pub statements: u64,
         /// New orders that the driver saw committed over the whole run, warm-up and drain included.
-        pub committed_new_orders: u64,
+        /// `None` where the workload has none, as the next one.
+        pub committed_new_orders: Option<u64>,
         /// New orders of the whole run whose COMMIT had no answer.
-        pub in_doubt_new_orders: u64,
+        pub in_doubt_new_orders: Option<u64>,
         /// Sum of `d_next_o_id` before and after the whole run.
         pub district_next_o_id_sum_before: Option<i64>,
         pub district_next_o_id_sum_after: Option<i64>,
@@ -350,7 +349,7 @@ row! {
         /// From the start of the run (the first warm-up transaction).
         pub start_offset_ns: u64,
         pub end_offset_ns: u64,
-        /// `new_order`, `payment`, `order_status`, `delivery`, `stock_level`.
+        /// As [`crate::CellTransaction::name`].
         pub transaction: String = "transaction_type",
         pub committed: u64,
         /// Deliberate rollbacks (clause 2.4.1.4).
@@ -478,11 +477,12 @@ row! {
         pub target: String as Redacted,
         pub engine: String,
         pub server_version: String,
-        pub warehouses: u32,
+        /// `None` where the workload has none, as `foreign_keys`.
+        pub warehouses: Option<u32>,
         pub seed: u64 as Bits,
         pub threads: u32,
         pub method: LoadMethod,
-        pub foreign_keys: bool,
+        pub foreign_keys: Option<bool>,
         /// Of each table that is split by warehouses; 0 where none is.
         pub partitions: u32,
         /// HISTORY has a primary key; `None` where an earlier mydyno loaded it, which gave it none.

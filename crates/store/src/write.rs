@@ -1,11 +1,12 @@
 //! Writing: begin, append, finish.
 
+use crate::ids::{LabId, LoadId, RepeatId};
 use crate::redact::HIDDEN;
 use crate::results::Durable;
 use crate::row::{Keys, insert, insert_in_order, update};
 use crate::types::{
-    CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, LabId, LabStatus, Load, LoadId,
-    Moment, NewLab, NewRepeat, NoteOn, RepeatFailure, RepeatId, RepeatResult, RepeatStatus,
+    CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, LabStatus, Load, Moment, NewLab,
+    NewRepeat, NoteOn, RepeatFailure, RepeatResult, RepeatStatus,
 };
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;

@@ -1,8 +1,10 @@
 //! Writing cells: one that a server was met for, and one that is only planned.
 
+use crate::cell_transactions::CellTransaction;
+use crate::ids::{CellId, LabId};
 use crate::results::Durable;
 use crate::row::{Keys, insert, insert_in_order, update};
-use crate::types::{CellId, LabId, NewCell};
+use crate::types::NewCell;
 use crate::{Results, StoreError, redact};
 use rusqlite::Transaction;
 
@@ -84,6 +86,9 @@ fn insert_details(
             place,
         )?;
     }
+    transaction.execute("DELETE FROM cell_transaction WHERE cell_id = ?1", [id])?;
+    let into = "INSERT INTO cell_transaction";
+    insert_in_order(transaction, into, ("cell_id", &id), &cell.transactions)?;
     if let Some(preset) = &cell.preset {
         insert(
             transaction,
@@ -112,6 +117,16 @@ fn times(cell: &NewCell) -> String {
     times
 }
 
+/// What not every workload has.
+fn known<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+}
+
+fn names(transactions: &[CellTransaction]) -> String {
+    let names = transactions.iter().map(|of| of.name.as_str());
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// What a file of a format before 11 does not say was so.
 fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
     known.unwrap_or(before).to_string()
@@ -120,7 +135,7 @@ fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
 /// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port. So may
 /// the seed: a lab goes on with the same plan, and before format 11 cells of ramps had seeds that derived from it.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
-    let fields = |cell: &NewCell| -> [(&'static str, String); 17] {
+    let fields = |cell: &NewCell| -> [(&'static str, String); 18] {
         let mut settings = cell.settings.clone();
         settings.sort_unstable();
         [
@@ -128,10 +143,10 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("server version", cell.server_version.clone()),
             ("workload", cell.workload.clone()),
             ("style", cell.style.clone()),
-            ("number of warehouses", cell.warehouses.to_string()),
+            ("number of warehouses", known(cell.warehouses)),
             ("number of connections", cell.connections.to_string()),
-            ("home binding", cell.home.to_string()),
-            ("foreign keys", cell.foreign_keys.to_string()),
+            ("home binding", known(cell.home)),
+            ("foreign keys", known(cell.foreign_keys)),
             ("number of partitions", cell.partitions.to_string()),
             ("key of HISTORY", as_before(cell.history_key, false)),
             (
@@ -153,6 +168,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
                     )
                 ),
             ),
+            ("types of transactions", names(&cell.transactions)),
             ("devices", cell.devices_in_words().unwrap_or_default()),
             ("settings", format!("{settings:?}")),
         ]

@@ -70,8 +70,8 @@ fn the_window_adds_up_and_the_rest_does_not_count() {
     results.finish_repeat(repeat, &rates).unwrap();
     let summary = results.summary(repeat).unwrap();
     let terminals = summary.terminals.unwrap();
-    assert_eq!(terminals.think_mean_s.payment, Some(3.0));
-    assert_eq!(terminals.think_mean_s.new_order, None);
+    assert_eq!(terminals.think_mean_s.get("payment"), Some(&Some(3.0)));
+    assert_eq!(terminals.think_mean_s.get("new_order"), Some(&None));
     assert_eq!((terminals.count, terminals.paced_warehouses), (100, 10));
     assert_eq!(terminals.inactive_warehouses, Some(2));
     assert_eq!(terminals.efficiency, Some(0.97));

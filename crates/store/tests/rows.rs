@@ -102,8 +102,11 @@ fn a_failed_repeat_has_counts_and_no_result() {
         (summary.nopm, summary.tpm_total, summary.client_cpu_s),
         (None, None, None)
     );
-    assert_eq!(summary.transactions.new_order.p50_us, None);
-    assert_eq!(summary.transactions.new_order.committed, 198);
+    assert_eq!(summary.transactions.get("new_order").unwrap().p50_us, None);
+    assert_eq!(
+        summary.transactions.get("new_order").unwrap().committed,
+        198
+    );
     assert_eq!(summary.notes, ["also server_died: "]);
     assert!(matches!(
         results.finish_repeat(repeat, &result()),
@@ -165,11 +168,11 @@ fn loads_come_back_with_their_tables_and_checks() {
         target: "mysql://u@h/d".to_owned(),
         engine: "mysql-5.7".to_owned(),
         server_version: "5.7.22".to_owned(),
-        warehouses: 10,
+        warehouses: Some(10),
         seed: 1,
         threads: 2,
         method: LoadMethod::Inserts,
-        foreign_keys: false,
+        foreign_keys: Some(false),
         partitions: 8,
         history_key: Some(true),
         started_utc_ns: 1,
@@ -293,10 +296,10 @@ fn what_each_of_several_servers_did_comes_back() {
     assert_eq!(results.instances(repeat).unwrap(), [30, 0]);
     let stored = |results: &Results| results.repeat(repeat).unwrap();
     // What is not done has no rate.
-    let rates = results.nopm_by_instance(&stored(&results)).unwrap();
+    let rates = results.throughput_by_instance(&stored(&results)).unwrap();
     assert_eq!(rates, Vec::<f64>::new());
     let minute = testkit::result(60_000_000_000);
     results.finish_repeat(repeat, &minute).unwrap();
-    let rates = results.nopm_by_instance(&stored(&results)).unwrap();
+    let rates = results.throughput_by_instance(&stored(&results)).unwrap();
     assert_eq!(rates, [30.0, 0.0]);
 }

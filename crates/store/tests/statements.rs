@@ -49,12 +49,8 @@ fn times_of_statements_come_back_longest_first() {
     let p50_us = commit.quantile_ns(0.5).unwrap() as f64 / 1e3;
     assert!((495.0..505.0).contains(&p50_us), "{p50_us}");
     // What is no statement follows, and the driver has what remains of 12 ms.
-    let spent = &results
-        .summary(repeat)
-        .unwrap()
-        .transactions
-        .payment
-        .time_spent;
+    let summary = results.summary(repeat).unwrap();
+    let spent = &summary.transactions.get("payment").unwrap().time_spent;
     let seen: Vec<_> = spent
         .iter()
         .map(|s| {

@@ -53,6 +53,30 @@ impl Transaction {
         }
     }
 
+    /// Bytes of rows that one transaction changes, as long as clause 4.2.2 says rows typically are.
+    pub const fn row_bytes(self) -> u64 {
+        const NEW_ORDER: u64 = 8;
+        const ORDER: u64 = 24;
+        const ORDER_LINE: u64 = 54;
+        const STOCK: u64 = 306;
+        const DISTRICT: u64 = 95;
+        const WAREHOUSE: u64 = 89;
+        const CUSTOMER: u64 = 655;
+        const HISTORY: u64 = 46;
+        // Lines of an order in the mean (clause 2.4.1.3), and orders that a Delivery delivers: one for
+        // each district (clause 2.7.4.2).
+        const LINES: u64 = 10;
+        const DELIVERED: u64 = 10;
+        match self {
+            Transaction::NewOrder => DISTRICT + ORDER + NEW_ORDER + LINES * (ORDER_LINE + STOCK),
+            Transaction::Payment => WAREHOUSE + DISTRICT + CUSTOMER + HISTORY,
+            Transaction::Delivery => {
+                DELIVERED * (NEW_ORDER + ORDER + LINES * ORDER_LINE + CUSTOMER)
+            }
+            Transaction::OrderStatus | Transaction::StockLevel => 0,
+        }
+    }
+
     /// Position in [`Transaction::ALL`].
     pub fn index(self) -> usize {
         self as usize

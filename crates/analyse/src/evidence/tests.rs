@@ -1,5 +1,5 @@
 use super::{AtDriver, COMMIT};
-use store::{StatementTime, TimeTotals, TransactionTime};
+use store::{StatementTime, TimeTotals, TransactionTime, WindowTotals};
 
 fn transaction(name: &str, transactions: u64, response_ms: u64) -> TransactionTime {
     TransactionTime {
@@ -32,13 +32,14 @@ fn a_commit_that_changed_nothing_tells_what_one_takes_without_the_log() {
         transaction("new_order", 90, 22),
         transaction("order_status", 10, 12),
     ];
+    let types = WindowTotals::of_types(testkit::transactions());
     let statements = [
         statement("new_order", "insert_order", 90, 11),
         statement("new_order", COMMIT, 90, 7),
         statement("order_status", "select_customer", 10, 6),
         statement("order_status", COMMIT, 10, 2),
     ];
-    let seen = AtDriver::of(&transactions, &statements).unwrap();
+    let seen = AtDriver::of(&transactions, &statements, &types).unwrap();
     let close = |actual: f64, expected_ms: f64| {
         assert!((actual * 1e3 - expected_ms).abs() < 1e-9, "{actual}");
     };
@@ -49,7 +50,7 @@ fn a_commit_that_changed_nothing_tells_what_one_takes_without_the_log() {
     close(seen.committing_s.unwrap(), 0.9 * 5.0);
     // Of CALLs nobody knows.
     let calls = [statement("new_order", "call_new_order", 90, 18)];
-    let seen = AtDriver::of(&transactions, &calls).unwrap();
+    let seen = AtDriver::of(&transactions, &calls, &types).unwrap();
     assert_eq!(seen.committing_s, None);
-    assert_eq!(AtDriver::of(&transactions, &[]), None);
+    assert_eq!(AtDriver::of(&transactions, &[], &types), None);
 }

@@ -57,7 +57,7 @@ fn a_ramp_is_what_its_stored_points_say() {
     assert_eq!(found[0].saturation, None);
     let point = &found[0].points[1];
     assert_eq!((point.connections, point.nopm), (16, Some(6_000.0)));
-    let p90_us = point.new_order_p90_us().unwrap();
+    let p90_us = point.primary_p90_us.unwrap();
     assert!((p90_us / 40_000.0 - 1.0).abs() < 0.01, "{p90_us}");
     assert_eq!(point.cpu, None);
 
@@ -142,6 +142,7 @@ fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<R
         nopm_half_width: None,
         nopm_noise_share: None,
         new_order_p95_us: None,
+        primary_p90_us: None,
         p90_us: Default::default(),
         p90_noise_share: Default::default(),
         rare: Default::default(),

@@ -1,6 +1,6 @@
 //! `mydyno compare`.
 
-use super::{lab_or_last, print_json};
+use super::{lab_or_last, print_json_of};
 use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
@@ -41,7 +41,7 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
     }
     require_like(&comparison, &arguments.across)?;
     if arguments.json {
-        print_json(&comparison)?;
+        print_json_of(comparison.base.metric, &comparison)?;
     } else {
         print(text(&comparison))?;
     }
@@ -166,10 +166,14 @@ fn text(comparison: &RunComparison) -> String {
         let _ = writeln!(out, "{} | {} differ in\n{listed}", base.name, other.name);
     }
     let width = base.name.len().max(other.name.len()).max(4);
+    let metric = base.metric;
+    let p95 = format!("{} p95", metric.transaction());
     let _ = writeln!(
         out,
         "{:<width$}  {:>24}  {:>24}",
-        "", "NOPM", "new order p95, ms"
+        "",
+        metric.title(),
+        format!("{p95}, ms")
     );
     for side in [base, other] {
         let _ = writeln!(
@@ -188,8 +192,8 @@ fn text(comparison: &RunComparison) -> String {
     let pairs = base::counted(comparison.pairs, "pair", "pairs");
     let _ = writeln!(out, "compared {paired}, {pairs}");
     let lines = [
-        ("NOPM", &comparison.nopm),
-        ("new order p95", &comparison.new_order_p95_us),
+        (metric.title(), &comparison.nopm),
+        (p95.as_str(), &comparison.new_order_p95_us),
     ];
     for (name, found) in lines {
         let _ = writeln!(out, "{name}: {}", difference(found));

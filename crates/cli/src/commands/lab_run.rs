@@ -2,7 +2,7 @@
 
 use super::lab::read;
 use super::report::write_report;
-use super::{lab_or_last, new_lab, print_json};
+use super::{lab_or_last, new_lab, print_json_of};
 use crate::arguments::lab::LabRunArguments;
 use crate::arguments::target::ResultsArguments;
 use crate::console::{Console, print, stop_flag, tell};
@@ -86,11 +86,14 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     write_report(&results, lab, &arguments.output)?;
     let outcome = lab_outcome(&results, lab)?;
     if arguments.json {
-        print_json(&Document {
-            outcome,
-            left: summary.left,
-            report: Some(&arguments.output),
-        })?;
+        print_json_of(
+            outcome.metric(),
+            &Document {
+                outcome,
+                left: summary.left,
+                report: Some(&arguments.output),
+            },
+        )?;
     } else {
         print(text::lab(&outcome))?;
         print(format!("report: {}\n", arguments.output.display()))?;
@@ -258,11 +261,14 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     let outcome = lab_outcome(&results, lab)?;
     let failed = summary.failed;
     if json {
-        print_json(&Document {
-            outcome,
-            left: summary.left,
-            report: None,
-        })?;
+        print_json_of(
+            outcome.metric(),
+            &Document {
+                outcome,
+                left: summary.left,
+                report: None,
+            },
+        )?;
     } else {
         print(text::lab(&outcome))?;
     }
@@ -282,7 +288,7 @@ pub fn status(results: &ResultsArguments, lab: Option<i64>, json: bool) -> Outco
     let lab = lab_or_last(&results, lab)?;
     let outcome = lab_outcome(&results, lab)?;
     if json {
-        return print_json(&outcome).map(|()| Exit::Ok);
+        return print_json_of(outcome.metric(), &outcome).map(|()| Exit::Ok);
     }
     print(text::lab(&outcome))?;
     Ok(Exit::Ok)

@@ -19,11 +19,11 @@ struct Document {
     target: String,
     engine: String,
     server_version: String,
-    warehouses: u32,
+    warehouses: Option<u32>,
     seed: u64,
     threads: u32,
     method: &'static str,
-    foreign_keys: bool,
+    foreign_keys: Option<bool>,
     partitions: u32,
     history_key: Option<bool>,
     duration_s: f64,
@@ -179,9 +179,13 @@ fn image_is_there(image: String, json: bool) -> Outcome {
 }
 
 fn text(load: &Load) -> String {
+    let warehouses = load.warehouses.map(|count| {
+        let warehouses = counted(count as usize, "warehouse", "warehouses");
+        format!("{warehouses} on ")
+    });
     let mut out = format!(
-        "{} on {} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
-        counted(load.warehouses as usize, "warehouse", "warehouses"),
+        "{}{} {} in {:.1} s: {} rows, {:.0} MB of rows, client CPU {:.1} s\n",
+        warehouses.unwrap_or_default(),
         load.engine,
         load.server_version,
         load.duration_ns as f64 / 1e9,

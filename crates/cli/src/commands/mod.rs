@@ -24,11 +24,29 @@ use base::Exit;
 use spec::{External, Private};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{LabId, NewLab, Results};
+use store::{LabId, NewLab, Results, ThroughputMetric};
 
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(format_args!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Prints a document that tells of throughput: its keys are those of the workload.
+fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)?;
+    let mut out = String::with_capacity(text.len() + 1);
+    for line in text.lines() {
+        // A key is the first thing on its line.
+        let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
+        let key = rest
+            .strip_prefix('"')
+            .and_then(|rest| rest.split_once("\":"));
+        match key {
+            Some((key, value)) => out += &format!("{indent}\"{}\":{value}\n", metric.key(key)),
+            None => out += &format!("{line}\n"),
+        }
+    }
+    print(out)
 }
 
 /// A server that is there.

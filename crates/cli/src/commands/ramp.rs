@@ -1,7 +1,7 @@
 //! `mydyno ramp`.
 
 use super::measuring::{Begun, ending};
-use super::print_json;
+use super::print_json_of;
 use super::report::write_report;
 use crate::arguments::ramp::RampArguments;
 use crate::console::{print, stop_flag};
@@ -74,14 +74,17 @@ fn show(
     write_report(results, lab, &arguments.output)?;
     for ramp in ramps {
         if arguments.json {
-            print_json(&Document {
-                schema_version: 2,
-                results_file: results.path().display().to_string(),
-                lab_id: lab.0,
-                seed: arguments.measuring.seed,
-                ramp,
-                report: &arguments.output,
-            })?;
+            print_json_of(
+                ramp.metric,
+                &Document {
+                    schema_version: 2,
+                    results_file: results.path().display().to_string(),
+                    lab_id: lab.0,
+                    seed: arguments.measuring.seed,
+                    ramp,
+                    report: &arguments.output,
+                },
+            )?;
         } else {
             print(text::ramp(ramp))?;
             print(format!(

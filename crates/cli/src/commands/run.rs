@@ -1,7 +1,7 @@
 //! `mydyno run`.
 
 use super::measuring::{Begun, ending};
-use super::print_json;
+use super::print_json_of;
 use super::run_request::validate;
 use crate::arguments::run::{Format, RunArguments};
 use crate::console::{Console, print, stop_flag};
@@ -62,7 +62,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
         tpcc_mysql.finish(results, measured.repeat)?;
     } else if arguments.json {
-        print_json(&measurement)?;
+        print_json_of(summary.throughput_metric, &measurement)?;
     } else {
         print(format_args!("{}\n", text::summary(&measurement)))?;
     }

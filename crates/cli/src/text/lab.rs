@@ -21,8 +21,10 @@ pub fn lab(lab: &LabOutcome) -> String {
     let varying = varying(&lab.cells);
     let nopm = |cell: &CellOutcome| number(&cell.nopm, 1.0);
     let p95 = |cell: &CellOutcome| number(&cell.new_order_p95_us, 1e-3);
-    table(&mut out, "NOPM", &lab.cells, &varying, &nopm);
-    table(&mut out, "new order p95, ms", &lab.cells, &varying, &p95);
+    let metric = lab.metric();
+    table(&mut out, metric.title(), &lab.cells, &varying, &nopm);
+    let title = format!("{} p95, ms", metric.transaction());
+    table(&mut out, &title, &lab.cells, &varying, &p95);
     servers(&mut out, &lab.cells, &varying);
     let is_single =
         |cell: &&CellOutcome| cell.nopm.mean.is_some() && cell.basis == Basis::Intervals;
@@ -58,8 +60,10 @@ pub fn lab(lab: &LabOutcome) -> String {
 pub fn repeat(summary: &Summary) -> String {
     match (summary.nopm, &summary.reason_code) {
         (Some(nopm), _) => format!(
-            "{nopm:.0} NOPM, new order p95 {} ms",
-            ms(summary.transactions.new_order.p95_us)
+            "{nopm:.0} {}, {} p95 {} ms",
+            summary.throughput_metric.title(),
+            summary.throughput_metric.transaction(),
+            ms(summary.primary_p95_us)
         ),
         (None, Some(code)) => format!("NA ({code})"),
         (None, None) => "NA".to_owned(),

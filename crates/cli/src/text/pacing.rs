@@ -70,22 +70,14 @@ fn users(out: &mut String, terminals: &TerminalsSummary) {
         optional(terminals.ceiling_nopm, 1),
         optional(terminals.ceiling_deviation_nopm, 1)
     );
-    let (keying, think) = (&terminals.keying_mean_s, &terminals.think_mean_s);
-    let _ = writeln!(
-        out,
-        "mean keying / think time in s: new order {} / {}, payment {} / {}, order status {} / {}, delivery {} / {}, stock \
-         level {} / {}",
-        optional(keying.new_order, 3),
-        optional(think.new_order, 2),
-        optional(keying.payment, 3),
-        optional(think.payment, 2),
-        optional(keying.order_status, 3),
-        optional(think.order_status, 2),
-        optional(keying.delivery, 3),
-        optional(think.delivery, 2),
-        optional(keying.stock_level, 3),
-        optional(think.stock_level, 2)
-    );
+    let think = terminals.think_mean_s.iter();
+    let waits = terminals.keying_mean_s.iter().zip(think);
+    let waits = waits.map(|((name, keying), (_, think))| {
+        let (keying, think) = (optional(*keying, 3), optional(*think, 2));
+        format!("{} {keying} / {think}", name.replace('_', " "))
+    });
+    let waits = waits.collect::<Vec<_>>().join(", ");
+    let _ = writeln!(out, "mean keying / think time in s: {waits}");
     let deferred = &terminals.deferred_deliveries;
     let _ = writeln!(
         out,

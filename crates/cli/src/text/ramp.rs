@@ -7,12 +7,17 @@ use std::fmt::Write;
 /// The points by connections, and the saturation point.
 pub fn ramp(ramp: &RampOutcome) -> String {
     let telling = ramp.telling_transaction();
+    let counted = ramp.metric.transaction();
     let mut out = format!("{}\n", ramp.asked);
     // Writing to a string cannot fail, here and below.
     let _ = write!(
         out,
         "{:>11}{:>11}{:>10}{:>17}{:>17}",
-        "connections", "NOPM", "+-", "new order p90 ms", "new order p95 ms"
+        "connections",
+        ramp.metric.title(),
+        "+-",
+        format!("{counted} p90 ms"),
+        format!("{counted} p95 ms")
     );
     if let Some(name) = telling {
         let title = format!("{} p90 ms", name.replace('_', " "));
@@ -33,7 +38,7 @@ pub fn ramp(ramp: &RampOutcome) -> String {
             "{:>11}{:>10}{:>17}{:>17}",
             optional(point.nopm, 0),
             half.as_deref().unwrap_or("-"),
-            ms(point.new_order_p90_us()),
+            ms(point.primary_p90_us),
             ms(point.new_order_p95_us),
         );
         if let Some(name) = telling {

@@ -1,6 +1,6 @@
 //! Where the response time of each transaction type goes, in a line each.
 
-use super::format::{ms, percent};
+use super::format::{ms, names_width, percent};
 use std::fmt::Write;
 use store::{DRIVER, PAUSED, QUEUED, Summary, TimeSpent};
 
@@ -9,15 +9,9 @@ const NAMED: usize = 5;
 
 /// The parts of the response time that are largest, by transaction type.
 pub(super) fn time_spent(out: &mut String, summary: &Summary) {
-    let all = &summary.transactions;
-    let types = [
-        ("new_order", &all.new_order),
-        ("payment", &all.payment),
-        ("order_status", &all.order_status),
-        ("delivery", &all.delivery),
-        ("stock_level", &all.stock_level),
-    ];
-    if types.iter().all(|(_, of)| of.time_spent.is_empty()) {
+    let width = names_width(&summary.transactions);
+    let mut types = summary.transactions.iter();
+    if types.all(|(_, of)| of.time_spent.is_empty()) {
         return;
     }
     // Writing to a string cannot fail.
@@ -25,9 +19,9 @@ pub(super) fn time_spent(out: &mut String, summary: &Summary) {
         out,
         "\nwhere the response time goes (share: statements x their mean)"
     );
-    for (name, of) in types {
+    for (name, of) in summary.transactions.iter() {
         if !of.time_spent.is_empty() {
-            let _ = writeln!(out, "{name:<13}{}", line(&of.time_spent));
+            let _ = writeln!(out, "{name:<width$}{}", line(&of.time_spent));
         }
     }
 }

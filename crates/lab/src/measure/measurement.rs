@@ -266,10 +266,12 @@ fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> N
         target: subject.dsn(),
         workload: load.workload.name().to_owned(),
         style: load.style.name().to_owned(),
-        warehouses: begun.warehouses.0,
+        throughput_metric: workload::metric_of(&load.workload),
+        transactions: workload::transactions_of(&load.workload),
+        warehouses: Some(begun.warehouses.0),
         connections: begun.concurrency.connections,
-        home: load.home,
-        foreign_keys: begun.database.foreign_keys,
+        home: Some(load.home),
+        foreign_keys: Some(begun.database.foreign_keys),
         partitions: begun.database.partitions,
         history_key: Some(begun.database.history_key),
         isolation: isolation_on(load, &begun.variables),
@@ -445,9 +447,9 @@ impl Measurement<'_> {
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
             // One without any has no place at the end of the list.
-            let mut new_orders = window.primary.clone();
-            new_orders.resize(servers, 0);
-            self.results.record_instances(self.repeat, &new_orders)?;
+            let mut transactions = window.primary.clone();
+            transactions.resize(servers, 0);
+            self.results.record_instances(self.repeat, &transactions)?;
         }
         let (transactions, statements) = times_of(report);
         self.results

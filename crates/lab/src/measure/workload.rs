@@ -2,8 +2,9 @@
 
 use crate::measure::preflight::PreparedStatements;
 use spec::{Isolation, Load, WorkloadKind, defaults};
-use tpcc::prepared_statements;
+use store::{CellTransaction, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
+use tpcc::{Transaction, prepared_statements};
 
 /// What each connection of this load holds.
 pub(crate) fn prepared_statements_of(load: &Load) -> PreparedStatements {
@@ -11,6 +12,30 @@ pub(crate) fn prepared_statements_of(load: &Load) -> PreparedStatements {
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec => prepared_statements(load.style),
         WorkloadKind::TpccMysql => tpcc_mysql::PREPARED_STATEMENTS,
     })
+}
+
+/// What the throughput of a workload counts.
+pub(crate) fn metric_of(workload: &WorkloadKind) -> ThroughputMetric {
+    match workload {
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
+            ThroughputMetric::Nopm
+        }
+    }
+}
+
+/// The types of a workload's transactions, as results name them.
+pub(crate) fn transactions_of(workload: &WorkloadKind) -> Vec<CellTransaction> {
+    match workload {
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
+            let types = Transaction::ALL.into_iter().zip(Transaction::TYPES);
+            let types = types.map(|(transaction, info)| CellTransaction {
+                name: info.name.to_owned(),
+                is_primary: info.is_primary,
+                row_bytes: Some(transaction.row_bytes()),
+            });
+            types.collect()
+        }
+    }
 }
 
 /// The isolation level of its sessions, on a server with these variables.

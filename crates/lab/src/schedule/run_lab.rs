@@ -6,6 +6,7 @@ mod ramps;
 use crate::error::LabError;
 use crate::measure::measurement::{self, Measured, measure};
 use crate::measure::seeds::seed_of_repeat;
+use crate::measure::workload::{metric_of, transactions_of};
 use crate::progress::{OnProgress, Progress};
 use crate::schedule::planned::Planned;
 use crate::schedule::watchdog::within;
@@ -458,10 +459,12 @@ fn planned_cell(cell: &PlannedCell) -> NewCell {
         engine: private.engine.clone(),
         workload: load.workload.name().to_owned(),
         style: load.style.name().to_owned(),
-        warehouses: private.population.warehouses.0,
+        throughput_metric: metric_of(&load.workload),
+        transactions: transactions_of(&load.workload),
+        warehouses: Some(private.population.warehouses.0),
         connections: load.connections.first().unwrap_or_default(),
-        home: load.home,
-        foreign_keys: private.population.foreign_keys,
+        home: Some(load.home),
+        foreign_keys: Some(private.population.foreign_keys),
         partitions: private.population.partitions,
         isolation: load.isolation.map(|level| level.name().to_owned()),
         warmup_ns: ns(warmup.most),

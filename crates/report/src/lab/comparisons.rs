@@ -2,7 +2,7 @@
 
 use super::causes::{causes, reversed};
 use super::missing::{absent, footnotes, to_cell};
-use crate::format::{NOT_AVAILABLE, significant, trimmed, truncated};
+use crate::format::{NOT_AVAILABLE, in_words_of, significant, trimmed, truncated};
 use crate::model::{CellView, LabView};
 use analyse::{CellComparison, ComparedCell, LabOutcome, NamedValue, Ratio};
 use base::counted;
@@ -108,7 +108,7 @@ fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
     };
     html! {
         figure.bars {
-            figcaption { b { (metric.title) ", " (metric.unit) } }
+            figcaption { b { (in_words_of(view.metric(), metric.title)) ", " (in_words_of(view.metric(), metric.unit)) } }
             @for comparison in &shown {
                 @if !comparison.others.is_empty() { p.small.soft { (in_words(&comparison.others)) } }
                 @for row in &comparison.rows { (bar(view, row, color(row), metric, top)) }
@@ -165,7 +165,7 @@ fn table(view: &LabView, all: &[&CellComparison]) -> Markup {
             thead {
                 tr {
                     th rowspan="2" scope="col" { (all[0].dimension) }
-                    @for metric in &METRICS { th.num.first colspan="6" scope="colgroup" { (metric.title) ", " (metric.unit) } }
+                    @for metric in &METRICS { th.num.first colspan="6" scope="colgroup" { (in_words_of(view.metric(), metric.title)) ", " (in_words_of(view.metric(), metric.unit)) } }
                 }
                 tr { @for _ in &METRICS {
                     th.num.first scope="col" { "mean" } th.num scope="col" { "±" } th.num scope="col" { "ratio" } th.num scope="col" { "95 %" } th.num scope="col" { "difference" } th.num scope="col" { "p" }

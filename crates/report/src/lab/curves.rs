@@ -1,6 +1,7 @@
 //! Curves over a number: throughput and response time of new orders by connections, or by a variable, a line for each of what else
 //! differs.
 
+use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
 use crate::series::rounded;
 use crate::stats::Repeated;
@@ -57,9 +58,9 @@ pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
             name: name.clone(),
             cells: at.iter().map(Option::is_some).collect(),
             nopm: numbers(&at, CellView::nopm),
-            p95_ms: numbers(&at, |cell| cell.new_order_ns(0.95).map(|r| r.per(1e6))),
+            p95_ms: numbers(&at, |cell| cell.primary_ns(0.95).map(|r| r.per(1e6))),
             max_ms: numbers(&at, |cell| {
-                let ms = cell.new_order_max_ns()? as f64 / 1e6;
+                let ms = cell.primary_max_ns()? as f64 / 1e6;
                 Repeated::of(&[ms])
             }),
         }
@@ -123,7 +124,8 @@ pub fn chart(of: &str, what: &str, title: &str) -> Markup {
 }
 
 /// The charts by connections, and what stands below them.
-pub fn connection_charts(curves: &Curves, below: &Markup) -> Markup {
+pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Markup {
+    let title = |title| in_words_of(view.metric(), title);
     html! {
         section id="connections" {
             h2 { "By connections" }
@@ -131,10 +133,10 @@ pub fn connection_charts(curves: &Curves, below: &Markup) -> Markup {
             div.charts {
                 (chart("connections", "nopm", "Throughput by connections"))
                 @if curves.lines.len() > 1 {
-                    (chart("connections", "p95_ms", "New-order p95 by connections"))
-                    (chart("connections", "max_ms", "New-order maximum by connections"))
+                    (chart("connections", "p95_ms", &title("New-order p95 by connections")))
+                    (chart("connections", "max_ms", &title("New-order maximum by connections")))
                 } @else {
-                    (chart("connections", "latency", "New-order response time by connections"))
+                    (chart("connections", "latency", &title("New-order response time by connections")))
                 }
             }
             (below)

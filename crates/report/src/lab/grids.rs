@@ -2,7 +2,7 @@
 //! numbers share one table, a column for each.
 
 use super::missing::{footnotes, has_result, number, to_cell};
-use crate::format::{significant, trimmed, truncated};
+use crate::format::{in_words_of, significant, trimmed, truncated};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::stats::Repeated;
 use analyse::Resources;
@@ -25,12 +25,16 @@ enum Of {
 }
 
 impl Metric {
-    /// `Throughput`, `Reads of data`.
-    fn title(&self) -> String {
+    /// `Throughput`, `Reads of data`. Titles and units are written for TPC-C.
+    fn title(&self, view: &LabView) -> String {
         match self.of {
-            Of::Cell(_) => self.title.to_owned(),
+            Of::Cell(_) => in_words_of(view.metric(), self.title),
             Of::Role(role, _) => format!("{} {role}", self.title),
         }
+    }
+
+    fn unit(&self, view: &LabView) -> String {
+        in_words_of(view.metric(), self.unit)
     }
 
     fn of(&self, cell: &CellView) -> Option<Repeated> {
@@ -64,13 +68,13 @@ const DELIVERED: [Metric; 5] = [
         ..metric("Throughput", "NOPM", CellView::nopm)
     },
     metric("New-order mean", "ms", |cell| {
-        let mean_ns = |repeat: &RepeatView| repeat.totals.get("new_order")?.mean_ns();
+        let mean_ns = |repeat: &RepeatView| repeat.primary.mean_ns();
         cell.repeated(mean_ns).map(|ns| ns.per(1e6))
     }),
-    metric("New-order p90", "ms", |cell| new_order_ms(cell, 0.9)),
-    metric("New-order p95", "ms", |cell| new_order_ms(cell, 0.95)),
+    metric("New-order p90", "ms", |cell| primary_ms(cell, 0.9)),
+    metric("New-order p95", "ms", |cell| primary_ms(cell, 0.95)),
     metric("New-order maximum", "ms", |cell| {
-        Repeated::of(&[cell.new_order_max_ns()? as f64 / 1e6])
+        Repeated::of(&[cell.primary_max_ns()? as f64 / 1e6])
     }),
 ];
 
@@ -167,8 +171,8 @@ const COSTS: [Metric; 4] = [
     }),
 ];
 
-fn new_order_ms(cell: &CellView, quantile: f64) -> Option<Repeated> {
-    cell.new_order_ns(quantile).map(|ns| ns.per(1e6))
+fn primary_ms(cell: &CellView, quantile: f64) -> Option<Repeated> {
+    cell.primary_ns(quantile).map(|ns| ns.per(1e6))
 }
 
 fn used(cell: &CellView, number: fn(&Resources) -> Option<f64>) -> Option<Repeated> {
@@ -256,7 +260,7 @@ impl Axes<'_> {
         let count = self.connections.len();
         html! {
             div.scroll { table.grid {
-                caption { b { (metric.title()) } ", " (metric.unit) }
+                caption { b { (metric.title(self.view)) } ", " (metric.unit(self.view)) }
                 thead {
                     tr { th scope="col" rowspan="2" {} th.num scope="colgroup" colspan=(count) { "connections" } }
                     tr { @for number in &self.connections { th.num scope="col" { (number) } } }
@@ -283,7 +287,7 @@ fn list(view: &LabView, metrics: &[&Metric]) -> Markup {
         div.scroll { table.grid {
             thead { tr {
                 th scope="col" { "Cell" }
-                @for metric in metrics { th.num scope="col" { (metric.title()) span.unit { (metric.unit) } } }
+                @for metric in metrics { th.num scope="col" { (metric.title(view)) span.unit { (metric.unit(view)) } } }
             } }
             tbody { @for cell in &view.cells {
                 tr {

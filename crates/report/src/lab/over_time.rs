@@ -1,5 +1,6 @@
 //! Throughput and response time over time, a line for each of what differs, at the same number of connections.
 
+use crate::format::in_words_of;
 use crate::model::{LabView, RepeatView};
 use base::counted;
 use maud::{Markup, html};
@@ -50,7 +51,7 @@ pub fn over_time(view: &LabView) -> Vec<OverTime> {
 }
 
 /// The two charts; nothing where there is nothing to compare.
-pub fn over_time_charts(all: &[OverTime]) -> Markup {
+pub fn over_time_charts(view: &LabView, all: &[OverTime]) -> Markup {
     let chart = |what: &str, title: &str| {
         html! {
             figure.wide data-chart="over_time" data-what=(what) data-repeat="all" {
@@ -73,7 +74,7 @@ pub fn over_time_charts(all: &[OverTime]) -> Markup {
                 p.soft.small { "The first whole repeat of each cell. At first at the largest number of connections that the most of them have done." }
                 div.charts {
                     (chart("per_minute", "Throughput over time"))
-                    (chart("p95_ms", "New-order p95 over time"))
+                    (chart("p95_ms", &in_words_of(view.metric(), "New-order p95 over time")))
                 }
             }
         }

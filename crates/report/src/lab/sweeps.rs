@@ -2,7 +2,7 @@
 
 use super::curves::{At, Curves, chart, curves};
 use super::missing::{absent, footnotes, to_cell};
-use crate::format::{NOT_AVAILABLE, significant, truncated};
+use crate::format::{NOT_AVAILABLE, in_words_of, significant, truncated};
 use crate::model::LabView;
 use analyse::{NamedValue, Sweep, SweepPoint};
 use maud::{Markup, html};
@@ -70,7 +70,7 @@ pub fn sweeps(view: &LabView, variables: &[Variable<'_>]) -> Markup {
                     @let name = &variable.sweeps[0].dimension;
                     div.charts {
                         (chart(&variable.key, "nopm", &format!("Throughput by {name}")))
-                        (chart(&variable.key, "p95_ms", &format!("New-order p95 by {name}")))
+                        (chart(&variable.key, "p95_ms", &in_words_of(view.metric(), &format!("New-order p95 by {name}"))))
                     }
                     (table(view, variable))
                 }
@@ -90,7 +90,7 @@ fn table(view: &LabView, variable: &Variable<'_>) -> Markup {
     let cells = variable.sweeps.iter().flat_map(|sweep| &sweep.points);
     html! {
         div.scroll { table.grid {
-            caption { b { "Throughput" } ", NOPM, by " (variable.sweeps[0].dimension) }
+            caption { b { "Throughput" } ", " (view.metric().title()) ", by " (variable.sweeps[0].dimension) }
             thead { tr {
                 th scope="col" {}
                 @for point in &values { th.num scope="col" { (point.value) } }

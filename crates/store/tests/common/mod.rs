@@ -42,7 +42,7 @@ pub fn paced_cell() -> NewCell {
         inactive_warehouses: Some(2),
         rate_asked: Some("80%".to_owned()),
         arrivals: Some("poisson".to_owned()),
-        foreign_keys: false,
+        foreign_keys: Some(false),
         partitions: 4,
         ..cell()
     }
@@ -206,8 +206,8 @@ pub fn result() -> RepeatResult {
         client_cpu_ns: 30_000_000,
         client_peak_rss_bytes: Some(20_000_000),
         statements: 2_000,
-        committed_new_orders: 300,
-        in_doubt_new_orders: 1,
+        committed_new_orders: Some(300),
+        in_doubt_new_orders: Some(1),
         district_next_o_id_sum_before: Some(300_100),
         district_next_o_id_sum_after: Some(300_401),
         ..RepeatResult::default()

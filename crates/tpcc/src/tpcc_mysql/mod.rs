@@ -176,7 +176,7 @@ mod tests {
                 match column {
                     "COALESCE(o_carrier_id" | "0)" => self.cells.push(SqlValue::Int(0)),
                     "o_id" | "no_o_id" | "d_next_o_id" => {
-                        self.cells.push(SqlValue::Int(self.order))
+                        self.cells.push(SqlValue::Int(self.order));
                     }
                     "c_credit" => self.push(self.credit),
                     "c_discount" | "d_tax" | "w_tax" => self.push("0.10"),
