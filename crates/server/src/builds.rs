@@ -1,7 +1,7 @@
 //! Server binaries: those that mydyno installed, those of the machine, and one named by its path.
 //!
-//! A build is known by what its own `--version` says, never by its file name; a binary that does not tell its version
-//! is refused, because a measurement must name what it measured.
+//! A build is known by what its own `--version` says, never by its file name; a binary that does
+//! not tell its version is refused, because a measurement must name what it measured.
 
 use crate::catalogue::{self, Engine, Flavour, VersionNumbers};
 use crate::error::io_at;
@@ -41,10 +41,11 @@ const SYSTEM_PLACES: [&str; 4] = [
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerBuild {
-    /// The catalogue's name where it is one of these, else family and series (`percona-8.0`, `mysql-8.4`).
+    /// The catalogue's name where it is one of these, else family and series (`percona-8.0`,
+    /// `mysql-8.4`).
     pub engine: String,
     pub flavour: Flavour,
-    /// As the binary prints it: `5.7.22`, `10.11.19-MariaDB-0+deb12u1`.
+    /// The version that the binary prints: `5.7.22`, `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
     /// The same as numbers.
     pub numbers: VersionNumbers,
@@ -165,7 +166,8 @@ impl ServerBuild {
         self.engine.starts_with(PERCONA_PREFIX)
     }
 
-    /// The directory of error messages and, for MariaDB, of the scripts that make the system tables.
+    /// The directory of error messages and, for MariaDB, of the scripts that make the system
+    /// tables.
     pub(crate) fn share(&self) -> Option<PathBuf> {
         ["share/mysql", "share/mariadb", "share/mysql-8.0", "share"]
             .iter()
@@ -241,7 +243,8 @@ impl Version {
 /// The engine of that name: mydyno's own copy, else one of the machine with its version.
 ///
 /// # Errors
-/// [`ServerError::UnknownEngine`], or [`ServerError::NotInstalled`] which names the command that installs it.
+/// [`ServerError::UnknownEngine`], or [`ServerError::NotInstalled`] which names the command that
+/// installs it.
 pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
     let engine = catalogue::engine(engine)?;
     match installed(home, engine) {
@@ -264,9 +267,6 @@ pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
 }
 
 /// Every engine of the catalogue, and whether it is at hand.
-///
-/// # Errors
-/// [`ServerError::Io`] where mydyno's own directory cannot be read.
 pub fn list(home: &Home) -> Result<Vec<ListedEngine>, ServerError> {
     let machine = machine_builds();
     catalogue::engines()

@@ -74,9 +74,6 @@ pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
 }
 
 /// The engine of that name.
-///
-/// # Errors
-/// [`ServerError::UnknownEngine`] with the known names and the nearest.
 pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
     engines().iter().find(|e| e.name == name).ok_or_else(|| {
         let known: Vec<String> = engines().iter().map(|e| e.name.clone()).collect();
@@ -89,7 +86,8 @@ pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
 }
 
 impl Engine {
-    /// Is a server of this flavour and version this engine? Patch releases of one series are one engine.
+    /// Is a server of this flavour and version this engine? Patch releases of one series are one
+    /// engine.
     pub(crate) fn is(&self, flavour: Flavour, numbers: VersionNumbers) -> bool {
         self.flavour == flavour && self.series == format!("{}.{}", numbers.0, numbers.1)
     }

@@ -1,10 +1,11 @@
 //! Copies of data directories, by several threads, byte by byte: blocks that a file system shares
-//! between a clone and its image (reflinks, which copy_file_range makes too) cost another write when
-//! they are changed first, so that one device would be measured with that cost and another without.
+//! between a clone and its image (reflinks, which copy_file_range makes too) cost another write
+//! when they are changed first, so that one device would be measured with that cost and another
+//! without.
 //!
-//! What was copied to the storage that is measured is written out and dropped from the page cache before the server starts:
-//! otherwise the first seconds of a measurement would pay for the copy. What stands in for an emulated device is written out
-//! and stays in memory.
+//! What was copied to the storage that is measured is written out and dropped from the page cache
+//! before the server starts: otherwise the first seconds of a measurement would pay for the copy.
+//! What stands in for an emulated device is written out and stays in memory.
 
 use crate::ServerError;
 use crate::error::io_at;
@@ -45,7 +46,7 @@ pub(crate) struct FileCopy {
     pub(crate) bytes: u64,
 }
 
-struct Piece {
+struct CopyPiece {
     file: usize,
     offset: u64,
     bytes: u64,
@@ -65,7 +66,7 @@ pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), Ser
         let mut offset = 0;
         while offset < file.bytes {
             let bytes = PIECE_BYTES.min(file.bytes - offset);
-            pieces.push(Piece {
+            pieces.push(CopyPiece {
                 file: index,
                 offset,
                 bytes,
@@ -84,7 +85,7 @@ pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), Ser
     })
 }
 
-fn copy_piece(file: &FileCopy, piece: &Piece) -> io::Result<()> {
+fn copy_piece(file: &FileCopy, piece: &CopyPiece) -> io::Result<()> {
     let from = File::open(&file.from)?;
     let to = fs::OpenOptions::new().write(true).open(&file.to)?;
     let mut buffer = vec![0u8; 1 << 20];
@@ -147,7 +148,8 @@ fn in_parallel<T: Sync>(
     }
 }
 
-/// Regular files below a directory with their paths relative to it, and the directories, parents first.
+/// Regular files below a directory with their paths relative to it, and the directories, parents
+/// first.
 pub(crate) struct Tree {
     pub(crate) files: Vec<(PathBuf, u64)>,
     pub(crate) directories: Vec<PathBuf>,

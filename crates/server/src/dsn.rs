@@ -1,4 +1,5 @@
-//! DSNs: `mysql://user[:password]@host[:port]/schema?ssl-mode=REQUIRED&ssl-ca=FILE&socket=/path`, parsed and written. Pure.
+//! DSNs: `mysql://user[:password]@host[:port]/schema?ssl-mode=REQUIRED&ssl-ca=FILE&socket=/path`,
+//! parsed and written. Pure.
 
 use crate::ServerError;
 use std::path::PathBuf;
@@ -202,7 +203,8 @@ fn encode(text: &str) -> String {
     encoded
 }
 
-/// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that is hidden).
+/// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that
+/// is hidden).
 pub fn render(options: &ConnectOptions, secret: Secret) -> String {
     let mut text = format!("{SCHEME}{}", encode(&options.user));
     let password = options.password.reveal();

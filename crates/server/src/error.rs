@@ -148,7 +148,8 @@ fn line_part(line: Option<usize>) -> String {
     line.map(|n| format!(", line {n}")).unwrap_or_default()
 }
 
-/// The last lines of a log, indented: enough for a message; the whole tail is in [`ServerError::log_tail`].
+/// The last lines of a log, indented: enough for a message; the whole tail is in
+/// [`ServerError::log_tail`].
 fn log_part(log: &str) -> String {
     const LINES: usize = 12;
     let lines: Vec<&str> = log.lines().filter(|l| !l.trim().is_empty()).collect();

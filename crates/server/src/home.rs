@@ -1,4 +1,5 @@
-//! mydyno's own data directory: everything that this crate writes lies under it, so removing it removes all.
+//! mydyno's own data directory: everything that this crate writes lies under it, so removing it
+//! removes all.
 
 use crate::ServerError;
 use crate::error::io_at;
@@ -14,15 +15,18 @@ pub struct Home {
 }
 
 impl Home {
-    /// `$MYDYNO_HOME`, else `$XDG_DATA_HOME/mydyno`, else `~/.local/share/mydyno`; made where it is missing.
+    /// `$MYDYNO_HOME`, else `$XDG_DATA_HOME/mydyno`, else `~/.local/share/mydyno`; made where it is
+    /// missing.
     ///
     /// # Errors
-    /// [`ServerError::NoHome`] where no variable is set; [`ServerError::Io`] where it cannot be made.
+    /// [`ServerError::NoHome`] where no variable is set; [`ServerError::Io`] where it cannot be
+    /// made.
     pub fn from_env() -> Result<Home, ServerError> {
         Home::at(root_from_env().ok_or(ServerError::NoHome)?)
     }
 
-    /// The directory of [`Home::from_env`] where there is one, to look for servers in it. Nothing is made.
+    /// The directory of [`Home::from_env`] where there is one, to look for servers in it. Nothing
+    /// is made.
     pub fn existing() -> Option<Home> {
         let root = fs::canonicalize(root_from_env()?).ok()?;
         let home = Home { root };
@@ -30,9 +34,6 @@ impl Home {
     }
 
     /// A home at `path`; made where it is missing.
-    ///
-    /// # Errors
-    /// [`ServerError::Io`] where it cannot be made.
     pub fn at(path: impl Into<PathBuf>) -> Result<Home, ServerError> {
         let path: PathBuf = path.into();
         private_directory(&path)?;
@@ -144,11 +145,11 @@ pub(crate) fn remove_tree_if_there(path: &Path) -> Result<(), ServerError> {
 
 /// An exclusive lock on a file, held until dropped (or until the process dies, however it dies).
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct FileLock {
     file: File,
 }
 
-impl Drop for Lock {
+impl Drop for FileLock {
     /// Unlocks in so many words: a child that another thread has just forked has a copy of the
     /// descriptor until it executes its program, and closing ours would leave the file locked.
     fn drop(&mut self) {
@@ -156,7 +157,7 @@ impl Drop for Lock {
     }
 }
 
-impl Lock {
+impl FileLock {
     fn open(path: &Path) -> Result<File, ServerError> {
         fs::OpenOptions::new()
             .create(true)
@@ -168,20 +169,20 @@ impl Lock {
     }
 
     /// Waits for the lock; `waiting` is called once where it is not free.
-    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> Result<Lock, ServerError> {
-        let file = Lock::open(path)?;
+    pub(crate) fn wait(path: &Path, waiting: &mut dyn FnMut()) -> Result<FileLock, ServerError> {
+        let file = FileLock::open(path)?;
         if file.try_lock().is_err() {
             waiting();
             file.lock().map_err(io_at("lock", path))?;
         }
-        Ok(Lock { file })
+        Ok(FileLock { file })
     }
 
     /// The lock, where it is free.
-    pub(crate) fn try_now(path: &Path) -> Result<Option<Lock>, ServerError> {
-        let file = Lock::open(path)?;
+    pub(crate) fn try_now(path: &Path) -> Result<Option<FileLock>, ServerError> {
+        let file = FileLock::open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Lock { file })),
+            Ok(()) => Ok(Some(FileLock { file })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(io_at("lock", path)(error)),
         }
@@ -208,7 +209,8 @@ pub(crate) fn require_free(path: &Path, needed_bytes: u64, what: &str) -> Result
     Ok(())
 }
 
-/// Removes what a killed process left in `directory` under names of this prefix. The caller holds the lock of these names.
+/// Removes what a killed process left in `directory` under names of this prefix. The caller holds
+/// the lock of these names.
 pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), ServerError> {
     for entry in fs::read_dir(directory).map_err(io_at("read", directory))? {
         let entry = entry.map_err(io_at("read", directory))?;
@@ -221,7 +223,7 @@ pub(crate) fn remove_left_over(directory: &Path, prefix: &str) -> Result<(), Ser
 
 #[cfg(test)]
 mod tests {
-    use super::{Home, Lock, choose, require_free, write_private};
+    use super::{FileLock, Home, choose, require_free, write_private};
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
@@ -255,13 +257,13 @@ mod tests {
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 
         let path = home.root().join("lock");
-        let held = Lock::try_now(&path).unwrap();
+        let held = FileLock::try_now(&path).unwrap();
         assert!(held.is_some());
-        assert!(Lock::try_now(&path).unwrap().is_none());
+        assert!(FileLock::try_now(&path).unwrap().is_none());
         // As a forked child has one until it executes its program.
         let copy = held.as_ref().unwrap().file.try_clone().unwrap();
         drop(held);
-        assert!(Lock::try_now(&path).unwrap().is_some());
+        assert!(FileLock::try_now(&path).unwrap().is_some());
         drop(copy);
 
         assert!(require_free(temp.path(), 1, "a test").is_ok());

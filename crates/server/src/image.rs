@@ -1,9 +1,10 @@
-//! Images: populated data directories, kept once and cloned for every cell, so that each starts from the same bytes
-//! and loading is paid once. An image is there whole or not at all: it is renamed into place.
+//! Images: populated data directories, kept once and cloned for every cell, so that each starts
+//! from the same bytes and loading is paid once. An image is there whole or not at all: it is
+//! renamed into place.
 
 use crate::copy::{FileCopy, Storage, Tree, copy_files};
 use crate::error::io_at;
-use crate::home::{self, Lock};
+use crate::home::{self, FileLock};
 use crate::kept_images::use_image;
 use crate::{Home, ServerBuild, ServerError};
 use base::Warehouses;
@@ -28,13 +29,13 @@ pub struct ImageKey {
     pub engine: String,
     /// [`ServerBuild::version`].
     pub version: String,
-    /// Of the TPC-C schema and population rules.
+    /// The version of the TPC-C schema and population rules.
     pub schema_version: u32,
     pub warehouses: Warehouses,
     pub page_size_bytes: u32,
     pub seed: u64,
     pub foreign_keys: bool,
-    /// Of each table that can be split; 0 for none.
+    /// The partitions of each table that can be split; 0 for none.
     pub partitions: u32,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct Description {
     page_size_bytes: u32,
     seed: u64,
     foreign_keys: bool,
-    /// Of images of earlier versions, which do not say it, none is split.
+    /// Images of earlier versions, which do not say it, are not split.
     #[serde(default)]
     partitions: u32,
     data_bytes: u64,
@@ -138,7 +139,8 @@ impl Description {
 }
 
 impl Image {
-    /// The image of that key, where there is one. One that is damaged or of another format counts as none.
+    /// The image of that key, where there is one. One that is damaged or of another format counts
+    /// as none.
     pub fn find(home: &Home, key: &ImageKey) -> Option<Image> {
         let directory = home.images().join(key.directory_name());
         let text = fs::read_to_string(directory.join(DESCRIPTION)).ok()?;
@@ -152,13 +154,14 @@ impl Image {
         })
     }
 
-    /// Keeps the data directory of a server that was stopped cleanly, by moving it (by copying it from another file
-    /// system). Stop it with innodb_fast_shutdown = 0, or every clone purges for the first. `note` is the caller's own
-    /// document. Where another process published the same key first, its image is
-    /// returned and `data` stays where it is.
+    /// Keeps the data directory of a server that was stopped cleanly, by moving it (by copying it
+    /// from another file system). Stop it with innodb_fast_shutdown = 0, or every clone purges for
+    /// the first. `note` is the caller's own document. Where another process published the same key
+    /// first, its image is returned and `data` stays where it is.
     ///
     /// # Errors
-    /// [`ServerError::Data`] where `data` is no data directory or in use; [`ServerError::Disk`], [`ServerError::Io`].
+    /// [`ServerError::Data`] where `data` is no data directory or in use; [`ServerError::Disk`],
+    /// [`ServerError::Io`].
     pub fn publish(
         home: &Home,
         key: &ImageKey,
@@ -167,7 +170,7 @@ impl Image {
     ) -> Result<Image, ServerError> {
         let name = key.directory_name();
         let lock = home.images().join(format!(".lock-{name}"));
-        let _lock = Lock::wait(&lock, &mut || {})?;
+        let _lock = FileLock::wait(&lock, &mut || {})?;
         if let Some(image) = Image::find(home, key) {
             return Ok(image);
         }
@@ -223,7 +226,7 @@ impl Image {
         self.bytes.saturating_sub(own).saturating_add(redo_bytes)
     }
 
-    /// Of `ib_logfile<number>`, where it has one.
+    /// The length of `ib_logfile<number>`, where it has one.
     pub(crate) fn redo_file_bytes(&self, number: u32) -> Option<u64> {
         let file = self
             .directory

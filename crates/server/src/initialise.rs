@@ -1,8 +1,9 @@
 //! Empty data directories, and the accounts of every server that mydyno starts.
 //!
-//! MySQL makes its system tables by itself; MariaDB is given the scripts that come with it, on the standard input of
-//! its bootstrap mode, which is what its mysql_install_db does. Accounts come from an init file that the server runs
-//! before it lets anybody in: no password is ever on a command line, and there is no moment without one.
+//! MySQL makes its system tables by itself; MariaDB is given the scripts that come with it, on the
+//! standard input of its bootstrap mode, which is what its mysql_install_db does. Accounts come
+//! from an init file that the server runs before it lets anybody in: no password is ever on a
+//! command line, and there is no moment without one.
 
 use crate::catalogue::Flavour;
 use crate::error::io_at;
@@ -33,8 +34,8 @@ pub(crate) fn random_password() -> Result<Password, ServerError> {
     Ok(Password::new(text))
 }
 
-/// The statements that give a server its accounts, one per line as init files want it. They may run again on a data
-/// directory that has them, with another password.
+/// The statements that give a server its accounts, one per line as init files want it. They may run
+/// again on a data directory that has them, with another password.
 pub(crate) fn accounts_sql(build: &ServerBuild, password: &Password) -> String {
     let secret = password.reveal();
     let mut sql = String::new();

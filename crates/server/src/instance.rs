@@ -27,7 +27,8 @@ pub enum Data {
 /// How long a server lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Lifetime {
-    /// With this process: ended and removed when the [`Instance`] is dropped, killed by the kernel where that cannot be.
+    /// With this process: ended and removed when the [`Instance`] is dropped, killed by the kernel
+    /// where that cannot be.
     #[default]
     Private,
     /// Until [`crate::stop_named`] (`server start`).
@@ -40,18 +41,21 @@ pub struct InstanceOptions {
     pub data: Data,
     pub storage: Storage,
     pub lifetime: Lifetime,
-    /// Server variables of a preset, which replace mydyno's base settings as far as the machine can do what they ask for.
+    /// Server variables of a preset, which replace mydyno's base settings as far as the machine can
+    /// do what they ask for.
     pub preset: Vec<(String, String)>,
     /// Server variables of the user's, which replace both. Dashes are underscores.
     pub set: Vec<(String, String)>,
     /// Where the data directory is put; must not exist yet, and is removed with the instance.
     pub data_directory: Option<PathBuf>,
-    /// Further directories that `set` names (redo, undo, temp on other devices): made, and removed with the instance.
+    /// Further directories that `set` names (redo, undo, temp on other devices): made, and removed
+    /// with the instance.
     pub scratch: Vec<PathBuf>,
-    /// Variables of the server's environment, such as LD_PRELOAD. Only the server itself has them, not the process that
-    /// initialises its data directory.
+    /// Variables of the server's environment, such as LD_PRELOAD. Only the server itself has them,
+    /// not the process that initialises its data directory.
     pub environment: Vec<(OsString, OsString)>,
-    /// Files of its own directory, which is its working directory: written anew before each start, for this user alone.
+    /// Files of its own directory, which is its working directory: written anew before each start,
+    /// for this user alone.
     pub files: Vec<(String, Vec<u8>)>,
     /// A port that is preferred; another is taken, with a note, where it is not free.
     pub port: Option<u16>,
@@ -150,7 +154,8 @@ impl Instance {
         self.process().ended().map(process::describe)
     }
 
-    /// Asks the server to shut down, waits up to `timeout`, then kills it. Its files stay until the instance is dropped.
+    /// Asks the server to shut down, waits up to `timeout`, then kills it. Its files stay until the
+    /// instance is dropped.
     ///
     /// # Errors
     /// [`ServerError::Failed`] where even a killed server does not go away.
@@ -171,9 +176,6 @@ impl Instance {
     }
 
     /// Kills the server, as a power failure would end it.
-    ///
-    /// # Errors
-    /// As [`Instance::stop`].
     pub fn kill(&self) -> Result<(), ServerError> {
         match self.process().kill() {
             Some(_) => Ok(()),

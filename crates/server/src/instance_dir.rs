@@ -1,11 +1,12 @@
 //! The directory of one server, and how it is got rid of.
 //!
-//! A private server's directory holds a lock file that this process holds. The kernel frees the lock however the process
-//! ends, so a directory whose lock is free belongs to nobody: the next command that looks for room or starts a server sweeps
-//! it away, with the server that may still run in it and with the directories elsewhere that it lists.
+//! A private server's directory holds a lock file that this process holds. The kernel frees the
+//! lock however the process ends, so a directory whose lock is free belongs to nobody: the next
+//! command that looks for room or starts a server sweeps it away, with the server that may still
+//! run in it and with the directories elsewhere that it lists.
 
 use crate::error::io_at;
-use crate::home::{self, Lock};
+use crate::home::{self, FileLock};
 use crate::kept_images::sweep_removed;
 use crate::{Home, ServerError, process};
 use std::fs;
@@ -24,7 +25,7 @@ pub(crate) struct InstanceDir {
     pub(crate) path: PathBuf,
     pub(crate) keep: bool,
     elsewhere: Vec<PathBuf>,
-    _lock: Option<Lock>,
+    _lock: Option<FileLock>,
 }
 
 impl InstanceDir {
@@ -44,7 +45,7 @@ impl InstanceDir {
             elsewhere: Vec::new(),
             _lock: None,
         };
-        dir._lock = Lock::try_now(&lock_path)?;
+        dir._lock = FileLock::try_now(&lock_path)?;
         if dir._lock.is_none() {
             return Err(ServerError::Locked {
                 lock: lock_path,
@@ -66,7 +67,8 @@ impl InstanceDir {
         })
     }
 
-    /// Makes a directory elsewhere that goes with this one. It must not be there yet: nothing that is not ours is removed.
+    /// Makes a directory elsewhere that goes with this one. It must not be there yet: nothing that
+    /// is not ours is removed.
     pub(crate) fn make_elsewhere(&mut self, path: &Path) -> Result<(), ServerError> {
         if self.elsewhere.iter().any(|known| known == path) && path.is_dir() {
             return Ok(());
@@ -100,7 +102,8 @@ impl InstanceDir {
         home::write_private(&list, &text)
     }
 
-    /// Where the socket goes: here, or in a short directory where the path would be too long for the kernel.
+    /// Where the socket goes: here, or in a short directory where the path would be too long for
+    /// the kernel.
     pub(crate) fn socket(&mut self) -> Result<PathBuf, ServerError> {
         let here = self.path.join("mysql.sock");
         if here.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
@@ -159,15 +162,13 @@ fn remove_with_elsewhere(path: &Path, elsewhere: &[PathBuf]) -> Result<(), Serve
     home::remove_tree_if_there(path)
 }
 
-fn gate(home: &Home) -> Result<Lock, ServerError> {
-    Lock::wait(&home.run().join(".lock"), &mut || {})
+fn gate(home: &Home) -> Result<FileLock, ServerError> {
+    FileLock::wait(&home.run().join(".lock"), &mut || {})
 }
 
-/// Removes what commands left that ended without cleaning up, and kills their servers. What cannot be removed (another
-/// user's, on a hanging disk) does not keep a new server from starting; it is told.
-///
-/// # Errors
-/// The home cannot be read or locked.
+/// Removes what commands left that ended without cleaning up, and kills their servers. What cannot
+/// be removed (another user's, on a hanging disk) does not keep a new server from starting; it is
+/// told.
 pub fn sweep(home: &Home) -> Result<Vec<String>, ServerError> {
     let _gate = gate(home)?;
     let run = home.run();
@@ -190,7 +191,7 @@ fn stays(error: &ServerError) -> String {
 }
 
 fn sweep_one(path: &Path) -> Result<(), ServerError> {
-    let Some(_lock) = Lock::try_now(&path.join(LOCK))? else {
+    let Some(_lock) = FileLock::try_now(&path.join(LOCK))? else {
         return Ok(()); // its owner lives
     };
     let my_cnf = path.join("my.cnf");

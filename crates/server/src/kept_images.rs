@@ -1,7 +1,8 @@
-//! The images that are kept, and how much room they may take: the least recently used ones go first.
+//! The images that are kept, and how much room they may take: the least recently used ones go
+//! first.
 
 use crate::error::io_at;
-use crate::home::{self, Lock};
+use crate::home::{self, FileLock};
 use crate::image::{DESCRIPTION, Description};
 use crate::{Home, Image, ImageKey, ServerError};
 use base::{now_utc_ns, parse_size};
@@ -16,14 +17,15 @@ const IMAGES_MAX_DEFAULT_BYTES: u64 = 64 << 30;
 /// An image in the home directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptImage {
-    /// Of its directory; what tells it from the others is in it.
+    /// The name of its directory; what tells it from the others is in it.
     pub name: String,
     pub image: Image,
     /// When it was last cloned, or made.
     pub last_used_utc_ns: i64,
 }
 
-/// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently used.
+/// Takes an image for reading, so that nobody removes it meanwhile, and makes it the most recently
+/// used.
 pub(crate) fn use_image(directory: &Path) -> Result<File, ServerError> {
     let path = directory.join(DESCRIPTION);
     let file = fs::OpenOptions::new()
@@ -38,9 +40,6 @@ pub(crate) fn use_image(directory: &Path) -> Result<File, ServerError> {
 }
 
 /// All images, the most recently used one first. What is damaged or of another format is none.
-///
-/// # Errors
-/// [`ServerError::Io`] where the directory cannot be read.
 pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
     let root = home.images();
     let mut kept = Vec::new();
@@ -74,9 +73,6 @@ pub fn kept_images(home: &Home) -> Result<Vec<KeptImage>, ServerError> {
 }
 
 /// Room for all images.
-///
-/// # Errors
-/// [`ServerError::ImagesMax`] where [`IMAGES_VARIABLE`] is no size.
 pub fn images_max_bytes() -> Result<u64, ServerError> {
     let Some(text) = std::env::var_os(IMAGES_VARIABLE) else {
         return Ok(IMAGES_MAX_DEFAULT_BYTES);
@@ -87,12 +83,10 @@ pub fn images_max_bytes() -> Result<u64, ServerError> {
     })
 }
 
-/// Removes images until the others take `max_bytes` at most: first those that are not in `coming`, the least recently used one before
-/// the others, then those of `coming`, the one that is needed last before the others. Images in use stay, and so does the first of
-/// `coming`. Returns what was removed.
-///
-/// # Errors
-/// [`ServerError::Io`] where one cannot be read or removed.
+/// Removes images until the others take `max_bytes` at most: first those that are not in `coming`,
+/// the least recently used one before the others, then those of `coming`, the one that is needed
+/// last before the others. Images in use stay, and so does the first of `coming`. Returns what was
+/// removed.
 pub fn shrink_images(
     home: &Home,
     max_bytes: u64,
@@ -156,7 +150,7 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
         // Another process was quicker.
         return Ok(true);
     }
-    let Some(_alone) = Lock::try_now(&directory.join(DESCRIPTION))? else {
+    let Some(_alone) = FileLock::try_now(&directory.join(DESCRIPTION))? else {
         return Ok(false);
     };
     // Under another name it is no image any more, should this process die here.
@@ -168,7 +162,8 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
     Ok(true)
 }
 
-/// Removes the rest of images whose removal was killed. Where another process is about it, both are.
+/// Removes the rest of images whose removal was killed. Where another process is about it, both
+/// are.
 pub(crate) fn sweep_removed(home: &Home) -> Result<(), ServerError> {
     let images = home.images();
     for entry in fs::read_dir(&images).map_err(io_at("read", &images))? {
@@ -232,7 +227,8 @@ mod tests {
         assert_eq!(shrink_images(&home, 3000, &[]).unwrap().len(), 1);
         assert_eq!(seeds(), [1, 4, 2]);
         drop(in_use);
-        // The one that is needed now stays, and the one that is needed last goes before the next one.
+        // The one that is needed now stays, and the one that is needed last goes before the next
+        // one.
         let coming = [0, 1, 3].map(|index: usize| images[index].key().clone());
         assert_eq!(shrink_images(&home, 2000, &coming).unwrap().len(), 1);
         assert_eq!(seeds(), [1, 2]);

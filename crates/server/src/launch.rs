@@ -1,9 +1,10 @@
-//! From options to a server that takes connections, step by step; whatever fails on the way leaves nothing behind.
+//! From options to a server that takes connections, step by step; whatever fails on the way leaves
+//! nothing behind.
 
 use crate::catalogue::Flavour;
 use crate::copy::Storage;
 use crate::error::io_at;
-use crate::home::{self, Lock};
+use crate::home::{self, FileLock};
 use crate::image;
 use crate::initialise;
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, read_password};
@@ -34,7 +35,7 @@ struct Launch<'a> {
     layout: Layout,
     /// What replaces base lines, the last one where there are several of a name.
     set: Vec<(String, String)>,
-    /// Of them, the user's.
+    /// The lines that the user set.
     users: Vec<(String, String)>,
     password: Password,
     storage: Storage,
@@ -58,81 +59,71 @@ impl Instance {
         build: &ServerBuild,
         options: InstanceOptions,
     ) -> Result<Instance, ServerError> {
-        start(home, build, options)
+        settings::validate(&options.preset)?;
+        settings::validate(&options.set)?;
+        require_startable(build)?;
+        let swept = instance_dir::sweep(home)?;
+        let notes = match options.lifetime {
+            Lifetime::Named(_) => swept,
+            // Results are no place for what other commands left.
+            Lifetime::Private => Vec::new(),
+        };
+        let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
+        let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
+        // Whoever was connected to the stopped server of that name can be so again.
+        let kept = resumed
+            .as_ref()
+            .and_then(|_| read_password(&layout.password()).ok());
+        let mut launch = Launch {
+            build,
+            set: all_set(&options),
+            users: options.set,
+            password: kept.map_or_else(initialise::random_password, Ok)?,
+            storage: options.storage,
+            environment: options.environment,
+            files: options.files,
+            on_parent_death: match options.lifetime {
+                Lifetime::Private => OnParentDeath::Kill,
+                Lifetime::Named(_) => OnParentDeath::Survive,
+            },
+            notes,
+            layout,
+        };
+        if resumed.is_some() {
+            launch
+                .notes
+                .push("the data of the stopped server of that name is used again".to_owned());
+        } else {
+            launch.fill(&options.data)?;
+        }
+        let secret = launch.password.reveal();
+        home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
+        let (process, port, settings) = launch.run(options.port)?;
+        let mut instance = Instance {
+            build: build.clone(),
+            layout: launch.layout,
+            port,
+            settings,
+            password: launch.password,
+            pid: process.pid(),
+            process: Mutex::new(process),
+            named: false,
+            notes: launch.notes,
+            dir,
+        };
+        if let Lifetime::Named(_) = options.lifetime {
+            // Until here a failure ends the server with the instance.
+            named::write_record(&instance)?;
+            instance.named = true;
+            instance.dir.keep = true;
+        }
+        drop(lock);
+        Ok(instance)
     }
 }
 
-fn start(
-    home: &Home,
-    build: &ServerBuild,
-    options: InstanceOptions,
-) -> Result<Instance, ServerError> {
-    settings::validate(&options.preset)?;
-    settings::validate(&options.set)?;
-    require_startable(build)?;
-    let swept = instance_dir::sweep(home)?;
-    let notes = match options.lifetime {
-        Lifetime::Named(_) => swept,
-        // Results are no place for what other commands left.
-        Lifetime::Private => Vec::new(),
-    };
-    let (mut dir, lock, resumed) = open_room(home, build, &options)?;
-    let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
-    // Whoever was connected to the stopped server of that name can be so again.
-    let kept = resumed
-        .as_ref()
-        .and_then(|_| read_password(&layout.password()).ok());
-    let mut launch = Launch {
-        build,
-        set: all_set(&options),
-        users: options.set,
-        password: kept.map_or_else(initialise::random_password, Ok)?,
-        storage: options.storage,
-        environment: options.environment,
-        files: options.files,
-        on_parent_death: match options.lifetime {
-            Lifetime::Private => OnParentDeath::Kill,
-            Lifetime::Named(_) => OnParentDeath::Survive,
-        },
-        notes,
-        layout,
-    };
-    if resumed.is_some() {
-        launch
-            .notes
-            .push("the data of the stopped server of that name is used again".to_owned());
-    } else {
-        launch.fill(&options.data)?;
-    }
-    let secret = launch.password.reveal();
-    home::write_private(&launch.layout.password(), format!("{secret}\n"))?;
-    let (process, port, settings) = launch.run(options.port)?;
-    let mut instance = Instance {
-        build: build.clone(),
-        layout: launch.layout,
-        port,
-        settings,
-        password: launch.password,
-        pid: process.pid(),
-        process: Mutex::new(process),
-        named: false,
-        notes: launch.notes,
-        dir,
-    };
-    if let Lifetime::Named(_) = options.lifetime {
-        // Until here a failure ends the server with the instance.
-        named::write_record(&instance)?;
-        instance.named = true;
-        instance.dir.keep = true;
-    }
-    drop(lock);
-    Ok(instance)
-}
-
-/// Refuses servers that are older than those that initialise and create accounts in the way that this crate uses.
-///
-/// # Errors
-/// [`ServerError::WrongVersion`] for older ones.
+/// Refuses servers that are older than those that initialise and create accounts in the way that
+/// this crate uses.
 pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
     let oldest = match build.flavour {
         Flavour::Mysql => (5, 7, 6),
@@ -149,12 +140,13 @@ pub fn require_startable(build: &ServerBuild) -> Result<(), ServerError> {
     })
 }
 
-/// The server's directory, its lock where it has a name, and where its data is from an earlier start.
-fn open_room(
+/// The server's directory, its lock where it has a name, and where its data is from an earlier
+/// start.
+fn open_directory(
     home: &Home,
     build: &ServerBuild,
     options: &InstanceOptions,
-) -> Result<(InstanceDir, Option<Lock>, Option<PathBuf>), ServerError> {
+) -> Result<(InstanceDir, Option<FileLock>, Option<PathBuf>), ServerError> {
     match &options.lifetime {
         Lifetime::Private => Ok((InstanceDir::private(home)?, None, None)),
         Lifetime::Named(name) => {
@@ -296,7 +288,8 @@ impl Launch<'_> {
         for (name, bytes) in &self.files {
             home::write_private(&self.layout.directory.join(name), bytes)?;
         }
-        // A killed server leaves it, and a process that nobody has reaped passes for its owner. This directory is locked.
+        // A killed server leaves it, and a process that nobody has reaped passes for its owner.
+        // This directory is locked.
         let mut socket_lock = self.layout.socket.clone().into_os_string();
         socket_lock.push(".lock");
         home::remove_file_if_there(std::path::Path::new(&socket_lock))?;

@@ -1,13 +1,15 @@
 //! Engines, instances, images and targets: everything about servers but what is sent to them.
 //!
-//! - [`find`], [`list`] and [`install`] give a [`ServerBuild`]: a server binary with a known version.
-//! - [`Instance`] is a running server of mydyno's own, private to this process or named; [`stop_named`] ends the latter.
+//! - [`find`], [`list`] and [`install`] give a [`ServerBuild`]: a server binary with a known
+//!   version.
+//! - [`Instance`] is a running server of mydyno's own, private to this process or named;
+//!   [`stop_named`] ends the latter.
 //! - [`Image`] is a populated data directory that instances start on a clone of.
 //! - [`preset`] holds the configurations of the white papers, translated for a build.
 //! - [`Target`] is a server that somebody else runs, named by a DSN or by MySQL option files.
 //!
-//! All files lie under [`Home`]. This crate knows nothing of workloads and sends no statement to a running server: accounts
-//! come from an init file that the server itself runs.
+//! All files lie under [`Home`]. This crate knows nothing of workloads and sends no statement to a
+//! running server: accounts come from an init file that the server itself runs.
 
 mod builds;
 mod catalogue;

@@ -1,7 +1,8 @@
-//! Servers with a name (`server start`): they outlive the command that started them and end with `server stop`.
+//! Servers with a name (`server start`): they outlive the command that started them and end with
+//! `server stop`.
 
 use crate::error::io_at;
-use crate::home::{self, Lock};
+use crate::home::{self, FileLock};
 use crate::instance::{Data, Instance, InstanceOptions, Lifetime, loopback_options, read_password};
 use crate::instance_dir::InstanceDir;
 use crate::process::{self, EndedBy};
@@ -54,18 +55,12 @@ pub enum AfterStop {
 
 impl NamedInstance {
     /// Login over TCP on the loopback interface.
-    ///
-    /// # Errors
-    /// [`ServerError::Io`] where its password cannot be read.
     pub fn connect_options(&self) -> Result<ConnectOptions, ServerError> {
         let password = read_password(&self.directory.join("password"))?;
         Ok(loopback_options(self.port, &password))
     }
 
     /// Login over the unix socket.
-    ///
-    /// # Errors
-    /// As [`NamedInstance::connect_options`].
     pub fn socket_options(&self) -> Result<ConnectOptions, ServerError> {
         Ok(ConnectOptions {
             address: Address::Unix(self.socket.clone()),
@@ -110,9 +105,10 @@ pub fn start_named(
     )
 }
 
-/// Stops a named server: asks, waits up to `timeout`, kills. Where its data goes too, there is nothing to shut down in good order
-/// for: it is killed at once, and a server that hangs in its shutdown holds nobody up. `before` is called with its directory
-/// once nobody else can start or stop it.
+/// Stops a named server: asks, waits up to `timeout`, kills. Where its data goes too, there is
+/// nothing to shut down in good order for: it is killed at once, and a server that hangs in its
+/// shutdown holds nobody up. `before` is called with its directory once nobody else can start or
+/// stop it.
 ///
 /// # Errors
 /// [`ServerError::NoSuchInstance`]; [`ServerError::Locked`] while it is being started or stopped.
@@ -153,9 +149,6 @@ pub fn stop_named(
 }
 
 /// All named servers, by name.
-///
-/// # Errors
-/// [`ServerError::Io`] where mydyno's own directory cannot be read.
 pub fn named(home: &Home) -> Result<Vec<NamedInstance>, ServerError> {
     let root = home.instances();
     let mut found = Vec::new();
@@ -240,17 +233,17 @@ fn check_name(name: &str) -> Result<(), ServerError> {
 }
 
 /// Held while a named server is started or stopped.
-pub(crate) fn lock(home: &Home, name: &str) -> Result<Lock, ServerError> {
+pub(crate) fn lock(home: &Home, name: &str) -> Result<FileLock, ServerError> {
     check_name(name)?;
     let path = home.instances().join(format!(".lock-{name}"));
-    Lock::try_now(&path)?.ok_or_else(|| ServerError::Locked {
+    FileLock::try_now(&path)?.ok_or_else(|| ServerError::Locked {
         lock: path,
         what: format!("it starts or stops the server `{name}`"),
     })
 }
 
-/// The data directory of a stopped server of that name, to go on with. Fails where it runs, or where what is there is
-/// not what is asked for.
+/// The data directory of a stopped server of that name, to go on with. Fails where it runs, or
+/// where what is there is not what is asked for.
 pub(crate) fn resumable(
     home: &Home,
     name: &str,

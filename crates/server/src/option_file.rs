@@ -1,13 +1,15 @@
-//! MySQL option files on disk: `[client]` and `[mydyno]` of `--defaults-file` or `~/.my.cnf`, with what they include.
+//! MySQL option files on disk: `[client]` and `[mydyno]` of `--defaults-file` or `~/.my.cnf`, with
+//! what they include.
 
 use crate::ServerError;
-use crate::dsn::SslMode;
-use crate::option_text::{self, Line};
+use crate::dsn::{Dsn, SslMode};
+use crate::option_text::{self, OptionLine};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Groups that are read; the last value of an option wins, whichever group it stands in, as for `mysql`.
+/// Groups that are read; the last value of an option wins, whichever group it stands in, as for
+/// `mysql`.
 const GROUPS: [&str; 2] = ["client", "mydyno"];
 /// `mysql` has the same limit.
 const INCLUDE_DEPTH_MAX: usize = 10;
@@ -17,14 +19,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// What the files say of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientOptions {
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
-    pub(crate) host: Option<String>,
-    pub(crate) port: Option<u16>,
-    pub(crate) socket: Option<PathBuf>,
-    pub(crate) database: Option<String>,
-    pub(crate) ssl_mode: Option<SslMode>,
-    pub(crate) ssl_ca: Option<PathBuf>,
+    pub(crate) login: Dsn,
     /// `protocol=TCP`: the socket is not used.
     pub(crate) tcp_only: bool,
     /// What was read over, for people.
@@ -99,15 +94,15 @@ impl ClientOptions {
         let mut ours = false;
         for (number, line) in lines {
             match line {
-                Line::Group(name) => ours = GROUPS.contains(&name.as_str()),
-                Line::Setting { name, value } if ours => self
+                OptionLine::Group(name) => ours = GROUPS.contains(&name.as_str()),
+                OptionLine::Setting { name, value } if ours => self
                     .set(&name, value)
                     .map_err(|why| refuse(Some(number), why))?,
-                Line::Setting { .. } => {}
-                Line::Include(path) => {
+                OptionLine::Setting { .. } => {}
+                OptionLine::Include(path) => {
                     self.read_at_depth(&directory.join(path), Presence::Optional, depth + 1)?;
                 }
-                Line::IncludeDirectory(path) => {
+                OptionLine::IncludeDirectory(path) => {
                     self.read_directory(&directory.join(path), depth + 1)?;
                 }
             }
@@ -115,7 +110,8 @@ impl ClientOptions {
         Ok(())
     }
 
-    /// Files called `*.cnf`, in the order of their names, so that the result is the same everywhere.
+    /// Files called `*.cnf`, in the order of their names, so that the result is the same
+    /// everywhere.
     fn read_directory(&mut self, directory: &Path, depth: usize) -> Result<(), ServerError> {
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
@@ -139,32 +135,33 @@ impl ClientOptions {
         Ok(())
     }
 
-    /// Takes one option; those of other purposes are read over, as `mysql` clients share these groups.
+    /// Takes one option; those of other purposes are read over, as `mysql` clients share these
+    /// groups.
     fn set(&mut self, name: &str, value: Option<String>) -> Result<(), String> {
         let name = name.strip_prefix("loose_").unwrap_or(name);
         let text = value.clone().filter(|v| !v.is_empty());
         match name {
-            "user" => self.user = text,
+            "user" => self.login.user = text,
             // `password` alone asks at the terminal in `mysql`; here it is as if it were not there.
-            "password" => self.password = value,
-            "host" => self.host = text,
-            "socket" => self.socket = text.map(PathBuf::from),
-            "database" => self.database = text,
-            "ssl_ca" => self.ssl_ca = text.map(PathBuf::from),
+            "password" => self.login.password = value,
+            "host" => self.login.host = text,
+            "socket" => self.login.socket = text.map(PathBuf::from),
+            "database" => self.login.schema = text,
+            "ssl_ca" => self.login.ssl_ca = text.map(PathBuf::from),
             "port" => {
                 let Some(text) = text else { return Ok(()) };
                 let port = text
                     .parse::<u16>()
                     .map_err(|_| format!("port `{text}` is no number from 0 to 65535"))?;
                 // 0 is the default, for `mysql` too.
-                self.port = Some(port).filter(|p| *p > 0);
+                self.login.port = Some(port).filter(|p| *p > 0);
             }
             "protocol" => {
                 self.tcp_only = text.is_some_and(|t| t.eq_ignore_ascii_case("tcp"));
             }
             "ssl_mode" => {
                 let text = text.unwrap_or_default();
-                self.ssl_mode = if text.eq_ignore_ascii_case("PREFERRED") {
+                self.login.ssl_mode = if text.eq_ignore_ascii_case("PREFERRED") {
                     self.notes.push(
                         "ssl-mode=PREFERRED of the option file is taken as DISABLED: a measurement must know which it has".to_owned(),
                     );
@@ -214,12 +211,12 @@ mod tests {
         )
         .unwrap();
         let options = read(&main).unwrap();
-        assert_eq!(options.user.as_deref(), Some("v"));
-        assert_eq!(options.password.as_deref(), Some("p #1"));
-        assert_eq!(options.host.as_deref(), Some("a"));
-        assert_eq!(options.port, Some(2));
-        assert_eq!(options.database.as_deref(), Some("tpcc"));
-        assert_eq!(options.ssl_mode, Some(SslMode::Required));
+        assert_eq!(options.login.user.as_deref(), Some("v"));
+        assert_eq!(options.login.password.as_deref(), Some("p #1"));
+        assert_eq!(options.login.host.as_deref(), Some("a"));
+        assert_eq!(options.login.port, Some(2));
+        assert_eq!(options.login.schema.as_deref(), Some("tpcc"));
+        assert_eq!(options.login.ssl_mode, Some(SslMode::Required));
     }
 
     #[test]
@@ -252,7 +249,7 @@ mod tests {
         fs::write(&file, "[client]\nuser=u\n").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
         let options = read(&file).unwrap();
-        assert_eq!(options.user, None);
+        assert_eq!(options.login.user, None);
         assert!(options.notes[0].contains("ignored"), "{:?}", options.notes);
     }
 }

@@ -1,8 +1,9 @@
-//! The text of MySQL option files: what `mysql` and `mysqld` read, parsed and written. Pure; files are the caller's.
+//! The text of MySQL option files: what `mysql` and `mysqld` read, parsed and written. Pure; files
+//! are the caller's.
 
 /// One meaningful line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum OptionLine {
     /// `[client]`
     Group(String),
     /// `name` or `name = value`; dashes of the name are underscores.
@@ -14,7 +15,7 @@ pub(crate) enum Line {
 }
 
 /// The meaningful lines of a file with their numbers, or the line that is not well formed and why.
-pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Line)>, (usize, String)> {
+pub(crate) fn parse(text: &str) -> Result<Vec<(usize, OptionLine)>, (usize, String)> {
     let mut lines = Vec::new();
     // Editors of other systems leave a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -27,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Line)>, (usize, String)> {
                 let end = line
                     .find(']')
                     .ok_or_else(|| (number, "the group has no closing bracket".to_owned()))?;
-                lines.push((number, Line::Group(line[1..end].trim().to_owned())));
+                lines.push((number, OptionLine::Group(line[1..end].trim().to_owned())));
             }
             Some('!') => lines.push((number, directive(line).map_err(|why| (number, why))?)),
             Some(_) => lines.push((number, setting(line).map_err(|why| (number, why))?)),
@@ -36,22 +37,22 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Line)>, (usize, String)> {
     Ok(lines)
 }
 
-fn directive(line: &str) -> Result<Line, String> {
+fn directive(line: &str) -> Result<OptionLine, String> {
     let (word, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let argument = argument.trim();
     if argument.is_empty() {
         return Err(format!("`{word}` names nothing"));
     }
     match word {
-        "!include" => Ok(Line::Include(argument.to_owned())),
-        "!includedir" => Ok(Line::IncludeDirectory(argument.to_owned())),
+        "!include" => Ok(OptionLine::Include(argument.to_owned())),
+        "!includedir" => Ok(OptionLine::IncludeDirectory(argument.to_owned())),
         _ => Err(format!(
             "`{word}` is unknown; the directives are !include and !includedir"
         )),
     }
 }
 
-fn setting(line: &str) -> Result<Line, String> {
+fn setting(line: &str) -> Result<OptionLine, String> {
     let line = without_comment(line).trim();
     let (name, value) = match line.split_once('=') {
         Some((name, value)) => (name, Some(unquoted(value.trim()))),
@@ -61,10 +62,11 @@ fn setting(line: &str) -> Result<Line, String> {
     if name.is_empty() {
         return Err("a value without a name".to_owned());
     }
-    Ok(Line::Setting { name, value })
+    Ok(OptionLine::Setting { name, value })
 }
 
-/// Cuts a comment that starts in the middle of a line: a `#` outside of quotes. (A `;` starts one only at the start.)
+/// Cuts a comment that starts in the middle of a line: a `#` outside of quotes. (A `;` starts one
+/// only at the start.)
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
@@ -84,7 +86,8 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Takes enclosing quotes off and reads the escapes \b \t \n \r \\ \s \" \'; any other backslash stays.
+/// Takes enclosing quotes off and reads the escapes \b \t \n \r \\ \s \" \'; any other backslash
+/// stays.
 fn unquoted(value: &str) -> String {
     let inner = ['"', '\'']
         .iter()
@@ -139,7 +142,7 @@ pub(crate) fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, parse, quoted};
+    use super::{OptionLine, parse, quoted};
     use proptest::prelude::*;
 
     fn values(text: &str) -> Vec<(String, Option<String>)> {
@@ -147,7 +150,7 @@ mod tests {
             .unwrap()
             .into_iter()
             .filter_map(|(_, line)| match line {
-                Line::Setting { name, value } => Some((name, value)),
+                OptionLine::Setting { name, value } => Some((name, value)),
                 _ => None,
             })
             .collect()
@@ -158,10 +161,10 @@ mod tests {
         let text = "\u{feff}# comment\n; comment\n[client]\n user = bob \nssl-mode=REQUIRED # why\n\
             password=\"a#b\\\"c\"\ncompress\ndir=C:\\\\new\\sfolder\\x\n  [ mydyno ]\n!include other.cnf\n!includedir /etc/d\n--host=h\nempty=\nnone=''\n";
         let lines = parse(text).unwrap();
-        assert_eq!(lines[0], (3, Line::Group("client".into())));
-        assert!(lines.contains(&(9, Line::Group("mydyno".into()))));
-        assert!(lines.contains(&(10, Line::Include("other.cnf".into()))));
-        assert!(lines.contains(&(11, Line::IncludeDirectory("/etc/d".into()))));
+        assert_eq!(lines[0], (3, OptionLine::Group("client".into())));
+        assert!(lines.contains(&(9, OptionLine::Group("mydyno".into()))));
+        assert!(lines.contains(&(10, OptionLine::Include("other.cnf".into()))));
+        assert!(lines.contains(&(11, OptionLine::IncludeDirectory("/etc/d".into()))));
         let some = |s: &str| Some(s.to_owned());
         assert_eq!(
             values(text),

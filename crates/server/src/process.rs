@@ -1,7 +1,8 @@
 //! Server processes: started tied to this process or free of it, watched, and ended.
 //!
-//! A tied server gets PR_SET_PDEATHSIG. The kernel sends that signal when the *thread* that forked ends, not the
-//! process, so all tied servers are forked by one thread which lives as long as the process.
+//! A tied server gets PR_SET_PDEATHSIG. The kernel sends that signal when the *thread* that forked
+//! ends, not the process, so all tied servers are forked by one thread which lives as long as the
+//! process.
 
 use crate::ServerError;
 use crate::error::io_at;
@@ -34,20 +35,20 @@ pub(crate) enum OnParentDeath {
     Survive,
 }
 
-struct Order {
+struct SpawnOrder {
     command: Command,
     answer: Sender<io::Result<Child>>,
 }
 
 /// Starts `command` in a process group of its own.
 pub(crate) fn spawn(mut command: Command, on_parent_death: OnParentDeath) -> io::Result<Child> {
-    static SPAWNER: OnceLock<Sender<Order>> = OnceLock::new();
+    static SPAWNER: OnceLock<Sender<SpawnOrder>> = OnceLock::new();
     prepare_child(&mut command, on_parent_death);
     if on_parent_death == OnParentDeath::Survive {
         return command.spawn();
     }
     let spawner = SPAWNER.get_or_init(|| {
-        let (orders, inbox) = channel::<Order>();
+        let (orders, inbox) = channel::<SpawnOrder>();
         // Where no thread can be made the channel is closed, and the caller below is told.
         let _ = thread::Builder::new()
             .name("spawn-servers".to_owned())
@@ -67,7 +68,7 @@ pub(crate) fn spawn(mut command: Command, on_parent_death: OnParentDeath) -> io:
     let (answer, inbox) = channel();
     let gone = || io::Error::other("the thread that starts servers is gone");
     spawner
-        .send(Order { command, answer })
+        .send(SpawnOrder { command, answer })
         .map_err(|_| gone())?;
     inbox.recv().map_err(|_| gone())?
 }
@@ -105,8 +106,9 @@ fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath) {
         }
         Ok(())
     };
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed; it makes system
-    // calls by rustix (getrlimit, setrlimit, prctl, getppid, setsid) and allocates nothing.
+    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed;
+    // it makes system calls by rustix (getrlimit, setrlimit, prctl, getppid, setsid) and allocates
+    // nothing.
     unsafe {
         command.pre_exec(before_exec);
     }
@@ -179,7 +181,8 @@ pub(crate) enum NotReady {
     Refused(String),
 }
 
-/// Waits until the server greets a client on its socket, which it does only after it ran its init file.
+/// Waits until the server greets a client on its socket, which it does only after it ran its init
+/// file.
 pub(crate) fn wait_ready(
     process: &mut Process,
     socket: &Path,
@@ -317,8 +320,8 @@ pub(crate) enum EndedBy {
     Kill,
 }
 
-/// Ends a server that is not our child: asks, waits `patience`, kills. The process is held by a descriptor, so that a
-/// reused id never hits another program.
+/// Ends a server that is not our child: asks, waits `patience`, kills. The process is held by a
+/// descriptor, so that a reused id never hits another program.
 pub(crate) fn end_foreign(
     pid: Pid,
     my_cnf: &Path,

@@ -1,7 +1,9 @@
-//! The my.cnf of a server that mydyno starts: the lines that keep it ours, the base lines that every measurement shares,
-//! a preset's lines, which replace base lines, and the variables that the user sets, which replace both.
+//! The my.cnf of a server that mydyno starts: the lines that keep it ours, the base lines that
+//! every measurement shares, a preset's lines, which replace base lines, and the variables that the
+//! user sets, which replace both.
 //!
-//! Nothing that matters for a measurement is left to a default of the server where versions differ in it.
+//! Nothing that matters for a measurement is left to a default of the server where versions differ
+//! in it.
 
 use crate::catalogue::Flavour;
 use crate::option_text;
@@ -11,7 +13,8 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Variables of the management of a server: setting one would take the server out of mydyno's hands.
+/// Variables of the management of a server: setting one would take the server out of mydyno's
+/// hands.
 const RESERVED: [&str; 13] = [
     "basedir",
     "bind_address",
@@ -108,7 +111,8 @@ pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
 }
 
 impl Settings {
-    /// The lines for a server of this build: management, base, then `set`, where a later line replaces an earlier one.
+    /// The lines for a server of this build: management, base, then `set`, where a later line
+    /// replaces an earlier one.
     pub(crate) fn new(
         build: &ServerBuild,
         layout: &Layout,
@@ -207,8 +211,8 @@ impl Settings {
         self.put("innodb_use_native_aio", "ON");
     }
 
-    /// Falls back where the machine cannot do what base or preset lines ask for, and says so. What the user set stays.
-    /// `direct_io_on`: a directory whose file system has to have O_DIRECT.
+    /// Falls back where the machine cannot do what base or preset lines ask for, and says so. What
+    /// the user set stays. `direct_io_on`: a directory whose file system has to have O_DIRECT.
     pub(crate) fn fit_to_machine(
         &mut self,
         set: &[(String, String)],
@@ -298,8 +302,9 @@ impl Settings {
             .saturating_mul(files)
     }
 
-    /// Does the server make its redo files anew where there are those of a clean shutdown, `file_bytes` each? Without them it
-    /// makes them too, which spares the copy. One that keeps its log in one file, or in a directory, wants to find it.
+    /// Does the server make its redo files anew where there are those of a clean shutdown,
+    /// `file_bytes` each? Without them it makes them too, which spares the copy. One that keeps its
+    /// log in one file, or in a directory, wants to find it.
     pub(crate) fn remakes_redo(&self, build: &ServerBuild, file_bytes: Option<u64>) -> bool {
         let by_size = !single_redo_file(build) && self.get("innodb_redo_log_capacity").is_none();
         let wanted = self.number("innodb_log_file_size");

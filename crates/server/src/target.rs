@@ -1,4 +1,5 @@
-//! Databases that mydyno did not start: named by a DSN, by option files, or by both, where the DSN wins.
+//! Databases that mydyno did not start: named by a DSN, by option files, or by both, where the DSN
+//! wins.
 
 use crate::ServerError;
 use crate::dsn::{self, Dsn, SslMode};
@@ -8,7 +9,8 @@ use wire::{Address, ConnectOptions, Password, Tls};
 
 const DEFAULT_PORT: u16 = 3306;
 
-/// Where to look for a target. Everything outside of the command line is a field, so that tests can say it.
+/// Where to look for a target. Everything outside of the command line is a field, so that tests can
+/// say it.
 #[derive(Clone, Debug, Default)]
 pub struct TargetRequest {
     /// `--dsn`.
@@ -46,10 +48,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Puts together what the DSN, the environment and the option files say, in this order of precedence.
+    /// Puts together what the DSN, the environment and the option files say, in this order of
+    /// precedence.
     ///
     /// # Errors
-    /// [`ServerError::Dsn`], [`ServerError::OptionFile`] and [`ServerError::NoTarget`], all of them usage errors.
+    /// [`ServerError::Dsn`], [`ServerError::OptionFile`] and [`ServerError::NoTarget`], all of them
+    /// usage errors.
     pub fn resolve(request: &TargetRequest) -> Result<Target, ServerError> {
         let dsn = match &request.dsn {
             Some(text) => dsn::parse(text)?,
@@ -61,7 +65,8 @@ impl Target {
             (None, Some(home)) => files.read(&home.join(".my.cnf"), Presence::Optional)?,
             (None, None) => {}
         }
-        let nothing = request.dsn.is_none() && files.host.is_none() && files.socket.is_none();
+        let nothing =
+            request.dsn.is_none() && files.login.host.is_none() && files.login.socket.is_none();
         if nothing && request.defaults_file.is_none() {
             return Err(ServerError::NoTarget {
                 why: "give --dsn mysql://user@host/schema, --defaults-file FILE with a [client] section, or --engine ENGINE for a server of mydyno's own".to_owned(),
@@ -72,7 +77,7 @@ impl Target {
                 address: address(&dsn, &files),
                 user: user(&dsn, &files, request)?,
                 password: password(&dsn, &files, request),
-                schema: dsn.schema.clone().or_else(|| files.database.clone()),
+                schema: dsn.schema.clone().or_else(|| files.login.schema.clone()),
                 tls: tls(&dsn, &files)?,
             },
             notes: files.notes,
@@ -96,14 +101,15 @@ impl Target {
     }
 }
 
-/// As `mysql` decides: `localhost` is the unix socket where one is known, any other host or an explicit port is TCP.
+/// Decides as `mysql` does: `localhost` is the unix socket where one is known, any other host or an
+/// explicit port is TCP.
 fn address(dsn: &Dsn, files: &ClientOptions) -> Address {
     if let Some(socket) = &dsn.socket {
         return Address::Unix(socket.clone());
     }
-    let host = dsn.host.as_ref().or(files.host.as_ref());
+    let host = dsn.host.as_ref().or(files.login.host.as_ref());
     let local = host.is_none_or(|h| h.eq_ignore_ascii_case("localhost"));
-    if let Some(socket) = &files.socket
+    if let Some(socket) = &files.login.socket
         && local
         && dsn.port.is_none()
         && !files.tcp_only
@@ -113,8 +119,8 @@ fn address(dsn: &Dsn, files: &ClientOptions) -> Address {
     // A port of the option file belongs to the host of the option file.
     let port = match (&dsn.host, dsn.port) {
         (_, Some(port)) => Some(port),
-        (Some(host), None) if files.host.as_ref() != Some(host) => None,
-        _ => files.port,
+        (Some(host), None) if files.login.host.as_ref() != Some(host) => None,
+        _ => files.login.port,
     };
     Address::Tcp {
         host: host.cloned().unwrap_or_else(|| "localhost".to_owned()),
@@ -125,7 +131,7 @@ fn address(dsn: &Dsn, files: &ClientOptions) -> Address {
 fn user(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Result<String, ServerError> {
     dsn.user
         .as_ref()
-        .or(files.user.as_ref())
+        .or(files.login.user.as_ref())
         .or(request.login_name.as_ref())
         .cloned()
         .ok_or_else(|| ServerError::NoTarget {
@@ -139,13 +145,13 @@ fn password(dsn: &Dsn, files: &ClientOptions, request: &TargetRequest) -> Passwo
     match (text, &request.password) {
         (Some(text), _) => Password::new(text),
         (None, Some(password)) => password.clone(),
-        (None, None) => Password::new(files.password.as_deref().unwrap_or("")),
+        (None, None) => Password::new(files.login.password.as_deref().unwrap_or("")),
     }
 }
 
 fn tls(dsn: &Dsn, files: &ClientOptions) -> Result<Tls, ServerError> {
-    let ca = dsn.ssl_ca.as_ref().or(files.ssl_ca.as_ref()).cloned();
-    let mode = dsn.ssl_mode.or(files.ssl_mode);
+    let ca = dsn.ssl_ca.as_ref().or(files.login.ssl_ca.as_ref()).cloned();
+    let mode = dsn.ssl_mode.or(files.login.ssl_mode);
     let with_ca = |make: fn(PathBuf) -> Tls, name: &str| {
         ca.clone().map(make).ok_or_else(|| ServerError::Dsn {
             why: format!("ssl-mode {name} needs the certificate to verify with: ssl-ca=FILE"),

@@ -108,7 +108,7 @@ impl Divided {
                 set: set.iter().cloned().chain(chunk).collect(),
             });
         }
-        let part = PoolPart::of(build, pool.each_bytes, whole.as_ref(), set);
+        let part = PoolPart::at_most(build, pool.each_bytes, whole.as_ref(), set);
         let preset = translated(build, asked, set, Some(part));
         let of_preset = lines(preset.as_ref());
         let added = part.set().into_iter();

@@ -1,5 +1,5 @@
-//! Fetching an engine with the machine's own package clients: `mvn` for jars, `apt-get` for Debian packages. Which
-//! registry or mirror they use is their configuration, not ours.
+//! Fetching an engine with the machine's own package clients: `mvn` for jars, `apt-get` for Debian
+//! packages. Which registry or mirror they use is their configuration, not ours.
 
 use super::{Unpacked, suite, unpack};
 use crate::ServerError;
@@ -130,7 +130,8 @@ fn download(
 ) -> Result<PathBuf, ServerError> {
     let names = candidates.join(" or ");
     let mut why = String::new();
-    // The index may be missing or older than the archive. A private copy of it needs no root and changes nothing.
+    // The index may be missing or older than the archive. A private copy of it needs no root and
+    // changes nothing.
     for private_index in [false, true] {
         if private_index {
             progress("fetching a package index of our own with apt-get update");

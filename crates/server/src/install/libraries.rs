@@ -1,5 +1,6 @@
-//! Shared libraries that a server needs and the machine lacks: found with `ldd`, fetched as Debian packages into the
-//! engine's own directory, named to the loader by LD_LIBRARY_PATH. A library that the machine has is used as it is.
+//! Shared libraries that a server needs and the machine lacks: found with `ldd`, fetched as Debian
+//! packages into the engine's own directory, named to the loader by LD_LIBRARY_PATH. A library that
+//! the machine has is used as it is.
 
 use super::fetch;
 use crate::ServerError;

@@ -1,7 +1,9 @@
-//! `mydyno server install`: brings an engine into mydyno's own directory. Nothing outside it changes and no root is needed.
+//! `mydyno server install`: brings an engine into mydyno's own directory. Nothing outside it
+//! changes and no root is needed.
 //!
-//! An engine is unpacked beside its place, completed with the libraries that the machine lacks, started once for its
-//! version, and only then renamed into place, under a lock: whoever looks sees a whole engine or none.
+//! An engine is unpacked beside its place, completed with the libraries that the machine lacks,
+//! started once for its version, and only then renamed into place, under a lock: whoever looks sees
+//! a whole engine or none.
 
 mod fetch;
 mod interpreter;
@@ -12,7 +14,7 @@ mod unpack;
 use crate::builds::{self, BINARY_PLACES, MANIFEST, Manifest};
 use crate::catalogue::{self, Engine};
 use crate::error::io_at;
-use crate::home::{self, Lock};
+use crate::home::{self, FileLock};
 use crate::{Home, ServerBuild, ServerError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,12 +45,14 @@ impl Unpacked {
     }
 }
 
-/// Installs an engine of the catalogue, from its usual source or from an official archive (`--from FILE`), and returns it.
-/// An engine that is there already is left as it is; another archive replaces it.
+/// Installs an engine of the catalogue, from its usual source or from an official archive (`--from
+/// FILE`), and returns it. An engine that is there already is left as it is; another archive
+/// replaces it.
 ///
 /// # Errors
-/// [`ServerError::UnknownEngine`]; [`ServerError::MissingPackage`] naming what the machine lacks; [`ServerError::Fetch`],
-/// [`ServerError::Checksum`], [`ServerError::Archive`] or [`ServerError::WrongVersion`] for what was fetched.
+/// [`ServerError::UnknownEngine`]; [`ServerError::MissingPackage`] naming what the machine lacks;
+/// [`ServerError::Fetch`], [`ServerError::Checksum`], [`ServerError::Archive`] or
+/// [`ServerError::WrongVersion`] for what was fetched.
 pub fn install(
     home: &Home,
     engine: &str,
@@ -57,7 +61,7 @@ pub fn install(
 ) -> Result<ServerBuild, ServerError> {
     let engine = catalogue::engine(engine)?;
     let lock = home.engines().join(format!(".lock-{}", engine.name));
-    let _lock = Lock::wait(&lock, &mut || {
+    let _lock = FileLock::wait(&lock, &mut || {
         progress("waiting for another mydyno that installs this engine");
     })?;
     let place = home.engines().join(&engine.name);
@@ -90,7 +94,8 @@ pub fn install(
     Ok(build)
 }
 
-/// The engine that is in place, unless it is broken or came from another file than the one given now.
+/// The engine that is in place, unless it is broken or came from another file than the one given
+/// now.
 fn already(place: &Path, from_sha256: Option<&str>) -> Option<ServerBuild> {
     let manifest = builds::manifest(place).ok()??;
     if from_sha256.is_some() && manifest.source_sha256.as_deref() != from_sha256 {
@@ -114,7 +119,8 @@ fn from_file(
     Ok(Unpacked::whole(root, origin, Some(sha256)))
 }
 
-/// Official archives hold one directory with everything in it, those inside jars hold everything at the top.
+/// Official archives hold one directory with everything in it, those inside jars hold everything at
+/// the top.
 fn server_root(unpacked: &Path, file: &Path) -> Result<PathBuf, ServerError> {
     let mut candidates = vec![unpacked.to_owned()];
     for entry in fs::read_dir(unpacked).map_err(io_at("read", unpacked))? {

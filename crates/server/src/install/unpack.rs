@@ -64,7 +64,8 @@ fn read_up_to(input: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Decompressed by the `xz` of the machine: a decoder of our own would be a dependency for this one use.
+/// Decompressed by the `xz` of the machine: a decoder of our own would be a dependency for this one
+/// use.
 fn xz(file: &Path, to: &Path) -> Result<(), ServerError> {
     let input = File::open(file).map_err(io_at("open", file))?;
     let mut child = match Command::new("xz")
@@ -95,7 +96,8 @@ fn xz(file: &Path, to: &Path) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// The tar crate keeps entries from leaving `to`. The vendors' test suites, half of an archive, are left out.
+/// The tar crate keeps entries from leaving `to`. The vendors' test suites, half of an archive, are
+/// left out.
 fn tar(mut input: impl Read, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let mut archive = tar::Archive::new(&mut input);
@@ -131,7 +133,8 @@ pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> Result<(), Serve
     Ok(())
 }
 
-/// Unpacks one directory of a jar into `to`. Jars keep no permissions, so what lies in a `bin` is made executable.
+/// Unpacks one directory of a jar into `to`. Jars keep no permissions, so what lies in a `bin` is
+/// made executable.
 pub(super) fn directory_of_jar(jar: &Path, inside: &Path, to: &Path) -> Result<(), ServerError> {
     let failed = failed(jar);
     let mut zip = open_jar(jar)?;

@@ -1,5 +1,6 @@
-//! Presets: the server configurations of the white papers, written once in the papers' names (`presets.toml`) and translated
-//! for the server at hand. What became of each variable is told: nothing is dropped in silence.
+//! Presets: the server configurations of the white papers, written once in the papers' names
+//! (`presets.toml`) and translated for the server at hand. What became of each variable is told:
+//! nothing is dropped in silence.
 
 mod part;
 mod releases;
@@ -28,15 +29,15 @@ pub struct NamedPreset {
 /// What the data file says of one variable.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Variable {
+struct PresetVariable {
     name: String,
-    /// By preset; one that is not named has the value of the preset before it.
+    /// The values by preset; one that is not named has the value of the preset before it.
     values: BTreeMap<String, String>,
     #[serde(default)]
-    known: Known,
+    known: KnownReleases,
     /// What holds where it is not known.
     without: Option<String>,
-    /// Of a path: what its files are for.
+    /// What the files of a path are for.
     role: Option<String>,
     /// The largest value that servers take.
     most: Option<u64>,
@@ -46,9 +47,9 @@ struct Variable {
 /// The releases that have a variable.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Known {
+struct KnownReleases {
     mysql: Releases,
-    /// As MySQL's where it is not given.
+    /// The releases of Percona Server; those of MySQL where it is not given.
     percona: Option<Releases>,
     mariadb: Releases,
 }
@@ -66,7 +67,7 @@ struct Renamed {
 #[serde(deny_unknown_fields)]
 struct Presets {
     preset: Vec<NamedPreset>,
-    variable: Vec<Variable>,
+    variable: Vec<PresetVariable>,
 }
 
 fn data() -> &'static Presets {
@@ -83,9 +84,6 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// The preset of that name.
-///
-/// # Errors
-/// [`ServerError::UnknownPreset`] with the known names and the nearest.
 pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     let mut presets = data().preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
@@ -98,7 +96,7 @@ pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     })
 }
 
-impl Variable {
+impl PresetVariable {
     /// The value in that preset, where it has one: its own, or the last one to its left.
     fn value(&self, preset: &str) -> Option<&str> {
         let mut value = None;
@@ -132,7 +130,7 @@ fn is_perconas_own(name: &str) -> bool {
 
 impl NamedPreset {
     /// What it asks for, in the papers' names and the order of the data file.
-    fn variables(&self) -> impl Iterator<Item = (&'static Variable, &'static str)> {
+    fn variables(&self) -> impl Iterator<Item = (&'static PresetVariable, &'static str)> {
         let variables = data().variable.iter();
         variables.filter_map(|variable| Some((variable, variable.value(&self.name)?)))
     }
@@ -151,68 +149,4 @@ impl NamedPreset {
 }
 
 #[cfg(test)]
-mod page;
-
-#[cfg(test)]
-mod tests {
-    use super::{data, find, names};
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn the_presets_are_sound() {
-        assert_eq!(
-            names(),
-            ["default", "config-1", "config-2", "config-3", "config-a"]
-        );
-        let mut seen = BTreeSet::new();
-        for variable in &data().variable {
-            let name = &variable.name;
-            assert!(seen.insert(name), "{name} stands twice");
-            assert!(!variable.values.is_empty(), "{name}");
-            for preset in variable.values.keys() {
-                assert!(find(preset).is_ok(), "{name}: {preset}");
-            }
-            if let Some(role) = &variable.role {
-                let roles = ["data", "redo", "undo", "temp", "doublewrite"];
-                assert!(roles.contains(&role.as_str()), "{name}: {role}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_value_stands_until_the_next_column() {
-        let of = |preset: &str, variable: &str| {
-            let mut variables = find(preset).unwrap().variables();
-            let found = variables.find(|(known, _)| known.name == variable);
-            found.map(|(_, value)| value)
-        };
-        for (variable, values) in [
-            ("innodb_buffer_pool_size", ["3G", "3G", "12G", "12G"]),
-            (
-                "innodb_flush_method",
-                ["fsync", "O_DIRECT", "O_DIRECT", "O_DIRECT"],
-            ),
-            ("innodb_log_file_size", ["48M", "1G", "1G", "1G"]),
-            (
-                "innodb_io_capacity",
-                ["300000", "300000", "300000", "15000"],
-            ),
-        ] {
-            let presets = ["config-1", "config-2", "config-3", "config-a"];
-            assert_eq!(presets.map(|preset| of(preset, variable)), values.map(Some));
-        }
-        assert_eq!(of("config-3", "innodb_corrupt_table_action"), None);
-        assert!(find("default").unwrap().is_empty());
-        assert_eq!(find("config-1").unwrap().variables().count(), 39);
-        assert_eq!(find("config-a").unwrap().variables().count(), 54);
-    }
-
-    #[test]
-    fn a_wrong_name_suggests_the_right_one() {
-        let text = find("config3").unwrap_err().to_string();
-        assert!(text.contains("did you mean `config-3`"), "{text}");
-        assert!(text.contains("default, config-1"), "{text}");
-        let text = find("best-practices").unwrap_err().to_string();
-        assert!(!text.contains("did you mean"), "{text}");
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
-//! One server's part of a buffer pool that several servers divide. Servers round a pool up to whole chunks in each of its instances: of a
-//! machine's memory that is divided, more would be taken than there is; and of pools that a user names, several would be one.
+//! One server's part of a buffer pool that several servers divide. Servers round a pool up to whole
+//! chunks in each of its instances: of a machine's memory that is divided, more would be taken than
+//! there is; and of pools that a user names, several would be one.
 
 use super::sizes::{CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, size_text};
 use super::{Family, Releases, Translated};
@@ -9,8 +10,13 @@ use base::{given_in, parse_size};
 pub(super) const POOL: &str = "innodb_buffer_pool_size";
 pub(super) const INSTANCES: &str = "innodb_buffer_pool_instances";
 pub(super) const CHUNK: &str = "innodb_buffer_pool_chunk_size";
-/// Of a pool of 1G or more, where nothing else is set. Later servers choose by cores; with a divisor of it nothing is rounded either.
+/// The instances of a pool of 1G or more, where nothing else is set. Later servers choose by cores;
+/// with a divisor of it nothing is rounded either.
 const INSTANCES_DEFAULT: u64 = 8;
+
+/// The parts into which a server divides its buffer pool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PoolInstances(pub u64);
 
 /// A pool that the server takes as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +27,9 @@ pub struct PoolPart {
 }
 
 impl PoolPart {
-    /// The greatest of at most `bytes`, which are whole MiB, beside the preset for the undivided pool and variables that the user sets.
-    pub fn of(
+    /// The greatest of at most `bytes`, which are whole MiB, beside the preset for the undivided
+    /// pool and variables that the user sets.
+    pub fn at_most(
         build: &ServerBuild,
         bytes: u64,
         preset: Option<&Translated>,
@@ -44,7 +51,7 @@ impl PoolPart {
         } else {
             bytes / unit * unit
         };
-        let needed = || chunk_for(bytes, instances);
+        let needed = || chunk_for(bytes, PoolInstances(instances));
         PoolPart {
             bytes,
             chunk_bytes: chunk_bytes.is_none().then(needed).flatten(),
@@ -58,8 +65,9 @@ impl PoolPart {
     }
 }
 
-/// The line with which a pool of `bytes`, which the user names, becomes no larger than whole MiB in each of its instances; `None` where
-/// the server takes it so anyway, or the user names the size of chunks.
+/// The line with which a pool of `bytes`, which the user names, becomes no larger than whole MiB in
+/// each of its instances; `None` where the server takes it so anyway, or the user names the size of
+/// chunks.
 pub fn chunk_of(
     build: &ServerBuild,
     bytes: u64,
@@ -71,7 +79,7 @@ pub fn chunk_of(
     }
     let instances = instances_of(build, bytes, preset, set);
     let whole_bytes = bytes.checked_next_multiple_of(instances.checked_mul(1 << 20)?)?;
-    let chunk_bytes = chunk_for(whole_bytes, instances)?;
+    let chunk_bytes = chunk_for(whole_bytes, PoolInstances(instances))?;
     Some(line(CHUNK, chunk_bytes))
 }
 
@@ -79,7 +87,7 @@ fn line(variable: &str, bytes: u64) -> (String, String) {
     (variable.to_owned(), size_text(bytes))
 }
 
-/// Of a pool, beside the preset and variables that the user sets.
+/// The number of instances of a pool, beside the preset and variables that the user sets.
 fn instances_of(
     build: &ServerBuild,
     bytes: u64,
@@ -99,7 +107,7 @@ fn number(set: &[(String, String)], variable: &str) -> Option<u64> {
 
 /// Does the server have chunks of a fixed size, where none is set?
 pub(super) fn has_chunks(build: &ServerBuild) -> bool {
-    let family = Family::of(build);
+    let family = Family::of_build(build);
     let (from, until) = match family {
         Family::Mysql | Family::Percona => ((5, 7, 5), None),
         // Later ones choose a 64th of the pool.
@@ -111,11 +119,12 @@ pub(super) fn has_chunks(build: &ServerBuild) -> bool {
 }
 
 fn has_one_instance(build: &ServerBuild) -> bool {
-    Family::of(build) == Family::MariaDb && build.at_least((10, 6, 0))
+    Family::of_build(build) == Family::MariaDb && build.at_least((10, 6, 0))
 }
 
-/// The size of a chunk with which a pool stays what it is, where the server's own would round it up.
-pub(super) fn chunk_for(pool_bytes: u64, instances: u64) -> Option<u64> {
+/// The size of a chunk with which a pool stays what it is, where the server's own would round it
+/// up.
+pub(super) fn chunk_for(pool_bytes: u64, PoolInstances(instances): PoolInstances) -> Option<u64> {
     let unit = CHUNK_BYTES.saturating_mul(instances);
     (pool_bytes > unit && !pool_bytes.is_multiple_of(unit)).then(|| pool_bytes / instances)
 }
@@ -124,7 +133,7 @@ pub(super) fn chunk_for(pool_bytes: u64, instances: u64) -> Option<u64> {
 mod tests {
     use super::{CHUNK, INSTANCES, POOL, PoolPart, chunk_of};
     use crate::catalogue::Flavour;
-    use crate::preset::page::build;
+    use crate::preset::tests::build;
     use crate::preset::{Fate, PresetScale, find};
 
     const MIB: u64 = 1 << 20;
@@ -135,10 +144,10 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        PoolPart::of(&server, mib * MIB, None, &set)
+        PoolPart::at_most(&server, mib * MIB, None, &set)
     }
 
-    fn of(mib: u64, chunk_mib: Option<u64>) -> PoolPart {
+    fn expected(mib: u64, chunk_mib: Option<u64>) -> PoolPart {
         PoolPart {
             bytes: mib * MIB,
             chunk_bytes: chunk_mib.map(|mib| mib * MIB),
@@ -147,19 +156,19 @@ mod tests {
 
     #[test]
     fn a_part_is_a_pool_that_is_not_rounded_up() {
-        assert_eq!(part(341, &[]), of(341, Some(341)));
-        assert_eq!(part(100, &[]), of(100, None));
-        assert_eq!(part(256, &[]), of(256, None));
-        assert_eq!(part(2457, &[]), of(2456, Some(307)));
-        assert_eq!(part(6144, &[(INSTANCES, "32")]), of(6144, Some(192)));
+        assert_eq!(part(341, &[]), expected(341, Some(341)));
+        assert_eq!(part(100, &[]), expected(100, None));
+        assert_eq!(part(256, &[]), expected(256, None));
+        assert_eq!(part(2457, &[]), expected(2456, Some(307)));
+        assert_eq!(part(6144, &[(INSTANCES, "32")]), expected(6144, Some(192)));
         // Below 1G a server has one instance, whatever is set.
-        assert_eq!(part(1000, &[(INSTANCES, "32")]), of(1000, Some(1000)));
+        assert_eq!(part(1000, &[(INSTANCES, "32")]), expected(1000, Some(1000)));
         let given = "innodb-buffer-pool-chunk-size";
-        assert_eq!(part(341, &[(given, "64M")]), of(320, None));
-        assert_eq!(part(40, &[(given, "64M")]), of(40, None));
+        assert_eq!(part(341, &[(given, "64M")]), expected(320, None));
+        assert_eq!(part(40, &[(given, "64M")]), expected(40, None));
         let later = build("mariadb-10.11", Flavour::MariaDb, (10, 11, 19));
-        let of_later = PoolPart::of(&later, 341 * MIB, None, &[]);
-        assert_eq!(of_later, of(341, None));
+        let of_later = PoolPart::at_most(&later, 341 * MIB, None, &[]);
+        assert_eq!(of_later, expected(341, None));
     }
 
     #[test]
@@ -193,7 +202,7 @@ mod tests {
             (pool.as_deref(), instances.as_deref()),
             (Some("12G"), Some("32"))
         );
-        let part = PoolPart::of(&server, 6 << 30, Some(&whole), &[]);
+        let part = PoolPart::at_most(&server, 6 << 30, Some(&whole), &[]);
         let half = preset.translate(&server, PresetScale::Papers, &[], Some(part));
         assert!(part.set().iter().all(|one| half.set.contains(one)));
         assert_eq!(line(&half.set, CHUNK).as_deref(), Some("192M"));
@@ -204,7 +213,7 @@ mod tests {
         );
         // What the user sets is divided, too.
         let set = [(POOL.to_owned(), "1G".to_owned())];
-        let part = PoolPart::of(&server, 341 * MIB, Some(&whole), &set);
+        let part = PoolPart::at_most(&server, 341 * MIB, Some(&whole), &set);
         let third = preset.translate(&server, PresetScale::Papers, &set, Some(part));
         let fate = |name: &str| third.fates.iter().find(|one| one.variable == name).unwrap();
         assert_eq!(fate(POOL).fate, Fate::Overridden);

@@ -13,7 +13,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    pub(crate) fn of(build: &ServerBuild) -> Family {
+    pub(crate) fn of_build(build: &ServerBuild) -> Family {
         match build.flavour {
             Flavour::MariaDb => Family::MariaDb,
             Flavour::Mysql if build.is_percona() => Family::Percona,
@@ -30,7 +30,8 @@ impl Family {
     }
 }
 
-/// Releases of one family: `5.7.2..8.0.3`, where the first has the variable and the last has it no more; `..`; `none`.
+/// Releases of one family: `5.7.2..8.0.3`, where the first has the variable and the last has it no
+/// more; `..`; `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum Releases {

@@ -1,10 +1,12 @@
-//! The sizes of a preset: buffer pool and redo, as the papers have them or in proportion to the database at hand.
+//! The sizes of a preset: buffer pool and redo, as the papers have them or in proportion to the
+//! database at hand.
 
 use base::Warehouses;
 use std::fmt;
 
-/// What the papers' sizes were made for. They measured 500 warehouses too, but one reference for all presets keeps the
-/// presets' own proportions (#3 has four times the pool of #1); it is the larger database, in which storage decides.
+/// What the papers' sizes were made for. They measured 500 warehouses too, but one reference for
+/// all presets keeps the presets' own proportions (#3 has four times the pool of #1); it is the
+/// larger database, in which storage decides.
 pub const REFERENCE_WAREHOUSES: u32 = 1_000;
 /// The smallest pool that all servers take: MariaDB 10.11.19 wants 6M, the others 5M.
 pub const POOL_BYTES_MIN: u64 = 6 << 20;
@@ -19,12 +21,17 @@ pub(crate) const BACKOFF_BYTES_MIN: u64 = 20 << 20;
 
 const MIB: u64 = 1 << 20;
 
+/// A size in MiB.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mib(pub u64);
+
 /// What the sizes of a preset are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PresetScale {
-    /// As the papers have them.
+    /// The sizes that the papers have.
     Papers,
-    /// In the proportion to so many warehouses that they had to the papers' [`REFERENCE_WAREHOUSES`].
+    /// In the proportion to so many warehouses that they had to the papers'
+    /// [`REFERENCE_WAREHOUSES`].
     To(Warehouses),
 }
 
@@ -40,8 +47,9 @@ impl fmt::Display for PresetScale {
 }
 
 impl PresetScale {
-    /// The papers' `bytes` at this scale, in a whole number of `units` MiB (nearest) where it is not theirs.
-    pub(crate) fn bytes(self, bytes: u64, units: u64) -> u64 {
+    /// The papers' `bytes` at this scale, in a whole number of `units` MiB (nearest) where it is
+    /// not theirs.
+    pub(crate) fn bytes(self, bytes: u64, Mib(units): Mib) -> u64 {
         let PresetScale::To(warehouses) = self else {
             return bytes;
         };
@@ -67,20 +75,20 @@ pub(crate) fn size_text(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIB, PresetScale, size_text};
+    use super::{MIB, Mib, PresetScale, size_text};
     use base::{Warehouses, parse_size};
     use proptest::prelude::*;
 
     #[test]
     fn sizes_keep_their_proportion() {
         let to = |warehouses| PresetScale::To(Warehouses(warehouses));
-        assert_eq!(PresetScale::Papers.bytes(3 << 30, 32), 3 << 30);
-        assert_eq!(to(1_000).bytes(3 << 30, 1), 3 << 30);
-        assert_eq!(to(10).bytes(3 << 30, 1), 31 * MIB);
-        assert_eq!(to(500).bytes(3 << 30, 32), 1_536 * MIB);
-        assert_eq!(to(10_000).bytes(12 << 30, 32), 120 << 30);
+        assert_eq!(PresetScale::Papers.bytes(3 << 30, Mib(32)), 3 << 30);
+        assert_eq!(to(1_000).bytes(3 << 30, Mib(1)), 3 << 30);
+        assert_eq!(to(10).bytes(3 << 30, Mib(1)), 31 * MIB);
+        assert_eq!(to(500).bytes(3 << 30, Mib(32)), 1_536 * MIB);
+        assert_eq!(to(10_000).bytes(12 << 30, Mib(32)), 120 << 30);
         // Nothing of it is left.
-        assert_eq!(to(1).bytes(48 * MIB, 1), 0);
+        assert_eq!(to(1).bytes(48 * MIB, Mib(1)), 0);
     }
 
     #[test]

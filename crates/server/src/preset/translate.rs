@@ -1,11 +1,11 @@
 //! From a preset to the variables of the server at hand, and what became of each.
 
-use super::part::{CHUNK, INSTANCES, POOL, PoolPart, chunk_for, has_chunks};
+use super::part::{CHUNK, INSTANCES, POOL, PoolInstances, PoolPart, chunk_for, has_chunks};
 use super::sizes::{
-    BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, POOL_BYTES_MIN, REDO_FILE_BYTES_MIN,
-    size_text,
+    BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, Mib, POOL_BYTES_MIN,
+    REDO_FILE_BYTES_MIN, size_text,
 };
-use super::{Family, NamedPreset, PresetScale, Variable, is_perconas_own};
+use super::{Family, NamedPreset, PresetScale, PresetVariable, is_perconas_own};
 use crate::ServerBuild;
 use crate::settings::{has_redo_capacity, single_redo_file};
 use base::{parse_size, variable_name};
@@ -20,7 +20,7 @@ const FREE_LIST: &str = "innodb_empty_free_list_algorithm";
 /// What became of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// As asked.
+    /// It has the value that was asked for.
     Kept,
     /// Under another name.
     Renamed,
@@ -147,8 +147,8 @@ impl Translated {
 }
 
 impl NamedPreset {
-    /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which win. Where several servers divide
-    /// the pool, whoever asked for it, `part` is this one's.
+    /// The preset on this server, with sizes at `scale`, beside variables that the user sets, which
+    /// win. Where several servers divide the pool, whoever asked for it, `part` is this one's.
     pub fn translate(
         &self,
         build: &ServerBuild,
@@ -157,7 +157,7 @@ impl NamedPreset {
         part: Option<PoolPart>,
     ) -> Translated {
         let part_bytes = part.map(|part| part.bytes);
-        let server = Server::new(self, build, scale, set, part_bytes);
+        let server = SizedServer::new(self, build, scale, set, part_bytes);
         let variables = self.variables();
         let mut fates: Vec<VariableFate> = variables
             .map(|(variable, asked)| server.fate_of(variable, asked))
@@ -180,31 +180,31 @@ impl NamedPreset {
 }
 
 /// What a variable becomes, before the user's own settings are looked at.
-struct Outcome {
+struct PresetOutcome {
     fate: Fate,
     became: Option<(String, String)>,
     reason: Option<String>,
 }
 
-impl Outcome {
-    fn set(fate: Fate, name: &str, value: impl Into<String>) -> Outcome {
-        Outcome {
+impl PresetOutcome {
+    fn set(fate: Fate, name: &str, value: impl Into<String>) -> PresetOutcome {
+        PresetOutcome {
             fate,
             became: Some((name.to_owned(), value.into())),
             reason: None,
         }
     }
 
-    fn not_set(fate: Fate, reason: String) -> Outcome {
-        Outcome {
+    fn not_set(fate: Fate, reason: String) -> PresetOutcome {
+        PresetOutcome {
             fate,
             became: None,
             reason: Some(reason),
         }
     }
 
-    fn because(self, reason: String) -> Outcome {
-        Outcome {
+    fn because(self, reason: String) -> PresetOutcome {
+        PresetOutcome {
             reason: Some(reason),
             ..self
         }
@@ -212,7 +212,7 @@ impl Outcome {
 }
 
 /// The server that a preset is translated for, with the sizes that variables depend on.
-struct Server<'a> {
+struct SizedServer<'a> {
     build: &'a ServerBuild,
     family: Family,
     scale: PresetScale,
@@ -226,20 +226,20 @@ struct Server<'a> {
     redo_files: u64,
 }
 
-impl<'a> Server<'a> {
+impl<'a> SizedServer<'a> {
     fn new(
         preset: &NamedPreset,
         build: &'a ServerBuild,
         scale: PresetScale,
         set: &'a [(String, String)],
         part_bytes: Option<u64>,
-    ) -> Server<'a> {
+    ) -> SizedServer<'a> {
         let given = set
             .iter()
             .map(|(name, value)| (variable_name(name), value.as_str()));
-        let mut server = Server {
+        let mut server = SizedServer {
             build,
-            family: Family::of(build),
+            family: Family::of_build(build),
             scale,
             given: given.collect(),
             pool: None,
@@ -260,8 +260,8 @@ impl<'a> Server<'a> {
             .given_number(INSTANCES)
             .or_else(|| asked(INSTANCES))
             .unwrap_or(1);
-        let pool = asked(POOL).map(|asked| server.pool_of(asked, instances));
-        let redo_file_bytes = scale.bytes(asked(REDO_FILE).unwrap_or(0), 1);
+        let pool = asked(POOL).map(|asked| server.pool_of(asked, PoolInstances(instances)));
+        let redo_file_bytes = scale.bytes(asked(REDO_FILE).unwrap_or(0), Mib(1));
         let redo_files = asked(REDO_FILES).unwrap_or(1);
         server.pool = pool;
         server.redo_file_bytes = redo_file_bytes.max(REDO_FILE_BYTES_MIN);
@@ -269,13 +269,13 @@ impl<'a> Server<'a> {
         server
     }
 
-    fn pool_of(&self, asked: u64, instances: u64) -> (u64, u64) {
-        let scaled = self.scale.bytes(asked, 1).max(POOL_BYTES_MIN);
+    fn pool_of(&self, asked: u64, PoolInstances(instances): PoolInstances) -> (u64, u64) {
+        let scaled = self.scale.bytes(asked, Mib(1)).max(POOL_BYTES_MIN);
         let given = self.part_bytes.or_else(|| self.given_number(POOL));
         let bytes = given.unwrap_or_else(|| {
             if scaled >= INSTANCES_POOL_BYTES_MIN {
                 // Instances are of equal size, in whole MiB.
-                self.scale.bytes(asked, instances)
+                self.scale.bytes(asked, Mib(instances))
             } else {
                 scaled
             }
@@ -287,7 +287,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// What the user sets, by a name of this server. Where redo is one size, older names set it too.
+    /// What the user sets, by a name of this server. Where redo is one size, older names set it
+    /// too.
     fn given(&self, name: &str) -> Option<(&str, &str)> {
         let is_it = |given: &str| {
             given == name || (name == REDO_CAPACITY && (given == REDO_FILE || given == REDO_FILES))
@@ -301,12 +302,12 @@ impl<'a> Server<'a> {
         parse_size(self.given(name)?.1)
     }
 
-    fn lacks(&self, variable: &Variable) -> Option<String> {
+    fn lacks(&self, variable: &PresetVariable) -> Option<String> {
         let releases = variable.releases(self.family);
         releases.lacks(self.family, self.build.numbers)
     }
 
-    fn fate_of(&self, variable: &Variable, asked: &str) -> VariableFate {
+    fn fate_of(&self, variable: &PresetVariable, asked: &str) -> VariableFate {
         let mut outcome = self.outcome(variable, asked);
         let name = match &outcome.became {
             Some((name, _)) => name.as_str(),
@@ -315,8 +316,10 @@ impl<'a> Server<'a> {
         let is_free = matches!(outcome.fate, Fate::Placed | Fate::Unknown);
         if !is_free && let Some((name, value)) = self.given(name) {
             outcome = match self.part_bytes {
-                Some(part) if name == POOL => Outcome::set(Fate::Overridden, name, size_text(part)),
-                _ => Outcome::set(Fate::Overridden, name, value),
+                Some(part) if name == POOL => {
+                    PresetOutcome::set(Fate::Overridden, name, size_text(part))
+                }
+                _ => PresetOutcome::set(Fate::Overridden, name, value),
             };
         }
         VariableFate {
@@ -328,16 +331,16 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn outcome(&self, variable: &Variable, asked: &str) -> Outcome {
+    fn outcome(&self, variable: &PresetVariable, asked: &str) -> PresetOutcome {
         let name = variable.name.as_str();
         if let Some(role) = &variable.role {
-            return Outcome::not_set(Fate::Placed, format!("--{role} says where"));
+            return PresetOutcome::not_set(Fate::Placed, format!("--{role} says where"));
         }
         if let Some(lacks) = self.lacks(variable) {
-            return Outcome::not_set(Fate::Unknown, self.why_unknown(variable, lacks));
+            return PresetOutcome::not_set(Fate::Unknown, self.why_unknown(variable, lacks));
         }
         if asked.is_empty() {
-            return Outcome::not_set(Fate::Kept, "empty, as it is anyway".to_owned());
+            return PresetOutcome::not_set(Fate::Kept, "empty, as it is anyway".to_owned());
         }
         if let Some(renamed) = &variable.renamed
             && self.family == Family::Percona
@@ -346,7 +349,7 @@ impl<'a> Server<'a> {
                 .lacks(self.family, self.build.numbers)
                 .is_none()
         {
-            return Outcome::set(Fate::Renamed, &renamed.to, asked);
+            return PresetOutcome::set(Fate::Renamed, &renamed.to, asked);
         }
         match name {
             POOL => self.pool_size(asked),
@@ -359,7 +362,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn why_unknown(&self, variable: &Variable, lacks: String) -> String {
+    fn why_unknown(&self, variable: &PresetVariable, lacks: String) -> String {
         let mut reason = lacks;
         if self.family == Family::Mysql && variable.is_perconas_own() {
             reason = "Percona Server's own".to_owned();
@@ -372,14 +375,14 @@ impl<'a> Server<'a> {
 
     /// What would be asked at this scale, in whole MiB, if servers took any size.
     fn exact(&self, asked: &str) -> u64 {
-        self.scale.bytes(parse_size(asked).unwrap_or(0), 1)
+        self.scale.bytes(parse_size(asked).unwrap_or(0), Mib(1))
     }
 
-    fn pool_size(&self, asked: &str) -> Outcome {
+    fn pool_size(&self, asked: &str) -> PresetOutcome {
         let (bytes, _) = self.pool.unwrap_or_default();
-        let outcome = |fate| Outcome::set(fate, POOL, size_text(bytes));
+        let outcome = |fate| PresetOutcome::set(fate, POOL, size_text(bytes));
         if parse_size(asked) == Some(bytes) {
-            Outcome::set(Fate::Kept, POOL, asked)
+            PresetOutcome::set(Fate::Kept, POOL, asked)
         } else if self.part_bytes.is_some() {
             outcome(Fate::Scaled).because("one of several servers that divide the pool".to_owned())
         } else if self.exact(asked) < POOL_BYTES_MIN {
@@ -389,32 +392,32 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn instances(&self, asked: &str) -> Outcome {
+    fn instances(&self, asked: &str) -> PresetOutcome {
         match self.pool {
             Some((bytes, _)) if bytes < INSTANCES_POOL_BYTES_MIN => {
-                Outcome::set(Fate::Clamped, INSTANCES, "1")
+                PresetOutcome::set(Fate::Clamped, INSTANCES, "1")
                     .because("a pool below 1G is one instance".to_owned())
             }
-            _ => Outcome::set(Fate::Kept, INSTANCES, asked),
+            _ => PresetOutcome::set(Fate::Kept, INSTANCES, asked),
         }
     }
 
-    fn cleaners(&self, asked: &str) -> Outcome {
+    fn cleaners(&self, asked: &str) -> PresetOutcome {
         match self.pool {
             Some((_, instances)) if parse_size(asked) > Some(instances) => {
-                Outcome::set(Fate::Clamped, CLEANERS, instances.to_string())
+                PresetOutcome::set(Fate::Clamped, CLEANERS, instances.to_string())
                     .because("each has a pool instance of its own".to_owned())
             }
-            _ => Outcome::set(Fate::Kept, CLEANERS, asked),
+            _ => PresetOutcome::set(Fate::Kept, CLEANERS, asked),
         }
     }
 
     /// The size of redo files and their number.
-    fn redo(&self, name: &str, asked: &str) -> Outcome {
+    fn redo(&self, name: &str, asked: &str) -> PresetOutcome {
         let (file_bytes, files) = (self.redo_file_bytes, self.redo_files);
         let all_bytes = file_bytes.saturating_mul(files);
         let folded = |into: &str| {
-            Outcome::set(Fate::Folded, into, size_text(all_bytes)).because(format!(
+            PresetOutcome::set(Fate::Folded, into, size_text(all_bytes)).because(format!(
                 "{files} files of {}, as one size",
                 size_text(file_bytes)
             ))
@@ -426,9 +429,9 @@ impl<'a> Server<'a> {
             return folded(REDO_FILE);
         }
         if name == REDO_FILES || parse_size(asked) == Some(file_bytes) {
-            return Outcome::set(Fate::Kept, name, asked);
+            return PresetOutcome::set(Fate::Kept, name, asked);
         }
-        let outcome = |fate| Outcome::set(fate, name, size_text(file_bytes));
+        let outcome = |fate| PresetOutcome::set(fate, name, size_text(file_bytes));
         if self.exact(asked) < REDO_FILE_BYTES_MIN {
             outcome(Fate::Clamped).because("no server takes a smaller file".to_owned())
         } else {
@@ -436,24 +439,24 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn checksum(&self, asked: &str) -> Outcome {
+    fn checksum(&self, asked: &str) -> PresetOutcome {
         let none = asked.eq_ignore_ascii_case("none");
         if none && self.family == Family::MariaDb && self.build.at_least((10, 6, 0)) {
-            return Outcome::not_set(
+            return PresetOutcome::not_set(
                 Fate::Unknown,
                 "gone since MariaDB 10.6.0: pages always have checksums".to_owned(),
             );
         }
-        Outcome::set(Fate::Kept, CHECKSUM, asked)
+        PresetOutcome::set(Fate::Kept, CHECKSUM, asked)
     }
 
-    fn free_list(&self, asked: &str) -> Outcome {
+    fn free_list(&self, asked: &str) -> PresetOutcome {
         match self.pool {
             Some((bytes, instances)) if bytes / instances.max(1) < BACKOFF_BYTES_MIN => {
-                Outcome::set(Fate::Clamped, FREE_LIST, "legacy")
+                PresetOutcome::set(Fate::Clamped, FREE_LIST, "legacy")
                     .because(format!("{asked} needs 20M in each pool instance"))
             }
-            _ => Outcome::set(Fate::Kept, FREE_LIST, asked),
+            _ => PresetOutcome::set(Fate::Kept, FREE_LIST, asked),
         }
     }
 
@@ -464,7 +467,7 @@ impl<'a> Server<'a> {
         if !has_chunks(self.build) || pool_is_given || self.given(CHUNK).is_some() {
             return None;
         }
-        let chunk_bytes = chunk_for(bytes, instances)?;
+        let chunk_bytes = chunk_for(bytes, PoolInstances(instances))?;
         Some(VariableFate {
             variable: CHUNK.to_owned(),
             asked: String::new(),
@@ -478,13 +481,13 @@ impl<'a> Server<'a> {
     }
 }
 
-fn clamped(variable: &Variable, asked: &str) -> Outcome {
+fn clamped(variable: &PresetVariable, asked: &str) -> PresetOutcome {
     match (variable.most, parse_size(asked)) {
         (Some(most), Some(value)) if value > most => {
-            Outcome::set(Fate::Clamped, &variable.name, most.to_string())
+            PresetOutcome::set(Fate::Clamped, &variable.name, most.to_string())
                 .because(format!("servers take {most} at most"))
         }
-        _ => Outcome::set(Fate::Kept, &variable.name, asked),
+        _ => PresetOutcome::set(Fate::Kept, &variable.name, asked),
     }
 }
 

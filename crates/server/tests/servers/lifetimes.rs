@@ -1,5 +1,5 @@
-//! Who outlives whom. The parents of these tests are this test binary run again, with one test and an order in its
-//! environment.
+//! Who outlives whom. The parents of these tests are this test binary run again, with one test and
+//! an order in its environment.
 
 use crate::{
     FAMILIES, STOP_TIMEOUT, alive, build, left_in_run, own_home, query, small, start, until,

@@ -1,5 +1,5 @@
-//! Each engine with each preset: what SHOW GLOBAL VARIABLES says is what the translation set, and the server's log has no
-//! complaint of a variable.
+//! Each engine with each preset: what SHOW GLOBAL VARIABLES says is what the translation set, and
+//! the server's log has no complaint of a variable.
 
 use crate::{ENGINES, SOME_ENGINES, STOP_TIMEOUT, build, own_home, query};
 use base::{Warehouses, parse_size};
@@ -7,8 +7,8 @@ use server::preset::{Fate, PresetScale, Translated, find};
 use server::{AfterStop, Home, Instance, InstanceOptions, start_named, stop_named};
 use std::collections::BTreeMap;
 
-/// Presets and warehouses: small pools, the smallest, those with all instances, and those that are no multiple of their chunks,
-/// of one instance and of several.
+/// Presets and warehouses: small pools, the smallest, those with all instances, and those that are
+/// no multiple of their chunks, of one instance and of several.
 const STARTS: [(&str, u32); 9] = [
     ("default", 10),
     ("config-1", 1),
@@ -115,8 +115,8 @@ fn what_was_set_is_what_there_is(server: &Instance, translated: &Translated) {
     let rows = query(&server.connect_options(), "SHOW GLOBAL VARIABLES");
     let there: BTreeMap<&str, &str> = rows.iter().filter_map(|row| row.split_once('|')).collect();
     let number = |name| there.get(name).and_then(|value| value.parse::<u64>().ok());
-    // Where a process may open fewer files than connections and tables take, the server lowers what it was told. MariaDB
-    // counts two for each table in each instance of the table cache.
+    // Where a process may open fewer files than connections and tables take, the server lowers what
+    // it was told. MariaDB counts two for each table in each instance of the table cache.
     let needed_files = 4_000 + 2 * 8_000 * 16 + 100;
     let limited = number("open_files_limit").is_some_and(|files| files < needed_files);
     let preset = &translated.preset;

@@ -1,7 +1,7 @@
 use super::{Fate, Translated, VariableFate};
 use crate::ServerBuild;
 use crate::catalogue::{Flavour, VersionNumbers};
-use crate::preset::page::build;
+use crate::preset::tests::build;
 use crate::preset::{PresetScale, find, names};
 use base::{Warehouses, parse_size};
 use std::collections::BTreeSet;
