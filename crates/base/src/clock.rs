@@ -32,7 +32,8 @@ impl DateTime {
     pub fn from_unix_s(seconds: u64) -> DateTime {
         let days = seconds / 86_400;
         let in_day = (seconds % 86_400) as u32;
-        // Howard Hinnant's days-to-civil: eras of 400 years that start on 1 March, so the leap day comes last.
+        // Howard Hinnant's days-to-civil: eras of 400 years that start on 1 March, so the leap day
+        // comes last.
         let z = days + 719_468;
         let era = z / 146_097;
         let day_of_era = z % 146_097;

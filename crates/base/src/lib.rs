@@ -1,5 +1,5 @@
-//! What every other room speaks: the words of the design, units, seeded random numbers, limits, exit codes, and the
-//! [`Session`] through which transactions reach a database.
+//! What every other room speaks: the words of the design, units, seeded random numbers, limits,
+//! exit codes, and the [`Session`] through which transactions reach a database.
 //!
 //! Nothing here has a dependency, opens a file or a socket, or knows MySQL.
 

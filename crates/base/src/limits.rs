@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Most warehouses that a request may name: a sanity bound (about 100 TB), far above any machine this drives.
+/// Most warehouses that a request may name: a sanity bound (about 100 TB), far above any machine
+/// this drives.
 pub const WAREHOUSES_MAX: u32 = 1_000_000;
 /// Most schemas that one command loads, drives or checks.
 pub const SCHEMAS_MAX: u32 = 1_000;
@@ -14,21 +15,26 @@ pub const DRIVER_THREADS_MAX: u32 = 256;
 pub const INSTANCES_MAX: u32 = 64;
 /// Longest wait for a connection to be accepted and logged in.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long after the end of the window a transaction may still run before its connection is given up as in doubt.
-/// Above InnoDB's default lock wait timeout of 50 s, so that a waiting transaction ends by the server's own rule.
+/// How long after the end of the window a transaction may still run before its connection is given
+/// up as in doubt. Above InnoDB's default lock wait timeout of 50 s, so that a waiting transaction
+/// ends by the server's own rule.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
-/// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has 2,000 with no pause.
+/// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has
+/// 2,000 with no pause.
 pub const TRIES_MAX: u32 = 100;
-/// Most transactions that wait for a connection on one worker: of an open loop's schedule, or deferred ones of terminals. Ten
-/// seconds of a stalled server at 10,000 transactions per second.
+/// Most transactions that wait for a connection on one worker: of an open loop's schedule, or
+/// deferred ones of terminals. Ten seconds of a stalled server at 10,000 transactions per second.
 pub const QUEUE_MAX: usize = 100_000;
-/// Longest time that a deferred Delivery lets other transactions go before it: the standard wants nine of ten done after
-/// 80 s (clause 2.7.2.2). Without a bound a saturated server would do none, and so less work for each of the others.
+/// Longest time that a deferred Delivery lets other transactions go before it: the standard wants
+/// nine of ten done after 80 s (clause 2.7.2.2). Without a bound a saturated server would do none,
+/// and so less work for each of the others.
 pub const DEFERRED_MAX: Duration = Duration::from_secs(5);
-/// A scheduled transaction that begins later than this after its intended start is late: above what timers and task switches
-/// of an idle machine take, below what a person or a client program would notice.
+/// A scheduled transaction that begins later than this after its intended start is late: above what
+/// timers and task switches of an idle machine take, below what a person or a client program would
+/// notice.
 pub const LATE_AFTER: Duration = Duration::from_millis(1);
-/// Highest rate of an open loop, in transactions per second: far above what a server of one machine does.
+/// Highest rate of an open loop, in transactions per second: far above what a server of one machine
+/// does.
 pub const RATE_MAX_PER_S: f64 = 10_000_000.0;
 /// Most types of transactions of one workload: reports and screens have a row for each.
 pub const TRANSACTION_TYPES_MAX: usize = 16;
@@ -36,8 +42,8 @@ pub const TRANSACTION_TYPES_MAX: usize = 16;
 pub const WORKLOAD_COUNTERS_MAX: usize = 16;
 /// Most terminals of one run.
 pub const TERMINALS_MAX: u32 = 10_000_000;
-/// Most bytes of commands that wait together to be sent. Below what the sockets of both sides buffer, so that client and
-/// server never wait for each other to read.
+/// Most bytes of commands that wait together to be sent. Below what the sockets of both sides
+/// buffer, so that client and server never wait for each other to read.
 pub const PIPELINE_BYTES_MAX: usize = 32 << 10;
 /// Largest answer that a session buffers, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
@@ -47,12 +53,15 @@ pub const OFFENDING_ROWS_MAX: usize = 10;
 pub const LOG_TAIL_BYTES: usize = 16 << 10;
 /// Largest latency that histograms hold; anything above is counted apart.
 pub const LATENCY_MAX: Duration = Duration::from_secs(3600);
-/// Intervals that a phase of automatic length has at least: fewer say nothing of a trend or of the error of a mean.
+/// Intervals that a phase of automatic length has at least: fewer say nothing of a trend or of the
+/// error of a mean.
 pub const AUTO_INTERVALS_MIN: u32 = 30;
-/// An automatic window ends by what it shows after so many intervals at the earliest: a machine that
-/// others share wanders for minutes, and a shorter window takes a level of the wander for its mean.
+/// An automatic window ends by what it shows after so many intervals at the earliest: a machine
+/// that others share wanders for minutes, and a shorter window takes a level of the wander for its
+/// mean.
 pub const AUTO_WINDOW_INTERVALS_MIN: u32 = 180;
-/// An automatic warm-up ends after so long at the earliest, however short its intervals: caches and flushing take time, not intervals.
+/// An automatic warm-up ends after so long at the earliest, however short its intervals: caches and
+/// flushing take time, not intervals.
 pub const AUTO_WARMUP_MIN: Duration = Duration::from_secs(30);
 /// Shortest interval of a time series: a shorter one would cost the driver more than it shows.
 pub const INTERVAL_MIN: Duration = Duration::from_millis(100);

@@ -1,7 +1,9 @@
-//! Seeded random numbers: the same seed gives the same load on every machine (contract 7), so the generator is part of
-//! the format of our databases and lives here instead of in a crate whose next version may draw differently.
+//! Seeded random numbers: the same seed gives the same load on every machine (contract 7), so the
+//! generator is part of the format of our databases and lives here instead of in a crate whose next
+//! version may draw differently.
 
-/// xoshiro256++ (Blackman and Vigna), seeded through SplitMix64. Fast, 256 bits of state, no cryptographic use.
+/// xoshiro256++ (Blackman and Vigna), seeded through SplitMix64. Fast, 256 bits of state, no
+/// cryptographic use.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: [u64; 4],
@@ -16,8 +18,9 @@ fn split_mix(state: &mut u64) -> u64 {
 }
 
 impl Random {
-    /// A generator for `seed` and a path of numbers that names what it is for (a table, a warehouse, a connection).
-    /// Different paths give independent streams, so work can be divided among threads without changing its result.
+    /// A generator for `seed` and a path of numbers that names what it is for (a table, a
+    /// warehouse, a connection). Different paths give independent streams, so work can be divided
+    /// among threads without changing its result.
     pub fn new(seed: u64, path: &[u64]) -> Random {
         let mut s = seed;
         let mut key = split_mix(&mut s);
@@ -46,7 +49,8 @@ impl Random {
         result
     }
 
-    /// Uniform in `0..bound` (`bound` > 0), by multiply and shift: the bias is below 2^-32 for any bound used here.
+    /// Uniform in `0..bound` (`bound` > 0), by multiply and shift: the bias is below 2^-32 for any
+    /// bound used here.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         debug_assert!(bound > 0);

@@ -1,7 +1,8 @@
 //! What a transaction needs of a database connection, and nothing of how a driver does it.
 //!
-//! Answers are decoded into buffers that the session reuses, so a statement allocates nothing after warm-up; the rows
-//! of an answer are read before the next statement is sent, which the borrow checker enforces.
+//! Answers are decoded into buffers that the session reuses, so a statement allocates nothing after
+//! warm-up; the rows of an answer are read before the next statement is sent, which the borrow
+//! checker enforces.
 
 use crate::{Cents, DateTime, parse_decimal};
 use std::fmt;
@@ -45,8 +46,8 @@ pub enum SqlValue {
 /// A whole answer: a count of affected rows, or rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// Rows that an INSERT, UPDATE or DELETE changed or found (sessions count found rows, so that an UPDATE which
-    /// changes nothing still tells that its row exists; clause 2.3.6).
+    /// Rows that an INSERT, UPDATE or DELETE changed or found (sessions count found rows, so that
+    /// an UPDATE which changes nothing still tells that its row exists; clause 2.3.6).
     pub affected_rows: u64,
     /// The last id that an INSERT made or LAST_INSERT_ID(value) was given.
     pub last_insert_id: u64,
@@ -116,9 +117,6 @@ impl<'a> Row<'a> {
     }
 
     /// An integer, from an integer column or from integer text.
-    ///
-    /// # Errors
-    /// [`SessionError::Unexpected`] where the column is NULL, missing or no integer.
     #[inline]
     pub fn int(&self, column: usize) -> Result<i64, SessionError> {
         match self.cells.get(column) {
@@ -143,9 +141,6 @@ impl<'a> Row<'a> {
     }
 
     /// An amount of money.
-    ///
-    /// # Errors
-    /// As [`Row::decimal`].
     #[inline]
     pub fn cents(&self, column: usize) -> Result<Cents, SessionError> {
         self.decimal(column, 2).map(Cents)
@@ -154,7 +149,8 @@ impl<'a> Row<'a> {
     /// The bytes of a text, decimal or date column.
     ///
     /// # Errors
-    /// [`SessionError::Unexpected`] where the column is NULL, missing or an integer of the binary protocol.
+    /// [`SessionError::Unexpected`] where the column is NULL, missing or an integer of the binary
+    /// protocol.
     #[inline]
     pub fn bytes(&self, column: usize) -> Result<&'a [u8], SessionError> {
         match self.cells.get(column) {
@@ -178,9 +174,11 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Rows on their way into a table, as the text that LOAD DATA reads: tab between fields, newline after each row.
+/// Rows on their way into a table, as the text that LOAD DATA reads: tab between fields, newline
+/// after each row.
 pub trait RowSource {
-    /// Appends the next rows to `buffer` (some hundred KiB at most) and returns true; false where there are no more.
+    /// Appends the next rows to `buffer` (some hundred KiB at most) and returns true; false where
+    /// there are no more.
     fn fill(&mut self, buffer: &mut Vec<u8>) -> bool;
 }
 
@@ -193,7 +191,8 @@ pub enum SessionError {
         sqlstate: String,
         message: String,
     },
-    /// The connection is gone; whether the statement took effect is unknown. The session is useless.
+    /// The connection is gone; whether the statement took effect is unknown. The session is
+    /// useless.
     Lost(String),
     /// The answer is not of the form that was asked for. The session's state is unknown.
     Unexpected(String),
@@ -205,7 +204,8 @@ impl SessionError {
         self.code() == Some(1213)
     }
 
-    /// ER_LOCK_WAIT_TIMEOUT: the server has rolled back the statement only, unless innodb_rollback_on_timeout is on.
+    /// ER_LOCK_WAIT_TIMEOUT: the server has rolled back the statement only, unless
+    /// innodb_rollback_on_timeout is on.
     pub fn is_lock_wait_timeout(&self) -> bool {
         self.code() == Some(1205)
     }
@@ -255,8 +255,8 @@ pub trait Connect {
 
 /// One client connection to a database. Futures of a session stay on the thread that made them.
 ///
-/// Commands are queued and then answered in order. How many of them travel together is the session's mode, see
-/// [`Session::set_pipelined`]; what a transaction does is the same in both.
+/// Commands are queued and then answered in order. How many of them travel together is the
+/// session's mode, see [`Session::set_pipelined`]; what a transaction does is the same in both.
 pub trait Session {
     /// Queues a prepared statement. Nothing leaves before an answer is asked for.
     ///
@@ -265,20 +265,19 @@ pub trait Session {
     fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError>;
 
     /// Queues SQL text as it stands: COMMIT, set-up, checks, and what cannot be prepared.
-    ///
-    /// # Errors
-    /// As [`Session::queue`].
     fn queue_query(&mut self, sql: &str) -> Result<(), SessionError>;
 
-    /// The whole answer to the oldest command that has none yet; sends first what has to be sent for it. A command with
-    /// several result sets (CALL) has an answer for each, see [`Answer::more`].
+    /// The whole answer to the oldest command that has none yet; sends first what has to be sent
+    /// for it. A command with several result sets (CALL) has an answer for each, see
+    /// [`Answer::more`].
     ///
     /// # Errors
-    /// Any [`SessionError`]; only after [`SessionError::Server`] may the session be used again. The commands after a
-    /// refused one are still to be answered or discarded.
+    /// Any [`SessionError`]; only after [`SessionError::Server`] may the session be used again. The
+    /// commands after a refused one are still to be answered or discarded.
     fn answer(&mut self) -> impl Future<Output = Result<Answer<'_>, SessionError>>;
 
-    /// Forgets the commands that were not sent, and reads and forgets the answers of those that were.
+    /// Forgets the commands that were not sent, and reads and forgets the answers of those that
+    /// were.
     ///
     /// # Errors
     /// Where the connection is lost; refusals by the server are forgotten too.
@@ -287,14 +286,16 @@ pub trait Session {
     /// Commands queued whose answers were not read yet.
     fn unanswered(&self) -> usize;
 
-    /// Pipelined: all that is queued is sent together when an answer is asked for and none is under way. Else, as from
-    /// the beginning: a command is sent when the answer to the one before it has been read.
+    /// Pipelined: all that is queued is sent together when an answer is asked for and none is under
+    /// way. Else, as from the beginning: a command is sent when the answer to the one before it has
+    /// been read.
     fn set_pipelined(&mut self, pipelined: bool);
 
     /// Runs a prepared statement and reads its whole answer.
     ///
     /// # Errors
-    /// As [`Session::answer`]; [`SessionError::Unexpected`] where earlier commands have no answer yet.
+    /// As [`Session::answer`]; [`SessionError::Unexpected`] where earlier commands have no answer
+    /// yet.
     fn execute(
         &mut self,
         statement: StatementId,
@@ -310,9 +311,6 @@ pub trait Session {
     }
 
     /// Runs SQL text as it stands.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer<'_>, SessionError>> {
         let queued = self
             .nothing_unanswered()
@@ -324,9 +322,6 @@ pub trait Session {
     }
 
     /// Is the next answer that of the next command?
-    ///
-    /// # Errors
-    /// [`SessionError::Unexpected`] where it is not.
     fn nothing_unanswered(&self) -> Result<(), SessionError> {
         match self.unanswered() {
             0 => Ok(()),
@@ -337,22 +332,13 @@ pub trait Session {
     }
 
     /// Closes all prepared statements, of which each may be prepared anew.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
     fn forget_prepared(&mut self) -> impl Future<Output = Result<(), SessionError>>;
 
     /// Prepares a statement.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
     fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
 
     /// Prepares a statement and says in a word what it does. Only a session that times statements
     /// remembers the word.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
     fn prepare_kind(
         &mut self,
         _kind: &'static str,
@@ -361,20 +347,16 @@ pub trait Session {
         self.prepare(sql)
     }
 
-    /// All statements are prepared: where the protocol allows it, the server need not describe columns any more.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
+    /// All statements are prepared: where the protocol allows it, the server need not describe
+    /// columns any more.
     fn all_prepared(&mut self) -> impl Future<Output = Result<(), SessionError>>;
 
-    /// Commands sent over this session so far: each is one round trip where the session is not pipelined.
+    /// Commands sent over this session so far: each is one round trip where the session is not
+    /// pipelined.
     fn statements(&self) -> u64;
 
-    /// Runs a LOAD DATA LOCAL INFILE statement and answers the server's request for the file with `rows`. Returns the
-    /// rows stored.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
+    /// Runs a LOAD DATA LOCAL INFILE statement and answers the server's request for the file with
+    /// `rows`. Returns the rows stored.
     fn load_local(
         &mut self,
         sql: &str,

@@ -12,7 +12,8 @@ impl fmt::Display for Warehouses {
     }
 }
 
-/// An exact amount of money in hundredths (clause 1.4.12: money is never floating point, in the client either).
+/// An exact amount of money in hundredths (clause 1.4.12: money is never floating point, in the
+/// client either).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cents(pub i64);
 
@@ -34,8 +35,8 @@ pub fn parse_share(text: &str) -> Option<f64> {
     (share > 0.0 && share <= 1.0).then_some(share)
 }
 
-/// A size as MySQL servers take it: bytes, or with a suffix of K, M, G or T, which are binary: `512M`. `None` where it is none or
-/// does not fit.
+/// A size as MySQL servers take it: bytes, or with a suffix of K, M, G or T, which are binary:
+/// `512M`. `None` where it is none or does not fit.
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, shift) = match text.char_indices().last()? {
@@ -48,8 +49,8 @@ pub fn parse_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Parses decimal text such as `-10.5` into an integer of `scale` decimals (`-1050` at scale 2). Excess decimals must
-/// be zeros. `None` where the text is not a decimal or does not fit.
+/// Parses decimal text such as `-10.5` into an integer of `scale` decimals (`-1050` at scale 2).
+/// Excess decimals must be zeros. `None` where the text is not a decimal or does not fit.
 pub fn parse_decimal(text: &[u8], scale: u32) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -1,7 +1,7 @@
 //! What a request costs in the model, per kind of device: `cargo bench -p device`.
 //!
-//! Times are virtual: requests come as fast as each device takes them, so that queues are as in a loaded server and the
-//! emulation, which adds this to every request of one, is seen at its worst.
+//! Times are virtual: requests come as fast as each device takes them, so that queues are as in a
+//! loaded server and the emulation, which adds this to every request of one, is seen at its worst.
 
 use criterion::{Criterion, Throughput};
 use device::page::AccessKind;
@@ -9,7 +9,8 @@ use device::{Access, Device, RequestState, builtin};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Up to so many requests open; the next one is made, or the one whose turn it is asked for again, every `gap_ns`.
+/// Up to so many requests open; the next one is made, or the one whose turn it is asked for again,
+/// every `gap_ns`.
 struct Load {
     device: Device,
     now_ns: u64,

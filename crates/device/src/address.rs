@@ -1,13 +1,21 @@
 //! Where on a device a file's bytes lie.
 
-/// Files lie in runs of this length, as a file system with large extents lays them out: long enough that a seek between two of
-/// them does not slow a sequential reader (64 MiB take a disk 300 ms, a seek 5 ms).
+/// Files lie in runs of this length, as a file system with large extents lays them out: long enough
+/// that a seek between two of them does not slow a sequential reader (64 MiB take a disk 300 ms, a
+/// seek 5 ms).
 const EXTENT_BYTES: u64 = 64 << 20;
 
-/// The address on a device of `offset` in a file. `file` identifies the file (a hash of its name), so that a file lies at the same
-/// places in every run. Extents are scattered over the whole device: a data set of a gigabyte stands for one that fills it,
-/// and its seeks are as long.
-pub fn device_address(file: u64, offset: u64, capacity_bytes: u64) -> u64 {
+/// A byte of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileOffset {
+    /// A hash of the file's name, so that a file lies at the same places in every run.
+    pub file: u64,
+    pub offset: u64,
+}
+
+/// The address of a file's byte on a device. Extents are scattered over the whole device: a data
+/// set of a gigabyte stands for one that fills it, and its seeks are as long.
+pub fn device_address(FileOffset { file, offset }: FileOffset, capacity_bytes: u64) -> u64 {
     let extents = (capacity_bytes / EXTENT_BYTES).max(1);
     let extent = mix(file ^ mix(offset / EXTENT_BYTES)) % extents;
     (extent * EXTENT_BYTES + offset % EXTENT_BYTES) % capacity_bytes.max(1)
@@ -23,12 +31,12 @@ fn mix(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXTENT_BYTES, device_address};
+    use super::{EXTENT_BYTES, FileOffset, device_address};
 
     #[test]
     fn runs_hold_together_and_extents_are_scattered() {
         let capacity = 600_000_000_000;
-        let at = |offset| device_address(7, offset, capacity);
+        let at = |offset| device_address(FileOffset { file: 7, offset }, capacity);
         assert_eq!(at(4096), at(0) + 4096);
         assert_eq!(at(EXTENT_BYTES - 1), at(0) + EXTENT_BYTES - 1);
         assert_ne!(at(EXTENT_BYTES), at(0) + EXTENT_BYTES);
@@ -36,6 +44,10 @@ mod tests {
         assert!((0.45..0.55).contains(&(mean / capacity as f64)), "{mean}");
         assert!((0..1000).all(|n| at(n * EXTENT_BYTES + 5) < capacity));
         // Smaller than an extent.
-        assert!(device_address(7, 5 << 20, 1 << 20) < 1 << 20);
+        let far = FileOffset {
+            file: 7,
+            offset: 5 << 20,
+        };
+        assert!(device_address(far, 1 << 20) < 1 << 20);
     }
 }

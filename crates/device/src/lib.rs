@@ -1,7 +1,8 @@
-//! The storage device model: profiles, queues and service times; and what the shim is told and tells.
+//! The storage device model: profiles, queues and service times; and what the shim is told and
+//! tells.
 //!
-//! Nothing here reads a clock, a file or a process: time comes in as an argument, so that the same model serves the shim
-//! and a simulator, and every run of it can be repeated.
+//! Nothing here reads a clock, a file or a process: time comes in as an argument, so that the same
+//! model serves the shim and a simulator, and every run of it can be repeated.
 
 mod address;
 mod model;
@@ -10,7 +11,7 @@ mod profile;
 mod role;
 mod setup;
 
-pub use address::device_address;
+pub use address::{FileOffset, device_address};
 pub use model::{Access, Completion, Device, Full, RequestState, Ticket};
 pub use profile::{
     Array, Disk, Limits, Member, Profile, ProfileError, SEQUENTIAL_QUEUE_DEPTH, Sheet, SolidState,

@@ -1,8 +1,8 @@
 //! The shared page: what a process under the shim has done, as 64-bit words in native order.
 //!
-//! The shim maps the page and adds to its words; readers read the file and decode it. A word is written whole, so a reader sees
-//! each of them old or new; words that belong together may differ by a request that is under way. Counters only grow. A reader takes
-//! two copies and subtracts.
+//! The shim maps the page and adds to its words; readers read the file and decode it. A word is
+//! written whole, so a reader sees each of them old or new; words that belong together may differ
+//! by a request that is under way. Counters only grow. A reader takes two copies and subtracts.
 
 use crate::role::Role;
 use std::ffi::CStr;
@@ -17,13 +17,16 @@ pub enum Global {
     Magic,
     /// Set by the shim when it has taken over: the process id.
     Process,
-    /// Written by who started the process: while 0, nothing waits and caches are not filled, but everything is counted; 1 emulates.
+    /// Written by who started the process: while 0, nothing waits and caches are not filled, but
+    /// everything is counted; 1 emulates.
     Armed,
-    /// The signal of a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) that the process came to handle; 0: none.
+    /// The signal of a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) that the process came to
+    /// handle; 0: none.
     CrashSignal,
     /// 1 where the crashing thread was inside the shim.
     CrashInside,
-    /// Attempts to use io_uring that were refused, so that the server falls back to what the shim sees.
+    /// Attempts to use io_uring that were refused, so that the server falls back to what the shim
+    /// sees.
     UringRefused,
     /// Requests that were not modelled because more were outstanding than the model holds.
     ModelFull,
@@ -52,7 +55,8 @@ pub enum Global {
 /// The name that the shim gives to threads which serve a client.
 pub const SESSION_THREAD: &CStr = c"mydyno-session";
 
-/// How many words of the process there are; a role's begin at multiples of [`ROLE_WORDS`] behind them.
+/// How many words of the process there are; a role's begin at multiples of [`ROLE_WORDS`] behind
+/// them.
 pub const GLOBAL_WORDS: usize = 32;
 
 /// Kinds of requests.
@@ -82,12 +86,14 @@ pub enum OfRole {
     /// Requests at the device now, and the most there were.
     Outstanding,
     OutstandingMax,
-    /// Time with at least one request outstanding, until the program fetched its completion; and the sum over requests of the time each was (mean queue depth = its rise
-    /// by the time that passed).
+    /// Time with at least one request outstanding, until the program fetched its completion; and
+    /// the sum over requests of the time each was (mean queue depth = its rise by the time that
+    /// passed).
     BusyNs,
     OutstandingNs,
-    /// Emulated requests that somebody waited for when they were due, those of them that completed within 2 % of the response time or 20 us of their due time,
-    /// and the sum of how late they were.
+    /// Emulated requests that somebody waited for when they were due, those of them that completed
+    /// within 2 % of the response time or 20 us of their due time, and the sum of how late they
+    /// were.
     Judged,
     WithinTolerance,
     LateNs,
@@ -112,7 +118,7 @@ pub enum OfKind {
     /// On the device, without waiting in its queue; emulated devices only.
     ServiceSumNs,
     ServiceMaxNs,
-    /// As the role's, of this kind alone.
+    /// The same of this kind alone.
     Judged,
     LateNs,
 }
@@ -124,7 +130,8 @@ pub const ROLE_WORDS: usize = OF_ROLE_WORDS + AccessKind::ALL.len() * KIND_WORDS
 pub const PAGE_WORDS: usize = GLOBAL_WORDS + Role::ALL.len() * ROLE_WORDS;
 pub const PAGE_BYTES: usize = PAGE_WORDS * 8;
 
-/// A histogram has 16 buckets for each doubling, from 0 to 2^40 ns (18 minutes): no bucket is wider than 1/16 of its values.
+/// A histogram has 16 buckets for each doubling, from 0 to 2^40 ns (18 minutes): no bucket is wider
+/// than 1/16 of its values.
 const SUB_BUCKETS: u64 = 16;
 pub const BUCKETS: usize = 16 * 37;
 

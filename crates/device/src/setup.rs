@@ -7,22 +7,24 @@ use serde::{Deserialize, Serialize};
 /// Names the setup file to the shim. Without it, the shim does nothing.
 pub const SETUP_VARIABLE: &str = "MYDYNO_SHIM_SETUP";
 
-/// Length of the memory that devices of several processes share ([`Sharing`]); pages of it that nobody uses are never there.
+/// Length of the memory that devices of several processes share ([`Sharing`]); pages of it that
+/// nobody uses are never there.
 pub const SHARED_BYTES: usize = 256 << 20;
 
 /// What the shim does in one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// The file of the shared page ([`crate::page`]); made by who starts the process, mapped by the shim. A relative path is one
-    /// from the working directory that the process starts in, as it is for `directories` and the setup file itself.
+    /// The file of the shared page ([`crate::page`]); made by who starts the process, mapped by the
+    /// shim. A relative path is one from the working directory that the process starts in, as it is
+    /// for `directories` and the setup file itself.
     pub page: String,
     /// Directories whose files are seen; all others pass untouched.
     pub directories: Vec<String>,
     /// Where set, every file under `directories` has this role, whatever its name (fio).
     pub every_file: Option<Role>,
-    /// Bytes of the system tablespace `ibdata1` that are the doublewrite buffer, `[from, to)`; servers without files of
-    /// their own for it write it there.
+    /// Bytes of the system tablespace `ibdata1` that are the doublewrite buffer, `[from, to)`;
+    /// servers without files of their own for it write it there.
     pub doublewrite_in_system_tablespace: Option<[u64; 2]>,
     /// Where the emulation may spin for the last microseconds before a request is due.
     pub spin: bool,
@@ -31,7 +33,8 @@ pub struct Setup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
     pub devices: Vec<DeviceSetup>,
-    /// Roles that are on an emulated device. What is not named here is on real storage, and only counted.
+    /// Roles that are on an emulated device. What is not named here is on real storage, and only
+    /// counted.
     pub roles: Vec<RoleSetup>,
 }
 
@@ -44,13 +47,15 @@ pub struct CacheSetup {
     pub read_ahead_bytes: u32,
 }
 
-/// How processes use the same devices: each of them has a setup with the same [`Setup::devices`], and this.
+/// How processes use the same devices: each of them has a setup with the same [`Setup::devices`],
+/// and this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// A file of [`SHARED_BYTES`], all zero at first, which every one of them maps.
     pub memory: String,
-    /// Which of them this one is, from 0: their files lie at different places of a device, whatever their names.
+    /// Which of them this one is, from 0: their files lie at different places of a device, whatever
+    /// their names.
     pub process: u32,
 }
 
@@ -59,7 +64,8 @@ pub struct Sharing {
 pub struct DeviceSetup {
     pub profile: Profile,
     pub seed: u64,
-    /// It begins as long random writing leaves it ([`crate::Device::precondition`]), and not as new.
+    /// It begins as long random writing leaves it ([`crate::Device::precondition`]), and not as
+    /// new.
     pub preconditioned: bool,
 }
 
@@ -111,9 +117,6 @@ impl Setup {
     }
 
     /// The text of its file.
-    ///
-    /// # Errors
-    /// Where a value has no TOML form.
     pub fn to_toml(&self) -> Result<String, SetupError> {
         toml::to_string(self).map_err(SetupError::Unwritable)
     }

@@ -1,4 +1,5 @@
-//! A device at work allocates nothing: it runs inside the I/O path of a server whose allocator may be doing I/O itself.
+//! A device at work allocates nothing: it runs inside the I/O path of a server whose allocator may
+//! be doing I/O itself.
 
 use device::page::AccessKind;
 use device::{Access, Device, RequestState, Ticket, builtins};
@@ -15,7 +16,8 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 fn count() {
-    // A thread that ends may allocate after its locals are gone; nobody asks for its count any more.
+    // A thread that ends may allocate after its locals are gone; nobody asks for its count any
+    // more.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 

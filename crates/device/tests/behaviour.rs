@@ -322,7 +322,8 @@ fn reads_are_slower_while_the_cache_drains() {
 
 #[test]
 fn logs_are_sequential_between_random_writes() {
-    // Random pages and a log that goes on block by block, rewriting the last: the log costs next to nothing.
+    // Random pages and a log that goes on block by block, rewriting the last: the log costs next to
+    // nothing.
     let profile = builtin("sata-ssd-enterprise").unwrap();
     let time_ns = |log: bool| {
         let mut device = Device::new(&profile, 1);

@@ -1,4 +1,5 @@
-//! Every builtin does what its sheet promises, measured as `mydyno device verify` measures it with fio.
+//! Every builtin does what its sheet promises, measured as `mydyno device verify` measures it with
+//! fio.
 
 mod simulator;
 
@@ -11,7 +12,8 @@ fn seconds(iops: f64) -> f64 {
     (20_000.0 / iops).clamp(0.2, 20.0)
 }
 
-/// Where the extents of a file lie decides how long a disk's seeks are: a sheet is about the mean file.
+/// Where the extents of a file lie decides how long a disk's seeks are: a sheet is about the mean
+/// file.
 fn files(profile: &Profile) -> u64 {
     if turns(profile) { 16 } else { 1 }
 }

@@ -17,9 +17,6 @@ const SLEEPS: usize = 40;
 const SLEEP: Duration = Duration::from_micros(500);
 
 /// Does the work and tells how long each part took; some 150 ms in a release build.
-///
-/// # Errors
-/// Where there is no memory for its buffer of 32 MiB.
 pub fn canary() -> Result<Canary, ObserveError> {
     let mut buffer = Vec::new();
     buffer

@@ -1,4 +1,5 @@
-//! A machine that is not this one, through Prometheus' node_exporter: the same metrics as [`crate::HostSource`] has of this one.
+//! A machine that is not this one, through Prometheus' node_exporter: the same metrics as
+//! [`crate::HostSource`] has of this one.
 
 use crate::error::ObserveError;
 use crate::host_source::is_stacked;
@@ -16,7 +17,7 @@ const ANSWER_BYTES_MAX: u64 = 16 << 20;
 pub struct ExporterSource {
     url: String,
     agent: ureq::Agent,
-    cores: Cores,
+    cores: ExporterCores,
 }
 
 impl ExporterSource {
@@ -26,7 +27,7 @@ impl ExporterSource {
         ExporterSource {
             url: url.to_owned(),
             agent: config.build().into(),
-            cores: Cores::default(),
+            cores: ExporterCores::default(),
         }
     }
 
@@ -115,29 +116,30 @@ const MODES: [(&str, &str); 8] = [
     ("steal", "cpu_steal_ns"),
     ("idle", "cpu_idle_ns"),
 ];
-/// The seconds of each mode that each core told. A core that went offline stays in the sum, as in /proc/stat, so it does not fall.
+/// The seconds of each mode that each core told. A core that went offline stays in the sum, as in
+/// /proc/stat, so it does not fall.
 #[derive(Default)]
-struct Cores {
-    all: BTreeMap<String, Core>,
+struct ExporterCores {
+    all: BTreeMap<String, ExporterCore>,
 }
 
 #[derive(Default)]
-struct Core {
+struct ExporterCore {
     /// The highest of each mode: Linux documents that idle and iowait can fall.
     highest_s: [f64; MODES.len()],
     /// Which of them this answer told.
     told: [bool; MODES.len()],
 }
 
-impl Core {
+impl ExporterCore {
     fn is_online(&self) -> bool {
         self.told.contains(&true)
     }
 }
 
-impl Cores {
+impl ExporterCores {
     /// A line of `node_cpu_seconds_total`.
-    fn take(&mut self, line: &Line<'_>) {
+    fn take(&mut self, line: &ExpositionLine<'_>) {
         let of_line = |(mode, _): &(&str, &str)| line.label("mode") == Some(*mode);
         let mode = MODES.iter().position(of_line);
         let (Some(mode), Some(core)) = (mode, line.label("cpu")) else {
@@ -148,7 +150,8 @@ impl Cores {
         core.told[mode] = true;
     }
 
-    /// Gives the sums at the end of an answer: of what each core that is online told in it, as anything less is no sum.
+    /// Gives the sums at the end of an answer: of what each core that is online told in it, as
+    /// anything less is no sum.
     fn give(&mut self, into: &mut Readings) {
         let online = self.all.values().filter(|core| core.is_online()).count();
         if online > 0 {
@@ -186,7 +189,7 @@ struct Frequencies {
 }
 
 impl Frequencies {
-    fn take(&mut self, line: &Line<'_>) {
+    fn take(&mut self, line: &ExpositionLine<'_>) {
         self.sum_hz += line.value;
         self.count += 1;
     }
@@ -197,9 +200,9 @@ impl Frequencies {
 }
 
 /// The metrics of an answer that are known. What is no finite number is not told.
-fn host_of(text: &str, cores: &mut Cores, into: &mut Readings) {
+fn host_of(text: &str, cores: &mut ExporterCores, into: &mut Readings) {
     let (mut scaling, mut nominal) = (Frequencies::default(), Frequencies::default());
-    let lines = text.lines().filter_map(Line::parse);
+    let lines = text.lines().filter_map(ExpositionLine::parse);
     for line in lines.filter(|line| line.value.is_finite()) {
         match line.name {
             "node_cpu_seconds_total" => cores.take(&line),
@@ -215,7 +218,7 @@ fn host_of(text: &str, cores: &mut Cores, into: &mut Readings) {
     }
 }
 
-fn known(line: &Line<'_>, into: &mut Readings) {
+fn known(line: &ExpositionLine<'_>, into: &mut Readings) {
     let Some(name) = line.name.strip_prefix("node_") else {
         return;
     };
@@ -243,14 +246,14 @@ fn known(line: &Line<'_>, into: &mut Readings) {
 }
 
 /// `name{label="value",...} 12.5`, one line of the text format; a time stamp may follow.
-struct Line<'a> {
+struct ExpositionLine<'a> {
     name: &'a str,
     labels: &'a str,
     value: f64,
 }
 
-impl<'a> Line<'a> {
-    fn parse(line: &'a str) -> Option<Line<'a>> {
+impl<'a> ExpositionLine<'a> {
+    fn parse(line: &'a str) -> Option<ExpositionLine<'a>> {
         let end = line.find(['{', ' '])?;
         let (name, rest) = line.split_at(end);
         if name.is_empty() || name.starts_with('#') {
@@ -261,7 +264,7 @@ impl<'a> Line<'a> {
             None => ("", rest),
         };
         let value = rest.trim_start_matches('}').split_whitespace().next()?;
-        Some(Line {
+        Some(ExpositionLine {
             name,
             labels,
             value: value.parse().ok()?,
@@ -301,7 +304,7 @@ fn end_of(text: &str, end: u8, begins_quoted: bool) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cores, Line, host_of, without_login};
+    use super::{ExporterCores, ExpositionLine, host_of, without_login};
     use crate::sampler::Readings;
 
     const ANSWER: &str = r#"# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
@@ -323,7 +326,7 @@ go_goroutines 8
 broken{x="
 "#;
 
-    fn read(cores: &mut Cores, text: &str) -> Readings {
+    fn read(cores: &mut ExporterCores, text: &str) -> Readings {
         let mut readings = Readings::default();
         host_of(text, cores, &mut readings);
         readings
@@ -331,7 +334,7 @@ broken{x="
 
     #[test]
     fn an_exporter_says_what_the_host_would() {
-        let readings = read(&mut Cores::default(), ANSWER);
+        let readings = read(&mut ExporterCores::default(), ANSWER);
         for (name, label, value) in [
             ("cpu_cores", "", Some(2)),
             ("cpu_user_ns", "", Some(7_000_000_000)),
@@ -357,7 +360,7 @@ broken{x="
         let idle = |core, seconds: &str| {
             format!("node_cpu_seconds_total{{cpu=\"{core}\",mode=\"idle\"}} {seconds}\n")
         };
-        let mut cores = Cores::default();
+        let mut cores = ExporterCores::default();
         let mut read = |answer: &[(i32, &str)]| {
             let text: String = answer
                 .iter()
@@ -390,7 +393,8 @@ broken{x="
     fn one_frequency_is_preferred() {
         let nominal = "node_cpu_frequency_hertz{cpu=\"0\"} 3e9\n";
         let scaling = "node_cpu_scaling_frequency_hertz{cpu=\"0\"} 1e9\nnode_cpu_scaling_frequency_hertz{cpu=\"1\"} 2e9\n";
-        let mean = |text: &str| read(&mut Cores::default(), text).value("cpu_frequency_hz", "");
+        let mean =
+            |text: &str| read(&mut ExporterCores::default(), text).value("cpu_frequency_hz", "");
         assert_eq!(mean(nominal), Some(3_000_000_000));
         assert_eq!(mean(&format!("{nominal}{scaling}")), Some(1_500_000_000));
         let unknown = "node_cpu_scaling_frequency_hertz{cpu=\"0\"} NaN\n";
@@ -411,17 +415,17 @@ broken{x="
 
     #[test]
     fn another_exporter_says_nothing() {
-        let readings = read(&mut Cores::default(), "mysql_up 1\n# EOF\n");
+        let readings = read(&mut ExporterCores::default(), "mysql_up 1\n# EOF\n");
         assert!(readings.values().is_empty());
     }
 
     #[test]
     fn lines_have_labels_with_any_text() {
-        let line = Line::parse(r#"a{x="1}\"=\"2",device="d 0"} 7 1700000000"#).unwrap();
+        let line = ExpositionLine::parse(r#"a{x="1}\"=\"2",device="d 0"} 7 1700000000"#).unwrap();
         assert_eq!((line.name, line.value), ("a", 7.0));
         assert_eq!(line.label("device"), Some("d 0"));
         assert_eq!(line.label("y"), None);
-        assert!(Line::parse("# TYPE a counter").is_none());
-        assert!(Line::parse("a{x=\"1\" 7").is_none());
+        assert!(ExpositionLine::parse("# TYPE a counter").is_none());
+        assert!(ExpositionLine::parse("a{x=\"1\" 7").is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! Facts about the machine that a result belongs to. What cannot be read is left out, never guessed.
+//! Facts about the machine that a result belongs to. What cannot be read is left out, never
+//! guessed.
 
 use std::fs;
 use std::path::Path;

@@ -7,9 +7,9 @@ mod network;
 mod pressure;
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcFile, Text};
+use crate::proc_file::{ProcFile, ProcText};
 use crate::sampler::{Readings, SampleSource};
-use cpu::Cores;
+use cpu::HostCores;
 use disks::Disks;
 pub(crate) use disks::is_stacked;
 use pressure::Resource;
@@ -22,7 +22,7 @@ const ROUNDS_PER_FREQUENCY: u32 = 10;
 /// The machine that this program runs on.
 pub struct HostSource {
     stat: ProcFile,
-    cores: Cores,
+    cores: HostCores,
     pressure: Vec<(ProcFile, Resource)>,
     memory: ProcFile,
     network: ProcFile,
@@ -37,14 +37,14 @@ impl HostSource {
         let pressure = Resource::ALL.into_iter();
         HostSource {
             stat: ProcFile::at("/proc/stat"),
-            cores: Cores::default(),
+            cores: HostCores::default(),
             pressure: pressure
                 .map(|resource| (ProcFile::at(resource.path()), resource))
                 .collect(),
             memory: ProcFile::at("/proc/meminfo"),
             network: ProcFile::at("/proc/net/dev"),
             disk_stats: ProcFile::at("/proc/diskstats"),
-            disks: Disks::of(Path::new("/sys/block")),
+            disks: Disks::below(Path::new("/sys/block")),
             cpu_info: ProcFile::at("/proc/cpuinfo"),
             rounds_to_frequency: 0,
         }
@@ -92,7 +92,8 @@ impl SampleSource for HostSource {
             into,
             cpu::read_frequency,
         );
-        // While it is lost it is asked each time, else it would seem to be back in the rounds between.
+        // While it is lost it is asked each time, else it would seem to be back in the rounds
+        // between.
         if into.lost().len() == lost_before {
             self.rounds_to_frequency = ROUNDS_PER_FREQUENCY - 1;
         }
@@ -105,7 +106,7 @@ fn part(
     title: &'static str,
     file: &mut ProcFile,
     into: &mut Readings,
-    read: impl FnOnce(&Text<'_>, &mut Readings) -> Result<(), ObserveError>,
+    read: impl FnOnce(&ProcText<'_>, &mut Readings) -> Result<(), ObserveError>,
 ) {
     let done = match file.read() {
         Ok(Some(text)) => read(&text, into),

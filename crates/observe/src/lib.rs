@@ -1,5 +1,5 @@
-//! What the host is and has, and what happens beside the load: samplers of the host, its processes, the server and the devices. They
-//! run in threads of their own and never in the driver's.
+//! What the host is and has, and what happens beside the load: samplers of the host, its processes,
+//! the server and the devices. They run in threads of their own and never in the driver's.
 
 mod canary;
 mod error;

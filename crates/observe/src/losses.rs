@@ -1,4 +1,5 @@
-//! What of one source is lost, since when, and how often it was: so that people are told of it, and not again and again.
+//! What of one source is lost, since when, and how often it was: so that people are told of it, and
+//! not again and again.
 
 use crate::error::ObserveError;
 use crate::sampler::Sampled;
@@ -7,12 +8,12 @@ use std::collections::BTreeMap;
 /// The losses of a source and its parts, by their titles.
 #[derive(Default)]
 pub(crate) struct Losses {
-    parts: BTreeMap<&'static str, Part>,
+    parts: BTreeMap<&'static str, LostPart>,
 }
 
 /// A source or a part of it that was lost at least once.
 #[derive(Default)]
-struct Part {
+struct LostPart {
     /// Since when it is lost, where it is.
     since_ns: Option<u64>,
     times: u64,
@@ -63,7 +64,8 @@ impl Losses {
         })
     }
 
-    /// The source is lost and will not be asked again, which is told however often it was lost before.
+    /// The source is lost and will not be asked again, which is told however often it was lost
+    /// before.
     pub(crate) fn end(&mut self, title: &'static str, at_ns: u64, error: &ObserveError) -> Sampled {
         let told = self.lose(title, at_ns, error);
         told.unwrap_or_else(|| Sampled::Lost {
@@ -85,7 +87,7 @@ impl Losses {
     }
 }
 
-impl Part {
+impl LostPart {
     /// It can be read. Returns what is to be told, where it could not be.
     fn is_back(&mut self, title: &'static str, at_ns: u64) -> Option<Sampled> {
         let open_ns = self.open_ns(at_ns);

@@ -16,7 +16,8 @@ use store::MetricSource;
 /// How long a meter's command may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long what was killed may take to be gone. A process that hangs in the kernel is not, and is left behind.
+/// How long what was killed may take to be gone. A process that hangs in the kernel is not, and is
+/// left behind.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 const STDOUT_BYTES_MAX: usize = 4 << 20;
 /// The end of what it complained of, for the error.
@@ -33,7 +34,8 @@ pub struct MeterSource {
 }
 
 impl MeterSource {
-    /// A command for the shell that prints watts: the number before `W` or `Watts`, or one number and no other.
+    /// A command for the shell that prints watts: the number before `W` or `Watts`, or one number
+    /// and no other.
     pub fn new(command: &str) -> MeterSource {
         MeterSource {
             command: command.to_owned(),
@@ -48,7 +50,7 @@ impl SampleSource for MeterSource {
     }
 
     fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
-        let mut running = Running::start(&self.command)
+        let mut running = RunningMeter::start(&self.command)
             .map_err(|error| ObserveError::Meter(format!("it cannot be started: {error}")))?;
         let status = running
             .run(self.patience, stop)
@@ -67,16 +69,17 @@ impl SampleSource for MeterSource {
     }
 }
 
-/// The command while it runs. It ends when this is dropped, with all that it started in its process group.
-struct Running {
+/// The command while it runs. It ends when this is dropped, with all that it started in its process
+/// group.
+struct RunningMeter {
     child: Child,
     status: Option<ExitStatus>,
     stdout: Pipe,
     stderr: Pipe,
 }
 
-impl Running {
-    fn start(command: &str) -> io::Result<Running> {
+impl RunningMeter {
+    fn start(command: &str) -> io::Result<RunningMeter> {
         let mut shell = Command::new("sh");
         shell
             .args(["-c", command])
@@ -85,9 +88,9 @@ impl Running {
             .stderr(Stdio::piped());
         kill_with_parent(&mut shell);
         let mut child = shell.spawn()?;
-        let stdout = Pipe::of(child.stdout.take().map(OwnedFd::from));
-        let stderr = Pipe::of(child.stderr.take().map(OwnedFd::from));
-        Ok(Running {
+        let stdout = Pipe::from_end(child.stdout.take().map(OwnedFd::from));
+        let stderr = Pipe::from_end(child.stderr.take().map(OwnedFd::from));
+        Ok(RunningMeter {
             child,
             status: None,
             stdout,
@@ -109,13 +112,15 @@ impl Running {
                 std::thread::sleep(LOOK_EVERY);
             }
         }
-        // What it left running may hold the pipes open, so this comes before the rest is read, and no end of file is waited for.
+        // What it left running may hold the pipes open, so this comes before the rest is read, and
+        // no end of file is waited for.
         let status = self.end().ok_or("it has ended and cannot be reaped")?;
         while self.hear()? && begun.elapsed() <= patience {}
         Ok(status)
     }
 
-    /// Has the shell ended? It is not reaped by this, so its id, which is its group's, stays its own.
+    /// Has the shell ended? It is not reaped by this, so its id, which is its group's, stays its
+    /// own.
     fn has_ended(&self) -> Result<bool, String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let ended = waitid(WaitId::Pid(Pid::from_child(&self.child)), options);
@@ -163,7 +168,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningMeter {
     fn drop(&mut self) {
         self.end();
     }
@@ -177,7 +182,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn of(end: Option<OwnedFd>) -> Pipe {
+    fn from_end(end: Option<OwnedFd>) -> Pipe {
         Pipe {
             end: end.map(File::from),
             heard: Vec::new(),
@@ -206,7 +211,8 @@ impl Pipe {
     }
 }
 
-/// The watts that a text tells: `Instantaneous power reading:   220 Watts`. Where several numbers are watts, the first.
+/// The watts that a text tells: `Instantaneous power reading:   220 Watts`. Where several numbers
+/// are watts, the first.
 ///
 /// # Errors
 /// Why it tells none.
@@ -293,7 +299,8 @@ fn numbers(text: &str) -> Vec<Number<'_>> {
     numbers
 }
 
-/// How many bytes of the word are sign, digits, points, commas and exponent; 0 where no digit is among the first ones.
+/// How many bytes of the word are sign, digits, points, commas and exponent; 0 where no digit is
+/// among the first ones.
 fn number_length(word: &str) -> usize {
     let bytes = word.as_bytes();
     let while_in = |from: usize, of: &dyn Fn(u8) -> bool| {

@@ -18,7 +18,7 @@ const CORES_MAX: u32 = 1 << 13;
 
 /// What is counted.
 #[derive(Clone, Copy)]
-struct Event {
+struct PerfEvent {
     /// The metric.
     name: &'static str,
     /// `PERF_TYPE_*`.
@@ -28,33 +28,33 @@ struct Event {
 }
 
 /// `PERF_TYPE_HARDWARE`: `PERF_COUNT_HW_CPU_CYCLES`, `PERF_COUNT_HW_INSTRUCTIONS`.
-const EVENTS: [Event; 2] = [
-    Event {
+const EVENTS: [PerfEvent; 2] = [
+    PerfEvent {
         name: "cycles",
         kind: 0,
         config: 0,
     },
-    Event {
+    PerfEvent {
         name: "instructions",
         kind: 0,
         config: 1,
     },
 ];
 
-/// Cycles and instructions of all cores that are online when it is first read. Where the machine has no counters, as most virtual ones,
-/// or this user may not use them, it tells nothing.
+/// Cycles and instructions of all cores that are online when it is first read. Where the machine
+/// has no counters, as most virtual ones, or this user may not use them, it tells nothing.
 pub struct PerfSource {
-    events: Vec<Event>,
+    events: Vec<PerfEvent>,
     /// `None` until the first reading.
     counters: Option<Vec<Counter>>,
 }
 
 impl PerfSource {
     pub fn new() -> PerfSource {
-        PerfSource::of(&EVENTS)
+        PerfSource::counting(&EVENTS)
     }
 
-    fn of(events: &[Event]) -> PerfSource {
+    fn counting(events: &[PerfEvent]) -> PerfSource {
         PerfSource {
             events: events.to_vec(),
             counters: None,
@@ -89,7 +89,7 @@ impl SampleSource for PerfSource {
 }
 
 /// One counter for each event, on all cores; none where they are not to be had.
-fn open(events: &[Event]) -> Result<Vec<Counter>, ObserveError> {
+fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
     let cores = online(Path::new(ONLINE), Path::new(STAT))?;
     let mut counters = Vec::new();
     for event in events {
@@ -162,7 +162,7 @@ fn cores(text: &str) -> Option<Vec<u32>> {
 }
 
 /// Counts an event of every process on one core.
-fn open_one(event: Event, core: u32) -> io::Result<perf_event::Counter> {
+fn open_one(event: PerfEvent, core: u32) -> io::Result<perf_event::Counter> {
     let mut builder = Builder::new(Software::DUMMY);
     let attributes = builder.attrs_mut();
     attributes.type_ = event.kind;
@@ -172,7 +172,8 @@ fn open_one(event: Event, core: u32) -> io::Result<perf_event::Counter> {
     builder.enabled(true).build()
 }
 
-/// No such counter in this machine, none of this kind in this kernel, or not for this user (`perf_event_paranoid`).
+/// No such counter in this machine, none of this kind in this kernel, or not for this user
+/// (`perf_event_paranoid`).
 fn is_not_to_be_had(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
@@ -189,14 +190,14 @@ fn is_not_to_be_had(error: &io::Error) -> bool {
 
 /// An event on all cores.
 struct Counter {
-    event: Event,
+    event: PerfEvent,
     cores: Vec<OnCore>,
     total: u64,
 }
 
 impl Counter {
-    /// The total since the begin; `None` where a core has not counted since the last reading and would have had to, so that its part
-    /// comes with a later one.
+    /// The total since the begin; `None` where a core has not counted since the last reading and
+    /// would have had to, so that its part comes with a later one.
     fn read(&mut self) -> Result<Option<i64>, ObserveError> {
         let mut is_whole = true;
         for on_core in &mut self.cores {
@@ -220,7 +221,7 @@ struct OnCore {
 }
 
 impl OnCore {
-    fn now(&mut self, event: Event) -> Result<Count, ObserveError> {
+    fn now(&mut self, event: PerfEvent) -> Result<Count, ObserveError> {
         let read = self.count.read_count_and_time();
         let read = read.map_err(|cause| ObserveError::Perf {
             event: event.name,
@@ -244,8 +245,8 @@ struct Count {
 }
 
 impl Count {
-    /// The events since `before`, those of the time in which they were not counted estimated by the others. `None` where none of the
-    /// time was counted.
+    /// The events since `before`, those of the time in which they were not counted estimated by the
+    /// others. `None` where none of the time was counted.
     fn rise_since(self, before: Count) -> Option<u64> {
         let events = self.events.saturating_sub(before.events);
         let enabled_ns = self.enabled_ns.saturating_sub(before.enabled_ns);
@@ -264,7 +265,7 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::{
-        Count, Event, ONLINE, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had, online,
+        Count, ONLINE, PerfEvent, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had, online,
         open_one,
     };
     use crate::sampler::{Readings, SampleSource};
@@ -273,7 +274,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`: nanoseconds, which every kernel counts.
-    const CPU_CLOCK: Event = Event {
+    const CPU_CLOCK: PerfEvent = PerfEvent {
         name: "cpu_clock",
         kind: 1,
         config: 0,
@@ -333,13 +334,13 @@ mod tests {
     fn a_clock_on_each_core_goes_as_fast_as_time() {
         if let Err(error) = open_one(CPU_CLOCK, 0) {
             assert!(is_not_to_be_had(&error), "{error}");
-            let tells = read(&mut PerfSource::of(&[CPU_CLOCK]));
+            let tells = read(&mut PerfSource::counting(&[CPU_CLOCK]));
             assert!(tells.values().is_empty());
             println!("this user may not count on all cores ({error}): the clock is not compared");
             return;
         }
         let online = cores(&std::fs::read_to_string(ONLINE).unwrap()).unwrap();
-        let mut source = PerfSource::of(&[CPU_CLOCK]);
+        let mut source = PerfSource::counting(&[CPU_CLOCK]);
         read(&mut source);
         // Each reading takes some time, so what they differ by lies between these.
         let outer = Instant::now();
@@ -360,12 +361,12 @@ mod tests {
     #[test]
     fn without_counters_nothing_is_told() {
         // No kernel has that many kinds.
-        let unknown = Event {
+        let unknown = PerfEvent {
             name: "unknown",
             kind: 4_000_000,
             config: 0,
         };
-        let mut source = PerfSource::of(&[CPU_CLOCK, unknown]);
+        let mut source = PerfSource::counting(&[CPU_CLOCK, unknown]);
         for _ in 0..2 {
             assert!(read(&mut source).values().is_empty());
         }

@@ -32,7 +32,8 @@ impl RaplSource {
     fn find_in(directory: &Path) -> Option<RaplSource> {
         let mut packages = Vec::new();
         for zone in std::fs::read_dir(directory).ok()?.flatten() {
-            // Parts of a package have zones of their own, with a further colon; they are in the package's count.
+            // Parts of a package have zones of their own, with a further colon; they are in the
+            // package's count.
             let is_top = zone.file_name().to_string_lossy().matches(':').count() == 1;
             let text = |file: &str| std::fs::read_to_string(zone.path().join(file));
             let (Ok(name), Ok(range)) = (text("name"), text("max_energy_range_uj")) else {

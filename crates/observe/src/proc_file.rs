@@ -1,5 +1,5 @@
-//! Files of /proc that are read again and again: kept open, which spares the search of their path and stays with the process that it
-//! was opened for, and read whole.
+//! Files of /proc that are read again and again: kept open, which spares the search of their path
+//! and stays with the process that it was opened for, and read whole.
 
 use crate::error::{ObserveError, read_at};
 use rustix::io::Errno;
@@ -38,10 +38,7 @@ impl ProcFile {
     }
 
     /// What it says now; `None` where this system has no such file or keeps it from this user.
-    ///
-    /// # Errors
-    /// Where it is there and cannot be read.
-    pub(crate) fn read(&mut self) -> Result<Option<Text<'_>>, ObserveError> {
+    pub(crate) fn read(&mut self) -> Result<Option<ProcText<'_>>, ObserveError> {
         if self.file.is_none() {
             self.file = match File::open(&self.path) {
                 Ok(file) => Some(file),
@@ -55,7 +52,7 @@ impl ProcFile {
         match fill(file, &mut self.buffer) {
             Ok(length) => {
                 let text = String::from_utf8_lossy(&self.buffer[..length]);
-                Ok(Some(Text::new(&self.path, text)))
+                Ok(Some(ProcText::new(&self.path, text)))
             }
             Err(error) if is_kept_from_us(&error) => Ok(None),
             Err(error) => Err(read_at(&self.path)(error)),
@@ -63,8 +60,9 @@ impl ProcFile {
     }
 }
 
-/// Reads `file` from its begin until nothing more comes, and returns how many bytes there are. The kernel makes short files in the first
-/// read and gives what did not fit in the next; long lists come in several reads anyway.
+/// Reads `file` from its begin until nothing more comes, and returns how many bytes there are. The
+/// kernel makes short files in the first read and gives what did not fit in the next; long lists
+/// come in several reads anyway.
 fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -92,23 +90,23 @@ pub(crate) fn is_kept_from_us(error: &io::Error) -> bool {
 }
 
 /// What a file said at one time.
-pub(crate) struct Text<'a> {
+pub(crate) struct ProcText<'a> {
     path: &'a Path,
     text: Cow<'a, str>,
 }
 
-impl<'a> Text<'a> {
-    pub(crate) fn new(path: &'a Path, text: impl Into<Cow<'a, str>>) -> Text<'a> {
-        Text {
+impl<'a> ProcText<'a> {
+    pub(crate) fn new(path: &'a Path, text: impl Into<Cow<'a, str>>) -> ProcText<'a> {
+        ProcText {
             path,
             text: text.into(),
         }
     }
 
-    pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = ProcLine<'_>> {
         let path = self.path;
         let lines = self.text.lines().enumerate();
-        lines.map(move |(index, text)| Line {
+        lines.map(move |(index, text)| ProcLine {
             path,
             number: index + 1,
             text,
@@ -116,8 +114,8 @@ impl<'a> Text<'a> {
     }
 
     /// For texts of one line, in which a name may hold anything, an end of line too.
-    pub(crate) fn as_one_line(&self) -> Line<'_> {
-        Line {
+    pub(crate) fn as_one_line(&self) -> ProcLine<'_> {
+        ProcLine {
             path: self.path,
             number: 1,
             text: &self.text,
@@ -135,16 +133,16 @@ impl<'a> Text<'a> {
 
 /// A line or a part of one, which knows where it stands.
 #[derive(Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct ProcLine<'a> {
     path: &'a Path,
     number: usize,
     pub(crate) text: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ProcLine<'a> {
     /// A part of this line.
-    pub(crate) fn part(self, text: &'a str) -> Line<'a> {
-        Line { text, ..self }
+    pub(crate) fn part(self, text: &'a str) -> ProcLine<'a> {
+        ProcLine { text, ..self }
     }
 
     /// Its words in their order.
@@ -166,7 +164,7 @@ impl<'a> Line<'a> {
 
 /// The words of a line.
 pub(crate) struct Fields<'a> {
-    line: Line<'a>,
+    line: ProcLine<'a>,
     words: SplitAsciiWhitespace<'a>,
 }
 
@@ -190,7 +188,7 @@ impl<'a> Fields<'a> {
         self.parse(name, word)
     }
 
-    /// As [`Fields::number`]; `None` at the end of the line, where older kernels stop.
+    /// The next word as a number; `None` at the end of the line, where older kernels stop.
     pub(crate) fn number_or_end(&mut self, name: &str) -> Result<Option<u64>, ObserveError> {
         match self.words.next() {
             Some(word) => self.parse(name, word).map(Some),
@@ -207,9 +205,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `value` times `unit`, as results hold numbers. Beyond 2^63, which the idle nanoseconds of 256 cores reach in 14 months, it begins at 0
-/// again: all differences are right but the one across that.
-pub(crate) fn scaled(value: u64, unit: u64) -> i64 {
+/// How much one of what is counted comes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit(pub u64);
+
+/// A count as results hold it; see [`scaled`].
+pub(crate) fn as_stored(value: u64) -> i64 {
+    scaled(value, Unit(1))
+}
+
+/// `value` times `unit`, as results hold numbers. Beyond 2^63, which the idle nanoseconds of 256
+/// cores reach in 14 months, it begins at 0 again: all differences are right but the one across
+/// that.
+pub(crate) fn scaled(value: u64, Unit(unit): Unit) -> i64 {
     let product = u128::from(value) * u128::from(unit);
     (product & u128::from(i64::MAX.unsigned_abs())) as i64
 }
@@ -235,7 +243,7 @@ impl crate::sampler::Readings {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcFile, Text, scaled};
+    use super::{ProcFile, ProcText, Unit, as_stored, scaled};
     use std::path::Path;
 
     #[test]
@@ -252,7 +260,7 @@ mod tests {
             assert_eq!(read.as_one_line().text, text);
         }
         let mut stat = ProcFile::at("/proc/stat");
-        let length = |text: &Text<'_>| text.as_one_line().text.len();
+        let length = |text: &ProcText<'_>| text.as_one_line().text.len();
         let first = length(&stat.read().unwrap().unwrap());
         let second = length(&stat.read().unwrap().unwrap());
         assert!(
@@ -274,7 +282,7 @@ mod tests {
 
     #[test]
     fn errors_name_file_line_and_word() {
-        let text = Text::new(Path::new("/proc/some"), "good 1\nbad x\n");
+        let text = ProcText::new(Path::new("/proc/some"), "good 1\nbad x\n");
         let bad = text.lines().nth(1).unwrap();
         let mut fields = bad.fields();
         assert_eq!(fields.word("its name").unwrap(), "bad");
@@ -297,11 +305,11 @@ mod tests {
 
     #[test]
     fn large_products_begin_again() {
-        assert_eq!(scaled(3, 512), 1536);
-        assert_eq!(scaled(i64::MAX as u64, 1), i64::MAX);
-        assert_eq!(scaled(1 << 62, 2), 0);
-        assert_eq!(scaled(u64::MAX, 10_000_000) & !i64::MAX, 0);
-        let idle = |ticks| scaled(ticks, 10_000_000);
+        assert_eq!(scaled(3, Unit(512)), 1536);
+        assert_eq!(as_stored(i64::MAX as u64), i64::MAX);
+        assert_eq!(scaled(1 << 62, Unit(2)), 0);
+        assert_eq!(scaled(u64::MAX, Unit(10_000_000)) & !i64::MAX, 0);
+        let idle = |ticks| scaled(ticks, Unit(10_000_000));
         let many = 3_000_000_000_000;
         assert_eq!(idle(many + 7) - idle(many), 70_000_000);
     }

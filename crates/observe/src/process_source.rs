@@ -1,7 +1,7 @@
 //! Processes and threads, from /proc.
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcFile, Text, scaled, tick_ns};
+use crate::proc_file::{ProcFile, ProcText, Unit, as_stored, scaled, tick_ns};
 use crate::sampler::{Readings, SampleSource};
 use crate::threads::{Scheduled, Stat, Sum, Threads};
 use device::page::SESSION_THREAD;
@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use store::MetricSource;
 
-/// Reading that many threads each second takes a percent of a core; of a process with more, the waiting time is not read.
+/// Reading that many threads each second takes a percent of a core; of a process with more, the
+/// waiting time is not read.
 const THREADS_MAX: u64 = 2048;
 
 /// One process.
@@ -22,18 +23,18 @@ pub struct ProcessSource {
     io: ProcFile,
     threads: Threads,
     run_wait_ns: Sum,
-    sessions: Sessions,
+    sessions: SessionThreads,
 }
 
 /// The threads of a server that serve clients.
 #[derive(Default)]
-struct Sessions {
+struct SessionThreads {
     ids: HashSet<u32>,
     cpu_ns: Sum,
     run_wait_ns: Sum,
 }
 
-impl Sessions {
+impl SessionThreads {
     /// What such a thread is called: by the shim, by MySQL 8.0 and later, by MariaDB.
     fn is_name(name: &str) -> bool {
         const NAMES: [&str; 2] = ["connection", "one_connection"];
@@ -47,12 +48,12 @@ impl Sessions {
 }
 
 impl ProcessSource {
-    /// The process `pid`, which results call `label`: `server` or `mydyno`. When it has ended, all readings fail, whichever process is
-    /// given its id later.
+    /// The process `pid`, which results call `label`: `server` or `mydyno`. When it has ended, all
+    /// readings fail, whichever process is given its id later.
     pub fn new(label: &'static str, pid: u32) -> ProcessSource {
         let mut stat = ProcFile::at(format!("/proc/{pid}/stat"));
         let started = match stat.read() {
-            Ok(Some(text)) => Stat::of(&text).ok(),
+            Ok(Some(text)) => Stat::parse(&text).ok(),
             // The first reading tells.
             Ok(None) | Err(_) => None,
         };
@@ -61,16 +62,16 @@ impl ProcessSource {
             start_ticks: started.map(|stat| stat.start_ticks),
             stat,
             io: ProcFile::at(format!("/proc/{pid}/io")),
-            threads: Threads::of(&pid.to_string()),
+            threads: Threads::of_process(&pid.to_string()),
             run_wait_ns: Sum::default(),
-            sessions: Sessions::default(),
+            sessions: SessionThreads::default(),
         }
     }
 
     /// What its file `stat` says, where it is still that of this process.
     fn stat(&mut self) -> Result<Stat, ObserveError> {
         let stat = match self.stat.read() {
-            Ok(Some(text)) => Some(Stat::of(&text)?),
+            Ok(Some(text)) => Some(Stat::parse(&text)?),
             Ok(None) => None,
             // What Linux says of the open file of a process that its parent has reaped.
             Err(ObserveError::Read { cause, .. })
@@ -86,7 +87,8 @@ impl ProcessSource {
         })
     }
 
-    /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has that of the first thread only.
+    /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has
+    /// that of the first thread only.
     fn read_run_wait(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
         let mut is_kept = false;
         let mut sessions = HashSet::new();
@@ -105,7 +107,7 @@ impl ProcessSource {
             let total_ns = sum.end_round();
             if is_kept {
                 let source = MetricSource::Process;
-                into.counter(source, name, self.label, scaled(total_ns, 1));
+                into.counter(source, name, self.label, as_stored(total_ns));
             }
         };
         count("run_wait_ns", &mut self.run_wait_ns, is_kept);
@@ -121,7 +123,7 @@ impl ProcessSource {
             return Ok(self.label == "server");
         }
         let name = self.threads.name(id)?;
-        Ok(name.is_some_and(|name| Sessions::is_name(&name)))
+        Ok(name.is_some_and(|name| SessionThreads::is_name(&name)))
     }
 }
 
@@ -142,12 +144,12 @@ impl SampleSource for ProcessSource {
             ("cpu_user_ns", stat.user_ticks),
             ("cpu_system_ns", stat.system_ticks),
         ] {
-            into.counter(source, name, self.label, scaled(ticks, tick_ns()));
+            into.counter(source, name, self.label, scaled(ticks, Unit(tick_ns())));
         }
         let page_bytes = rustix::param::page_size() as u64;
-        let resident = scaled(stat.resident_pages, page_bytes);
+        let resident = scaled(stat.resident_pages, Unit(page_bytes));
         into.gauge(source, "resident_bytes", self.label, resident);
-        into.gauge(source, "threads", self.label, scaled(stat.threads, 1));
+        into.gauge(source, "threads", self.label, as_stored(stat.threads));
         // Of another user's process it cannot be read.
         if let Some(text) = self.io.read()? {
             read_io(&text, self.label, into)?;
@@ -160,7 +162,7 @@ impl SampleSource for ProcessSource {
 }
 
 /// Reads the text of /proc/PID/io.
-fn read_io(text: &Text<'_>, label: &str, into: &mut Readings) -> Result<(), ObserveError> {
+fn read_io(text: &ProcText<'_>, label: &str, into: &mut Readings) -> Result<(), ObserveError> {
     for line in text.lines() {
         let Some((key, value)) = line.text.split_once(':') else {
             continue;
@@ -171,12 +173,13 @@ fn read_io(text: &Text<'_>, label: &str, into: &mut Readings) -> Result<(), Obse
             _ => continue,
         };
         let bytes = line.part(value).fields().number("a number of bytes")?;
-        into.counter(MetricSource::Process, name, label, scaled(bytes, 1));
+        into.counter(MetricSource::Process, name, label, as_stored(bytes));
     }
     Ok(())
 }
 
-/// Threads of this process whose names begin alike. They may come and go; those of one name are one.
+/// Threads of this process whose names begin alike. They may come and go; those of one name are
+/// one.
 pub struct ThreadSource {
     prefix: &'static str,
     threads: Threads,
@@ -198,7 +201,7 @@ impl ThreadSource {
     pub fn new(prefix: &'static str) -> ThreadSource {
         ThreadSource {
             prefix,
-            threads: Threads::of("self"),
+            threads: Threads::of_process("self"),
             names: HashMap::new(),
         }
     }
@@ -243,10 +246,10 @@ impl SampleSource for ThreadSource {
             let cpu_ns = named.cpu_ns.end_round();
             let run_wait_ns = named.run_wait_ns.end_round();
             if std::mem::take(&mut named.is_there) {
-                into.counter(source, "cpu_ns", name, scaled(cpu_ns, 1));
+                into.counter(source, "cpu_ns", name, as_stored(cpu_ns));
             }
             if std::mem::take(&mut named.tells_wait) {
-                into.counter(source, "run_wait_ns", name, scaled(run_wait_ns, 1));
+                into.counter(source, "run_wait_ns", name, as_stored(run_wait_ns));
             }
         }
         Ok(())
@@ -257,7 +260,7 @@ impl SampleSource for ThreadSource {
 mod tests {
     use super::{ProcessSource, ThreadSource, read_io};
     use crate::error::ObserveError;
-    use crate::proc_file::Text;
+    use crate::proc_file::ProcText;
     use crate::sampler::{Readings, SampleSource};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
@@ -331,7 +334,7 @@ mod tests {
     fn io_is_read_where_it_can_be() {
         let io = |text: &str| {
             let mut readings = Readings::default();
-            let text = Text::new(Path::new("/proc/7/io"), text);
+            let text = ProcText::new(Path::new("/proc/7/io"), text);
             read_io(&text, "server", &mut readings).map(|()| readings)
         };
         let text = "rchar: 7294\nwchar: 318\nsyscr: 14\nsyscw: 2\nread_bytes: 512\nwrite_bytes: 4096\ncancelled_write_bytes: 9\n";

@@ -17,9 +17,6 @@ const STEAL_SHARE: f64 = 0.05;
 const DISK_BYTES_PER_S: f64 = 20e6;
 
 /// Looks for what else this host does than run the processes `own`.
-///
-/// # Errors
-/// Where /proc/stat cannot be read.
 pub fn look(own: &[u32]) -> Result<HostBefore, ObserveError> {
     let mut host = HostSource::new();
     let mut processes: Vec<_> = own
@@ -87,10 +84,10 @@ impl Counters {
             // One that has ended uses nothing any more.
             let _ = process.read(&mut readings, &never);
         }
-        Ok(Counters::of(&readings))
+        Ok(Counters::from_readings(&readings))
     }
 
-    fn of(readings: &Readings) -> Counters {
+    fn from_readings(readings: &Readings) -> Counters {
         let mut counters = Counters::default();
         for (metric, value) in readings.values() {
             let is_total = metric.label.is_empty();

@@ -1,5 +1,5 @@
-//! The clock of the observers: each source is read about once a second, in a thread of its own, so that one that hangs keeps no other
-//! from its times.
+//! The clock of the observers: each source is read about once a second, in a thread of its own, so
+//! that one that hangs keeps no other from its times.
 
 use crate::error::ObserveError;
 use crate::losses::Losses;
@@ -18,9 +18,6 @@ pub trait SampleSource: Send {
     fn title(&self) -> &'static str;
 
     /// Reads what there is now. Where that takes time, it gives up soon after `stop` is set.
-    ///
-    /// # Errors
-    /// Where nothing can be read now; it is asked again at the next time.
     fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError>;
 }
 
@@ -48,7 +45,8 @@ impl Readings {
         self.push(source, MetricKind::Gauge, name, label, value);
     }
 
-    /// A part of the source, named as in [`SampleSource::title`], could not be read; the values of the others are good.
+    /// A part of the source, named as in [`SampleSource::title`], could not be read; the values of
+    /// the others are good.
     pub fn lose(&mut self, part: &'static str, error: ObserveError) {
         self.lost.push((part, error));
     }
@@ -81,12 +79,14 @@ impl Readings {
     }
 }
 
-/// What samplers tell. Of a source, or a part of one, they tell the first loss and the first return only, and all of them in one
-/// number at the end: one that comes and goes all the time does not fill a terminal.
+/// What samplers tell. Of a source, or a part of one, they tell the first loss and the first return
+/// only, and all of them in one number at the end: one that comes and goes all the time does not
+/// fill a terminal.
 #[derive(Debug)]
 pub enum Sampled {
     Batch(SampleBatch),
-    /// A source that could be read before, or was never asked, cannot be read: there is a gap from here on.
+    /// A source that could be read before, or was never asked, cannot be read: there is a gap from
+    /// here on.
     Lost {
         source: &'static str,
         at_offset_ns: u64,
@@ -115,10 +115,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Reads each source now and then each `period`, at times that are multiples of it from `start`.
-    ///
-    /// # Errors
-    /// Where a thread cannot be made.
+    /// Reads each source now and then each `period`, at times that are multiples of it from
+    /// `start`.
     pub fn start(
         sources: Vec<Box<dyn SampleSource>>,
         start: Instant,
@@ -151,7 +149,8 @@ impl Sampler {
         self.sampled.try_iter().collect()
     }
 
-    /// Ends the threads and returns what has come since [`Sampler::take`]; nothing comes after that.
+    /// Ends the threads and returns what has come since [`Sampler::take`]; nothing comes after
+    /// that.
     pub fn stop(&mut self) -> Vec<Sampled> {
         self.end();
         self.take()
@@ -182,7 +181,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Reads the source until the stop. One that panics is not asked again: nobody knows what state it is in.
+    /// Reads the source until the stop. One that panics is not asked again: nobody knows what state
+    /// it is in.
     fn run(&self, source: Box<dyn SampleSource>) {
         let title = source.title();
         let mut losses = Losses::default();
@@ -233,7 +233,8 @@ impl Rounds {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Waits for the next multiple of the period; times that have passed are left out. Returns whether to go on.
+    /// Waits for the next multiple of the period; times that have passed are left out. Returns
+    /// whether to go on.
     fn wait(&self) -> bool {
         let elapsed = self.start.elapsed().as_nanos();
         let rounds = elapsed / self.period.as_nanos().max(1) + 1;

@@ -1,8 +1,9 @@
 //! What the server says of itself, in names that all engines share.
 //!
-//! A source has a session of its own, which stays open from reading to reading and is dropped after an error. A session belongs to the
-//! thread that opened it (see the crate `reactor`) while a source may be handed from thread to thread, so the thread keeps the session
-//! and the source has its number.
+//! A source has a session of its own, which stays open from reading to reading and is dropped after
+//! an error. A session belongs to the thread that opened it (see the crate `reactor`) while a
+//! source may be handed from thread to thread, so the thread keeps the session and the source has
+//! its number.
 
 mod innodb_status;
 mod names;
@@ -32,7 +33,8 @@ thread_local! {
 /// A server that can be asked over a session of its own.
 pub struct ServerSource {
     connect: ConnectOptions,
-    /// Made at the first reading: resolving a name may take its time, which is the reading thread's.
+    /// Made at the first reading: resolving a name may take its time, which is the reading
+    /// thread's.
     connector: Option<Connector>,
     number: u64,
 }
@@ -79,7 +81,8 @@ impl Drop for ServerSource {
     /// Says good-bye, so that the server counts no aborted client.
     fn drop(&mut self) {
         let number = self.number;
-        // A source that is dropped by another thread than the one that read it leaves its session to the end of that one.
+        // A source that is dropped by another thread than the one that read it leaves its session
+        // to the end of that one.
         let kept = SESSIONS.try_with(|sessions| sessions.borrow_mut().remove(&number));
         if let Ok(Some(session)) = kept {
             let at_once = AtomicBool::new(true);

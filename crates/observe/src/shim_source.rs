@@ -1,7 +1,7 @@
 //! The shim's counters of a managed server, by role.
 
 use crate::error::ObserveError;
-use crate::proc_file::scaled;
+use crate::proc_file::as_stored;
 use crate::sampler::{Readings, SampleSource};
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
@@ -28,11 +28,12 @@ impl SampleSource for ShimSource {
     fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
         let page = self.page.snapshot()?;
         into.taken_now();
-        // Those without a request too: their zeros are true, and a rate over the time of the first request needs one.
+        // Those without a request too: their zeros are true, and a rate over the time of the first
+        // request needs one.
         for role in Role::ALL {
             add_role(&page, role, into);
         }
-        let global = |word| scaled(page.global(word), 1);
+        let global = |word| as_stored(page.global(word));
         into.gauge(Shim, "cache_pages", "", global(Global::CachePages));
         into.gauge(
             Shim,
@@ -74,7 +75,7 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ),
     ] {
         let value = page.of_kind(role, kind, word);
-        into.counter(Shim, name, role.name(), scaled(value, 1));
+        into.counter(Shim, name, role.name(), as_stored(value));
     }
     for (name, word) in [
         ("busy_ns", OfRole::BusyNs),
@@ -87,10 +88,10 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ("session_flush_ns", OfRole::SessionFlushNs),
     ] {
         let value = page.of_role(role, word);
-        into.counter(Shim, name, role.name(), scaled(value, 1));
+        into.counter(Shim, name, role.name(), as_stored(value));
     }
     let outstanding = page.of_role(role, OfRole::Outstanding);
-    into.gauge(Shim, "outstanding", role.name(), scaled(outstanding, 1));
+    into.gauge(Shim, "outstanding", role.name(), as_stored(outstanding));
 }
 
 #[cfg(test)]
@@ -108,7 +109,7 @@ mod tests {
 
     fn read(directory: &Path) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
-        let mut source = ShimSource::new(ShimPage::of(directory));
+        let mut source = ShimSource::new(ShimPage::in_directory(directory));
         source.read(&mut readings, &AtomicBool::new(false))?;
         Ok(readings)
     }

@@ -5,8 +5,8 @@ use crate::sampler::{Readings, SampleSource};
 use std::sync::atomic::AtomicBool;
 use store::Metric;
 
-/// What is no amount, so that several servers have the mean of it: the share of time in which one has something outstanding, and the
-/// size of a page, which is the same in all.
+/// What is no amount, so that several servers have the mean of it: the share of time in which one
+/// has something outstanding, and the size of a page, which is the same in all.
 const MEANS: [&str; 2] = ["busy_ns", "page_size_bytes"];
 
 /// Sources of the same kind, one for each server, read as one: amounts are summed.
@@ -41,7 +41,8 @@ impl SampleSource for SummedSources {
     }
 }
 
-/// What one server does not have is left out: a sum without it would fall and rise as it comes and goes.
+/// What one server does not have is left out: a sum without it would fall and rise as it comes and
+/// goes.
 fn add(mut all: Vec<Readings>, into: &mut Readings) {
     let count = all.len() as i64;
     let Some(mut first) = all.pop() else {

@@ -1,7 +1,7 @@
 //! The threads of a process, from its directory `task` in /proc.
 
 use crate::error::{ObserveError, read_at};
-use crate::proc_file::{Text, is_kept_from_us};
+use crate::proc_file::{ProcText, is_kept_from_us};
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub(crate) struct Scheduled {
 
 impl Threads {
     /// Those of the process `process`: its id, or `self`.
-    pub(crate) fn of(process: &str) -> Threads {
+    pub(crate) fn of_process(process: &str) -> Threads {
         Threads {
             path: PathBuf::from(format!("/proc/{process}/task")),
             directory: None,
@@ -36,9 +36,6 @@ impl Threads {
     }
 
     /// The ids of those that there are; none where the process has ended.
-    ///
-    /// # Errors
-    /// Where they cannot be listed.
     pub(crate) fn ids(&mut self) -> Result<Vec<u32>, ObserveError> {
         let failed = |errno: Errno| read_at(&self.path)(errno.into());
         if self.directory.is_none() {
@@ -63,18 +60,16 @@ impl Threads {
         Ok(ids)
     }
 
-    /// What the scheduler gave a thread; `None` where it has ended or where this kernel does not say.
+    /// What the scheduler gave a thread; `None` where it has ended or where this kernel does not
+    /// say.
     pub(crate) fn scheduled(&self, id: u32) -> Result<Option<Scheduled>, ObserveError> {
         self.read(id, "schedstat", scheduled)
     }
 
     /// The user's and the kernel's ticks of a thread; `None` where it has ended.
-    ///
-    /// # Errors
-    /// Where they cannot be read.
     pub(crate) fn ticks(&self, id: u32) -> Result<Option<u64>, ObserveError> {
         self.read(id, "stat", |text| {
-            let stat = Stat::of(text)?;
+            let stat = Stat::parse(text)?;
             Ok(Some(stat.user_ticks.saturating_add(stat.system_ticks)))
         })
     }
@@ -92,7 +87,7 @@ impl Threads {
         &self,
         id: u32,
         file: &str,
-        parse: impl Fn(&Text<'_>) -> Result<Option<T>, ObserveError>,
+        parse: impl Fn(&ProcText<'_>) -> Result<Option<T>, ObserveError>,
     ) -> Result<Option<T>, ObserveError> {
         let Some(directory) = &self.directory else {
             return Ok(None);
@@ -108,7 +103,7 @@ impl Threads {
         match read() {
             Ok(length) => {
                 let text = String::from_utf8_lossy(&buffer[..length]);
-                parse(&Text::new(&path, text))
+                parse(&ProcText::new(&path, text))
             }
             Err(error) if is_kept_from_us(&error) => Ok(None),
             Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Ok(None),
@@ -117,8 +112,9 @@ impl Threads {
     }
 }
 
-/// `CPU time in ns, waiting time in ns, time slices`. Kernels that are not to keep them show zeros, which no thread has that ran.
-fn scheduled(text: &Text<'_>) -> Result<Option<Scheduled>, ObserveError> {
+/// `CPU time in ns, waiting time in ns, time slices`. Kernels that are not to keep them show zeros,
+/// which no thread has that ran.
+fn scheduled(text: &ProcText<'_>) -> Result<Option<Scheduled>, ObserveError> {
     let mut fields = text.as_one_line().fields();
     let cpu_ns = fields.number("the CPU time")?;
     let wait_ns = fields.number("the waiting time")?;
@@ -141,9 +137,10 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    pub(crate) fn of(text: &Text<'_>) -> Result<Stat, ObserveError> {
+    pub(crate) fn parse(text: &ProcText<'_>) -> Result<Stat, ObserveError> {
         let line = text.as_one_line();
-        // The name, in parentheses, may hold anything, also spaces and parentheses; behind it are the state and numbers.
+        // The name, in parentheses, may hold anything, also spaces and parentheses; behind it are
+        // the state and numbers.
         let (_, rest) = line
             .text
             .rsplit_once(')')
@@ -173,7 +170,8 @@ impl Stat {
     }
 }
 
-/// The sum of counters of things that come and go: what has gone stays in it, what comes is counted from 0, so it only grows.
+/// The sum of counters of things that come and go: what has gone stays in it, what comes is counted
+/// from 0, so it only grows.
 #[derive(Default)]
 pub(crate) struct Sum {
     total: u64,
@@ -204,14 +202,14 @@ impl Sum {
 mod tests {
     use super::{Scheduled, Stat, Sum, Threads, scheduled};
     use crate::error::ObserveError;
-    use crate::proc_file::Text;
+    use crate::proc_file::ProcText;
     use std::path::Path;
 
     const NUMBERS: &str = "25020 25020 24173 0 -1 4194304 100 0 7 0 12 34 5 6 20 0 17 0 3668967 3133440 380 \
                            18446744073709551615 94184135806976 94184135826857 140727777071536 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0";
 
     fn stat_of(text: &str) -> Result<Stat, ObserveError> {
-        Stat::of(&Text::new(Path::new("/proc/1/stat"), text))
+        Stat::parse(&ProcText::new(Path::new("/proc/1/stat"), text))
     }
 
     #[test]
@@ -255,7 +253,7 @@ mod tests {
 
     #[test]
     fn schedules_that_are_not_kept_are_not_there() {
-        let read = |text: &str| scheduled(&Text::new(Path::new("schedstat"), text));
+        let read = |text: &str| scheduled(&ProcText::new(Path::new("schedstat"), text));
         let expected = Scheduled {
             cpu_ns: 932_923,
             wait_ns: 67_810,
@@ -290,7 +288,7 @@ mod tests {
 
     #[test]
     fn own_threads_are_found_by_name() {
-        let mut threads = Threads::of("self");
+        let mut threads = Threads::of_process("self");
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let ids = threads.ids().unwrap();
         assert!(ids.contains(&own), "{ids:?}");
@@ -302,6 +300,6 @@ mod tests {
         // No thread has this id: the highest that Linux gives is 2^22.
         assert_eq!(threads.name(1 << 23).unwrap(), None);
         assert_eq!(threads.scheduled(1 << 23).unwrap(), None);
-        assert!(Threads::of("8388608").ids().is_err());
+        assert!(Threads::of_process("8388608").ids().is_err());
     }
 }

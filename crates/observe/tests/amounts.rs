@@ -1,4 +1,5 @@
-//! Bytes and threads, as host and process tell them, are those that this test used. One test, so that nothing else runs in this process.
+//! Bytes and threads, as host and process tell them, are those that this test used. One test, so
+//! that nothing else runs in this process.
 
 #![expect(
     clippy::print_stdout,
@@ -88,8 +89,8 @@ fn memory_in_use_is_what_was_taken() {
     let first = now();
     let mut falls = Vec::new();
     let mut all = Vec::new();
-    // It is kept while the next is taken: newer kernels leave to each core much of what was freed on it, which is not in what is
-    // available, and give that out first.
+    // It is kept while the next is taken: newer kernels leave to each core much of what was freed
+    // on it, which is not in what is available, and give that out first.
     while all.len() < TRIES as usize {
         let before = now();
         // Not zeros, which would be untouched pages.

@@ -1,4 +1,5 @@
-//! CPU time, as host, process and thread tell it, is what was used. One test, so that nothing else runs in this process.
+//! CPU time, as host, process and thread tell it, is what was used. One test, so that nothing else
+//! runs in this process.
 
 #![expect(
     clippy::print_stdout,

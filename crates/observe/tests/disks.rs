@@ -1,5 +1,5 @@
-//! The counters of disks against what fio and this test did, and against the file that they are from. One test, so that its parts do
-//! not disturb each other.
+//! The counters of disks against what fio and this test did, and against the file that they are
+//! from. One test, so that its parts do not disturb each other.
 
 #![expect(
     clippy::print_stdout,
@@ -42,7 +42,8 @@ fn disk_of(directory: &Path) -> Option<String> {
     Some(name.replace('!', "/"))
 }
 
-/// Does `how` (`read`, `write`) to a file past the page cache, and returns how many bytes fio says that were.
+/// Does `how` (`read`, `write`) to a file past the page cache, and returns how many bytes fio says
+/// that were.
 fn fio(directory: &Path, how: &str) -> i64 {
     let output = Command::new("fio")
         .args(["--name=mydyno", "--filename=used", "--bs=1m", "--direct=1"])
@@ -72,7 +73,8 @@ fn value(readings: &Readings, name: &str, label: &str) -> i64 {
     found.unwrap_or_else(|| panic!("no {name} of {label}")).1
 }
 
-/// Does `used`, which returns a rise and the most it should be, until no other program did too much in the meantime.
+/// Does `used`, which returns a rise and the most it should be, until no other program did too much
+/// in the meantime.
 fn tried(mut used: impl FnMut() -> (i64, i64)) {
     let mut rises = Vec::new();
     for _ in 0..TRIES {
@@ -150,7 +152,8 @@ fn flushes_as_asked_for(directory: &Path, disk: &str) {
     });
 }
 
-/// Reads, bytes read, writes, bytes written and flushes of each device, from /proc/diskstats, without the code under test.
+/// Reads, bytes read, writes, bytes written and flushes of each device, from /proc/diskstats,
+/// without the code under test.
 fn own_reading() -> BTreeMap<String, [Option<i64>; 5]> {
     let text = std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
     let lines = text.lines().map(|line| {

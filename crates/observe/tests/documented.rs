@@ -62,7 +62,9 @@ fn described() -> BTreeMap<Key, Described> {
 fn shim_readings() -> Readings {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
-    read(&mut ShimSource::new(ShimPage::of(directory.path())))
+    read(&mut ShimSource::new(ShimPage::in_directory(
+        directory.path(),
+    )))
 }
 
 #[test]

@@ -64,7 +64,8 @@ fn an_exporter_says_what_proc_says() {
     let before = read(&mut host).unwrap();
     let there = read(&mut remote).unwrap();
     let after = read(&mut host).unwrap();
-    // Counters lie between two readings of our own, to what the exporter may have read earlier or rounded.
+    // Counters lie between two readings of our own, to what the exporter may have read earlier or
+    // rounded.
     for name in [
         "cpu_user_ns",
         "cpu_system_ns",

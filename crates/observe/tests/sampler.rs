@@ -114,7 +114,8 @@ fn a_slow_source_delays_no_other() {
     let slow = batches(&sampled, "slow");
     let times: Vec<Duration> = slow.iter().map(|(at, _)| *at).collect();
     assert_at("the first reading", times[0], Duration::ZERO);
-    // It began with the first period and took five. What it missed is a gap, not a crowd of readings afterwards.
+    // It began with the first period and took five. What it missed is a gap, not a crowd of
+    // readings afterwards.
     assert_at("the slow reading", times[1], period + slow_reading);
     assert_at("the next one", times[2], period + slow_reading + period);
     assert_at(

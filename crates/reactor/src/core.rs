@@ -1,4 +1,5 @@
-//! The reactor of a thread: an epoll instance, the sockets registered with it, the timers, and the tasks to poll next.
+//! The reactor of a thread: an epoll instance, the sockets registered with it, the timers, and the
+//! tasks to poll next.
 
 use rustix::event::{Timespec, epoll};
 use rustix::time::{
@@ -28,11 +29,13 @@ const HOLD_BACKS: usize = 4_096;
 #[derive(Clone, Copy, Default)]
 struct Slot {
     readable: bool,
-    /// The peer has closed or the socket failed: reading never waits again. There is no second edge for that.
+    /// The peer has closed or the socket failed: reading never waits again. There is no second edge
+    /// for that.
     closed: bool,
     writable: bool,
     waiting: Option<TaskIndex>,
-    /// Counts the waits of [`PolledSocket::readable_or_after_a_while`], so that the end of one is not taken for another's.
+    /// Counts the waits of [`PolledSocket::readable_or_after_a_while`], so that the end of one is
+    /// not taken for another's.
     wait: u64,
 }
 
@@ -49,8 +52,8 @@ pub(crate) struct Core {
     free_slots: RefCell<Vec<usize>>,
     pub(crate) ready: RefCell<VecDeque<TaskIndex>>,
     timers: RefCell<BinaryHeap<Reverse<(Instant, TaskIndex)>>>,
-    /// Ends a wait at the next timer, to the nanosecond: the timeout of `epoll_wait` is in milliseconds, and that of
-    /// `epoll_pwait2` needs Linux 5.11.
+    /// Ends a wait at the next timer, to the nanosecond: the timeout of `epoll_wait` is in
+    /// milliseconds, and that of `epoll_pwait2` needs Linux 5.11.
     alarm: OwnedFd,
     /// What the alarm is set to; it may be over.
     alarm_at: Cell<Option<Instant>>,
@@ -147,7 +150,8 @@ impl Core {
         Ok(())
     }
 
-    /// Makes ready every task whose socket has held back bytes for too long, then returns when the next one has.
+    /// Makes ready every task whose socket has held back bytes for too long, then returns when the
+    /// next one has.
     fn expire_hold_backs(&self) -> Option<Instant> {
         let mut hold_backs = self.hold_backs.borrow_mut();
         let mut now = None;
@@ -165,7 +169,8 @@ impl Core {
         None
     }
 
-    /// Waits for events or the next timer, at most until `deadline`, and makes the tasks concerned ready.
+    /// Waits for events or the next timer, at most until `deadline`, and makes the tasks concerned
+    /// ready.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
         let next_timer = self.expire_timers();
         let until = [self.expire_hold_backs(), deadline]
@@ -212,9 +217,6 @@ pub struct PolledSocket {
 
 impl PolledSocket {
     /// Registers a non-blocking socket; it counts as readable until a read said otherwise.
-    ///
-    /// # Errors
-    /// Where the kernel refuses an epoll instance or the registration.
     pub fn register(socket: BorrowedFd<'_>) -> io::Result<PolledSocket> {
         let core = Core::of_this_thread()?;
         let fresh = Slot {
@@ -249,8 +251,8 @@ impl PolledSocket {
         poll_fn(|_| self.poll(|slot| slot.readable)).await;
     }
 
-    /// As [`PolledSocket::readable`], but ends too when bytes may have come that are fewer than the socket's SO_RCVLOWAT, about
-    /// which the kernel is silent.
+    /// Waits like [`PolledSocket::readable`], but ends too when bytes may have come that are fewer
+    /// than the socket's SO_RCVLOWAT, about which the kernel is silent.
     pub async fn readable_or_after_a_while(&self) {
         let mut begun = false;
         poll_fn(|_| {
@@ -274,16 +276,14 @@ impl PolledSocket {
         });
     }
 
-    /// A read found nothing, or took all there was: wait for the next event. A peer that has closed is no event to come.
+    /// A read found nothing, or took all there was: wait for the next event. A peer that has closed
+    /// is no event to come.
     pub fn clear_readable(&self) {
         let slot = &mut self.core.slots.borrow_mut()[self.slot];
         slot.readable = slot.closed;
     }
 
     /// Waits until the socket, on which a write would have blocked, takes bytes again.
-    ///
-    /// # Errors
-    /// Where the kernel refuses the change of the registration.
     pub async fn writable(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let data = epoll::EventData::new_u64(self.slot as u64);
         self.core.slots.borrow_mut()[self.slot].writable = false;
@@ -314,8 +314,8 @@ const READING: epoll::EventFlags = epoll::EventFlags::IN
 
 impl Drop for PolledSocket {
     fn drop(&mut self) {
-        // The kernel forgets the socket when it is closed. A late event of it reaches the slot's next owner as a
-        // wake-up without cause, which every leaf future bears.
+        // The kernel forgets the socket when it is closed. A late event of it reaches the slot's
+        // next owner as a wake-up without cause, which every leaf future bears.
         self.core.free_slots.borrow_mut().push(self.slot);
     }
 }

@@ -1,4 +1,5 @@
-//! Handing work from task to task of one thread: a queue that many tasks serve, and a signal that one waits for.
+//! Handing work from task to task of one thread: a queue that many tasks serve, and a signal that
+//! one waits for.
 
 use crate::core::{Core, TaskIndex};
 use std::cell::{Cell, RefCell};
@@ -11,8 +12,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// Work for whichever task is free. What was deferred is taken where nothing else waits, or where it
-/// has waited as long as it may.
+/// Work for whichever task is free. What was deferred is taken where nothing else waits, or where
+/// it has waited as long as it may.
 pub struct Queue<T> {
     core: Rc<Core>,
     lanes: RefCell<Lanes<T>>,
@@ -30,7 +31,8 @@ struct Lanes<T> {
 #[derive(Default)]
 struct Waiting {
     order: VecDeque<TaskIndex>,
-    /// By task: does it still wait? A task that was served without being woken stays in `order` until its turn.
+    /// Does each task still wait? A task that was served without being woken stays in `order` until
+    /// its turn.
     waits: Vec<bool>,
 }
 
@@ -63,9 +65,6 @@ impl Waiting {
 
 impl<T> Queue<T> {
     /// An empty queue of this thread.
-    ///
-    /// # Errors
-    /// Where the kernel refuses an epoll instance.
     pub fn new() -> io::Result<Queue<T>> {
         Ok(Queue {
             core: Core::of_this_thread()?,
@@ -113,7 +112,8 @@ impl<T> Queue<T> {
         item.or_else(|| deferred.pop_front().map(|(_, item)| item))
     }
 
-    /// Waits for an item; `None` where the queue is closed and empty. Tasks are served in the order in which they came.
+    /// Waits for an item; `None` where the queue is closed and empty. Tasks are served in the order
+    /// in which they came.
     pub fn pop(&self) -> impl Future<Output = Option<T>> {
         Pop {
             queue: self,

@@ -17,9 +17,6 @@ pub struct Tasks<'a> {
 
 impl<'a> Tasks<'a> {
     /// No tasks yet.
-    ///
-    /// # Errors
-    /// Where the kernel refuses an epoll instance.
     pub fn new() -> io::Result<Tasks<'a>> {
         Ok(Tasks {
             core: Core::of_this_thread()?,
@@ -35,11 +32,9 @@ impl<'a> Tasks<'a> {
         self.alive += 1;
     }
 
-    /// Runs until every task has ended or, where one is given, until `deadline`. Returns how many are still alive;
-    /// they go on with the next call, and end where they stand when `self` is dropped.
-    ///
-    /// # Errors
-    /// Where the kernel refuses to wait for events.
+    /// Runs until every task has ended or, where one is given, until `deadline`. Returns how many
+    /// are still alive; they go on with the next call, and end where they stand when `self` is
+    /// dropped.
     pub fn run_until(&mut self, deadline: Option<Instant>) -> io::Result<usize> {
         while self.alive > 0 {
             let batch = self.core.ready.borrow().len();
@@ -75,9 +70,6 @@ impl<'a> Tasks<'a> {
 }
 
 /// Runs one future to its end on this thread. Not within a task.
-///
-/// # Errors
-/// Where the kernel refuses an epoll instance or to wait for events.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     let mut output = None;
     let mut tasks = Tasks::new()?;

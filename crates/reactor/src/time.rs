@@ -40,9 +40,6 @@ impl fmt::Display for TimedOut {
 impl std::error::Error for TimedOut {}
 
 /// Runs `future` until `at`, then drops it.
-///
-/// # Errors
-/// [`TimedOut`] where it was not done by then.
 pub async fn timeout_at<F: Future>(at: Instant, future: F) -> Result<F::Output, TimedOut> {
     let mut future = pin!(future);
     let mut set = false;

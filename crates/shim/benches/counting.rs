@@ -1,7 +1,8 @@
 //! What the shim adds to a request where it only counts: `cargo bench -p shim --bench counting`.
 //!
-//! This program runs itself as a child, with the shim and without it in turn, on a file in memory, where a request costs least and
-//! the shim relatively most. Threads of a server meet at the counters too: the second table has two of them.
+//! This program runs itself as a child, with the shim and without it in turn, on a file in memory,
+//! where a request costs least and the shim relatively most. Threads of a server meet at the
+//! counters too: the second table has two of them.
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 #![expect(
     dead_code,

@@ -1,13 +1,15 @@
-//! Asynchronous I/O contexts of Linux (libaio) that hold both what the shim emulates and what the kernel does.
+//! Asynchronous I/O contexts of Linux (libaio) that hold both what the shim emulates and what the
+//! kernel does.
 //!
-//! An emulated request is done on the host while it is submitted, at the speed of memory, and lies in its context until it is due.
-//! Nothing runs in the background: who asks for completions waits for the earliest, and is woken when an earlier one comes.
+//! An emulated request is done on the host while it is submitted, at the speed of memory, and lies
+//! in its context until it is due. Nothing runs in the background: who asks for completions waits
+//! for the earliest, and is woken when an earlier one comes.
 
 use crate::clock::{self, Woken};
 use crate::flight::Flight;
-use crate::meter::Counted;
+use crate::meter::CountedRequest;
 use crate::real;
-use crate::state::State;
+use crate::state::ShimState;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,10 +26,10 @@ const MERGE_NS: u64 = 100_000;
 /// While it has requests in the kernel only, new ones here are looked for this often.
 const KERNEL_SLICE_NS: u64 = 1_000_000;
 
-/// As the kernel has it.
+/// The kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Event {
+pub(crate) struct IoEvent {
     pub(crate) data: u64,
     pub(crate) object: u64,
     pub(crate) result: i64,
@@ -35,48 +37,49 @@ pub(crate) struct Event {
 }
 
 /// An emulated request, done on the host.
-pub(crate) struct Emulated {
+pub(crate) struct EmulatedRequest {
     pub(crate) flight: Flight,
     pub(crate) data: u64,
     pub(crate) object: u64,
     pub(crate) result: i64,
 }
 
-impl Ord for Emulated {
+impl Ord for EmulatedRequest {
     /// The earliest is the greatest, as [`BinaryHeap`] needs it.
-    fn cmp(&self, other: &Emulated) -> std::cmp::Ordering {
+    fn cmp(&self, other: &EmulatedRequest) -> std::cmp::Ordering {
         other.flight.when_ns().cmp(&self.flight.when_ns())
     }
 }
 
-impl PartialOrd for Emulated {
-    fn partial_cmp(&self, other: &Emulated) -> Option<std::cmp::Ordering> {
+impl PartialOrd for EmulatedRequest {
+    fn partial_cmp(&self, other: &EmulatedRequest) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Emulated {
-    fn eq(&self, other: &Emulated) -> bool {
+impl PartialEq for EmulatedRequest {
+    fn eq(&self, other: &EmulatedRequest) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Emulated {}
+impl Eq for EmulatedRequest {}
 
 /// A request that the kernel does, of a file that is counted.
 pub(crate) struct InKernel {
     pub(crate) object: u64,
-    pub(crate) counted: Counted,
+    pub(crate) counted: CountedRequest,
 }
 
 #[derive(Default)]
-struct Table {
-    emulated: BinaryHeap<Emulated>,
+struct ContextTable {
+    emulated: BinaryHeap<EmulatedRequest>,
     in_kernel: Vec<InKernel>,
 }
 
 pub(crate) struct Context {
-    /// The kernel's name of it; [`FREE`] or [`GOING`], which are no addresses, as the kernel's names are.
+    /// The kernel's name of it; [`FREE`] or [`GOING`], which are no addresses, as the kernel's
+    /// names are.
     id: AtomicU64,
     /// Changes whenever who waits should look again.
     changes: AtomicU32,
@@ -85,7 +88,7 @@ pub(crate) struct Context {
     emulated_count: AtomicU32,
     kernel_count: AtomicU32,
     capacity: AtomicU32,
-    table: Mutex<Table>,
+    table: Mutex<ContextTable>,
 }
 
 static CONTEXTS: [Context; CONTEXTS_MAX] = [const {
@@ -96,7 +99,7 @@ static CONTEXTS: [Context; CONTEXTS_MAX] = [const {
         emulated_count: AtomicU32::new(0),
         kernel_count: AtomicU32::new(0),
         capacity: AtomicU32::new(0),
-        table: Mutex::new(Table {
+        table: Mutex::new(ContextTable {
             emulated: BinaryHeap::new(),
             in_kernel: Vec::new(),
         }),
@@ -108,13 +111,14 @@ pub(crate) fn find(id: u64) -> Option<&'static Context> {
     CONTEXTS.iter().find(has_id).filter(|_| id > GOING)
 }
 
-/// A context was made. Memory for its requests is taken here, so that submitting needs none. `false` where there are too many.
+/// A context was made. Memory for its requests is taken here, so that submitting needs none.
+/// `false` where there are too many.
 pub(crate) fn register(id: u64, requests: usize) -> bool {
     let capacity = requests.clamp(REQUESTS_MIN, REQUESTS_MAX);
     for context in &CONTEXTS {
         let mut table = context.lock();
         if context.id.load(Ordering::Relaxed) == FREE {
-            *table = Table {
+            *table = ContextTable {
                 emulated: BinaryHeap::with_capacity(capacity),
                 in_kernel: Vec::with_capacity(capacity),
             };
@@ -129,7 +133,7 @@ pub(crate) fn register(id: u64, requests: usize) -> bool {
 }
 
 impl Context {
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, ContextTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,7 +151,7 @@ impl Context {
     }
 
     /// A request that a place was kept for has been done on the host.
-    pub(crate) fn push(&self, request: Emulated) {
+    pub(crate) fn push(&self, request: EmulatedRequest) {
         let when_ns = request.flight.when_ns();
         let mut table = self.lock();
         let is_first = table
@@ -199,9 +203,9 @@ impl Context {
         self.wake();
     }
 
-    /// Takes what is due, in the order in which it was due, and asks the model again for what is queued. Returns when there is
-    /// something to do next (`u64::MAX`: never).
-    fn take_due(&self, state: &State, since_ns: u64, events: &mut Events) -> u64 {
+    /// Takes what is due, in the order in which it was due, and asks the model again for what is
+    /// queued. Returns when there is something to do next (`u64::MAX`: never).
+    fn take_due(&self, state: &ShimState, since_ns: u64, events: &mut Events) -> u64 {
         let mut table = self.lock();
         loop {
             let Some(first) = table.emulated.peek() else {
@@ -221,14 +225,14 @@ impl Context {
                 continue;
             }
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
-            events.push(Event {
+            events.push(IoEvent {
                 data: request.data,
                 object: request.object,
                 result: request.result,
                 result2: 0,
             });
             let bytes = u64::try_from(request.result).ok();
-            request.flight.end(state, since_ns, now_ns, bytes);
+            request.flight.end(state, since_ns..now_ns, bytes);
         }
     }
 
@@ -238,7 +242,7 @@ impl Context {
         id: u64,
         min: usize,
         wait_ns: u64,
-        state: &State,
+        state: &ShimState,
         events: &mut Events,
     ) -> i64 {
         let timeout = libc::timespec {
@@ -252,11 +256,13 @@ impl Context {
         };
         let result = real::system(
             libc::SYS_io_getevents,
-            id as usize,
-            min.min(events.room()),
-            events.room(),
-            events.free() as usize,
-            timeout as usize,
+            [
+                id as usize,
+                min.min(events.room()),
+                events.room(),
+                events.free() as usize,
+                timeout as usize,
+            ],
         );
         if result < 0 {
             return -i64::from(real::errno());
@@ -272,10 +278,11 @@ impl Context {
         result
     }
 
-    /// As `io_getevents`: at least `min` completions unless it is `until_ns` before that.
+    /// Does what `io_getevents` does: gives at least `min` completions unless it is `until_ns`
+    /// before that.
     pub(crate) fn get(
         &self,
-        state: &State,
+        state: &ShimState,
         id: u64,
         min: usize,
         until_ns: u64,
@@ -332,7 +339,7 @@ impl Context {
     /// Returns whether a signal came.
     fn wait_in_kernel(
         &self,
-        state: &State,
+        state: &ShimState,
         (id, min): (u64, usize),
         (now_ns, until_ns, next_ns): (u64, u64, u64),
         events: &mut Events,
@@ -359,7 +366,7 @@ impl Context {
     }
 
     /// Sleeps until something is due here or has come, or a signal has.
-    fn wait_here(&self, state: &State, seen: u32, until_ns: u64) -> bool {
+    fn wait_here(&self, state: &ShimState, seen: u32, until_ns: u64) -> bool {
         let sleep_until_ns = match until_ns {
             u64::MAX => u64::MAX,
             until_ns => until_ns.saturating_sub(clock::margin_ns(state.spin)),
@@ -384,8 +391,9 @@ impl Context {
         false
     }
 
-    /// The context goes: who waits is told, and what is outstanding is waited for, as the kernel does.
-    pub(crate) fn destroy(&self, state: &State) {
+    /// The context goes: who waits is told, and what is outstanding is waited for, as the kernel
+    /// does.
+    pub(crate) fn destroy(&self, state: &ShimState) {
         self.id.store(GOING, Ordering::Release);
         self.wake();
         loop {
@@ -394,7 +402,7 @@ impl Context {
             let since_ns = clock::now_ns();
             request.flight.wait(state);
             let bytes = u64::try_from(request.result).ok();
-            request.flight.end(state, since_ns, clock::now_ns(), bytes);
+            request.flight.end(state, since_ns..clock::now_ns(), bytes);
             self.emulated_count.fetch_sub(1, Ordering::Relaxed);
         }
         let now_ns = clock::now_ns();
@@ -408,14 +416,14 @@ impl Context {
 
 /// The events that the program wants filled.
 pub(crate) struct Events {
-    events: *mut Event,
+    events: *mut IoEvent,
     room: usize,
     count: usize,
 }
 
 impl Events {
     /// `events` has room for that many, as the program promises.
-    pub(crate) fn new(events: *mut Event, room: usize) -> Events {
+    pub(crate) fn new(events: *mut IoEvent, room: usize) -> Events {
         Events {
             events,
             room,
@@ -435,11 +443,11 @@ impl Events {
         self.room() == 0
     }
 
-    fn free(&self) -> *mut Event {
+    fn free(&self) -> *mut IoEvent {
         self.events.wrapping_add(self.count)
     }
 
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: IoEvent) {
         if !self.is_full() {
             // SAFETY: the program has room for it; `take_due` asks before.
             unsafe { self.free().write(event) };
@@ -448,7 +456,7 @@ impl Events {
     }
 
     /// Counts the next event, which the kernel has written.
-    fn accept(&mut self) -> Option<Event> {
+    fn accept(&mut self) -> Option<IoEvent> {
         if self.is_full() {
             return None;
         }

@@ -1,19 +1,20 @@
 //! The functions of libaio. Errors are returned as negative numbers, as libaio does.
 
-use crate::aio::{self, Context, Emulated, Event, Events, InKernel};
+use crate::aio::{self, Context, EmulatedRequest, Events, InKernel, IoEvent};
 use crate::buffered;
 use crate::clock;
 use crate::files::{self, File, Open};
-use crate::flight::{Extent, Flight, Target};
-use crate::meter::Counted;
+use crate::flight::{EmulatedPlace, Extent, Flight};
+use crate::meter::CountedRequest;
 use crate::real;
-use crate::state::{Inside, State, state};
-use crate::transfer::{self, Length};
+use crate::state::{Inside, ShimState, state};
+use crate::transfer::{self, TransferLength};
+use crate::write_back::WRITE_BACK;
 use device::Role;
 use device::page::AccessKind;
 use libc::{c_int, c_long, iovec, timespec};
 
-/// As the kernel has it, on machines with the low byte first.
+/// The kernel's layout, on machines with the low byte first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Iocb {
@@ -44,7 +45,7 @@ enum Operation {
 }
 
 impl Operation {
-    fn of(iocb: &Iocb) -> Option<Operation> {
+    fn from_iocb(iocb: &Iocb) -> Option<Operation> {
         match iocb.opcode {
             0 => Some(Operation::Read),
             1 => Some(Operation::Write),
@@ -70,14 +71,7 @@ fn failure() -> c_int {
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn io_setup(requests: c_int, context: *mut u64) -> c_int {
-    let result = real::system(
-        libc::SYS_io_setup,
-        requests as usize,
-        context as usize,
-        0,
-        0,
-        0,
-    );
+    let result = real::system(libc::SYS_io_setup, [requests as usize, context as usize]);
     if result < 0 {
         return failure();
     }
@@ -85,7 +79,7 @@ pub(crate) extern "C" fn io_setup(requests: c_int, context: *mut u64) -> c_int {
         // SAFETY: the kernel has just written it.
         let id = unsafe { context.read() };
         if !aio::register(id, usize::try_from(requests).unwrap_or(0)) {
-            real::system(libc::SYS_io_destroy, id as usize, 0, 0, 0, 0);
+            real::system(libc::SYS_io_destroy, [id as usize]);
             // SAFETY: as above; who tries again has to find 0 there.
             unsafe { context.write(0) };
             return -libc::EAGAIN;
@@ -111,7 +105,7 @@ pub(crate) extern "C" fn io_destroy(id: u64) -> c_int {
         let _inside = Inside::enter();
         context.destroy(state);
     }
-    match real::system(libc::SYS_io_destroy, id as usize, 0, 0, 0, 0) {
+    match real::system(libc::SYS_io_destroy, [id as usize]) {
         0 => 0,
         _ => failure(),
     }
@@ -158,14 +152,7 @@ pub(crate) extern "C" fn io_submit(id: u64, count: c_long, iocbs: *mut *mut Iocb
 }
 
 fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
-    let result = real::system(
-        libc::SYS_io_submit,
-        id as usize,
-        count,
-        iocbs as usize,
-        0,
-        0,
-    );
+    let result = real::system(libc::SYS_io_submit, [id as usize, count, iocbs as usize]);
     if result < 0 {
         failure()
     } else {
@@ -174,8 +161,8 @@ fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
 }
 
 /// What is emulated, and on which file.
-fn emulated(state: &State, iocb: &Iocb) -> Option<(Operation, Open, &'static File)> {
-    let operation = Operation::of(iocb)?;
+fn emulated(state: &ShimState, iocb: &Iocb) -> Option<(Operation, Open, &'static File)> {
+    let operation = Operation::from_iocb(iocb)?;
     let open = files::seen(iocb.fd as c_int)?;
     Some((operation, open, state.emulated_file(open)?))
 }
@@ -184,26 +171,26 @@ fn length(iocb: &Iocb, operation: Operation) -> u64 {
     match operation {
         Operation::Read | Operation::Write => iocb.bytes,
         Operation::ReadVector | Operation::WriteVector => {
-            Length::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int).bytes()
+            TransferLength::Vector(iocb.buffer as *const iovec, iocb.bytes as c_int).bytes()
         }
         Operation::Flush => 0,
     }
 }
 
 /// A request of a context, on a file that is emulated.
-struct Asked<'a> {
+struct AskedEvents<'a> {
     iocb: &'a Iocb,
     operation: Operation,
     open: Open,
     role: Role,
     extent: Extent,
     /// Where its role is emulated.
-    target: Option<Target>,
+    target: Option<EmulatedPlace>,
 }
 
 /// Does a request on the host and leaves it until it is due. Returns 1, or an error.
 fn submit_here(
-    state: &State,
+    state: &ShimState,
     context: &Context,
     (iocb, object): (&Iocb, u64),
     (operation, open, file): (Operation, Open, &'static File),
@@ -211,18 +198,18 @@ fn submit_here(
     if !context.reserve() {
         return -libc::EAGAIN;
     }
-    state.write_back.go_on(state);
+    WRITE_BACK.go_on(state);
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     let bytes = length(iocb, operation);
     let role = state.role_at(file, offset);
     let device = state.device_of(role).filter(|_| state.meter.is_armed());
-    let asked = Asked {
+    let asked = AskedEvents {
         iocb,
         operation,
         open,
         role,
         extent: Extent { offset, bytes },
-        target: device.map(|device| Target {
+        target: device.map(|device| EmulatedPlace {
             device,
             role,
             file: file.identity(),
@@ -239,7 +226,7 @@ fn submit_here(
     if let Some(target) = asked.target.filter(|_| is_synced) {
         transfer::flush(state, open.place(), target);
     }
-    context.push(Emulated {
+    context.push(EmulatedRequest {
         flight,
         data: iocb.data,
         object,
@@ -252,9 +239,9 @@ fn submit_here(
     1
 }
 
-impl Asked<'_> {
+impl AskedEvents<'_> {
     /// Hands it to the model and does it on the host. Returns what its completion tells, too.
-    fn perform(&self, state: &State) -> (Flight, i64) {
+    fn perform(&self, state: &ShimState) -> (Flight, i64) {
         let kind = self.operation.kind();
         let place = self.open.place();
         let Some(target) = self.target else {
@@ -263,8 +250,9 @@ impl Asked<'_> {
             return (flight, on_host(self.iocb, self.operation, is_emulated));
         };
         if !self.open.is_direct() && kind != AccessKind::Flush {
-            // As in the kernel, a request through the page cache is over when it has been submitted.
-            let request = buffered::Request {
+            // As in the kernel, a request through the page cache is over when it has been
+            // submitted.
+            let request = buffered::BufferedRequest {
                 fd: self.iocb.fd as c_int,
                 place,
                 extent: self.extent,
@@ -311,7 +299,7 @@ fn on_host(iocb: &Iocb, operation: Operation, is_emulated: bool) -> i64 {
 
 /// Gives requests to the kernel and counts those of files that are seen.
 fn forward(
-    state: &State,
+    state: &ShimState,
     context: &Context,
     id: u64,
     (iocbs, count): (*mut *mut Iocb, usize),
@@ -323,7 +311,7 @@ fn forward(
         let counted = counted_role(state, unsafe { &*object }).map(|(role, kind)| {
             let began_ns = clock::now_ns();
             state.meter.begin(role, began_ns);
-            Counted {
+            CountedRequest {
                 role,
                 kind,
                 began_ns,
@@ -345,8 +333,8 @@ fn forward(
     result
 }
 
-fn counted_role(state: &State, iocb: &Iocb) -> Option<(Role, AccessKind)> {
-    let operation = Operation::of(iocb)?;
+fn counted_role(state: &ShimState, iocb: &Iocb) -> Option<(Role, AccessKind)> {
+    let operation = Operation::from_iocb(iocb)?;
     let file = files::seen(iocb.fd as c_int)?.file()?;
     let offset = u64::try_from(iocb.offset).unwrap_or(0);
     Some((state.role_at(file, offset), operation.kind()))
@@ -357,13 +345,13 @@ pub(crate) extern "C" fn io_getevents(
     id: u64,
     min: c_long,
     max: c_long,
-    events: *mut Event,
+    events: *mut IoEvent,
     timeout: *const timespec,
 ) -> c_int {
     let (Some(state), Some(context)) = (state(), aio::find(id)) else {
         let (id, min, max) = (id as usize, min as usize, max as usize);
         let (events, timeout) = (events as usize, timeout as usize);
-        let result = real::system(libc::SYS_io_getevents, id, min, max, events, timeout);
+        let result = real::system(libc::SYS_io_getevents, [id, min, max, events, timeout]);
         return if result < 0 {
             failure()
         } else {
@@ -389,13 +377,13 @@ pub(crate) extern "C" fn io_getevents(
     context.get(state, id, min, until_ns, &mut events) as c_int
 }
 
-/// As `io_getevents`, with other signals held back meanwhile.
+/// Does what `io_getevents` does, with other signals held back meanwhile.
 #[unsafe(no_mangle)]
 extern "C" fn io_pgetevents(
     id: u64,
     min: c_long,
     max: c_long,
-    events: *mut Event,
+    events: *mut IoEvent,
     timeout: *const timespec,
     mask: *const libc::sigset_t,
 ) -> c_int {
@@ -413,14 +401,10 @@ extern "C" fn io_pgetevents(
 
 /// What is emulated has been done: there is nothing to take back, as in the kernel for files.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn io_cancel(id: u64, iocb: *mut Iocb, event: *mut Event) -> c_int {
+pub(crate) extern "C" fn io_cancel(id: u64, iocb: *mut Iocb, event: *mut IoEvent) -> c_int {
     let result = real::system(
         libc::SYS_io_cancel,
-        id as usize,
-        iocb as usize,
-        event as usize,
-        0,
-        0,
+        [id as usize, iocb as usize, event as usize],
     );
     if result < 0 { failure() } else { 0 }
 }

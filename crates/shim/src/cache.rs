@@ -1,10 +1,11 @@
-//! The modelled page cache: which pages of which files the kernel would have in memory, and which of them are dirty. It holds no
-//! data, waits for nothing and knows no device.
+//! The modelled page cache: which pages of which files the kernel would have in memory, and which
+//! of them are dirty. It holds no data, waits for nothing and knows no device.
 //!
-//! Pages are found by hash, dirty ones hang on two lists in the order in which they became dirty (all of them, and those of their file),
-//! and a clock hand looks for pages to give up. All memory is taken when it is made; pages that were never used cost none.
+//! Pages are found by hash, dirty ones hang on two lists in the order in which they became dirty
+//! (all of them, and those of their file), and a clock hand looks for pages to give up. All memory
+//! is taken when it is made; pages that were never used cost none.
 
-use crate::files::FILES_MAX;
+use crate::limits::FILES_MAX;
 use std::ops::Range;
 
 pub(crate) const PAGE_BYTES: u64 = 4096;
@@ -38,11 +39,11 @@ struct Page {
     number: u32,
     place: u32,
     same_hash: u32,
-    /// Of all dirty pages.
+    /// Neighbours in the list of all dirty pages.
     age: Links,
-    /// Of the dirty pages of its file.
+    /// Neighbours in the list of its file's dirty pages.
     dirty: Links,
-    /// Of all pages of its file.
+    /// Neighbours in the list of all its file's pages.
     file: Links,
     is_used: bool,
     is_dirty: bool,
@@ -76,13 +77,13 @@ struct OfFile {
 
 /// Neighbouring pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct PageRun {
     pub(crate) place: usize,
     pub(crate) first: u32,
     pub(crate) pages: u32,
 }
 
-impl Run {
+impl PageRun {
     pub(crate) fn offset(&self) -> u64 {
         u64::from(self.first) * PAGE_BYTES
     }
@@ -92,7 +93,7 @@ impl Run {
     }
 }
 
-pub(crate) struct Cache {
+pub(crate) struct PageCache {
     pages: Box<[Page]>,
     buckets: Vec<u32>,
     files: Vec<OfFile>,
@@ -105,10 +106,10 @@ pub(crate) struct Cache {
     dirty_count: u32,
 }
 
-impl Cache {
-    pub(crate) fn new(bytes: u64) -> Cache {
+impl PageCache {
+    pub(crate) fn new(bytes: u64) -> PageCache {
         let pages = (bytes / PAGE_BYTES).clamp(64, u64::from(u32::MAX / 2)) as usize;
-        Cache {
+        PageCache {
             // SAFETY: all zeros is a page that was never used.
             pages: unsafe { Box::new_zeroed_slice(pages + 1).assume_init() },
             buckets: vec![NONE; pages.next_power_of_two()],
@@ -181,8 +182,9 @@ impl Cache {
         }
     }
 
-    /// Puts a page in, if it is not there. Returns what has to be written because its place was needed.
-    pub(crate) fn insert(&mut self, place: usize, number: u32) -> Option<Run> {
+    /// Puts a page in, if it is not there. Returns what has to be written because its place was
+    /// needed.
+    pub(crate) fn insert(&mut self, place: usize, number: u32) -> Option<PageRun> {
         if self.find(place, number).is_some() {
             return None;
         }
@@ -206,7 +208,7 @@ impl Cache {
         evicted
     }
 
-    fn take_place(&mut self) -> (u32, Option<Run>) {
+    fn take_place(&mut self) -> (u32, Option<PageRun>) {
         if self.free != NONE {
             let index = self.free;
             self.free = self.page(index).map_or(NONE, |page| page.same_hash);
@@ -243,15 +245,15 @@ impl Cache {
         }
     }
 
-    /// Puts a page in that is about to be read; otherwise as [`Cache::insert`].
-    pub(crate) fn insert_unread(&mut self, place: usize, number: u32) -> Option<Run> {
+    /// Puts a page in that is about to be read; otherwise as [`PageCache::insert`].
+    pub(crate) fn insert_unread(&mut self, place: usize, number: u32) -> Option<PageRun> {
         let evicted = self.insert(place, number);
         self.set_ready(place, number, UNDECIDED);
         evicted
     }
 
     /// Pages that are being read are there from then on.
-    pub(crate) fn ready_at(&mut self, run: Run, ready_ns: u64) {
+    pub(crate) fn ready_at(&mut self, run: PageRun, ready_ns: u64) {
         for number in run.first..run.first.saturating_add(run.pages) {
             self.set_ready(run.place, number, ready_ns);
         }
@@ -310,7 +312,7 @@ impl Cache {
     }
 
     /// Takes a dirty page and its dirty neighbours to be written: they are clean from now on.
-    fn clean_around(&mut self, place: usize, number: u32) -> Run {
+    fn clean_around(&mut self, place: usize, number: u32) -> PageRun {
         let (mut first, mut end) = (number, number);
         while end - first < RUN_PAGES_MAX
             && let Some(index) = self.is_dirty(place, end)
@@ -325,7 +327,7 @@ impl Cache {
             self.clean(index);
             first -= 1;
         }
-        Run {
+        PageRun {
             place,
             first,
             pages: end - first,
@@ -333,7 +335,7 @@ impl Cache {
     }
 
     /// Takes what has been dirty for longest, if it became so before that time.
-    pub(crate) fn take_oldest(&mut self, before_ns: u64) -> Option<Run> {
+    pub(crate) fn take_oldest(&mut self, before_ns: u64) -> Option<PageRun> {
         let index = self.age.first;
         self.take(index, before_ns)
     }
@@ -346,24 +348,24 @@ impl Cache {
     }
 
     /// Takes what has been dirty for longest in a file.
-    pub(crate) fn take_of_file(&mut self, place: usize, before_ns: u64) -> Option<Run> {
+    pub(crate) fn take_of_file(&mut self, place: usize, before_ns: u64) -> Option<PageRun> {
         let index = self.files.get(place)?.dirty.first;
         self.take(index, before_ns)
     }
 
-    fn take(&mut self, index: u32, before_ns: u64) -> Option<Run> {
+    fn take(&mut self, index: u32, before_ns: u64) -> Option<PageRun> {
         let page = *self.page(index)?;
         (page.when_ns <= before_ns).then(|| self.clean_around(page.place as usize, page.number))
     }
 
     /// Takes pages of a file out, dirty ones only where they no longer matter.
-    pub(crate) fn drop_pages(&mut self, place: usize, from: u32, to: u32, with_dirty: bool) {
+    pub(crate) fn drop_pages(&mut self, place: usize, numbers: Range<u32>, with_dirty: bool) {
         let Some(file) = self.files.get(place) else {
             return;
         };
         let mut index = file.pages.first;
         while let Some(page) = self.page(index).map(|page| *page) {
-            let is_in = (from..to).contains(&page.number);
+            let is_in = numbers.contains(&page.number);
             if is_in && (with_dirty || !page.is_dirty) {
                 self.clean(index);
                 self.remove(index);
@@ -468,10 +470,10 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, PAGE_BYTES, Run, UNDECIDED};
+    use super::{PAGE_BYTES, PageCache, PageRun, UNDECIDED};
 
-    fn run(place: usize, first: u32, pages: u32) -> Option<Run> {
-        Some(Run {
+    fn run(place: usize, first: u32, pages: u32) -> Option<PageRun> {
+        Some(PageRun {
             place,
             first,
             pages,
@@ -480,7 +482,7 @@ mod tests {
 
     #[test]
     fn dirty_pages_leave_in_order_and_with_their_neighbours() {
-        let mut cache = Cache::new(1000 * PAGE_BYTES);
+        let mut cache = PageCache::new(1000 * PAGE_BYTES);
         for (place, number, now_ns) in [(1, 7, 10), (2, 3, 20), (1, 6, 30), (1, 9, 40)] {
             assert_eq!(cache.insert(place, number), None);
             cache.dirty(place, number, now_ns);
@@ -503,7 +505,7 @@ mod tests {
 
     #[test]
     fn runs_have_an_end() {
-        let mut cache = Cache::new(1000 * PAGE_BYTES);
+        let mut cache = PageCache::new(1000 * PAGE_BYTES);
         for number in 0..200 {
             cache.insert(0, number);
             cache.dirty(0, number, 1);
@@ -514,7 +516,7 @@ mod tests {
 
     #[test]
     fn what_is_touched_stays_and_dirty_pages_are_written_before_they_go() {
-        let mut cache = Cache::new(64 * PAGE_BYTES);
+        let mut cache = PageCache::new(64 * PAGE_BYTES);
         for number in 0..64 {
             cache.insert(0, number);
         }
@@ -533,7 +535,7 @@ mod tests {
 
     #[test]
     fn pages_being_read_are_there_when_they_are_due() {
-        let mut cache = Cache::new(100 * PAGE_BYTES);
+        let mut cache = PageCache::new(100 * PAGE_BYTES);
         for number in 0..4 {
             cache.insert_unread(1, number);
         }
@@ -548,15 +550,15 @@ mod tests {
 
     #[test]
     fn files_go() {
-        let mut cache = Cache::new(100 * PAGE_BYTES);
+        let mut cache = PageCache::new(100 * PAGE_BYTES);
         for number in 0..10 {
             cache.insert(0, number);
             cache.insert(1, number);
             cache.dirty(1, number, 1);
         }
-        cache.drop_pages(1, 5, u32::MAX, false);
+        cache.drop_pages(1, 5..u32::MAX, false);
         assert_eq!(cache.dirty_count(), 10);
-        cache.drop_pages(1, 5, u32::MAX, true);
+        cache.drop_pages(1, 5..u32::MAX, true);
         assert_eq!((cache.count(), cache.dirty_count()), (15, 5));
         cache.drop_page(1, 0);
         assert_eq!(cache.take_of_file(1, 9), run(1, 1, 4));

@@ -1,17 +1,20 @@
 //! Time, and waiting for it.
 //!
-//! A sleeping thread wakes late by what the scheduler needs, some 15 us on an idle machine. So a wait ends its sleep early, by as
-//! much as sleeps have lately overslept, and passes the rest awake. It never returns early. An idle core wakes later the longer it
-//! has slept, so that a long sleep ends in a short one.
+//! A sleeping thread wakes late by what the scheduler needs, some 15 us on an idle machine. So a
+//! wait ends its sleep early, by as much as sleeps have lately overslept, and passes the rest
+//! awake. It never returns early. An idle core wakes later the longer it has slept, so that a long
+//! sleep ends in a short one.
 
 use crate::real;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The estimates of the oversleep go no further than this.
 const MEDIAN_MAX_NS: u64 = 100_000;
 const HIGH_MAX_NS: u64 = 200_000;
-/// Where the high estimate is beyond this, threads wait for cores: no idle core takes so long to wake.
+/// Where the high estimate is beyond this, threads wait for cores: no idle core takes so long to
+/// wake.
 const BUSY_FROM_NS: u64 = 150_000;
 const MARGIN_MAX_NS: u64 = 80_000;
 /// The margin on a busy machine, at most.
@@ -20,12 +23,13 @@ const MARGIN_MIN_NS: u64 = 2_000;
 /// A sleep longer than this is two: the last begins so long before its end.
 const LONG_NS: u64 = 400_000;
 const LAST_NS: u64 = 150_000;
-/// By how much one sleep moves an estimate.
+/// The step by which one sleep moves an estimate.
 const STEP_NS: u64 = 500;
-/// Of so many sleeps, one is later than the high estimate.
+/// One of this many sleeps is later than the high estimate.
 const HIGH_IS_ONE_IN: u64 = 50;
 
-/// How late a sleep usually is: half of them are later than the first, one in fifty is later than the second.
+/// How late a sleep usually is: half of them are later than the first, one in fifty is later than
+/// the second.
 static OVERSLEEP_MEDIAN_NS: AtomicU64 = AtomicU64::new(12_000);
 static OVERSLEEP_HIGH_NS: AtomicU64 = AtomicU64::new(30_000);
 
@@ -46,7 +50,7 @@ pub(crate) fn late_ns() -> u64 {
     LATE_NS.with(Cell::get)
 }
 
-/// Of the monotonic clock.
+/// The time of the monotonic clock.
 pub(crate) fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
@@ -84,9 +88,10 @@ fn be_precise() {
     });
 }
 
-/// How long before its end a sleep has to be over. Where spinning is allowed nearly all sleeps end before what they wait for; where
-/// it is not, half of them, so that lateness is small on both sides and the rest is short. So it is on a busy machine too: to spin for
-/// more would keep cores from those who have work.
+/// How long before its end a sleep has to be over. Where spinning is allowed nearly all sleeps end
+/// before what they wait for; where it is not, half of them, so that lateness is small on both
+/// sides and the rest is short. So it is on a busy machine too: to spin for more would keep cores
+/// from those who have work.
 pub(crate) fn margin_ns(spin: bool) -> u64 {
     let high_ns = OVERSLEEP_HIGH_NS.load(Ordering::Relaxed);
     if spin && high_ns < BUSY_FROM_NS {
@@ -98,8 +103,13 @@ pub(crate) fn margin_ns(spin: bool) -> u64 {
 }
 
 /// When to look at the clock again, on the way from one time to another.
-pub(crate) fn next_stop_ns(now_ns: u64, until_ns: u64) -> u64 {
-    if until_ns.saturating_sub(now_ns) > LONG_NS {
+fn next_stop_ns(
+    Range {
+        start,
+        end: until_ns,
+    }: Range<u64>,
+) -> u64 {
+    if until_ns.saturating_sub(start) > LONG_NS {
         until_ns - LAST_NS
     } else {
         until_ns
@@ -127,7 +137,8 @@ fn learn(overslept_ns: u64) {
     toward(&OVERSLEEP_HIGH_NS, HIGH_MAX_NS, STEP_NS - down_ns, down_ns);
 }
 
-/// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed awake.
+/// Waits until a time, or returns at once where it has passed. Returns the nanoseconds passed
+/// awake.
 pub(crate) fn wait_until(due_ns: u64, spin: bool) -> u64 {
     let asleep_from = now_ns();
     let awake_from = sleep_until(due_ns.saturating_sub(margin_ns(spin)));
@@ -148,7 +159,7 @@ fn sleep_until(wake_ns: u64) -> u64 {
     let mut now = now_ns();
     while now < wake_ns {
         be_precise();
-        let stop_ns = next_stop_ns(now, wake_ns);
+        let stop_ns = next_stop_ns(now..wake_ns);
         let until = timespec(stop_ns);
         // SAFETY: the time is ours. A signal ends the sleep early, and it is begun again.
         let result = unsafe {
@@ -175,12 +186,13 @@ pub(crate) enum Woken {
     Signal,
 }
 
-/// Sleeps while `word` is `seen`, until a time (`u64::MAX`: for ever). Long sleeps end before that, with [`Woken::Time`].
+/// Sleeps while `word` is `seen`, until a time (`u64::MAX`: for ever). Long sleeps end before that,
+/// with [`Woken::Time`].
 pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
     be_precise();
     let stop_ns = match until_ns {
         u64::MAX => u64::MAX,
-        until_ns => next_stop_ns(now_ns(), until_ns),
+        until_ns => next_stop_ns(now_ns()..until_ns),
     };
     let until = timespec(stop_ns);
     let until: *const libc::timespec = if stop_ns == u64::MAX {
@@ -214,11 +226,11 @@ pub(crate) fn wake_all(word: &AtomicU32) {
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     real::system(
         libc::SYS_futex,
-        word.as_ptr() as usize,
-        operation as usize,
-        i32::MAX as usize,
-        0,
-        0,
+        [
+            word.as_ptr() as usize,
+            operation as usize,
+            i32::MAX as usize,
+        ],
     );
 }
 

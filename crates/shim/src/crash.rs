@@ -1,4 +1,5 @@
-//! Telling a crash inside the shim from one of the server: its handlers are called as before, after the page has been told.
+//! Telling a crash inside the shim from one of the server: its handlers are called as before, after
+//! the page has been told.
 
 use crate::real;
 use crate::state::{Inside, state};

@@ -1,13 +1,13 @@
 //! Functions that make and end descriptors and names.
 //!
-//! `open`, `openat` and `fcntl` take variable arguments in C; they travel as fixed ones do on x86_64 and aarch64, so a missing one is
-//! some value that is not used.
+//! `open`, `openat` and `fcntl` take variable arguments in C; they travel as fixed ones do on
+//! x86_64 and aarch64, so a missing one is some value that is not used.
 
 use crate::buffered;
 use crate::files::{self, TooMany};
 use crate::real;
 use crate::session;
-use crate::state::{Inside, State, state};
+use crate::state::{Inside, ShimState, state};
 use device::page::Global;
 use libc::{FILE, c_char, c_int, c_uint, mode_t};
 
@@ -82,8 +82,9 @@ fn is_regular(fd: c_int) -> bool {
     }
 }
 
-/// A descriptor is closed, or not to be seen any longer. Pages of a file without a name go with its last one.
-fn closed(state: &State, fd: c_int) {
+/// A descriptor is closed, or not to be seen any longer. Pages of a file without a name go with its
+/// last one.
+fn closed(state: &ShimState, fd: c_int) {
     if let Some(place) = files::close(fd) {
         let _inside = Inside::enter();
         buffered::drop_file(state, place);
@@ -92,12 +93,13 @@ fn closed(state: &State, fd: c_int) {
 }
 
 /// Whether a descriptor is of a file that is emulated.
-fn is_emulated(state: &State, fd: c_int) -> bool {
+fn is_emulated(state: &ShimState, fd: c_int) -> bool {
     files::seen(fd).is_some_and(|open| state.emulated_file(open).is_some())
 }
 
-/// A descriptor was made. It is seen from now on where it is a regular file below a watched directory.
-fn opened(state: &State, fd: c_int, flags: c_int) {
+/// A descriptor was made. It is seen from now on where it is a regular file below a watched
+/// directory.
+fn opened(state: &ShimState, fd: c_int, flags: c_int) {
     closed(state, fd);
     if flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH || !is_regular(fd) {
         return;
@@ -146,17 +148,18 @@ fn open_by(flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
     let _inside = Inside::enter();
     let fd = call(flags);
     if fd >= 0 {
-        crate::transfer::keeping_errno(|| opened(state, fd, flags));
+        real::keeping_errno(|| opened(state, fd, flags));
     } else if real::errno() == libc::EINVAL && flags & STRIPPED != 0 {
         return open_refused(state, flags, call);
     }
     fd
 }
 
-/// A file system that has no direct I/O has refused the flag, as it may for files that are real. Whose the file is can only be told
-/// once it is open, so until then nothing is changed: a file that was to be made has been made by the call that was refused, and one
-/// that was to be emptied has not been.
-fn open_refused(state: &State, flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
+/// A file system that has no direct I/O has refused the flag, as it may for files that are real.
+/// Whose the file is can only be told once it is open, so until then nothing is changed: a file
+/// that was to be made has been made by the call that was refused, and one that was to be emptied
+/// has not been.
+fn open_refused(state: &ShimState, flags: c_int, call: impl Fn(c_int) -> c_int) -> c_int {
     let mut without = STRIPPED | libc::O_TRUNC;
     if flags & libc::O_CREAT != 0 {
         without |= libc::O_CREAT | libc::O_EXCL;
@@ -179,7 +182,7 @@ fn open_refused(state: &State, flags: c_int, call: impl Fn(c_int) -> c_int) -> c
 }
 
 /// Does what `O_TRUNC` asks for. Returns why it failed.
-fn empty(state: &State, fd: c_int, flags: c_int) -> Result<(), c_int> {
+fn empty(state: &ShimState, fd: c_int, flags: c_int) -> Result<(), c_int> {
     if flags & libc::O_TRUNC != 0 {
         if real::ftruncate(fd, 0) < 0 {
             return Err(real::errno());
@@ -197,17 +200,7 @@ extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    open_by(flags, |flags| real::open(path, flags, mode))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-    open_by(flags, |flags| real::open(path, flags, 0))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
     open_by(flags, |flags| real::open(path, flags, 0))
 }
 
@@ -217,17 +210,7 @@ extern "C" fn openat(at: c_int, path: *const c_char, flags: c_int, mode: mode_t)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn openat64(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    open_by(flags, |flags| real::openat(at, path, flags, mode))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn __openat_2(at: c_int, path: *const c_char, flags: c_int) -> c_int {
-    open_by(flags, |flags| real::openat(at, path, flags, 0))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __openat64_2(at: c_int, path: *const c_char, flags: c_int) -> c_int {
     open_by(flags, |flags| real::openat(at, path, flags, 0))
 }
 
@@ -237,27 +220,12 @@ extern "C" fn creat(path: *const c_char, mode: mode_t) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn creat64(path: *const c_char, mode: mode_t) -> c_int {
-    open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn mkstemp(template: *mut c_char) -> c_int {
     open_by(0, |flags| real::mkostemps(template, 0, flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mkstemp64(template: *mut c_char) -> c_int {
-    open_by(0, |flags| real::mkostemps(template, 0, flags))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn mkostemp(template: *mut c_char, flags: c_int) -> c_int {
-    open_by(flags, |flags| real::mkostemps(template, 0, flags))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int {
     open_by(flags, |flags| real::mkostemps(template, 0, flags))
 }
 
@@ -276,7 +244,9 @@ extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     if let Some(state) = state()
         && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0
     {
-        let end = last.saturating_add(1).min(files::DESCRIPTORS_MAX as u32);
+        let end = last
+            .saturating_add(1)
+            .min(crate::limits::DESCRIPTORS_MAX as u32);
         for fd in first..end {
             closed(state, fd as c_int);
         }
@@ -309,7 +279,7 @@ fn duplicated(from: c_int, to: c_int) -> c_int {
         && to >= 0
         && to != from
     {
-        crate::transfer::keeping_errno(|| closed(state, to));
+        real::keeping_errno(|| closed(state, to));
         if files::duplicate(from, to) == Err(TooMany) {
             state.meter.add(Global::FilesUnseen, 1);
         }
@@ -317,7 +287,8 @@ fn duplicated(from: c_int, to: c_int) -> c_int {
     to
 }
 
-/// What is read and written through the C library's streams goes past the shim, from inside the C library.
+/// What is read and written through the C library's streams goes past the shim, from inside the C
+/// library.
 #[unsafe(no_mangle)]
 extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
     let stream = real::fdopen(fd, mode);
@@ -364,7 +335,13 @@ extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
-    fcntl(fd, command, argument)
+also! {
+    fn open64 = open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
+    fn __open64_2 = __open_2(path: *const c_char, flags: c_int) -> c_int;
+    fn openat64 = openat(at: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
+    fn __openat64_2 = __openat_2(at: c_int, path: *const c_char, flags: c_int) -> c_int;
+    fn creat64 = creat(path: *const c_char, mode: mode_t) -> c_int;
+    fn mkstemp64 = mkstemp(template: *mut c_char) -> c_int;
+    fn mkostemp64 = mkostemp(template: *mut c_char, flags: c_int) -> c_int;
+    fn fcntl64 = fcntl(fd: c_int, command: c_int, argument: usize) -> c_int;
 }

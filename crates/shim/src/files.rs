@@ -1,16 +1,15 @@
-//! Which descriptors are files that are seen, and which files they are. All tables are static; a descriptor is looked up by one
-//! load.
+//! Which descriptors are files that are seen, and which files they are. All tables are static; a
+//! descriptor is looked up by one load.
 
-use crate::names;
+use crate::limits::{DESCRIPTORS_MAX, FILES_MAX};
+use crate::{names, readers};
 use device::Role;
 use std::os::raw::c_int;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) const DESCRIPTORS_MAX: usize = 65536;
-pub(crate) const FILES_MAX: usize = 8192;
-
-/// A file that is or was open. Its place outlives its descriptors, because its pages may still be in the modelled cache.
+/// A file that is or was open. Its place outlives its descriptors, because its pages may still be
+/// in the modelled cache.
 pub(crate) struct File {
     /// What it is found by: the identity of its name, or one of the words below.
     key: AtomicU64,
@@ -144,7 +143,8 @@ pub(crate) fn at(place: usize) -> Option<&'static File> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-/// A descriptor was opened: on a file that is seen, with these flags. Returns the place of a file that was not known before.
+/// A descriptor was opened: on a file that is seen, with these flags. Returns the place of a file
+/// that was not known before.
 pub(crate) fn open(
     fd: c_int,
     relative: &[u8],
@@ -153,14 +153,15 @@ pub(crate) fn open(
 ) -> Result<Option<usize>, TooMany> {
     let word = descriptor(fd).ok_or(TooMany)?;
     let (place, is_new) = place_of(relative, role).ok_or(TooMany)?;
-    crate::buffered::forget_reader(fd);
+    readers::forget(fd);
     let open = Open(SEEN | place as u64).with_flags(flags);
     word.store(open.0, Ordering::Relaxed);
     Ok(is_new.then_some(place))
 }
 
-/// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no name and now no descriptor
-/// either: its pages are to be dropped, and then [`release`] gives the place back.
+/// A descriptor is closed, or not to be seen any longer. Returns the place of a file that has no
+/// name and now no descriptor either: its pages are to be dropped, and then [`release`] gives the
+/// place back.
 pub(crate) fn close(fd: c_int) -> Option<usize> {
     let word = descriptor(fd)?;
     if word.load(Ordering::Relaxed) == 0 {
@@ -254,8 +255,8 @@ pub(crate) fn named(relative: &[u8]) -> Option<usize> {
     find(names::identity_of(relative))
 }
 
-/// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has: its pages are to be dropped, and
-/// then [`release`] gives the place back.
+/// The file of this name is gone. Who has it open goes on with it. Returns whether nobody has: its
+/// pages are to be dropped, and then [`release`] gives the place back.
 pub(crate) fn forget(place: usize) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     FILES.get(place).is_some_and(|file| {
@@ -264,7 +265,8 @@ pub(crate) fn forget(place: usize) -> bool {
     })
 }
 
-/// The file has another name now, and with it perhaps another role. Its place stays, because descriptors and pages refer to it.
+/// The file has another name now, and with it perhaps another role. Its place stays, because
+/// descriptors and pages refer to it.
 pub(crate) fn rename(place: usize, relative: &[u8], role: Role) {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = FILES.get(place) {
@@ -290,7 +292,8 @@ mod tests {
         let second = open(9002, b"a", Role::Data, 0).unwrap().unwrap();
         assert_ne!(second, first);
 
-        // Files without a name are still where they were on the device, and keep their places until their pages are dropped.
+        // Files without a name are still where they were on the device, and keep their places until
+        // their pages are dropped.
         let identities = || [first, second].map(|place| at(place).unwrap().identity());
         let before = identities();
         assert!(!forget(first) && !forget(second));

@@ -1,14 +1,15 @@
 //! A request under way on an emulated device.
 
 use crate::clock;
-use crate::meter::{Counted, tolerance_ns};
-use crate::state::State;
+use crate::meter::{CountedRequest, tolerance_ns};
+use crate::state::ShimState;
 use device::page::{AccessKind, Global};
-use device::{Access, Completion, Full, RequestState, Role, Ticket, device_address};
+use device::{Access, Completion, FileOffset, Full, RequestState, Role, Ticket, device_address};
+use std::ops::Range;
 
 /// Where a request goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub(crate) struct EmulatedPlace {
     pub(crate) device: usize,
     pub(crate) role: Role,
     /// [`crate::names::identity_of`].
@@ -23,41 +24,42 @@ pub(crate) struct Extent {
 }
 
 pub(crate) struct Flight {
-    pub(crate) counted: Counted,
+    pub(crate) counted: CountedRequest,
     is_counted: bool,
     device: usize,
-    stage: Option<Stage>,
+    stage: Option<FlightStage>,
 }
 
-enum Stage {
+enum FlightStage {
     Due(Completion),
     Queued(Ticket, u64),
 }
 
-impl From<RequestState> for Stage {
-    fn from(progress: RequestState) -> Stage {
+impl From<RequestState> for FlightStage {
+    fn from(progress: RequestState) -> FlightStage {
         match progress {
-            RequestState::Decided(completion) => Stage::Due(completion),
+            RequestState::Decided(completion) => FlightStage::Due(completion),
             RequestState::Queued {
                 ticket,
                 ask_again_ns,
-            } => Stage::Queued(ticket, ask_again_ns),
+            } => FlightStage::Queued(ticket, ask_again_ns),
         }
     }
 }
 
 impl Flight {
-    /// Hands a request to the model and counts it as outstanding. Where the model is full it is due at once.
+    /// Hands a request to the model and counts it as outstanding. Where the model is full it is due
+    /// at once.
     pub(crate) fn begin(
-        state: &State,
+        state: &ShimState,
         kind: AccessKind,
-        target: Target,
+        target: EmulatedPlace,
         extent: Extent,
         now_ns: u64,
     ) -> Flight {
         state.meter.begin(target.role, now_ns);
         let mut flight = Flight {
-            counted: Counted {
+            counted: CountedRequest {
                 role: target.role,
                 kind,
                 began_ns: now_ns,
@@ -72,8 +74,10 @@ impl Flight {
         let access = Access {
             kind,
             address: device_address(
-                target.file ^ state.file_salt,
-                extent.offset,
+                FileOffset {
+                    file: target.file ^ state.file_salt,
+                    offset: extent.offset,
+                },
                 emulated.capacity_bytes,
             ),
             bytes: u32::try_from(extent.bytes).unwrap_or(u32::MAX),
@@ -90,10 +94,15 @@ impl Flight {
     }
 
     /// What is not asked of the model: it is complete when the host is.
-    pub(crate) fn unmodelled(state: &State, kind: AccessKind, role: Role, now_ns: u64) -> Flight {
+    pub(crate) fn unmodelled(
+        state: &ShimState,
+        kind: AccessKind,
+        role: Role,
+        now_ns: u64,
+    ) -> Flight {
         state.meter.begin(role, now_ns);
         Flight {
-            counted: Counted {
+            counted: CountedRequest {
                 role,
                 kind,
                 began_ns: now_ns,
@@ -107,7 +116,7 @@ impl Flight {
     /// What is over and has been counted elsewhere.
     pub(crate) fn uncounted() -> Flight {
         Flight {
-            counted: Counted {
+            counted: CountedRequest {
                 role: Role::Data,
                 kind: AccessKind::Read,
                 began_ns: 0,
@@ -118,19 +127,20 @@ impl Flight {
         }
     }
 
-    fn advance(&mut self, state: &State, stage: Stage) {
-        if let Stage::Due(completion) = &stage {
-            let Counted { role, kind, .. } = self.counted;
+    fn advance(&mut self, state: &ShimState, stage: FlightStage) {
+        if let FlightStage::Due(completion) = &stage {
+            let CountedRequest { role, kind, .. } = self.counted;
             state.meter.serviced(role, kind, completion.service_ns);
         }
         self.stage = Some(stage);
     }
 
-    /// When there is something to do: it is due, or to be asked for again. 0 where the model does not know it.
+    /// When there is something to do: it is due, or to be asked for again. 0 where the model does
+    /// not know it.
     pub(crate) fn when_ns(&self) -> u64 {
         match &self.stage {
-            Some(Stage::Due(completion)) => completion.due_ns,
-            Some(Stage::Queued(_, ask_again_ns)) => *ask_again_ns,
+            Some(FlightStage::Due(completion)) => completion.due_ns,
+            Some(FlightStage::Queued(_, ask_again_ns)) => *ask_again_ns,
             None => 0,
         }
     }
@@ -138,22 +148,22 @@ impl Flight {
     /// When it is complete, as far as that is decided.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         match &self.stage {
-            Some(Stage::Due(completion)) => Some(completion.due_ns),
-            Some(Stage::Queued(..)) | None => None,
+            Some(FlightStage::Due(completion)) => Some(completion.due_ns),
+            Some(FlightStage::Queued(..)) | None => None,
         }
     }
 
     pub(crate) fn is_queued(&self) -> bool {
-        matches!(self.stage, Some(Stage::Queued(..)))
+        matches!(self.stage, Some(FlightStage::Queued(..)))
     }
 
     /// Asks the model again for what is queued. To be called from [`Flight::when_ns`] on.
-    pub(crate) fn poll(&mut self, state: &State, now_ns: u64) {
+    pub(crate) fn poll(&mut self, state: &ShimState, now_ns: u64) {
         let Some(emulated) = state.devices.get(self.device) else {
             return;
         };
         match self.stage.take() {
-            Some(Stage::Queued(ticket, _)) => {
+            Some(FlightStage::Queued(ticket, _)) => {
                 let progress = emulated.with(|device| device.poll(now_ns, ticket));
                 count_model_call(state, now_ns);
                 self.advance(state, progress.into());
@@ -163,7 +173,7 @@ impl Flight {
     }
 
     /// Waits until the device has decided and the request is due. No lock is held meanwhile.
-    pub(crate) fn wait(&mut self, state: &State) {
+    pub(crate) fn wait(&mut self, state: &ShimState) {
         loop {
             let spun_ns = clock::wait_until(self.when_ns(), state.spin);
             state.meter.add(Global::SpinNs, spun_ns);
@@ -175,7 +185,7 @@ impl Flight {
     }
 
     /// The host has done its part.
-    pub(crate) fn host_done(&self, state: &State, now_ns: u64) {
+    pub(crate) fn host_done(&self, state: &ShimState, now_ns: u64) {
         if let Some(due_ns) = self.due_ns() {
             let response_ns = due_ns.saturating_sub(self.counted.began_ns);
             if now_ns > due_ns + tolerance_ns(response_ns) {
@@ -184,34 +194,34 @@ impl Flight {
         }
     }
 
-    /// It is complete, and who waited for it since `waiting_since_ns` knows it now.
-    pub(crate) fn end(self, state: &State, waiting_since_ns: u64, now_ns: u64, bytes: Option<u64>) {
+    /// It is complete, and who waited for it knows it at the end of that time.
+    pub(crate) fn end(self, state: &ShimState, waited_ns: Range<u64>, bytes: Option<u64>) {
         if !self.is_counted {
             return;
         }
         let Some(due_ns) = self.due_ns() else {
-            state.meter.end(self.counted, now_ns, bytes);
+            state.meter.end(self.counted, waited_ns.end, bytes);
             return;
         };
-        if due_ns < waiting_since_ns {
-            // Nobody was waiting when the device was done: that says nothing of how true the emulation is.
+        if due_ns < waited_ns.start {
+            // Nobody was waiting when the device was done: that says nothing of how true the
+            // emulation is.
             state.meter.end(self.counted, due_ns, bytes);
             return;
         }
-        let response_ns = due_ns.saturating_sub(self.counted.began_ns);
-        let late_ns = now_ns.saturating_sub(due_ns);
-        state.meter.judge(self.counted, response_ns, late_ns);
-        state.meter.end(self.counted, now_ns, bytes);
+        state.meter.judge(self.counted, due_ns..waited_ns.end);
+        state.meter.end(self.counted, waited_ns.end, bytes);
     }
 
-    /// It is complete, as one of several: it came back when it was due, and whoever waited did so for another.
-    pub(crate) fn end_unjudged(self, state: &State, now_ns: u64, bytes: Option<u64>) {
+    /// It is complete, as one of several: it came back when it was due, and whoever waited did so
+    /// for another.
+    pub(crate) fn end_unjudged(self, state: &ShimState, now_ns: u64, bytes: Option<u64>) {
         let ended_ns = self.due_ns().unwrap_or(now_ns);
         state.meter.end(self.counted, ended_ns, bytes);
     }
 }
 
-fn count_model_call(state: &State, from_ns: u64) {
+fn count_model_call(state: &ShimState, from_ns: u64) {
     let spent_ns = clock::now_ns().saturating_sub(from_ns);
     state.meter.add(Global::ModelNs, spent_ns);
     state.meter.add(Global::ModelCalls, 1);

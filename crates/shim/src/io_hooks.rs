@@ -1,13 +1,13 @@
 //! Functions that read, write and flush.
 
 use crate::real;
-use crate::transfer::{Begin, Length, sync, transfer};
+use crate::transfer::{Begin, TransferLength, sync, transfer};
 use device::page::AccessKind;
 use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
 
 #[unsafe(no_mangle)]
 extern "C" fn read(fd: c_int, to: *mut c_void, bytes: size_t) -> ssize_t {
-    let extent = (Begin::Position, Length::Bytes(bytes));
+    let extent = (Begin::Position, TransferLength::Bytes(bytes));
     transfer(fd, AccessKind::Read, extent, || real::read(fd, to, bytes))
 }
 
@@ -22,7 +22,7 @@ extern "C" fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t
 
 #[unsafe(no_mangle)]
 extern "C" fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
-    let extent = (Begin::Position, Length::Bytes(bytes));
+    let extent = (Begin::Position, TransferLength::Bytes(bytes));
     transfer(fd, AccessKind::Write, extent, || {
         real::write(fd, from, bytes)
     })
@@ -30,15 +30,10 @@ extern "C" fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
 
 #[unsafe(no_mangle)]
 extern "C" fn pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t {
-    let extent = (Begin::At(at), Length::Bytes(bytes));
+    let extent = (Begin::At(at), TransferLength::Bytes(bytes));
     transfer(fd, AccessKind::Read, extent, || {
         real::pread(fd, to, bytes, at)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn pread64(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t {
-    pread(fd, to, bytes, at)
 }
 
 #[unsafe(no_mangle)]
@@ -56,38 +51,22 @@ extern "C" fn __pread_chk(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __pread64_chk(
-    fd: c_int,
-    to: *mut c_void,
-    bytes: size_t,
-    at: off_t,
-    room: size_t,
-) -> ssize_t {
-    __pread_chk(fd, to, bytes, at, room)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t {
-    let extent = (Begin::At(at), Length::Bytes(bytes));
+    let extent = (Begin::At(at), TransferLength::Bytes(bytes));
     transfer(fd, AccessKind::Write, extent, || {
         real::pwrite(fd, from, bytes, at)
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn pwrite64(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t {
-    pwrite(fd, from, bytes, at)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
-    let extent = (Begin::Position, Length::Vector(to, count));
+    let extent = (Begin::Position, TransferLength::Vector(to, count));
     transfer(fd, AccessKind::Read, extent, || real::readv(fd, to, count))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
-    let extent = (Begin::Position, Length::Vector(from, count));
+    let extent = (Begin::Position, TransferLength::Vector(from, count));
     transfer(fd, AccessKind::Write, extent, || {
         real::writev(fd, from, count)
     })
@@ -95,28 +74,18 @@ extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
 
 #[unsafe(no_mangle)]
 extern "C" fn preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t {
-    let extent = (Begin::At(at), Length::Vector(to, count));
+    let extent = (Begin::At(at), TransferLength::Vector(to, count));
     transfer(fd, AccessKind::Read, extent, || {
         real::preadv(fd, to, count, at)
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn preadv64(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t {
-    preadv(fd, to, count, at)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn pwritev(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t {
-    let extent = (Begin::At(at), Length::Vector(from, count));
+    let extent = (Begin::At(at), TransferLength::Vector(from, count));
     transfer(fd, AccessKind::Write, extent, || {
         real::pwritev(fd, from, count, at)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn pwritev64(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t {
-    pwritev(fd, from, count, at)
 }
 
 /// An offset of -1 means the descriptor's position.
@@ -136,7 +105,7 @@ extern "C" fn preadv2(
     at: off_t,
     flags: c_int,
 ) -> ssize_t {
-    let extent = (begin(at), Length::Vector(to, count));
+    let extent = (begin(at), TransferLength::Vector(to, count));
     transfer(fd, AccessKind::Read, extent, || {
         real::preadv2(fd, to, count, at, flags)
     })
@@ -161,7 +130,7 @@ extern "C" fn pwritev2(
     at: off_t,
     flags: c_int,
 ) -> ssize_t {
-    let extent = (begin(at), Length::Vector(from, count));
+    let extent = (begin(at), TransferLength::Vector(from, count));
     transfer(fd, AccessKind::Write, extent, || {
         real::pwritev2(fd, from, count, at, flags)
     })
@@ -186,4 +155,13 @@ extern "C" fn fsync(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn fdatasync(fd: c_int) -> c_int {
     sync(fd, || real::fdatasync(fd))
+}
+
+also! {
+    fn pread64 = pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
+    fn __pread64_chk =
+        __pread_chk(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t, room: size_t) -> ssize_t;
+    fn pwrite64 = pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t;
+    fn preadv64 = preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t;
+    fn pwritev64 = pwritev(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t;
 }

@@ -1,17 +1,29 @@
-//! The library that is preloaded into an unmodified server: it sees the server's file input and output, counts it by role, and
-//! where a role is on an emulated device, completes each request no earlier than the device model says.
+//! The library that is preloaded into an unmodified server: it sees the server's file input and
+//! output, counts it by role, and where a role is on an emulated device, completes each request no
+//! earlier than the device model says.
 //!
-//! It is named by `LD_PRELOAD` and told what to do by the file that `MYDYNO_SHIM_SETUP` names; without that it only forwards. The
-//! real input and output always happens, at the speed of the host, and its results are never altered: only their time is.
-//! On the path of a request nothing is allocated and nothing panics; tables are static or made when the process starts.
+//! It is named by `LD_PRELOAD` and told what to do by the file that `MYDYNO_SHIM_SETUP` names;
+//! without that it only forwards. The real input and output always happens, at the speed of the
+//! host, and its results are never altered: only their time is. On the path of a request nothing is
+//! allocated and nothing panics; tables are static or made when the process starts.
 //!
-//! An emulated file is not made durable on the host: a flush costs the time it costs the model, and what it promises holds against
-//! the death of the process, not of the machine.
+//! An emulated file is not made durable on the host: a flush costs the time it costs the model, and
+//! what it promises holds against the death of the process, not of the machine.
 
 #![expect(
     unsafe_code,
     reason = "C functions are taken over and called; shared memory is mapped"
 )]
+
+/// Functions that are others under a second name, as the C library has them for offsets of 64 bits.
+macro_rules! also {
+    ($(fn $name:ident = $other:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $type),*) -> $result {
+            $other($($argument),*)
+        }
+    )*};
+}
 
 mod aio;
 mod aio_hooks;
@@ -23,10 +35,12 @@ mod file_hooks;
 mod files;
 mod flight;
 mod io_hooks;
+mod limits;
 mod map_hooks;
 mod meter;
 mod name_hooks;
 mod names;
+mod readers;
 mod real;
 mod session;
 mod shared;

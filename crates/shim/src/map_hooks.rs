@@ -1,7 +1,8 @@
-//! Ways past the shim, which are refused so that the program takes one that is seen: mappings of emulated files and io_uring. And
-//! `syscall`, by which programs call what the C library has no function for.
+//! Ways past the shim, which are refused so that the program takes one that is seen: mappings of
+//! emulated files and io_uring. And `syscall`, by which programs call what the C library has no
+//! function for.
 
-use crate::state::{Inside, State, state};
+use crate::state::{Inside, ShimState, state};
 use crate::{aio_hooks, files, real};
 use device::page::Global;
 use libc::{c_int, c_long, c_uint, c_void, off_t, size_t};
@@ -38,8 +39,9 @@ extern "C" fn mmap64(
     mmap(near, bytes, protection, flags, fd, at)
 }
 
-/// What is written or read through memory that files share with others is not seen. Private mappings load programs and tables.
-fn is_refused(state: &State, flags: c_int, fd: c_int) -> bool {
+/// What is written or read through memory that files share with others is not seen. Private
+/// mappings load programs and tables.
+fn is_refused(state: &ShimState, flags: c_int, fd: c_int) -> bool {
     let kind = flags & libc::MAP_TYPE;
     if kind != libc::MAP_SHARED && kind != libc::MAP_SHARED_VALIDATE {
         return false;
@@ -49,7 +51,8 @@ fn is_refused(state: &State, flags: c_int, fd: c_int) -> bool {
     file.is_some_and(|file| !file.may_be_mapped())
 }
 
-/// Counts and refuses an attempt to use io_uring, which would go past the shim. `None` where it only forwards.
+/// Counts and refuses an attempt to use io_uring, which would go past the shim. `None` where it
+/// only forwards.
 fn refuse_uring() -> Option<c_int> {
     state()?.meter.add(Global::UringRefused, 1);
     Some(-libc::ENOSYS)

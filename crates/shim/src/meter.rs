@@ -5,9 +5,11 @@ use device::page::{
     AccessKind, Global, Histogram, OfKind, OfRole, PAGE_WORDS, bucket_of, bucket_word, global_word,
     kind_word, role_word,
 };
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Beside the larger of this and [`TOLERANCE_PART`] of the response time, a completion is not on time.
+/// Beside the larger of this and [`TOLERANCE_PART`] of the response time, a completion is not on
+/// time.
 const TOLERANCE_NS: u64 = 20_000;
 const TOLERANCE_PART: u64 = 50;
 
@@ -20,12 +22,12 @@ pub(crate) fn tolerance_ns(response_ns: u64) -> u64 {
 pub(crate) struct Meter {
     words: &'static [AtomicU64; PAGE_WORDS],
     began_ns: u64,
-    queues: [Queue; Role::ALL.len()],
+    queues: [OutstandingMeter; Role::ALL.len()],
 }
 
 /// A request as it is counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedRequest {
     pub(crate) role: Role,
     pub(crate) kind: AccessKind,
     pub(crate) began_ns: u64,
@@ -36,7 +38,7 @@ impl Meter {
         Meter {
             words,
             began_ns: now_ns,
-            queues: [const { Queue(AtomicU64::new(0)) }; Role::ALL.len()],
+            queues: [const { OutstandingMeter(AtomicU64::new(0)) }; Role::ALL.len()],
         }
     }
 
@@ -95,8 +97,8 @@ impl Meter {
     }
 
     /// It has come back; `bytes` is `None` where it failed and is no request.
-    pub(crate) fn end(&self, counted: Counted, ended_ns: u64, bytes: Option<u64>) {
-        let Counted {
+    pub(crate) fn end(&self, counted: CountedRequest, ended_ns: u64, bytes: Option<u64>) {
+        let CountedRequest {
             role,
             kind,
             began_ns,
@@ -125,9 +127,15 @@ impl Meter {
         self.add_at(bucket_word(role, kind, Histogram::Service, bucket), 1);
     }
 
-    /// A request that somebody waited for came back `late_ns` after it should have, `response_ns` after it was made.
-    pub(crate) fn judge(&self, counted: Counted, response_ns: u64, late_ns: u64) {
-        let Counted { role, kind, .. } = counted;
+    /// A request that somebody waited for came back at the end of `late` instead of its beginning.
+    pub(crate) fn judge(&self, counted: CountedRequest, late: Range<u64>) {
+        let CountedRequest {
+            role,
+            kind,
+            began_ns,
+        } = counted;
+        let response_ns = late.start.saturating_sub(began_ns);
+        let late_ns = late.end.saturating_sub(late.start);
         self.add_at(kind_word(role, kind, OfKind::Judged), 1);
         self.add_at(kind_word(role, kind, OfKind::LateNs), late_ns);
         self.add_at(role_word(role, OfRole::Judged), 1);
@@ -152,15 +160,16 @@ impl Meter {
     }
 }
 
-/// How many requests a role has outstanding and since when its busy time has not been counted, in one word, so that threads
-/// count each moment once. Times are in units of 16 ns: the word holds 52 days.
-struct Queue(AtomicU64);
+/// How many requests a role has outstanding and since when its busy time has not been counted, in
+/// one word, so that threads count each moment once. Times are in units of 16 ns: the word holds 52
+/// days.
+struct OutstandingMeter(AtomicU64);
 
 const COUNT_BITS: u32 = 16;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 const UNIT_BITS: u32 = 4;
 
-impl Queue {
+impl OutstandingMeter {
     /// Returns how many are outstanding now.
     fn enter(&self, now_ns: u64) -> u64 {
         let now = now_ns >> UNIT_BITS;
@@ -195,12 +204,12 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::Queue;
+    use super::OutstandingMeter;
     use std::sync::atomic::AtomicU64;
 
     #[test]
     fn busy_time_is_counted_once() {
-        let queue = Queue(AtomicU64::new(0));
+        let queue = OutstandingMeter(AtomicU64::new(0));
         assert_eq!(queue.enter(1600), 1);
         assert_eq!(queue.enter(3200), 2);
         assert_eq!(queue.leave(4800), 3200);

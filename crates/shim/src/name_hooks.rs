@@ -4,8 +4,8 @@ use crate::buffered;
 use crate::file_hooks::PathOf;
 use crate::files;
 use crate::real;
-use crate::state::{Inside, State, state};
-use crate::transfer::keeping_errno;
+use crate::real::keeping_errno;
+use crate::state::{Inside, ShimState, state};
 use libc::{c_char, c_int, c_uint, off_t};
 
 #[unsafe(no_mangle)]
@@ -24,7 +24,7 @@ extern "C" fn remove(path: *const c_char) -> c_int {
 }
 
 /// The place of the file that a name means, where it is one that is or was open.
-fn place_of(state: &State, at: c_int, name: *const c_char) -> Option<usize> {
+fn place_of(state: &ShimState, at: c_int, name: *const c_char) -> Option<usize> {
     keeping_errno(|| {
         let path = PathOf::of_name(at, name)?;
         files::named(state.relative(path.bytes())?)
@@ -32,7 +32,7 @@ fn place_of(state: &State, at: c_int, name: *const c_char) -> Option<usize> {
 }
 
 /// What nobody can read any more need not be written.
-fn forget(state: &State, place: usize) {
+fn forget(state: &ShimState, place: usize) {
     if files::forget(place) {
         buffered::drop_file(state, place);
         files::release(place);
@@ -64,26 +64,29 @@ extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     );
     let result = real::rename(from, to);
     if result == 0 && place != replaced {
-        keeping_errno(|| renamed(state, place, replaced, to));
+        keeping_errno(|| {
+            if let Some(replaced) = replaced {
+                forget(state, replaced);
+            }
+            if let Some(place) = place {
+                renamed(state, place, to);
+            }
+        });
     }
     result
 }
 
-fn renamed(state: &State, place: Option<usize>, replaced: Option<usize>, to: *const c_char) {
-    if let Some(replaced) = replaced {
-        forget(state, replaced);
-    }
+fn renamed(state: &ShimState, place: usize, to: *const c_char) {
     let path = PathOf::of_name(libc::AT_FDCWD, to);
     let relative = path.as_ref().and_then(|path| state.relative(path.bytes()));
-    match (place, relative) {
-        (Some(place), Some(relative)) => {
+    match relative {
+        Some(relative) => {
             let role = state
                 .every_file
                 .unwrap_or_else(|| crate::names::role_of(relative));
             files::rename(place, relative, role);
         }
-        (Some(place), None) => forget(state, place),
-        (None, _) => {}
+        None => forget(state, place),
     }
 }
 
@@ -112,22 +115,12 @@ extern "C" fn ftruncate(fd: c_int, bytes: off_t) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ftruncate64(fd: c_int, bytes: off_t) -> c_int {
-    ftruncate(fd, bytes)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
     let result = real::fallocate(fd, mode, at, bytes);
     if result == 0 && mode & libc::FALLOC_FL_PUNCH_HOLE != 0 {
         dropped(fd, at, end_of(at, bytes), true);
     }
     result
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fallocate64(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int {
-    fallocate(fd, mode, at, bytes)
 }
 
 /// `POSIX_FADV_DONTNEED` empties the kernel's cache, so it empties the modelled one.
@@ -145,12 +138,8 @@ extern "C" fn posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -
     result
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn posix_fadvise64(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int {
-    posix_fadvise(fd, at, bytes, advice)
-}
-
-/// Begins to write, or waits for what is written, without a flush. The whole file is written, whatever part is named.
+/// Begins to write, or waits for what is written, without a flush. The whole file is written,
+/// whatever part is named.
 #[unsafe(no_mangle)]
 extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint) -> c_int {
     let open = files::seen(fd);
@@ -169,4 +158,10 @@ extern "C" fn sync_file_range(fd: c_int, at: off_t, bytes: off_t, flags: c_uint)
         }
     }
     0
+}
+
+also! {
+    fn ftruncate64 = ftruncate(fd: c_int, bytes: off_t) -> c_int;
+    fn fallocate64 = fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_int;
+    fn posix_fadvise64 = posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int;
 }

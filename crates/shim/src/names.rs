@@ -49,14 +49,14 @@ pub(crate) fn is_system_tablespace(relative: &[u8]) -> bool {
     relative == b"ibdata1" || relative.ends_with(b"/ibdata1")
 }
 
-/// The log of the transaction coordinator: the server writes it through a mapping of its own and does not start without. A page per
-/// transaction coordinated, so nothing that storage would feel.
+/// The log of the transaction coordinator: the server writes it through a mapping of its own and
+/// does not start without. A page per transaction coordinated, so nothing that storage would feel.
 pub(crate) fn may_be_mapped(relative: &[u8]) -> bool {
     relative == b"tc.log" || relative.ends_with(b"/tc.log")
 }
 
-/// Which file it is, in every run: a hash (FNV-1a) of its path below the watched directory. Never 0, 1 or 2, which mark places
-/// without a name.
+/// Which file it is, in every run: a hash (FNV-1a) of its path below the watched directory. Never
+/// 0, 1 or 2, which mark places without a name.
 pub(crate) fn identity_of(relative: &[u8]) -> u64 {
     let hash = relative.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3_u64)

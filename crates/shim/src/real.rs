@@ -1,7 +1,8 @@
 //! The functions that the shim stands in front of.
 //!
-//! They are safe to call from here in one sense only: their arguments are those that the program passed, or point to what is ours and
-//! alive, and are judged by the C library and the kernel as they would be without the shim.
+//! They are safe to call from here in one sense only: their arguments are those that the program
+//! passed, or point to what is ours and alive, and are judged by the C library and the kernel as
+//! they would be without the shim.
 
 use libc::{
     FILE, c_char, c_int, c_long, c_uint, c_void, fd_set, iovec, mode_t, nfds_t, off_t, pollfd,
@@ -25,8 +26,8 @@ macro_rules! real {
                 set_errno(libc::ENOSYS);
                 return $missing;
             }
-            // SAFETY: the C library's function of this name has this type; variable arguments travel as fixed ones do on
-            // x86_64 and aarch64.
+            // SAFETY: the C library's function of this name has this type; variable arguments
+            // travel as fixed ones do on x86_64 and aarch64.
             let function: extern "C" fn($($type),*) -> $ret = unsafe { std::mem::transmute(found) };
             function($($arg),*)
         })*
@@ -71,17 +72,23 @@ pub(crate) fn set_errno(value: c_int) {
     unsafe { *libc::__errno_location() = value };
 }
 
+/// Runs what may change `errno` after the call whose `errno` the program is to see.
+pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
+    let errno = errno();
+    let result = run();
+    set_errno(errno);
+    result
+}
+
 /// A system call past the function `syscall`, which is ours.
-pub(crate) fn system(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize) -> c_long {
-    syscall(
-        number,
-        a as c_long,
-        b as c_long,
-        c as c_long,
-        d as c_long,
-        e as c_long,
-        0,
-    )
+pub(crate) fn system<const N: usize>(number: c_long, arguments: [usize; N]) -> c_long {
+    const { assert!(N <= 6) };
+    let at = |index: usize| {
+        arguments
+            .get(index)
+            .map_or(0, |argument| *argument as c_long)
+    };
+    syscall(number, at(0), at(1), at(2), at(3), at(4), at(5))
 }
 
 real! {

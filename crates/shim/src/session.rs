@@ -1,13 +1,15 @@
-//! Threads that serve a client: how long they work on what it asks, and what they wait for meanwhile.
+//! Threads that serve a client: how long they work on what it asks, and what they wait for
+//! meanwhile.
 //!
 //! A thread serves a client from its first `recv` on a socket until it closes it. It waits for the
-//! client in `poll`; between two such waits it is active. What it waits for in files, and how long it
-//! sleeps, is counted apart from what background threads do. It gets a name, so that its CPU time
-//! can be found in /proc. TLS begins with messages in the clear, so that its sessions are found too.
+//! client in `poll`; between two such waits it is active. What it waits for in files, and how long
+//! it sleeps, is counted apart from what background threads do. It gets a name, so that its CPU
+//! time can be found in /proc. TLS begins with messages in the clear, so that its sessions are
+//! found too.
 
 use crate::clock;
 use crate::real;
-use crate::state::{State, state};
+use crate::state::{ShimState, state};
 use device::Role;
 use device::page::{AccessKind, Global, SESSION_THREAD};
 use libc::{
@@ -20,15 +22,15 @@ use std::ffi::CStr;
 const NONE: c_int = -1;
 
 /// A session as its thread knows it.
-struct Session {
+struct SessionThread {
     socket: Cell<c_int>,
     /// When its last wait for the client was over.
     since_ns: Cell<u64>,
 }
 
 thread_local! {
-    static SESSION: Session = const {
-        Session { socket: Cell::new(NONE), since_ns: Cell::new(0) }
+    static SESSION: SessionThread = const {
+        SessionThread { socket: Cell::new(NONE), since_ns: Cell::new(0) }
     };
 }
 
@@ -44,7 +46,7 @@ fn begins(socket: c_int) {
 }
 
 /// The thread closes a descriptor: if it is its session's, it is active no longer.
-pub(crate) fn ends(state: &State, fd: c_int) {
+pub(crate) fn ends(state: &ShimState, fd: c_int) {
     SESSION.with(|session| {
         if fd >= 0 && session.socket.get() == fd {
             session.count_active(state, clock::now_ns());
@@ -53,31 +55,32 @@ pub(crate) fn ends(state: &State, fd: c_int) {
     });
 }
 
-impl Session {
+impl SessionThread {
     fn is_on(&self) -> bool {
         self.socket.get() != NONE
     }
 
-    fn count_active(&self, state: &State, now_ns: u64) {
+    fn count_active(&self, state: &ShimState, now_ns: u64) {
         let active_ns = now_ns.saturating_sub(self.since_ns.get());
         state.meter.add(Global::SessionActiveNs, active_ns);
     }
 }
 
 /// Does a request, and counts how long a session waited in it: all its time but the CPU that the
-/// host's part of it took, and what it then waited for a core. To spin before a due time is to wait.
+/// host's part of it took, and what it then waited for a core. To spin before a due time is to
+/// wait.
 pub(crate) fn waiting<T>(
-    state: &State,
+    state: &ShimState,
     (role, kind): (Role, AccessKind),
     request: impl FnOnce() -> T,
 ) -> T {
-    if !SESSION.with(Session::is_on) {
+    if !SESSION.with(SessionThread::is_on) {
         return request();
     }
-    let before = Times::now();
+    let before = ThreadTimes::now();
     let result = request();
-    let after = Times::now();
-    let since = |of: fn(&Times) -> u64| of(&after).saturating_sub(of(&before));
+    let after = ThreadTimes::now();
+    let since = |of: fn(&ThreadTimes) -> u64| of(&after).saturating_sub(of(&before));
     let spun_ns = since(|of| of.spun_ns);
     let worked_ns = since(|of| of.cpu_ns).saturating_sub(spun_ns);
     let not_waited_ns = worked_ns + since(|of| of.late_ns);
@@ -87,16 +90,16 @@ pub(crate) fn waiting<T>(
     result
 }
 
-struct Times {
+struct ThreadTimes {
     at_ns: u64,
     cpu_ns: u64,
     spun_ns: u64,
     late_ns: u64,
 }
 
-impl Times {
-    fn now() -> Times {
-        Times {
+impl ThreadTimes {
+    fn now() -> ThreadTimes {
+        ThreadTimes {
             at_ns: clock::now_ns(),
             cpu_ns: clock::thread_cpu_ns(),
             spun_ns: clock::spun_ns(),
@@ -107,7 +110,7 @@ impl Times {
 
 /// Waits for the client by `call`. Who waits for several descriptors serves no client.
 fn for_client(count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
-    let Some(state) = state().filter(|_| count == 1 && SESSION.with(Session::is_on)) else {
+    let Some(state) = state().filter(|_| count == 1 && SESSION.with(SessionThread::is_on)) else {
         return call();
     };
     SESSION.with(|session| session.count_active(state, clock::now_ns()));
@@ -139,7 +142,7 @@ extern "C" fn ppoll(
 
 /// Sleeps by `call`, and counts how long a session did.
 fn sleeping(call: impl FnOnce() -> c_int) -> c_int {
-    let Some(state) = state().filter(|_| SESSION.with(Session::is_on)) else {
+    let Some(state) = state().filter(|_| SESSION.with(SessionThread::is_on)) else {
         return call();
     };
     let began_ns = clock::now_ns();
@@ -159,7 +162,7 @@ extern "C" fn usleep(time_us: c_uint) -> c_int {
     sleeping(|| real::usleep(time_us))
 }
 
-/// Of no descriptor it is a sleep: InnoDB of MySQL 5.6 has no other.
+/// `select` on no descriptor is a sleep: InnoDB of MySQL 5.6 has no other.
 #[unsafe(no_mangle)]
 extern "C" fn select(
     count: c_int,

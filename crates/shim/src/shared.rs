@@ -1,10 +1,13 @@
-//! Devices that several processes use together: one model for all of them, in memory that they share.
+//! Devices that several processes use together: one model for all of them, in memory that they
+//! share.
 //!
-//! The memory is mapped at one address in every process, so that what points into it is right in each of them: the model is the same
-//! code on the same bytes as in a process alone, and costs as much. That works because a device takes all its memory when it is made
-//! ([`Device`]): the first process makes the devices there, while it holds the file's lock, and the others find them. Afterwards a
-//! mutex lets one of them in at a time, which the kernel gives on where its holder is killed. A device that was left in the middle of a
-//! request goes on as it is: its numbers may be off by that request, of a process that is dead.
+//! The memory is mapped at one address in every process, so that what points into it is right in
+//! each of them: the model is the same code on the same bytes as in a process alone, and costs as
+//! much. That works because a device takes all its memory when it is made ([`Device`]): the first
+//! process makes the devices there, while it holds the file's lock, and the others find them.
+//! Afterwards a mutex lets one of them in at a time, which the kernel gives on where its holder is
+//! killed. A device that was left in the middle of a request goes on as it is: its numbers may be
+//! off by that request, of a process that is dead.
 
 use crate::real;
 use device::{Device, DeviceSetup, SHARED_BYTES, Sharing};
@@ -16,7 +19,8 @@ use std::mem::size_of;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Far from where Linux puts programs, heaps, libraries and stacks, and below 2^39, where the smallest address spaces end.
+/// Far from where Linux puts programs, heaps, libraries and stacks, and below 2^39, where the
+/// smallest address spaces end.
 const ADDRESS: usize = 0x20_0000_0000;
 /// First word of memory whose devices are made.
 const MADE: u64 = u64::from_le_bytes(*b"mydynoD1");
@@ -37,13 +41,14 @@ pub(crate) struct SharedDevice {
     device: UnsafeCell<Device>,
 }
 
-// SAFETY: the device is used by who holds the mutex only, which is made for several threads and processes.
+// SAFETY: the device is used by who holds the mutex only, which is made for several threads and
+// processes.
 unsafe impl Sync for SharedDevice {}
 
 impl SharedDevice {
     /// Asks the device, alone among all threads of all processes.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Device) -> T) -> T {
-        let _held = Held::of(self);
+        let _held = Held::lock(self);
         // SAFETY: the mutex is held until the end of this function.
         ask(unsafe { &mut *self.device.get() })
     }
@@ -53,7 +58,7 @@ impl SharedDevice {
 struct Held<'a>(&'a SharedDevice);
 
 impl Held<'_> {
-    fn of(shared: &SharedDevice) -> Held<'_> {
+    fn lock(shared: &SharedDevice) -> Held<'_> {
         // SAFETY: initialised when it was made, and never destroyed.
         match unsafe { libc::pthread_mutex_lock(shared.mutex.get()) } {
             0 => {}
@@ -61,7 +66,8 @@ impl Held<'_> {
                 // SAFETY: held by this thread.
                 unsafe { libc::pthread_mutex_consistent(shared.mutex.get()) };
             }
-            // Nothing else can happen to such a mutex; to go on without it would destroy what others use.
+            // Nothing else can happen to such a mutex; to go on without it would destroy what
+            // others use.
             _ => std::process::abort(),
         }
         Held(shared)
@@ -117,7 +123,8 @@ pub(crate) fn devices(
         )));
     }
     file.lock().map_err(|error| unfit(&error))?;
-    // SAFETY: mapped just now, longer than a header, aligned to pages, zero at first, and never unmapped.
+    // SAFETY: mapped just now, longer than a header, aligned to pages, zero at first, and never
+    // unmapped.
     let header = unsafe { &*mapped.cast::<Header>() };
     if header.made.load(Ordering::Acquire) != MADE {
         let devices = make_all(setups, make);
@@ -167,8 +174,8 @@ fn make_all(
 
 /// For several processes, and given on where its holder dies.
 fn initialise(mutex: *mut libc::pthread_mutex_t) {
-    // SAFETY: plain memory, initialised by the next call, used by those after it, and nobody has the mutex yet. On Linux none of these
-    // fails with these arguments.
+    // SAFETY: plain memory, initialised by the next call, used by those after it, and nobody has
+    // the mutex yet. On Linux none of these fails with these arguments.
     unsafe {
         let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
         libc::pthread_mutexattr_init(&raw mut attributes);
@@ -200,8 +207,9 @@ impl Drop for Building {
     }
 }
 
-/// The system's, except while devices are made for several processes: then it hands out the shared memory, byte after byte, of which
-/// nothing comes back. Only this library's own code uses it, not the program that it is loaded into.
+/// The system's, except while devices are made for several processes: then it hands out the shared
+/// memory, byte after byte, of which nothing comes back. Only this library's own code uses it, not
+/// the program that it is loaded into.
 struct Allocator;
 
 #[global_allocator]
@@ -225,7 +233,8 @@ impl Allocator {
     }
 }
 
-// SAFETY: either the system's allocator for a block from its begin to its end, or memory that is handed out once and never freed.
+// SAFETY: either the system's allocator for a block from its begin to its end, or memory that is
+// handed out once and never freed.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match NEXT.with(Cell::get) {
@@ -235,7 +244,8 @@ unsafe impl GlobalAlloc for Allocator {
         }
     }
 
-    // By default it writes zeros, and a page cache of gigabytes would be there as a whole from the begin.
+    // By default it writes zeros, and a page cache of gigabytes would be there as a whole from the
+    // begin.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match NEXT.with(Cell::get) {
             // SAFETY: the caller's.
@@ -250,7 +260,8 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: the caller's; it came from there.
             return unsafe { System.realloc(at, layout, size) };
         }
-        // SAFETY: the alignment is one already, and the caller promises that the size is one with it.
+        // SAFETY: the alignment is one already, and the caller promises that the size is one with
+        // it.
         let wider = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         // SAFETY: the caller's.
         let new = unsafe { self.alloc(wider) };
@@ -295,7 +306,8 @@ mod tests {
         assert_eq!(mapped as usize, super::ADDRESS);
     }
 
-    /// Devices are made in a new file, which is zeros; here, in what those of the profile before have left.
+    /// Devices are made in a new file, which is zeros; here, in what those of the profile before
+    /// have left.
     fn empty() {
         // SAFETY: mapped by `map`, private and anonymous, and nothing of it is used any more.
         let done = unsafe {
@@ -337,9 +349,10 @@ mod tests {
                 let together = devices[3].with(|device| device.submit(now_ns, access));
                 assert_eq!(together, alone.submit(now_ns, access), "{}", profile.name);
             }
-            // The end of a thread that holds a device is for the mutex what the end of a process is.
+            // The end of a thread that holds a device is for the mutex what the end of a process
+            // is.
             std::thread::scope(|threads| {
-                threads.spawn(|| std::mem::forget(Held::of(&devices[0])));
+                threads.spawn(|| std::mem::forget(Held::lock(&devices[0])));
             });
             for _ in 0..2 {
                 let capacity_bytes = devices[0].with(|device| device.capacity_bytes());

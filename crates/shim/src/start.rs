@@ -1,10 +1,9 @@
-//! Taking over, before the program begins. Where that fails the process ends: it must not run without the emulation it was
-//! started for.
+//! Taking over, before the program begins. Where that fails the process ends: it must not run
+//! without the emulation it was started for.
 
-use crate::cache::Cache;
+use crate::cache::PageCache;
 use crate::meter::Meter;
-use crate::state::{Emulated, State, take_over};
-use crate::write_back::WriteBack;
+use crate::state::{EmulatedDevice, ShimState, take_over};
 use crate::{clock, crash, real, shared};
 use device::page::{Global, MAGIC, PAGE_BYTES, PAGE_WORDS};
 use device::{Device, DeviceSetup, Role, SETUP_VARIABLE, Setup, Sharing};
@@ -42,8 +41,8 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     let setup = Setup::parse(&text).map_err(|error| error.to_string())?;
     let words = map_page(&setup.page)?;
     let meter = Meter::new(words, clock::now_ns());
-    let cache = Cache::new(setup.cache.bytes);
-    let state = State {
+    let cache = PageCache::new(setup.cache.bytes);
+    let state = ShimState {
         devices: devices(&setup)?,
         file_salt: setup.sharing.as_ref().map_or(0, file_salt),
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
@@ -56,7 +55,6 @@ fn prepare(path: &OsStr) -> Result<(), String> {
         read_ahead_bytes: setup.cache.read_ahead_bytes,
         cache_pages: u64::from(cache.capacity()),
         cache: Mutex::new(cache),
-        write_back: WriteBack::new(),
         meter,
     };
     tell_process(&state.meter);
@@ -65,7 +63,8 @@ fn prepare(path: &OsStr) -> Result<(), String> {
     Ok(())
 }
 
-/// Who started the process finds it by this. A program that it starts in turn, with its environment, does not take its place.
+/// Who started the process finds it by this. A program that it starts in turn, with its
+/// environment, does not take its place.
 fn tell_process(meter: &Meter) {
     meter.set_first(Global::Process, u64::from(std::process::id()));
 }
@@ -92,7 +91,8 @@ fn map_page(path: &str) -> Result<&'static [AtomicU64; PAGE_WORDS], String> {
     if mapped == libc::MAP_FAILED {
         return Err(unfit(&std::io::Error::last_os_error()));
     }
-    // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by atomic operations only.
+    // SAFETY: mapped just now at this length, aligned to pages, never unmapped, and written by
+    // atomic operations only.
     let words = unsafe { &*mapped.cast::<[AtomicU64; PAGE_WORDS]>() };
     let magic = words.first().map_or(0, |word| word.load(Ordering::Relaxed));
     if magic != MAGIC {
@@ -112,13 +112,13 @@ fn directories(names: &[String]) -> Result<Vec<Vec<u8>>, String> {
 }
 
 /// The devices of the setup: this process' own, or those that it shares.
-fn devices(setup: &Setup) -> Result<Vec<Emulated>, String> {
+fn devices(setup: &Setup) -> Result<Vec<EmulatedDevice>, String> {
     let Some(sharing) = &setup.sharing else {
         let own = setup.devices.iter().map(device);
-        return Ok(own.map(Emulated::alone).collect());
+        return Ok(own.map(EmulatedDevice::alone).collect());
     };
     let shared = shared::devices(sharing, &setup.devices, device)?;
-    Ok(shared.iter().map(Emulated::together).collect())
+    Ok(shared.iter().map(EmulatedDevice::together).collect())
 }
 
 fn device(setup: &DeviceSetup) -> Device {

@@ -1,11 +1,9 @@
 //! What the shim knows once it has taken over, and whether a thread is inside it.
 
-use crate::cache::Cache;
+use crate::cache::PageCache;
 use crate::files::{File, Open};
 use crate::meter::Meter;
 use crate::shared::SharedDevice;
-use crate::write_back::WriteBack;
-use device::page::Global;
 use device::{Device, Role};
 use std::cell::Cell;
 use std::ops::Range;
@@ -13,12 +11,12 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Made once, before the program begins, and never freed.
-pub(crate) struct State {
+pub(crate) struct ShimState {
     pub(crate) meter: Meter,
-    pub(crate) devices: Vec<Emulated>,
+    pub(crate) devices: Vec<EmulatedDevice>,
     /// Tells this process' files from those of others on the same devices; 0 alone.
     pub(crate) file_salt: u64,
-    /// By [`Role::index`]; `None` is real storage.
+    /// The device of each role, by [`Role::index`]; `None` is real storage.
     pub(crate) device_of_role: [Option<usize>; Role::ALL.len()],
     /// Resolved, absolute, without a slash at the end.
     pub(crate) directories: Vec<Vec<u8>>,
@@ -29,11 +27,10 @@ pub(crate) struct State {
     pub(crate) read_ahead_bytes: u32,
     /// How many pages the modelled page cache holds.
     pub(crate) cache_pages: u64,
-    pub(crate) cache: Mutex<Cache>,
-    pub(crate) write_back: WriteBack,
+    pub(crate) cache: Mutex<PageCache>,
 }
 
-pub(crate) struct Emulated {
+pub(crate) struct EmulatedDevice {
     pub(crate) capacity_bytes: u64,
     device: Used,
 }
@@ -49,16 +46,16 @@ enum Used {
     Together(&'static SharedDevice),
 }
 
-impl Emulated {
-    pub(crate) fn alone(device: Device) -> Emulated {
-        Emulated {
+impl EmulatedDevice {
+    pub(crate) fn alone(device: Device) -> EmulatedDevice {
+        EmulatedDevice {
             capacity_bytes: device.capacity_bytes(),
             device: Used::Alone(Mutex::new(device)),
         }
     }
 
-    pub(crate) fn together(device: &'static SharedDevice) -> Emulated {
-        Emulated {
+    pub(crate) fn together(device: &'static SharedDevice) -> EmulatedDevice {
+        EmulatedDevice {
             capacity_bytes: device.with(|device| device.capacity_bytes()),
             device: Used::Together(device),
         }
@@ -73,18 +70,9 @@ impl Emulated {
     }
 }
 
-impl State {
-    pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {
+impl ShimState {
+    pub(crate) fn cache(&self) -> MutexGuard<'_, PageCache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells what is in the cache now.
-    pub(crate) fn cache_changed(&self) {
-        let cache = self.cache();
-        self.meter.set(Global::CachePages, u64::from(cache.count()));
-        self.meter
-            .set(Global::CacheDirtyPages, u64::from(cache.dirty_count()));
-        self.write_back.note(&cache);
     }
 
     pub(crate) fn device_of(&self, role: Role) -> Option<usize> {
@@ -95,8 +83,8 @@ impl State {
         self.device_of(role).is_some()
     }
 
-    /// Whether what the host sees of a file is the shim's to decide. The system tablespace counts as a whole, where any of its
-    /// two roles is emulated.
+    /// Whether what the host sees of a file is the shim's to decide. The system tablespace counts
+    /// as a whole, where any of its two roles is emulated.
     pub(crate) fn is_file_emulated(&self, file: &File) -> bool {
         self.is_emulated(file.role())
             || (file.is_system_tablespace()
@@ -126,15 +114,15 @@ impl State {
     }
 }
 
-static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
+static STATE: AtomicPtr<ShimState> = AtomicPtr::new(std::ptr::null_mut());
 
 /// `None` where the shim only forwards: without a setup, and before it has been read.
-pub(crate) fn state() -> Option<&'static State> {
+pub(crate) fn state() -> Option<&'static ShimState> {
     // SAFETY: null, or what was leaked by `take_over`.
     unsafe { STATE.load(Ordering::Acquire).as_ref() }
 }
 
-pub(crate) fn take_over(state: State) {
+pub(crate) fn take_over(state: ShimState) {
     STATE.store(Box::into_raw(Box::new(state)), Ordering::Release);
 }
 
@@ -142,7 +130,8 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Marks that the thread is in the shim's own code, so that a crash there can be told from the server's.
+/// Marks that the thread is in the shim's own code, so that a crash there can be told from the
+/// server's.
 pub(crate) struct Inside(bool);
 
 impl Inside {

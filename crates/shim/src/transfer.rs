@@ -1,13 +1,14 @@
 //! Reads, writes and flushes that the caller waits for.
 
-use crate::buffered::{self, Request};
+use crate::buffered::{self, BufferedRequest};
 use crate::clock;
 use crate::files::{self, File, Open};
-use crate::flight::{Extent, Flight, Target};
-use crate::meter::Counted;
-use crate::real;
+use crate::flight::{EmulatedPlace, Extent, Flight};
+use crate::meter::CountedRequest;
+use crate::real::{self, keeping_errno};
 use crate::session;
-use crate::state::{Inside, State, state};
+use crate::state::{Inside, ShimState, state};
+use crate::write_back::WRITE_BACK;
 use device::Role;
 use device::page::AccessKind;
 use libc::{c_int, iovec, off_t};
@@ -22,16 +23,16 @@ pub(crate) enum Begin {
 
 /// How long a request is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Length {
+pub(crate) enum TransferLength {
     Bytes(usize),
     Vector(*const iovec, c_int),
 }
 
-impl Length {
+impl TransferLength {
     pub(crate) fn bytes(self) -> u64 {
         match self {
-            Length::Bytes(bytes) => bytes as u64,
-            Length::Vector(vector, count) => {
+            TransferLength::Bytes(bytes) => bytes as u64,
+            TransferLength::Vector(vector, count) => {
                 let count = usize::try_from(count).unwrap_or(0).min(1024);
                 if vector.is_null() {
                     return 0;
@@ -48,7 +49,7 @@ impl Length {
 pub(crate) fn transfer(
     fd: c_int,
     kind: AccessKind,
-    (begin, length): (Begin, Length),
+    (begin, length): (Begin, TransferLength),
     call: impl FnOnce() -> isize,
 ) -> isize {
     let Some((state, open, file)) = seen(fd) else {
@@ -71,7 +72,7 @@ pub(crate) fn transfer(
 }
 
 fn transfer_seen(
-    state: &State,
+    state: &ShimState,
     (fd, open, file): (c_int, Open, &File),
     (role, kind): (Role, AccessKind),
     extent: Extent,
@@ -80,7 +81,7 @@ fn transfer_seen(
     let is_synced = kind == AccessKind::Write && open.is_sync();
     match state.device_of(role) {
         Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
-            let target = Target {
+            let target = EmulatedPlace {
                 device,
                 role,
                 file: file.identity(),
@@ -89,7 +90,7 @@ fn transfer_seen(
             let result = if open.is_direct() {
                 direct_at(state, (kind, place), target, extent, call)
             } else {
-                let request = Request { fd, place, extent };
+                let request = BufferedRequest { fd, place, extent };
                 buffered::transfer(state, kind, request, call)
             };
             if is_synced && result > 0 {
@@ -99,7 +100,7 @@ fn transfer_seen(
         }
         device => {
             let began_ns = clock::now_ns();
-            let counts = |kind, began_ns| Counted {
+            let counts = |kind, began_ns| CountedRequest {
                 role,
                 kind,
                 began_ns,
@@ -119,7 +120,7 @@ fn transfer_seen(
 }
 
 /// The state and the file of a descriptor that is seen.
-fn seen(fd: c_int) -> Option<(&'static State, Open, &'static File)> {
+fn seen(fd: c_int) -> Option<(&'static ShimState, Open, &'static File)> {
     let state = state()?;
     let open = files::seen(fd)?;
     Some((state, open, open.file()?))
@@ -137,16 +138,12 @@ fn offset_of(fd: c_int, open: Open, kind: AccessKind, begin: Begin) -> u64 {
     u64::try_from(offset).unwrap_or(0)
 }
 
-/// Runs what may change `errno` after the call whose `errno` the program is to see.
-pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
-    let errno = real::errno();
-    let result = run();
-    real::set_errno(errno);
-    result
-}
-
 /// Forwards and counts.
-pub(crate) fn counted(state: &State, counted: Counted, call: impl FnOnce() -> isize) -> isize {
+pub(crate) fn counted(
+    state: &ShimState,
+    counted: CountedRequest,
+    call: impl FnOnce() -> isize,
+) -> isize {
     state.meter.begin(counted.role, counted.began_ns);
     let result = call();
     let bytes = u64::try_from(result).ok();
@@ -156,13 +153,13 @@ pub(crate) fn counted(state: &State, counted: Counted, call: impl FnOnce() -> is
 
 /// A request past the page cache, in which nothing of what it writes stays.
 fn direct_at(
-    state: &State,
+    state: &ShimState,
     (kind, place): (AccessKind, usize),
-    target: Target,
+    target: EmulatedPlace,
     extent: Extent,
     call: impl FnOnce() -> isize,
 ) -> isize {
-    state.write_back.go_on(state);
+    WRITE_BACK.go_on(state);
     if kind == AccessKind::Write {
         let end = extent.offset.saturating_add(extent.bytes);
         buffered::drop_bytes(state, place, extent.offset..end, true);
@@ -172,9 +169,9 @@ fn direct_at(
 
 /// A request past the page cache: to the model, to the host, and back when it is due.
 fn direct(
-    state: &State,
+    state: &ShimState,
     kind: AccessKind,
-    target: Target,
+    target: EmulatedPlace,
     extent: Extent,
     call: impl FnOnce() -> isize,
 ) -> isize {
@@ -184,14 +181,14 @@ fn direct(
     keeping_errno(|| {
         flight.host_done(state, clock::now_ns());
         flight.wait(state);
-        flight.end(state, began_ns, clock::now_ns(), u64::try_from(result).ok());
+        flight.end(state, began_ns..clock::now_ns(), u64::try_from(result).ok());
     });
     result
 }
 
 /// Writes what is dirty of a file, flushes the device's cache and waits for both.
-pub(crate) fn flush(state: &State, place: usize, target: Target) {
-    state.write_back.go_on(state);
+pub(crate) fn flush(state: &ShimState, place: usize, target: EmulatedPlace) {
+    WRITE_BACK.go_on(state);
     buffered::write_out(state, place);
     let none = Extent {
         offset: 0,
@@ -208,7 +205,7 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let _inside = Inside::enter();
     let role = file.role();
     let began_ns = clock::now_ns();
-    let counts = Counted {
+    let counts = CountedRequest {
         role,
         kind: AccessKind::Flush,
         began_ns,
@@ -216,7 +213,7 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     session::waiting(state, (role, AccessKind::Flush), || {
         match state.device_of(role) {
             Some(device) if state.meter.is_armed() => {
-                let target = Target {
+                let target = EmulatedPlace {
                     device,
                     role,
                     file: file.identity(),

@@ -1,11 +1,12 @@
-//! Requests of the modelled page cache that nobody waits for, without a thread: whoever enters an operation takes up what is complete
-//! and sends more. So the device has a bounded queue of them, as a kernel's has.
+//! Requests of the modelled page cache that nobody waits for, without a thread: whoever enters an
+//! operation takes up what is complete and sends more. So the device has a bounded queue of them,
+//! as a kernel's has.
 
-use crate::cache::{Cache, Run};
+use crate::cache::{PageCache, PageRun};
 use crate::clock;
 use crate::files;
-use crate::flight::{Extent, Flight, Target};
-use crate::state::State;
+use crate::flight::{EmulatedPlace, Extent, Flight};
+use crate::state::ShimState;
 use device::page::{AccessKind, Global};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const UNDER_WAY_MAX: usize = 64;
 /// Where there are more waiters than writes, they look again after this.
 const CROWDED_STEP_NS: u64 = 50_000;
-/// Dirty pages of the cache, in percent, from which they are written; and from which who makes more waits. As Linux has it.
+/// Dirty pages of the cache, in percent, from which they are written; and from which who makes more
+/// waits. As Linux has it.
 const BACKGROUND_PERCENT: u64 = 10;
 const THROTTLE_PERCENT: u64 = 20;
 /// Pages that were dirty for this long are written.
@@ -31,7 +33,7 @@ pub(crate) enum Pressure {
 /// A request for a run of pages.
 pub(crate) struct Paged {
     pub(crate) flight: Flight,
-    run: Run,
+    run: PageRun,
     /// Somebody waits for it and takes it up.
     is_claimed: bool,
 }
@@ -40,15 +42,28 @@ pub(crate) struct WriteBack {
     slots: Mutex<[Option<Paged>; UNDER_WAY_MAX]>,
     under_way: AtomicU32,
     under_way_pages: AtomicU64,
-    /// What is in the cache: the page that is shared with another process has a copy, which is not to be trusted.
+    /// What is in the cache: the page that is shared with another process has a copy, which is not
+    /// to be trusted.
     pages: AtomicU64,
     dirty_pages: AtomicU64,
     /// When the page became dirty that has been so for longest; `u64::MAX`: none is.
     oldest_ns: AtomicU64,
 }
 
+/// The one of this process.
+pub(crate) static WRITE_BACK: WriteBack = WriteBack::new();
+
+/// Tells what is in the cache now.
+pub(crate) fn cache_changed(state: &ShimState) {
+    let cache = state.cache();
+    let (pages, dirty_pages) = (cache.count().into(), cache.dirty_count().into());
+    state.meter.set(Global::CachePages, pages);
+    state.meter.set(Global::CacheDirtyPages, dirty_pages);
+    WRITE_BACK.note(&cache);
+}
+
 impl WriteBack {
-    pub(crate) fn new() -> WriteBack {
+    const fn new() -> WriteBack {
         WriteBack {
             slots: Mutex::new([const { None }; UNDER_WAY_MAX]),
             under_way: AtomicU32::new(0),
@@ -64,7 +79,7 @@ impl WriteBack {
     }
 
     /// Keeps what is to be known of the cache without locking it.
-    pub(crate) fn note(&self, cache: &Cache) {
+    fn note(&self, cache: &PageCache) {
         let (pages, dirty_pages) = (cache.count(), cache.dirty_count());
         self.pages.store(u64::from(pages), Ordering::Relaxed);
         self.dirty_pages
@@ -83,7 +98,7 @@ impl WriteBack {
     }
 
     /// How urgently dirty pages are to be written.
-    pub(crate) fn pressure(&self, state: &State, now_ns: u64) -> Pressure {
+    pub(crate) fn pressure(&self, state: &ShimState, now_ns: u64) -> Pressure {
         let dirty = self.dirty_pages() * 100;
         let written = self.under_way_pages.load(Ordering::Relaxed) * 100;
         let capacity = state.cache_pages;
@@ -100,7 +115,7 @@ impl WriteBack {
     }
 
     /// Takes up what is complete, and sends what is due to be written.
-    pub(crate) fn go_on(&self, state: &State) {
+    pub(crate) fn go_on(&self, state: &ShimState) {
         let now_ns = clock::now_ns();
         let pressure = self.pressure(state, now_ns);
         if pressure == Pressure::None && self.under_way.load(Ordering::Relaxed) == 0 {
@@ -129,10 +144,10 @@ impl WriteBack {
             }
         }
         drop(slots);
-        state.cache_changed();
+        cache_changed(state);
     }
 
-    fn send(&self, state: &State, run: Run, now_ns: u64) -> Option<Paged> {
+    fn send(&self, state: &ShimState, run: PageRun, now_ns: u64) -> Option<Paged> {
         let paged = begin(state, AccessKind::Write, run, now_ns)?;
         self.under_way.fetch_add(1, Ordering::Relaxed);
         self.under_way_pages
@@ -140,7 +155,8 @@ impl WriteBack {
         Some(paged)
     }
 
-    /// What is complete leaves its slot, and not before: until then it counts as under way, and who flushes its file finds it.
+    /// What is complete leaves its slot, and not before: until then it counts as under way, and who
+    /// flushes its file finds it.
     fn take(&self, slot: &mut Option<Paged>) -> Option<Paged> {
         let paged = slot.take()?;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
@@ -150,7 +166,7 @@ impl WriteBack {
     }
 
     /// Takes up what is complete, unless somebody waits for it.
-    fn take_up(&self, state: &State, slot: &mut Option<Paged>, now_ns: u64) {
+    fn take_up(&self, state: &ShimState, slot: &mut Option<Paged>, now_ns: u64) {
         let Some(paged) = slot else { return };
         paged.poll(state, now_ns);
         if !paged.is_claimed
@@ -161,9 +177,9 @@ impl WriteBack {
         }
     }
 
-    /// Waits for the earliest of what is under way and nobody else waits for. Returns its pages, or `None` where nothing is under
-    /// way at all.
-    pub(crate) fn wait_for_one(&self, state: &State) -> Option<u64> {
+    /// Waits for the earliest of what is under way and nobody else waits for. Returns its pages, or
+    /// `None` where nothing is under way at all.
+    pub(crate) fn wait_for_one(&self, state: &ShimState) -> Option<u64> {
         let mut slots = self.lock();
         let when_ns =
             |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
@@ -203,7 +219,7 @@ impl WriteBack {
     }
 
     /// Sends a run without waiting, where there is room; else gives it back.
-    pub(crate) fn try_send(&self, state: &State, run: Run) -> Option<Run> {
+    pub(crate) fn try_send(&self, state: &ShimState, run: PageRun) -> Option<PageRun> {
         let now_ns = clock::now_ns();
         let mut slots = self.lock();
         for slot in slots.iter_mut() {
@@ -217,7 +233,7 @@ impl WriteBack {
     }
 
     /// Whether a run could be sent without waiting.
-    pub(crate) fn has_room(&self, state: &State) -> bool {
+    pub(crate) fn has_room(&self, state: &ShimState) -> bool {
         let now_ns = clock::now_ns();
         let mut slots = self.lock();
         slots.iter_mut().any(|slot| {
@@ -226,13 +242,13 @@ impl WriteBack {
         })
     }
 
-    /// Waits for what is under way of a file, whoever else waits for it too. Of what only this waits for, the last to come back is
-    /// judged.
-    pub(crate) fn finish(&self, state: &State, place: usize) {
+    /// Waits for what is under way of a file, whoever else waits for it too. Of what only this
+    /// waits for, the last to come back is judged.
+    pub(crate) fn finish(&self, state: &ShimState, place: usize) {
         if self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut awaited = Awaited {
+        let mut awaited = AwaitedPages {
             place,
             since_ns: clock::now_ns(),
             claimed: 0,
@@ -243,13 +259,14 @@ impl WriteBack {
         }
         if let Some(last) = awaited.last {
             let bytes = Some(last.run.bytes());
-            let now_ns = clock::now_ns();
-            last.flight.end(state, awaited.since_ns, now_ns, bytes);
+            let waited_ns = awaited.since_ns..clock::now_ns();
+            last.flight.end(state, waited_ns, bytes);
         }
     }
 
-    /// Takes up what is complete of what is awaited. Returns when to look again, or `None` where nothing is under way any more.
-    fn look_for(&self, state: &State, awaited: &mut Awaited) -> Option<u64> {
+    /// Takes up what is complete of what is awaited. Returns when to look again, or `None` where
+    /// nothing is under way any more.
+    fn look_for(&self, state: &ShimState, awaited: &mut AwaitedPages) -> Option<u64> {
         let now_ns = clock::now_ns();
         let (mut ask_ns, mut due_ns) = (None, None);
         for (index, slot) in self.lock().iter_mut().enumerate() {
@@ -271,7 +288,7 @@ impl WriteBack {
             } else if awaited.claimed & bit != 0 {
                 awaited.claimed &= !bit;
                 if let Some(paged) = self.take(slot) {
-                    awaited.keep_last(state, paged, now_ns);
+                    keep_last(&mut awaited.last, state, paged, now_ns);
                 }
             }
         }
@@ -280,7 +297,7 @@ impl WriteBack {
 }
 
 /// What somebody waits for of a file.
-struct Awaited {
+struct AwaitedPages {
     place: usize,
     since_ns: u64,
     /// A bit for each slot that only this takes from.
@@ -291,33 +308,35 @@ struct Awaited {
 
 const _: () = assert!(UNDER_WAY_MAX <= u64::BITS as usize);
 
-impl Awaited {
-    fn keep_last(&mut self, state: &State, paged: Paged, now_ns: u64) {
-        let is_last = self
-            .last
-            .as_ref()
-            .is_none_or(|last| last.flight.when_ns() <= paged.flight.when_ns());
-        let earlier = if is_last {
-            self.last.replace(paged)
-        } else {
-            Some(paged)
-        };
-        if let Some(earlier) = earlier {
-            earlier.end_unjudged(state, now_ns);
-        }
+/// Keeps the last of several to come back; the others end unjudged.
+fn keep_last(last: &mut Option<Paged>, state: &ShimState, paged: Paged, now_ns: u64) {
+    let when_ns = paged.flight.when_ns();
+    let is_last = !matches!(last, Some(last) if last.flight.when_ns() > when_ns);
+    let earlier = if is_last {
+        last.replace(paged)
+    } else {
+        Some(paged)
+    };
+    if let Some(earlier) = earlier {
+        earlier.end_unjudged(state, now_ns);
     }
 }
 
-fn wait_until(state: &State, until_ns: u64) {
+fn wait_until(state: &ShimState, until_ns: u64) {
     let spun_ns = clock::wait_until(until_ns, state.spin);
     state.meter.add(Global::SpinNs, spun_ns);
 }
 
 /// Hands a run of pages to the model. `None` where its role is not emulated.
-pub(crate) fn begin(state: &State, kind: AccessKind, run: Run, now_ns: u64) -> Option<Paged> {
+pub(crate) fn begin(
+    state: &ShimState,
+    kind: AccessKind,
+    run: PageRun,
+    now_ns: u64,
+) -> Option<Paged> {
     let file = files::at(run.place)?;
     let role = state.role_at(file, run.offset());
-    let target = Target {
+    let target = EmulatedPlace {
         device: state.device_of(role)?,
         role,
         file: file.identity(),
@@ -335,7 +354,7 @@ pub(crate) fn begin(state: &State, kind: AccessKind, run: Run, now_ns: u64) -> O
 }
 
 impl Paged {
-    fn poll(&mut self, state: &State, now_ns: u64) {
+    fn poll(&mut self, state: &ShimState, now_ns: u64) {
         if self.flight.is_queued() && self.flight.when_ns() <= now_ns {
             self.flight.poll(state, now_ns);
         }
@@ -346,13 +365,13 @@ impl Paged {
     }
 
     /// Tells when pages that are read are there, as far as that is decided.
-    fn tell_ready(&self, state: &State) {
+    fn tell_ready(&self, state: &ShimState) {
         if !self.flight.is_queued() {
             state.cache().ready_at(self.run, self.flight.when_ns());
         }
     }
 
-    fn wait(&mut self, state: &State) {
+    fn wait(&mut self, state: &ShimState) {
         let was_queued = self.flight.is_queued();
         self.flight.wait(state);
         if was_queued {
@@ -360,14 +379,14 @@ impl Paged {
         }
     }
 
-    fn end_unjudged(self, state: &State, now_ns: u64) {
+    fn end_unjudged(self, state: &ShimState, now_ns: u64) {
         self.flight
             .end_unjudged(state, now_ns, Some(self.run.bytes()));
     }
 }
 
 /// Reads of pages that somebody waits for together.
-pub(crate) struct Group {
+pub(crate) struct WriteBatch {
     flights: [Option<Paged>; UNDER_WAY_MAX],
     count: usize,
     /// Since when somebody waits.
@@ -376,10 +395,10 @@ pub(crate) struct Group {
     begin_ns: u64,
 }
 
-impl Group {
-    /// Of who waits since then, and whose requests begin then.
-    pub(crate) fn new(since_ns: u64) -> Group {
-        Group {
+impl WriteBatch {
+    /// A batch for who waits since then, and whose requests begin then.
+    pub(crate) fn new(since_ns: u64) -> WriteBatch {
+        WriteBatch {
             flights: [const { None }; UNDER_WAY_MAX],
             count: 0,
             since_ns,
@@ -403,9 +422,9 @@ impl Group {
         }
     }
 
-    /// Where there are as many as a queue holds, waits for the earliest. To be called before pages are put into the cache, so that
-    /// who needs them too waits for no more than their request.
-    pub(crate) fn make_room(&mut self, state: &State) {
+    /// Where there are as many as a queue holds, waits for the earliest. To be called before pages
+    /// are put into the cache, so that who needs them too waits for no more than their request.
+    pub(crate) fn make_room(&mut self, state: &ShimState) {
         if self.has_room() {
             return;
         }
@@ -421,7 +440,7 @@ impl Group {
     }
 
     /// Sends one more read. The host has done its part before.
-    pub(crate) fn send(&mut self, state: &State, run: Run) {
+    pub(crate) fn send(&mut self, state: &ShimState, run: PageRun) {
         self.make_room(state);
         match begin(state, AccessKind::Read, run, self.begin_ns) {
             Some(paged) => {
@@ -433,8 +452,9 @@ impl Group {
         }
     }
 
-    /// Waits for all. The last to come back is judged: for the others nobody looked when they were due.
-    pub(crate) fn wait(mut self, state: &State) {
+    /// Waits for all. The last to come back is judged: for the others nobody looked when they were
+    /// due.
+    pub(crate) fn wait(mut self, state: &ShimState) {
         let since_ns = self.since_ns;
         let mut last: Option<Paged> = None;
         for slot in &mut self.flights {
@@ -442,21 +462,11 @@ impl Group {
                 continue;
             };
             paged.wait(state);
-            let is_last = last
-                .as_ref()
-                .is_none_or(|last| last.flight.when_ns() <= paged.flight.when_ns());
-            let earlier = if is_last {
-                last.replace(paged)
-            } else {
-                Some(paged)
-            };
-            if let Some(earlier) = earlier {
-                earlier.end_unjudged(state, clock::now_ns());
-            }
+            keep_last(&mut last, state, paged, clock::now_ns());
         }
         if let Some(last) = last {
             let bytes = Some(last.run.bytes());
-            last.flight.end(state, since_ns, clock::now_ns(), bytes);
+            last.flight.end(state, since_ns..clock::now_ns(), bytes);
         }
     }
 }

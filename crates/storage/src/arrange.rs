@@ -1,7 +1,8 @@
 //! From places to what a server is started with.
 //!
-//! All files of emulated devices lie in one data directory, whatever their roles: the shim tells them apart by their names. So a
-//! server under the shim runs with the paths that it would have anyway, and only real directories need variables.
+//! All files of emulated devices lie in one data directory, whatever their roles: the shim tells
+//! them apart by their names. So a server under the shim runs with the paths that it would have
+//! anyway, and only real directories need variables.
 
 use crate::backing::{self, Backing, MemoryFiles, Need};
 use crate::counters::ShimPage;
@@ -22,14 +23,16 @@ const OWN_DATA: &str = "data";
 const OWN_TEMP: &str = "tmp";
 /// Linux reads ahead so far.
 const READ_AHEAD_BYTES: u32 = 128 << 10;
-/// The papers' hosts had 64 GB, of which the buffer pool took 12 at most, for 50 to 100 GB of data: the page cache held
-/// about half of the data. What is asked of storage depends on that share, so it is kept.
+/// The papers' hosts had 64 GB, of which the buffer pool took 12 at most, for 50 to 100 GB of data:
+/// the page cache held about half of the data. What is asked of storage depends on that share, so
+/// it is kept.
 const PAGE_CACHE_PERCENT: u64 = 50;
 /// With one core, spinning for a due time would take the core from the server itself.
 const SPIN_CORES_MIN: usize = 2;
 /// The buffer pool where nothing else is set.
 const BUFFER_POOL_BYTES: u64 = 1 << 30;
-/// What undo, doublewrite, binary log and temporary files are assumed to need each, where one of them is in memory.
+/// What undo, doublewrite, binary log and temporary files are assumed to need each, where one of
+/// them is in memory.
 const LOG_BYTES_ASSUMED: u64 = 512 << 20;
 
 /// What is known of a server whose files are to be placed.
@@ -40,13 +43,13 @@ pub struct ServerFiles {
     pub kind: ServerKind,
     /// Bytes that its files will need.
     pub needed_bytes: u64,
-    /// Of them, the redo log's.
+    /// The redo log's part of these bytes.
     pub redo_bytes: u64,
     pub page_size_bytes: u32,
     /// Variables that the user set.
     pub set: Vec<(String, String)>,
-    /// It outlives the command (`server start`): a data directory that is not there yet is made for it, and its files are
-    /// in no memory that goes with a login.
+    /// It outlives the command (`server start`): a data directory that is not there yet is made for
+    /// it, and its files are in no memory that goes with a login.
     pub is_named: bool,
     pub group: InstanceGroup,
 }
@@ -61,7 +64,8 @@ pub struct Arrangement {
     /// Variables beside those that the user set; they replace a `log_bin` of the user's.
     pub set: Vec<(String, String)>,
     pub environment: Vec<(OsString, OsString)>,
-    /// Files for the server's own directory, which is its working directory: the shim's setup and page.
+    /// Files for the server's own directory, which is its working directory: the shim's setup and
+    /// page.
     pub files: Vec<(String, Vec<u8>)>,
     /// For people.
     pub notes: Vec<String>,
@@ -90,15 +94,15 @@ impl Arrangement {
 }
 
 /// What this machine has to offer.
-struct Host {
+struct HostFacts {
     memory_files: Vec<MemoryFiles>,
     available_memory_bytes: Option<u64>,
     cores: usize,
 }
 
-impl Host {
-    fn now(files: &ServerFiles) -> Host {
-        Host {
+impl HostFacts {
+    fn now(files: &ServerFiles) -> HostFacts {
+        HostFacts {
             memory_files: backing::memory_files(!files.is_named),
             available_memory_bytes: backing::available_memory_bytes(),
             cores: cores(),
@@ -106,25 +110,19 @@ impl Host {
     }
 }
 
-/// Decides where files go, of the first server where there are several. Roles other than data that name equal emulated places share one
-/// device; data has one of its own.
-///
-/// # Errors
-/// Where a place cannot be used, or the server would not load the shim.
+/// Decides where files go, of the first server where there are several. Roles other than data that
+/// name equal emulated places share one device; data has one of its own.
 pub fn arrange(placement: &Placement, files: &ServerFiles) -> Result<Arrangement, StorageError> {
-    arrange_on(&Host::now(files), placement, files, 0)
+    arrange_on(&HostFacts::now(files), placement, files, 0)
 }
 
-/// As [`arrange`], of all servers, before any of them is started: what is free then has room for all of them or for none, so that
-/// their bytes are in one kind of place.
-///
-/// # Errors
-/// As [`arrange`].
+/// Does what [`arrange`] does for all servers, before any of them is started: what is free then has
+/// room for all of them or for none, so that their bytes are in one kind of place.
 pub fn arrange_all(
     placement: &Placement,
     files: &ServerFiles,
 ) -> Result<Vec<Arrangement>, StorageError> {
-    let host = Host::now(files);
+    let host = HostFacts::now(files);
     let numbers = 0..files.group.count;
     numbers
         .map(|number| arrange_on(&host, placement, files, number))
@@ -132,7 +130,7 @@ pub fn arrange_all(
 }
 
 fn arrange_on(
-    host: &Host,
+    host: &HostFacts,
     placement: &Placement,
     files: &ServerFiles,
     number: u32,
@@ -175,7 +173,7 @@ enum Location {
 struct Arranger<'a> {
     placement: &'a Placement,
     files: &'a ServerFiles,
-    host: &'a Host,
+    host: &'a HostFacts,
     /// Which of the servers, from 0.
     number: u32,
     /// Makes names of directories unique.
@@ -196,7 +194,7 @@ impl<'a> Arranger<'a> {
     fn new(
         placement: &'a Placement,
         files: &'a ServerFiles,
-        host: &'a Host,
+        host: &'a HostFacts,
         number: u32,
     ) -> Arranger<'a> {
         Arranger {
@@ -225,7 +223,8 @@ impl<'a> Arranger<'a> {
         }
         self.place_temp_with_data();
         if self.data_is_emulated() && self.given("innodb_flush_method").is_none() {
-            // The shim takes direct I/O on every file system; without it the server would fall back where tmpfs has none.
+            // The shim takes direct I/O on every file system; without it the server would fall back
+            // where tmpfs has none.
             self.put("innodb_flush_method", "O_DIRECT".to_owned());
         }
         let data_is_placed = self.placement.places.contains_key(&Role::Data);
@@ -270,8 +269,8 @@ impl<'a> Arranger<'a> {
         Ok(())
     }
 
-    /// A directory that is not there yet becomes the data directory itself. The one above it has to be there: a file system
-    /// that was forgotten to be mounted is no reason to fill the one below.
+    /// A directory that is not there yet becomes the data directory itself. The one above it has to
+    /// be there: a file system that was forgotten to be mounted is no reason to fill the one below.
     fn data_itself(&mut self, path: &Path) -> Result<Location, StorageError> {
         let parent = self.data_at(path.parent().unwrap_or(path))?;
         if let (Location::At(parent), Some(name)) = (&parent, path.file_name()) {

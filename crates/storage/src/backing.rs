@@ -1,12 +1,14 @@
-//! Where the bytes of emulated devices really are: in memory where it has room, because the host has to be faster than the device
-//! that it plays.
+//! Where the bytes of emulated devices really are: in memory where it has room, because the host
+//! has to be faster than the device that it plays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Memory that everything else keeps, beside the buffer pool: the server's other memory, the driver, the system.
+/// Memory that everything else keeps, beside the buffer pool: the server's other memory, the
+/// driver, the system.
 const RESERVE_BYTES: u64 = 1 << 30;
-/// Redo grows, undo grows, temporary files come: what is there before is two thirds of what may be needed.
+/// Redo grows, undo grows, temporary files come: what is there before is two thirds of what may be
+/// needed.
 const GROWTH_PERCENT: u64 = 150;
 
 /// A file system in memory.
@@ -82,7 +84,8 @@ pub(crate) fn memory_files(with_login: bool) -> Vec<MemoryFiles> {
         .collect()
 }
 
-/// Is the directory of a file system in memory? What is in it is gone after a restart of the machine.
+/// Is the directory of a file system in memory? What is in it is gone after a restart of the
+/// machine.
 pub fn is_in_memory(directory: &Path) -> bool {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     rustix::fs::statfs(directory).is_ok_and(|stat| u64::try_from(stat.f_type) == Ok(TMPFS_MAGIC))
@@ -99,17 +102,16 @@ pub(crate) fn free_bytes(path: &Path) -> rustix::io::Result<u64> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// As [`free_bytes`]; a file system in memory has no more room than memory has, whatever it says.
-///
-/// # Errors
-/// Where the file system does not tell.
+/// The bytes that can still be written; a file system in memory has no more room than memory has,
+/// whatever it says.
 pub fn room_bytes(path: &Path) -> rustix::io::Result<u64> {
     let free = free_bytes(path)?;
     let memory = is_in_memory(path).then(available_memory_bytes).flatten();
     Ok(memory.map_or(free, |memory| memory.min(free)))
 }
 
-/// What can be allocated without swapping, by the kernel's own estimate, and within the limit of this process's control group.
+/// What can be allocated without swapping, by the kernel's own estimate, and within the limit of
+/// this process's control group.
 pub fn available_memory_bytes() -> Option<u64> {
     let machine = meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(control_group_bytes().map_or(machine, |group| group.min(machine)))
@@ -121,7 +123,8 @@ fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// What a container may still take; `None` without a limit. Its own control group is mounted at the root (cgroup v2).
+/// What a container may still take; `None` without a limit. Its own control group is mounted at the
+/// root (cgroup v2).
 fn control_group_bytes() -> Option<u64> {
     let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();

@@ -1,5 +1,6 @@
-//! Will this program load a preloaded library? The dynamic loader ignores LD_PRELOAD without a word where it is not asked, or
-//! where the program has more rights than its user; a server would then run on bare storage and its numbers would be wrong.
+//! Will this program load a preloaded library? The dynamic loader ignores LD_PRELOAD without a word
+//! where it is not asked, or where the program has more rights than its user; a server would then
+//! run on bare storage and its numbers would be wrong.
 
 use crate::error::{StorageError, io_at};
 use std::fs::File;

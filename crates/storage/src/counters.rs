@@ -19,16 +19,13 @@ impl ShimPage {
     pub const SETUP_FILE: &str = "shim.toml";
 
     /// The page in a server's own directory.
-    pub fn of(directory: &Path) -> ShimPage {
+    pub fn in_directory(directory: &Path) -> ShimPage {
         ShimPage {
             path: directory.join(Self::FILE),
         }
     }
 
     /// What it says now.
-    ///
-    /// # Errors
-    /// Where it cannot be read or is no page.
     pub fn snapshot(&self) -> Result<Snapshot, StorageError> {
         let io = || io_at("read the shim's page", &self.path);
         let bytes = std::fs::read(&self.path).map_err(io())?;
@@ -43,9 +40,6 @@ impl ShimPage {
     }
 
     /// From now on devices are emulated, or from now on they are not.
-    ///
-    /// # Errors
-    /// Where the page cannot be written.
     pub fn arm(&self, armed: bool) -> Result<(), StorageError> {
         let at = global_word(Global::Armed) as u64 * 8;
         // Without truncation: the process has it mapped.
@@ -55,9 +49,6 @@ impl ShimPage {
     }
 
     /// Has a process taken it? Where none has after the start of a server, the shim was not loaded.
-    ///
-    /// # Errors
-    /// As [`ShimPage::snapshot`].
     pub fn is_taken(&self) -> Result<bool, StorageError> {
         Ok(self.snapshot()?.global(Global::Process) != 0)
     }
@@ -71,7 +62,7 @@ mod tests {
     #[test]
     fn arming_writes_one_word() {
         let temp = tempfile::tempdir().unwrap();
-        let page = ShimPage::of(temp.path());
+        let page = ShimPage::in_directory(temp.path());
         assert!(page.snapshot().is_err() && page.arm(true).is_err());
         std::fs::write(temp.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
         assert!(!page.is_taken().unwrap());

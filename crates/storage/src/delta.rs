@@ -1,5 +1,5 @@
-//! How good an emulation was between two copies of the shim's page: what verdicts and warnings need. Results have numbers of
-//! their own, which `lab` and `store` take from the same copies.
+//! How good an emulation was between two copies of the shim's page: what verdicts and warnings
+//! need. Results have numbers of their own, which `lab` and `store` take from the same copies.
 
 use device::Role;
 use device::page::{AccessKind, Global, OfKind, OfRole, Snapshot};
@@ -28,9 +28,10 @@ pub struct Delta {
 /// Did emulated requests complete when the model said? `None` without any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Timeliness {
-    /// Of those that somebody waited for when they were due: that completed within 2 % or 20 us of that time.
+    /// The share that completed within 2 % or 20 us of their due time, of those that somebody
+    /// waited for then.
     pub(crate) fidelity_share: Option<f64>,
-    /// Of all: for which the host needed longer than the model.
+    /// The share for which the host needed longer than the model.
     pub(crate) overrun_share: Option<f64>,
 }
 
@@ -44,7 +45,8 @@ pub(crate) struct KindTimes {
 }
 
 impl Delta {
-    /// What happened from one copy to a later one of the same process. How long it took does not matter to shares and means.
+    /// What happened from one copy to a later one of the same process. How long it took does not
+    /// matter to shares and means.
     pub fn between(begin: &Snapshot, end: &Snapshot) -> Delta {
         let rise = |word| end.global(word).saturating_sub(begin.global(word));
         let of = |roles: &[Role]| timeliness(begin, end, roles);

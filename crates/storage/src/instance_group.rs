@@ -11,7 +11,8 @@ use std::path::Path;
 pub struct InstanceGroup {
     /// How many there are; at least 1.
     pub count: u32,
-    /// Where they share their emulated devices; where it is not there yet, the arrangement is a trial that starts nothing.
+    /// Where they share their emulated devices; where it is not there yet, the arrangement is a
+    /// trial that starts nothing.
     pub memory: Option<String>,
 }
 
@@ -34,7 +35,7 @@ impl InstanceGroup {
         bytes / u64::from(self.count.max(1))
     }
 
-    /// Of the server of this number, from 0.
+    /// What the server of this number, from 0, is told of the shared memory.
     pub(crate) fn sharing(&self, number: u32) -> Option<Sharing> {
         let memory = self.memory.clone()?;
         Some(Sharing {
@@ -44,8 +45,8 @@ impl InstanceGroup {
     }
 }
 
-/// Memory for the emulated devices that servers share. It has no name in any file system, so that nothing of it stays; the servers reach
-/// it through this process and keep it while they live.
+/// Memory for the emulated devices that servers share. It has no name in any file system, so that
+/// nothing of it stays; the servers reach it through this process and keep it while they live.
 #[derive(Debug)]
 pub struct SharedMemory {
     file: OwnedFd,
@@ -53,9 +54,6 @@ pub struct SharedMemory {
 
 impl SharedMemory {
     /// Memory in which no device has been made. Of its length only what is used is ever there.
-    ///
-    /// # Errors
-    /// Where the system has none.
     pub fn new() -> Result<SharedMemory, StorageError> {
         let failed = || io_at("make memory for shared devices", Path::new("memfd"));
         let file = memfd_create("mydyno-devices", MemfdFlags::CLOEXEC).map_err(failed())?;

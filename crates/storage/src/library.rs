@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 const LIBRARY: &str = "libmydyno_shim.so";
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// The library: beside this program; one directory up, where cargo puts it for tests; or where an installation has it.
+/// The library: beside this program; one directory up, where cargo puts it for tests; or where an
+/// installation has it.
 ///
 /// # Errors
 /// [`StorageError::NoShim`] says how to build it.
@@ -55,9 +56,6 @@ fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
 }
 
 /// The environment of a server under the shim, whose setup is in its own directory.
-///
-/// # Errors
-/// Where the library is not there, or the server would not load it.
 pub fn server_environment(binary: &Path) -> Result<Vec<(OsString, OsString)>, StorageError> {
     require_preloadable(binary)?;
     // Relative to the working directory that the server starts in.

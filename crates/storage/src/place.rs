@@ -10,11 +10,8 @@ use strsim::levenshtein;
 /// Longest text of a profile file: a hundred times what one needs.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run in directories of their
-/// own.
-///
-/// # Errors
-/// Where it is neither a known profile, nor a profile file that can be used, nor a path.
+/// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run
+/// in directories of their own.
 pub fn parse_place(text: &str) -> Result<Place, StorageError> {
     let bad = |why: &str| StorageError::BadPlace {
         place: text.to_owned(),

@@ -28,7 +28,7 @@ const VARIATION_MAX: f64 = 1.0;
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
     pub directory: PathBuf,
-    /// Of each of the jobs.
+    /// The measured time of each job.
     pub runtime: Duration,
 }
 
@@ -38,7 +38,7 @@ pub struct Probed {
     /// One at a time.
     pub read: FioResult,
     pub write: FioResult,
-    /// By queue depth, in rising order.
+    /// Results by queue depth, in rising order.
     pub deep_reads: Vec<(u32, FioResult)>,
     pub deep_write: FioResult,
     pub sequential_read: FioResult,
@@ -46,7 +46,7 @@ pub struct Probed {
     pub flushed_write: FioResult,
     /// Past the page cache; without it, the cache was measured too.
     pub direct: bool,
-    /// Of the measured file: random requests went no further.
+    /// The length of the measured file: random requests went no further.
     pub file_bytes: u64,
     pub facts: Facts,
 }
@@ -54,7 +54,7 @@ pub struct Probed {
 /// What is known of the storage without measuring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// As the device calls itself.
+    /// The name that the device has for itself.
     pub model: Option<String>,
     pub rotational: Option<bool>,
     pub capacity_bytes: u64,
@@ -72,7 +72,8 @@ pub struct ProbeProgress<'a> {
 #[derive(Clone, Debug)]
 pub struct Naming {
     pub name: String,
-    /// Of every measured figure: `measured by fio-3.33 on 2026-11-21 on /mnt/x (a model)`
+    /// The source of every measured figure: `measured by fio-3.33 on 2026-11-21 on /mnt/x (a
+    /// model)`
     pub source: String,
 }
 
@@ -84,9 +85,6 @@ pub fn expected_duration(runtime: Duration) -> Duration {
 }
 
 /// Measures.
-///
-/// # Errors
-/// Those of [`Fio::run_bare`] and [`TestFile::lay_out`].
 pub fn probe(
     fio: &Fio,
     options: &ProbeOptions,
@@ -183,7 +181,8 @@ impl Probed {
         }
     }
 
-    /// What a user must know of a disk's profile; `None` where nothing calls itself one (virtual machines' storage often does).
+    /// What a user must know of a disk's profile; `None` where nothing calls itself one (virtual
+    /// machines' storage often does).
     pub fn caveat(&self) -> Option<String> {
         (self.facts.rotational == Some(true)).then(|| {
             format!(
@@ -202,11 +201,13 @@ impl Probed {
         let tenth = |value: f64| ((value * 10.0).round() / 10.0).max(0.1);
         let (depth, read_iops) = self.best_reads();
         let read_latency_us = tenth(self.read.latency.mean_us);
-        // A single reader waits for wake-ups that several share: what is outstanding has to explain the rate (Little's law).
+        // A single reader waits for wake-ups that several share: what is outstanding has to explain
+        // the rate (Little's law).
         let needed = (read_iops * read_latency_us / 1e6).ceil() as u32;
         let flush_us = tenth(self.flushed_write.flush.map_or(1.0, |f| f.mean_us));
         let variation = self.read.latency.deviation_us / self.read.latency.mean_us.max(0.1);
-        // Requests of 4 KiB move no more than longer ones do; where they seem to, the longer ones were measured too low.
+        // Requests of 4 KiB move no more than longer ones do; where they seem to, the longer ones
+        // were measured too low.
         let small_mb_per_s = |iops: f64| iops * f64::from(RANDOM_BYTES) / 1e6;
         let reading = self.sequential_read.mb_per_s.max(small_mb_per_s(read_iops));
         let writing = self
@@ -378,7 +379,8 @@ mod tests {
         }
     }
 
-    /// How many numbers are written: sources of others are refused, so that as many sources mean one for each.
+    /// How many numbers are written: sources of others are refused, so that as many sources mean
+    /// one for each.
     fn figures(profile: &Profile) -> usize {
         let table = toml::Table::try_from(profile).unwrap();
         let tables = table.values().filter_map(toml::Value::as_table);

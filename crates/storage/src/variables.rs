@@ -21,7 +21,8 @@ pub struct ServerKind {
     pub version: (u16, u16, u16),
 }
 
-/// An extent of InnoDB, from which its doublewrite buffer in the system tablespace is taken, has at least so many bytes and pages.
+/// An extent of InnoDB, from which its doublewrite buffer in the system tablespace is taken, has at
+/// least so many bytes and pages.
 const EXTENT_BYTES_MIN: u64 = 1 << 20;
 const EXTENT_PAGES_MIN: u64 = 64;
 /// The temporary tablespace as servers have it by default.
@@ -63,7 +64,8 @@ impl ServerKind {
         }
     }
 
-    /// Bytes of the system tablespace that are the doublewrite buffer: the second and the third extent of it.
+    /// Bytes of the system tablespace that are the doublewrite buffer: the second and the third
+    /// extent of it.
     pub(crate) fn doublewrite_in_system_tablespace(self, page_size_bytes: u32) -> Option<[u64; 2]> {
         let extent_bytes = EXTENT_BYTES_MIN.max(u64::from(page_size_bytes) * EXTENT_PAGES_MIN);
         (!self.has_doublewrite_files()).then_some([extent_bytes, 3 * extent_bytes])
@@ -122,7 +124,8 @@ impl ServerKind {
                     ),
                 });
             }
-            // InnoDB reads it from the data directory on, whatever it begins with: up to the root, and down.
+            // InnoDB reads it from the data directory on, whatever it begins with: up to the root,
+            // and down.
             let to_root = "../".repeat(LEVELS_TO_ROOT);
             let from_root = path.trim_start_matches('/');
             variables.push((
@@ -153,7 +156,8 @@ const PATHS: [(Role, &str); 12] = [
     (Role::Temp, "innodb_temp_tablespaces_dir"),
 ];
 
-/// The first variable that puts files outside of the data directory, among those that `given` knows.
+/// The first variable that puts files outside of the data directory, among those that `given`
+/// knows.
 fn variable_outside<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Option<(Role, &'static str)> {
     let leaves = |value: &str| {
         let value = value.trim();
@@ -164,8 +168,8 @@ fn variable_outside<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Option<(Role
     paths.find(|(_, name)| given(name).is_some_and(leaves))
 }
 
-/// Refuses variables of the user's that put files outside of where data is placed: results would name the device of their role
-/// for them. Those that places have `arranged` are replaced by them.
+/// Refuses variables of the user's that put files outside of where data is placed: results would
+/// name the device of their role for them. Those that places have `arranged` are replaced by them.
 ///
 /// # Errors
 /// [`StorageError::Outside`] names the place to use.

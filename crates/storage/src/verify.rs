@@ -1,38 +1,18 @@
-//! Does an emulated device meet its sheet? Each figure is measured by fio under the shim, on a file of the host, and judged
-//! against what the host can do at all.
+//! Does an emulated device meet its sheet? Each figure is measured by fio under the shim, on a file
+//! of the host, and judged against what the host can do at all.
+
+mod figure;
+
+pub use figure::{FigureVerdict, VerifiedFigure};
 
 use crate::backing::{self, Backing, Need};
-use crate::delta::KindTimes;
 use crate::error::StorageError;
-use crate::fio::{
-    Content, EmulatedResult, Emulation, Fio, FioJob, FioResult, JobWatch, Pattern, TestFile,
-};
-use device::page::AccessKind;
-use device::{Profile, SEQUENTIAL_QUEUE_DEPTH};
-use serde::Serialize;
+use crate::fio::{Content, EmulatedResult, Emulation, Fio, FioJob, JobWatch, TestFile};
+use device::Profile;
+use figure::{FigureCheck, HostLimit, SPAN_BYTES, checks};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// How far a figure may be from its sheet.
-const BOUND_SHARE: f64 = 0.05;
-/// Flushes are few and short: a larger part of them is the host's own time.
-const FLUSH_BOUND_SHARE: f64 = 0.10;
-/// What a call under the shim takes beside the device: clocks, a lock, and the caller's own measuring. It is as good as nothing to a
-/// read, but not to a flush of 5 us.
-const CALL_US: f64 = 2.0;
-/// A host has to be so much better than the device that it plays.
-const HOST_MARGIN: f64 = 1.1;
-
-const RANDOM_BYTES: u32 = 4 << 10;
-const SEQUENTIAL_BYTES: u32 = 128 << 10;
-/// What is written of a file where the place of the bytes does not matter: long files are mostly holes.
-const SPAN_BYTES: u64 = 1 << 30;
-/// Time for fio to settle.
-const SETTLE: Duration = Duration::from_millis(300);
-const HOST_RUNTIME_MAX: Duration = Duration::from_secs(2);
-/// Shorter peaks are over before fio has settled.
-const PEAK_RUNTIME_MIN: Duration = Duration::from_millis(500);
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -43,108 +23,14 @@ pub struct VerifyOptions {
     pub runtime: Duration,
 }
 
-/// How a figure came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FigureVerdict {
-    Within,
-    Outside,
-    /// This host is too slow or too busy to play the device: nothing can be said of the figure.
-    HostLimited,
-}
-
-impl FigureVerdict {
-    pub fn name(self) -> &'static str {
-        match self {
-            FigureVerdict::Within => "within",
-            FigureVerdict::Outside => "outside",
-            FigureVerdict::HostLimited => "host-limited",
-        }
-    }
-}
-
-/// One figure of a sheet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VerifiedFigure {
-    /// As in the profile: `random_read_iops`.
-    pub key: &'static str,
-    /// `iops`, `mb_per_s` or `us`.
-    pub unit: &'static str,
-    pub queue_depth: u32,
-    pub sheet: f64,
-    pub measured: f64,
-    /// From the sheet, as a share of it.
-    pub deviation_share: f64,
-    pub bound_share: f64,
-    /// The same job with the shim in place and nothing emulated.
-    pub host_limit: f64,
-    /// Of emulated requests; `None` without any.
-    pub fidelity_share: Option<f64>,
-    pub overrun_share: Option<f64>,
-    /// Of the figure's kind of requests.
-    pub lateness_mean_us: Option<f64>,
-    pub requests: u64,
-    pub verdict: FigureVerdict,
-}
-
 /// Where a verification is.
 #[derive(Clone, Copy, Debug)]
 pub struct VerifyProgress<'a> {
     pub profile: &'a str,
     pub figure: &'a str,
-    /// Of this profile.
+    /// Time that this profile's jobs have taken.
     pub done: Duration,
     pub total: Duration,
-}
-
-/// Which number of a job is the figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Metric {
-    Iops,
-    MbPerS,
-    ReadLatency,
-    FlushLatency,
-}
-
-impl Metric {
-    fn unit(self) -> &'static str {
-        match self {
-            Metric::Iops => "iops",
-            Metric::MbPerS => "mb_per_s",
-            Metric::ReadLatency | Metric::FlushLatency => "us",
-        }
-    }
-
-    fn of(self, measured: &FioResult) -> f64 {
-        match self {
-            Metric::Iops => measured.iops,
-            Metric::MbPerS => measured.mb_per_s,
-            Metric::ReadLatency => measured.latency.mean_us,
-            Metric::FlushLatency => measured.flush.map_or(0.0, |flush| flush.mean_us),
-        }
-    }
-
-    fn is_time(self) -> bool {
-        self.unit() == "us"
-    }
-
-    fn bound_share(self) -> f64 {
-        match self {
-            Metric::FlushLatency => FLUSH_BOUND_SHARE,
-            _ => BOUND_SHARE,
-        }
-    }
-}
-
-/// One figure to measure.
-#[derive(Clone, Debug, PartialEq)]
-struct Check {
-    key: &'static str,
-    metric: Metric,
-    sheet: f64,
-    job: FioJob,
-    /// The figure is one of a device that has been written to for long.
-    preconditioned: bool,
 }
 
 /// Memory where it has room, else `fallback`.
@@ -166,13 +52,10 @@ pub fn default_directory(fallback: &Path) -> PathBuf {
 /// [`StorageError::EmptySheet`] where there is nothing to verify.
 pub fn expected_duration(profile: &Profile, runtime: Duration) -> Result<Duration, StorageError> {
     let checks = checks(profile, runtime)?;
-    Ok(checks.iter().map(Check::duration).sum())
+    Ok(checks.iter().map(FigureCheck::duration).sum())
 }
 
 /// Measures every figure of the sheet.
-///
-/// # Errors
-/// Those of [`Fio::run_emulated`], [`TestFile::lay_out`] and [`expected_duration`].
 pub fn verify(
     fio: &Fio,
     profile: &Profile,
@@ -181,7 +64,7 @@ pub fn verify(
     on_progress: &mut dyn FnMut(VerifyProgress<'_>),
 ) -> Result<Vec<VerifiedFigure>, StorageError> {
     let checks = checks(profile, options.runtime)?;
-    let total: Duration = checks.iter().map(Check::duration).sum();
+    let total: Duration = checks.iter().map(FigureCheck::duration).sum();
     let file = TestFile::lay_out(&options.directory, content(profile), stop)?;
     let mut done = Duration::ZERO;
     let mut figures = Vec::with_capacity(checks.len());
@@ -204,7 +87,7 @@ pub fn verify(
 fn measure(
     fio: &Fio,
     profile: &Profile,
-    check: &Check,
+    check: &FigureCheck,
     file: &TestFile,
     stop: &AtomicBool,
     tick: &mut dyn FnMut(Duration),
@@ -223,12 +106,13 @@ fn measure(
         fio.run_emulated(job, &emulation, file, &mut watch)
     };
     let host = run(&host_job, false, Duration::ZERO)?;
-    let host_limit = check.metric.of(&host.measured);
+    let host_limit = HostLimit(check.metric.value(&host.measured));
     let emulated = run(&check.job, true, host_job.ramp + host_job.runtime)?;
     Ok(check.figure(&emulated, host_limit))
 }
 
-/// A disk is measured over all of its cylinders: a long file, which is a hole but for what is written.
+/// A disk is measured over all of its cylinders: a long file, which is a hole but for what is
+/// written.
 fn content(profile: &Profile) -> Content {
     let moves = |profile: &Profile| profile.disk.is_some();
     let member = profile.array.as_ref().and_then(device::Array::profile);
@@ -238,384 +122,5 @@ fn content(profile: &Profile) -> Content {
         }
     } else {
         Content::Random
-    }
-}
-
-/// What a sheet promises, as jobs.
-fn checks(profile: &Profile, runtime: Duration) -> Result<Vec<Check>, StorageError> {
-    let sheet = &profile.sheet;
-    let job = |pattern, depth: Option<u32>| job(pattern, depth.unwrap_or(1), runtime);
-    let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
-    let writes = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
-    let check = |key, metric, sheet: Option<f64>, job| {
-        Some(Check {
-            key,
-            metric,
-            sheet: sheet?,
-            job,
-            preconditioned: false,
-        })
-    };
-    let iops = |key, sheet, job| check(key, Metric::Iops, sheet, job);
-    let mb_per_s = |key, sheet, job| check(key, Metric::MbPerS, sheet, job);
-    let sustained = iops(
-        "random_write_iops",
-        sheet.random_write_iops,
-        sustained(profile, writes),
-    );
-    let all = [
-        iops(
-            "random_read_iops",
-            sheet.random_read_iops,
-            job(Pattern::RandomRead, sheet.random_read_queue_depth),
-        ),
-        sustained.map(|check| Check {
-            preconditioned: true,
-            ..check
-        }),
-        iops(
-            "random_write_peak_iops",
-            sheet.random_write_peak_iops,
-            peak(profile, writes),
-        ),
-        mb_per_s(
-            "sequential_read_mb_per_s",
-            sheet.sequential_read_mb_per_s,
-            sequential(Pattern::SequentialRead),
-        ),
-        mb_per_s(
-            "sequential_write_mb_per_s",
-            sheet.sequential_write_mb_per_s,
-            sequential(Pattern::SequentialWrite),
-        ),
-        check(
-            "read_latency_us",
-            Metric::ReadLatency,
-            sheet.read_latency_us,
-            job(Pattern::RandomRead, None),
-        ),
-        check(
-            "flush_latency_us",
-            Metric::FlushLatency,
-            sheet.flush_latency_us,
-            job(Pattern::FlushedWrite, None),
-        ),
-    ];
-    let checks: Vec<Check> = all.into_iter().flatten().collect();
-    if checks.is_empty() {
-        // Nothing missed would look like everything met.
-        return Err(StorageError::EmptySheet {
-            name: profile.name.clone(),
-        });
-    }
-    Ok(checks)
-}
-
-fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> FioJob {
-    let is_sequential = pattern.is_sequential();
-    FioJob {
-        pattern,
-        block_bytes: if is_sequential {
-            SEQUENTIAL_BYTES
-        } else {
-            RANDOM_BYTES
-        },
-        queue_depth,
-        ramp: SETTLE,
-        runtime,
-        direct: true,
-        span_bytes: if is_sequential { SPAN_BYTES } else { u64::MAX },
-    }
-}
-
-/// Measured when a disk's write cache has found its rate; a solid-state device is preconditioned.
-fn sustained(profile: &Profile, writes: FioJob) -> FioJob {
-    FioJob {
-        ramp: SETTLE + profile.write_cache_settles_in(),
-        ..writes
-    }
-}
-
-/// Measured well before the end of the peak.
-fn peak(profile: &Profile, writes: FioJob) -> FioJob {
-    let half_s = profile.peak_seconds().unwrap_or(f64::MAX) / 2.0;
-    let half = Duration::from_secs_f64(half_s.clamp(0.0, 3600.0));
-    let runtime = writes.runtime.min(half).max(PEAK_RUNTIME_MIN);
-    FioJob {
-        ramp: SETTLE.min(runtime / 4),
-        runtime,
-        ..writes
-    }
-}
-
-impl Check {
-    /// The same work for what the host gives at most.
-    fn host_job(&self) -> FioJob {
-        FioJob {
-            ramp: SETTLE,
-            runtime: self.job.runtime.min(HOST_RUNTIME_MAX),
-            // Unbound, it would fill long files.
-            span_bytes: self.job.span_bytes.min(SPAN_BYTES),
-            ..self.job
-        }
-    }
-
-    fn duration(&self) -> Duration {
-        let host = self.host_job();
-        host.ramp + host.runtime + self.job.ramp + self.job.runtime
-    }
-
-    fn figure(&self, emulated: &EmulatedResult, host_limit: f64) -> VerifiedFigure {
-        let measured = self.metric.of(&emulated.measured);
-        let total = &emulated.counters.total;
-        let at_work = at_work(self, emulated);
-        VerifiedFigure {
-            key: self.key,
-            unit: self.metric.unit(),
-            queue_depth: self.job.queue_depth,
-            sheet: self.sheet,
-            measured,
-            deviation_share: measured / self.sheet - 1.0,
-            bound_share: self.metric.bound_share(),
-            host_limit,
-            fidelity_share: total.fidelity_share,
-            overrun_share: total.overrun_share,
-            lateness_mean_us: at_work.lateness_us,
-            requests: emulated.measured.requests,
-            verdict: self.judge(measured, host_limit, &at_work),
-        }
-    }
-
-    fn judge(&self, measured: f64, host_limit: f64, emulation: &KindTimes) -> FigureVerdict {
-        let is_time = self.metric.is_time();
-        let is_within = self.is_within(measured);
-        // A host can make a device slower, but not faster.
-        let is_fast = (measured < self.sheet) == is_time;
-        if is_fast && !is_within {
-            return FigureVerdict::Outside;
-        }
-        let room = if is_time {
-            self.sheet / host_limit.max(f64::MIN_POSITIVE)
-        } else {
-            host_limit / self.sheet
-        };
-        if room < HOST_MARGIN {
-            return FigureVerdict::HostLimited;
-        }
-        if is_within {
-            return FigureVerdict::Within;
-        }
-        // The limit was taken without the cost of the emulation itself, and perhaps in a quieter second.
-        if self.would_do(measured, emulation) {
-            return FigureVerdict::HostLimited;
-        }
-        FigureVerdict::Outside
-    }
-
-    fn is_within(&self, value: f64) -> bool {
-        (value / self.sheet - 1.0).abs() <= self.metric.bound_share()
-    }
-
-    /// Would the device meet its sheet on a host that is never late, and asks again at once?
-    fn would_do(&self, measured: f64, emulation: &KindTimes) -> bool {
-        let Some(lateness_us) = emulation.lateness_us else {
-            return false;
-        };
-        match self.metric {
-            Metric::ReadLatency | Metric::FlushLatency => {
-                let longest_us = measured - lateness_us;
-                let shortest_us = longest_us - CALL_US;
-                let bound_us = self.sheet * self.metric.bound_share();
-                shortest_us <= self.sheet + bound_us && longest_us >= self.sheet - bound_us
-            }
-            Metric::Iops => self.reaches(self.modelled_per_s(emulation, lateness_us)),
-            Metric::MbPerS => {
-                let per_s = self.modelled_per_s(emulation, lateness_us);
-                self.reaches(per_s.map(|per_s| per_s * f64::from(self.job.block_bytes) / 1e6))
-            }
-        }
-    }
-
-    /// Little's law: with all the requests outstanding that fio was told to have, each of them as long as the model made it.
-    fn modelled_per_s(&self, emulation: &KindTimes, lateness_us: f64) -> Option<f64> {
-        let modelled_us = emulation.response_us? - lateness_us;
-        (modelled_us > 0.0).then(|| f64::from(self.job.queue_depth) / modelled_us * 1e6)
-    }
-
-    fn reaches(&self, rate: Option<f64>) -> bool {
-        rate.is_some_and(|rate| rate >= self.sheet * (1.0 - self.metric.bound_share()))
-    }
-}
-
-/// Of the requests that the figure is about.
-fn at_work(check: &Check, emulated: &EmulatedResult) -> KindTimes {
-    let kind = match check.metric {
-        Metric::FlushLatency => AccessKind::Flush,
-        _ if check.job.pattern.reads() => AccessKind::Read,
-        _ => AccessKind::Write,
-    };
-    emulated.counters.kind(kind)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Check, FigureVerdict, Metric, checks, content, expected_duration};
-    use crate::delta::KindTimes;
-    use crate::fio::Content;
-    use std::time::Duration;
-
-    fn check(profile: &str, key: &str) -> Check {
-        let profile = device::builtin(profile).unwrap();
-        let all = checks(&profile, Duration::from_secs(5)).unwrap();
-        all.into_iter().find(|check| check.key == key).unwrap()
-    }
-
-    fn at_work(response_us: f64, lateness_us: f64) -> KindTimes {
-        KindTimes {
-            response_us: Some(response_us),
-            lateness_us: Some(lateness_us),
-        }
-    }
-
-    const SILENT: KindTimes = KindTimes {
-        response_us: None,
-        lateness_us: None,
-    };
-
-    #[test]
-    fn rates_are_judged_within_what_the_host_can() {
-        let iops = check("sata-850pro", "random_read_iops");
-        assert_eq!((iops.sheet, iops.job.queue_depth), (100_000.0, 32));
-        // 32 requests of 320 us each are 100,000 a second.
-        for (measured, limit, emulation, verdict) in [
-            (100_000.0, 200_000.0, SILENT, FigureVerdict::Within),
-            (95_100.0, 200_000.0, SILENT, FigureVerdict::Within),
-            (104_900.0, 200_000.0, SILENT, FigureVerdict::Within),
-            (94_000.0, 200_000.0, SILENT, FigureVerdict::Outside),
-            // Too fast, which no host can be blamed for.
-            (
-                106_000.0,
-                200_000.0,
-                at_work(320.0, 5.0),
-                FigureVerdict::Outside,
-            ),
-            (106_000.0, 107_000.0, SILENT, FigureVerdict::Outside),
-            // The host's speed, or the device's?
-            (100_000.0, 109_000.0, SILENT, FigureVerdict::HostLimited),
-            (60_000.0, 61_000.0, SILENT, FigureVerdict::HostLimited),
-            // fio did not ask again in time, or was woken late.
-            (
-                80_000.0,
-                200_000.0,
-                at_work(325.0, 5.0),
-                FigureVerdict::HostLimited,
-            ),
-            (
-                80_000.0,
-                200_000.0,
-                at_work(400.0, 80.0),
-                FigureVerdict::HostLimited,
-            ),
-            // The model itself took that long, however late the host was besides.
-            (
-                80_000.0,
-                200_000.0,
-                at_work(400.0, 5.0),
-                FigureVerdict::Outside,
-            ),
-            (
-                50_000.0,
-                200_000.0,
-                at_work(640.0, 200.0),
-                FigureVerdict::Outside,
-            ),
-            (
-                80_000.0,
-                200_000.0,
-                at_work(5.0, 5.0),
-                FigureVerdict::Outside,
-            ),
-        ] {
-            let judged = iops.judge(measured, limit, &emulation);
-            assert_eq!(judged, verdict, "{measured} {limit} {emulation:?}");
-        }
-        let mb_per_s = check("sata-850pro", "sequential_read_mb_per_s");
-        let modelled_us = 16.0 * 131_072.0 / mb_per_s.sheet;
-        let judge = |emulation| mb_per_s.judge(mb_per_s.sheet * 0.9, 10_000.0, &emulation);
-        assert_eq!(
-            judge(at_work(modelled_us + 9.0, 9.0)),
-            FigureVerdict::HostLimited
-        );
-        assert_eq!(
-            judge(at_work(modelled_us * 1.1, 0.0)),
-            FigureVerdict::Outside
-        );
-    }
-
-    #[test]
-    fn times_are_judged_within_what_the_host_can() {
-        let read = check("hdd-15k", "read_latency_us");
-        assert_eq!((read.metric, read.sheet), (Metric::ReadLatency, 5000.0));
-        for (measured, limit, lateness_us, verdict) in [
-            (5000.0, 10.0, 0.0, FigureVerdict::Within),
-            (5240.0, 10.0, 0.0, FigureVerdict::Within),
-            (4760.0, 10.0, 0.0, FigureVerdict::Within),
-            (4740.0, 10.0, 0.0, FigureVerdict::Outside),
-            (4740.0, 4900.0, 0.0, FigureVerdict::Outside),
-            (5000.0, 4600.0, 0.0, FigureVerdict::HostLimited),
-            (9000.0, 8900.0, 0.0, FigureVerdict::HostLimited),
-            (5300.0, 10.0, 0.0, FigureVerdict::Outside),
-            (5300.0, 10.0, 100.0, FigureVerdict::HostLimited),
-            (9000.0, 10.0, 100.0, FigureVerdict::Outside),
-            // More late than slow: the device itself was too fast.
-            (5300.0, 10.0, 600.0, FigureVerdict::Outside),
-            // A call itself costs something.
-            (5251.5, 10.0, 0.0, FigureVerdict::HostLimited),
-        ] {
-            let judged = read.judge(measured, limit, &at_work(measured, lateness_us));
-            assert_eq!(judged, verdict, "{measured} {limit} {lateness_us}");
-        }
-        let flush = check("sata-850pro", "flush_latency_us");
-        assert_eq!(flush.metric, Metric::FlushLatency);
-        let sheet = flush.sheet;
-        for (share, limit, verdict) in [
-            (1.09, 1.0, FigureVerdict::Within),
-            (1.11, 1.0, FigureVerdict::Outside),
-            (0.89, sheet, FigureVerdict::Outside),
-            (1.0, sheet, FigureVerdict::HostLimited),
-            // Flushes that were 0.45 of the sheet late explain this, not that.
-            (1.5, 1.0, FigureVerdict::HostLimited),
-            (1.6, 1.0, FigureVerdict::Outside),
-        ] {
-            let judged = flush.judge(sheet * share, limit, &at_work(sheet, sheet * 0.45));
-            assert_eq!(judged, verdict, "{share} {limit}");
-        }
-    }
-
-    #[test]
-    fn a_sheet_without_promises_cannot_be_verified() {
-        let mut profile = device::builtin("hdd-15k").unwrap();
-        profile.sheet = device::Sheet::default();
-        let error = expected_duration(&profile, Duration::from_secs(1)).unwrap_err();
-        assert!(error.to_string().contains("hdd-15k"), "{error}");
-    }
-
-    #[test]
-    fn jobs_suit_their_figures() {
-        let check = |key| check("sata-850pro", key);
-        let sustained = check("random_write_iops");
-        let peak = check("random_write_peak_iops");
-        assert!(sustained.preconditioned && !peak.preconditioned);
-        assert!(peak.job.ramp + peak.job.runtime < Duration::from_secs(5));
-        assert_eq!(check("read_latency_us").job.queue_depth, 1);
-        assert_eq!(check("sequential_read_mb_per_s").job.block_bytes, 131_072);
-        let host = sustained.host_job();
-        assert!(host.runtime <= Duration::from_secs(2) && host.span_bytes <= 1 << 30);
-
-        let disk = device::builtin("hdd-15k").unwrap();
-        let bytes = disk.capacity_bytes;
-        assert_eq!(content(&disk), Content::Hole { bytes });
-        let second = expected_duration(&disk, Duration::from_secs(1)).unwrap();
-        assert!(second > Duration::from_secs(12) && second < Duration::from_secs(60));
     }
 }

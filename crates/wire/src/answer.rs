@@ -1,32 +1,40 @@
 //! Decoding rows of the binary and the text protocol into cells.
 
-use crate::packet::{Reader, column_type as t, malformed};
+use crate::packet::{PacketReader, column_type as t, malformed};
 use base::{SessionError, SqlValue};
 
 /// What decoding needs to know of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
+pub(crate) struct ColumnDefinition {
     pub(crate) type_code: u8,
     pub(crate) unsigned: bool,
 }
 
-/// The last fixed part of a column definition: filler, charset 2, length 4, type 1, flags 2, decimals 1, filler 2.
+/// The last fixed part of a column definition: filler, charset 2, length 4, type 1, flags 2,
+/// decimals 1, filler 2.
 const FIXED_PART: usize = 12;
 
 /// Reads a column definition packet; only type and sign matter here.
-pub(crate) fn column(payload: &[u8]) -> Result<Column, SessionError> {
+pub(crate) fn column(payload: &[u8]) -> Result<ColumnDefinition, SessionError> {
     let fixed = payload
         .len()
         .checked_sub(FIXED_PART)
         .and_then(|start| payload.get(start..))
         .ok_or_else(|| malformed("a column definition is too short"))?;
-    Ok(Column {
+    Ok(ColumnDefinition {
         type_code: fixed[6],
         unsigned: fixed[7] & 0x20 != 0,
     })
 }
 
-fn bytes_cell(base: usize, reader: &mut Reader<'_>) -> Result<SqlValue, SessionError> {
+/// Where a payload starts in the bytes of the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PayloadStart(pub usize);
+
+fn bytes_cell(
+    PayloadStart(base): PayloadStart,
+    reader: &mut PacketReader<'_>,
+) -> Result<SqlValue, SessionError> {
     let taken = reader.lenenc_bytes()?;
     let start = base + reader.position - taken.len();
     // Answers are limited to `ANSWER_BYTES_MAX`, far below 4 GiB.
@@ -36,14 +44,14 @@ fn bytes_cell(base: usize, reader: &mut Reader<'_>) -> Result<SqlValue, SessionE
     })
 }
 
-/// Appends the cells of a row of the text protocol. `base` is where the payload starts in the answer's bytes.
+/// Appends the cells of a row of the text protocol.
 pub(crate) fn text_row(
     payload: &[u8],
-    base: usize,
+    base: PayloadStart,
     width: usize,
     cells: &mut Vec<SqlValue>,
 ) -> Result<(), SessionError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PacketReader::new(payload);
     for _ in 0..width {
         if reader.rest().first() == Some(&0xfb) {
             reader.position += 1;
@@ -58,11 +66,11 @@ pub(crate) fn text_row(
 /// Appends the cells of a row of the binary protocol.
 pub(crate) fn binary_row(
     payload: &[u8],
-    base: usize,
-    columns: &[Column],
+    base: PayloadStart,
+    columns: &[ColumnDefinition],
     cells: &mut Vec<SqlValue>,
 ) -> Result<(), SessionError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PacketReader::new(payload);
     reader.take(1)?;
     // The first two bits of a row's NULL map are reserved.
     let nulls = reader.take((columns.len() + 9) / 8)?;
@@ -79,9 +87,9 @@ pub(crate) fn binary_row(
 
 #[inline]
 fn binary_cell(
-    reader: &mut Reader<'_>,
-    base: usize,
-    column: Column,
+    reader: &mut PacketReader<'_>,
+    base: PayloadStart,
+    column: ColumnDefinition,
 ) -> Result<SqlValue, SessionError> {
     let signed = !column.unsigned;
     let value = match column.type_code {
@@ -101,8 +109,8 @@ fn binary_cell(
                     ))
                 })?
         }
-        // Dates are a length and that many bytes; nobody here looks inside. Floating point appears in no statement
-        // of ours; its bits pass as bytes would, so that the row stays readable.
+        // Dates are a length and that many bytes; nobody here looks inside. Floating point appears
+        // in no statement of ours; its bits pass as bytes would, so that the row stays readable.
         t::DATE | t::TIME | t::DATETIME | t::TIMESTAMP => return bytes_cell(base, reader),
         t::FLOAT => return fixed_cell(reader, base, 4),
         t::DOUBLE => return fixed_cell(reader, base, 8),
@@ -111,7 +119,11 @@ fn binary_cell(
     Ok(SqlValue::Int(value))
 }
 
-fn fixed_cell(reader: &mut Reader<'_>, base: usize, len: usize) -> Result<SqlValue, SessionError> {
+fn fixed_cell(
+    reader: &mut PacketReader<'_>,
+    PayloadStart(base): PayloadStart,
+    len: usize,
+) -> Result<SqlValue, SessionError> {
     let start = base + reader.position;
     reader.take(len)?;
     Ok(SqlValue::Bytes {
@@ -126,15 +138,15 @@ mod tests {
 
     #[test]
     fn integers_keep_their_sign() {
-        let signed = Column {
+        let signed = ColumnDefinition {
             type_code: t::SHORT,
             unsigned: false,
         };
-        let unsigned = Column {
+        let unsigned = ColumnDefinition {
             type_code: t::SHORT,
             unsigned: true,
         };
-        let text = Column {
+        let text = ColumnDefinition {
             type_code: t::VAR_STRING,
             unsigned: false,
         };
@@ -142,7 +154,7 @@ mod tests {
         // NULL map: bit 5 = fourth column.
         let payload = [0, 0b10_0000, 0xff, 0xff, 0xff, 0xff, 2, b'a', b'b'];
         let mut cells = Vec::new();
-        binary_row(&payload, 100, &columns, &mut cells).unwrap();
+        binary_row(&payload, PayloadStart(100), &columns, &mut cells).unwrap();
         let text = SqlValue::Bytes { start: 107, len: 2 };
         assert_eq!(
             cells,
@@ -158,12 +170,12 @@ mod tests {
     #[test]
     fn text_rows_hold_nulls() {
         let mut cells = Vec::new();
-        text_row(&[1, b'7', 0xfb, 0], 0, 3, &mut cells).unwrap();
+        text_row(&[1, b'7', 0xfb, 0], PayloadStart(0), 3, &mut cells).unwrap();
         let (seven, empty) = (
             SqlValue::Bytes { start: 1, len: 1 },
             SqlValue::Bytes { start: 4, len: 0 },
         );
         assert_eq!(cells, [seven, SqlValue::Null, empty]);
-        assert!(text_row(&[1], 0, 1, &mut cells).is_err());
+        assert!(text_row(&[1], PayloadStart(0), 1, &mut cells).is_err());
     }
 }

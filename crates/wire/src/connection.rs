@@ -2,8 +2,8 @@
 
 mod receive;
 
-use crate::answer::Column;
-use crate::packet::{self, Reader, malformed, param_type, put_param};
+use crate::answer::ColumnDefinition;
+use crate::packet::{self, PacketReader, malformed, param_type, put_param};
 use crate::protocol::{Metadata, Protocol};
 use crate::transport::Transport;
 use base::{Answer, Param, RowSource, Session, SessionError, SqlValue, StatementId, limits};
@@ -20,16 +20,17 @@ const ANSWER_BYTES_MIN: usize = 11;
 const ANSWER_BYTES_UNKNOWN: usize = usize::MAX;
 /// First size of the receive buffer, which grows to what answers need.
 const INPUT_BYTES: usize = 16 << 10;
-/// Rows of LOAD DATA LOCAL leave in packets of about this size. Above some 100 KiB nothing gets faster.
+/// Rows of LOAD DATA LOCAL leave in packets of about this size. Above some 100 KiB nothing gets
+/// faster.
 const FILE_PACKET_BYTES: usize = 256 << 10;
 
-struct Prepared {
+struct PreparedStatement {
     id: u32,
     params: usize,
     /// Types that the server has bound, so that they are sent only when they change.
     bound: Vec<u8>,
-    /// As the server described them last: it need not repeat them, see [`Metadata`].
-    columns: Vec<Column>,
+    /// The columns that the server described last: it need not repeat them, see [`Metadata`].
+    columns: Vec<ColumnDefinition>,
     /// What an answer will be at least, learnt from the smallest so far.
     answer_bytes_min: usize,
 }
@@ -45,7 +46,7 @@ struct Pending {
 /// Who answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerInfo {
-    /// As the greeting gives it, without MariaDB's replication prefix `5.5.5-`.
+    /// The version of the greeting, without MariaDB's replication prefix `5.5.5-`.
     pub version: String,
     pub is_mariadb: bool,
     /// The server's id of this connection, for `KILL`.
@@ -73,9 +74,10 @@ pub struct Connection {
     answer_start: usize,
     sequence: u8,
     statements_sent: u64,
-    /// Bytes are on their way: true where a future was dropped meanwhile, after which the protocol is out of step.
+    /// Bytes are on their way: true where a future was dropped meanwhile, after which the protocol
+    /// is out of step.
     busy: bool,
-    prepared: Vec<Prepared>,
+    prepared: Vec<PreparedStatement>,
     cells: Vec<SqlValue>,
 }
 
@@ -374,7 +376,8 @@ impl Connection {
         }
     }
 
-    /// Streams a file that the server asked for. The server reads to the end even after an error of its own.
+    /// Streams a file that the server asked for. The server reads to the end even after an error of
+    /// its own.
     async fn send_file(&mut self, rows: &mut dyn RowSource) -> Result<(), SessionError> {
         loop {
             self.output.clear();
@@ -440,7 +443,8 @@ impl Session for Connection {
             Err(SessionError::Server { .. }) => true,
             Err(_) => false,
         };
-        // After any other error the protocol is out of step, and the connection stays busy for ever.
+        // After any other error the protocol is out of step, and the connection stays busy for
+        // ever.
         self.busy = matches!(&status, Err(error) if error.code().is_none());
         if last {
             self.answered();
@@ -497,13 +501,13 @@ impl Session for Connection {
         self.nothing_unanswered()?;
         self.put_text(COM_STMT_PREPARE, sql)?;
         let range = self.first_packet().await?;
-        let mut reader = Reader::new(&self.input[range]);
+        let mut reader = PacketReader::new(&self.input[range]);
         reader.take(1)?;
         let id = reader.u32()?;
         let width = usize::from(reader.u16()?);
         let params = usize::from(reader.u16()?);
         let statement = StatementId(self.prepared.len() as u32);
-        self.prepared.push(Prepared {
+        self.prepared.push(PreparedStatement {
             id,
             params,
             bound: Vec::new(),

@@ -1,9 +1,9 @@
 //! Dialling and logging in.
 
-use crate::auth::{self, Method};
+use crate::auth::{self, AuthMethod};
 use crate::connection::Connection;
 use crate::options::{Address, ConnectOptions};
-use crate::packet::{Reader, malformed, put_lenenc_bytes};
+use crate::packet::{PacketReader, malformed, put_lenenc_bytes};
 use crate::protocol::Protocol;
 use crate::tls::TlsSetup;
 use crate::transport::{Endpoint, Transport};
@@ -98,7 +98,8 @@ impl Connector {
     /// Resolves the host name and reads the CA file, once. Blocks while the resolver does.
     ///
     /// # Errors
-    /// [`ConnectError::Unreachable`] for an unknown host, [`ConnectError::Tls`] for a CA file that is none.
+    /// [`ConnectError::Unreachable`] for an unknown host, [`ConnectError::Tls`] for a CA file that
+    /// is none.
     pub fn new(options: ConnectOptions) -> Result<Connector, ConnectError> {
         let address = options.address.to_string();
         let endpoint =
@@ -208,7 +209,7 @@ impl Connector {
 
     fn login_packet(&self, greeting: &Greeting, agreed: Agreed) -> Result<Vec<u8>, SessionError> {
         let mut out = agreed.fixed_part();
-        let method = greeting.method.unwrap_or(Method::Native);
+        let method = greeting.method.unwrap_or(AuthMethod::Native);
         let password = self.options.password.reveal().as_bytes();
         out.extend_from_slice(self.options.user.as_bytes());
         out.push(0);
@@ -253,7 +254,8 @@ impl Connector {
                     scramble = new_scramble;
                     connection.send_packet(&response).await?;
                 }
-                // caching_sha2_password: 3 = the server knew the hash, 4 = it needs the password itself.
+                // caching_sha2_password: 3 = the server knew the hash, 4 = it needs the password
+                // itself.
                 Some(0x01) if packet.get(1) == Some(&3) => {}
                 Some(0x01) if packet.get(1) == Some(&4) => {
                     full_authentication(connection, password, &scramble).await?;
@@ -285,7 +287,7 @@ impl Connector {
     }
 }
 
-fn respond(method: Method, password: &[u8], scramble: &[u8]) -> Result<Vec<u8>, SessionError> {
+fn respond(method: AuthMethod, password: &[u8], scramble: &[u8]) -> Result<Vec<u8>, SessionError> {
     method.response(password, scramble).ok_or_else(|| {
         SessionError::Unexpected(format!(
             "this machine's OpenSSL refuses the hash of {}; it may be in FIPS mode",
@@ -313,10 +315,10 @@ async fn full_authentication(
     connection.send_packet(&encrypted).await
 }
 
-fn switch_request(packet: &[u8]) -> Result<(Method, Vec<u8>), SessionError> {
-    let mut reader = Reader::new(&packet[1..]);
+fn switch_request(packet: &[u8]) -> Result<(AuthMethod, Vec<u8>), SessionError> {
+    let mut reader = PacketReader::new(&packet[1..]);
     let name = reader.zero_terminated()?;
-    let method = Method::named(name).ok_or_else(|| {
+    let method = AuthMethod::named(name).ok_or_else(|| {
         SessionError::Unexpected(format!(
             "the server wants login method {:?}, which mydyno does not speak; give the user \
              mysql_native_password or caching_sha2_password",
@@ -341,10 +343,10 @@ pub(crate) mod capability {
     pub(crate) const OPTIONAL_METADATA: u32 = 1 << 25;
     /// Not set by MariaDB, which then has capabilities of its own.
     pub(crate) const MYSQL: u32 = 1;
-    /// Of MariaDB's own: columns are described again only when they change.
+    /// An extension of MariaDB: columns are described again only when they change.
     pub(crate) const MARIADB_CACHE_METADATA: u32 = 1 << 4;
-    /// MySQL, found rows, long flag, local files, protocol 4.1, transactions, secure connection, several results of text
-    /// and of prepared statements, login plugins.
+    /// MySQL, found rows, long flag, local files, protocol 4.1, transactions, secure connection,
+    /// several results of text and of prepared statements, login plugins.
     pub(crate) const BASE: u32 = MYSQL
         | 1 << 1
         | 1 << 2
@@ -399,12 +401,12 @@ struct Greeting {
     capabilities: u32,
     mariadb_capabilities: u32,
     scramble: Vec<u8>,
-    method: Option<Method>,
+    method: Option<AuthMethod>,
 }
 
 impl Greeting {
     fn parse(payload: &[u8]) -> Result<Greeting, SessionError> {
-        let mut reader = Reader::new(payload);
+        let mut reader = PacketReader::new(payload);
         if reader.u8()? != 10 {
             return Err(malformed("the greeting is not of protocol version 10"));
         }
@@ -424,7 +426,7 @@ impl Greeting {
         let second = reader.take(scramble_len.saturating_sub(8).max(13))?;
         scramble.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         let method = reader.zero_terminated().unwrap_or_default();
-        let method = Method::named(method);
+        let method = AuthMethod::named(method);
         Ok(Greeting {
             version,
             connection_id,

@@ -1,8 +1,9 @@
-//! `Session` over the MySQL protocol: own code, because the driver's cost per statement is what the tool is judged by,
-//! and one client for everything (set-up, load, checks, hot path), because two would log in, encrypt and fail in two ways.
+//! `Session` over the MySQL protocol: own code, because the driver's cost per statement is what the
+//! tool is judged by, and one client for everything (set-up, load, checks, hot path), because two
+//! would log in, encrypt and fail in two ways.
 //!
-//! Sockets never block their thread; see the crate `reactor`. Buffers are reused: after warm-up, a statement allocates
-//! nothing.
+//! Sockets never block their thread; see the crate `reactor`. Buffers are reused: after warm-up, a
+//! statement allocates nothing.
 
 mod answer;
 mod auth;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// How to reach the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Host and port, resolved when connecting. Never moved to a unix socket behind the user's back.
+    /// Host and port, resolved when connecting. Never moved to a unix socket behind the user's
+    /// back.
     Tcp {
         host: String,
         port: u16,
@@ -27,14 +28,15 @@ impl fmt::Display for Address {
 /// What of TLS is asked for; the words are those of `mysql --ssl-mode`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
-    /// Plain text. The default: encryption costs client CPU, and a benchmark should not pay it unasked.
+    /// Plain text. The default: encryption costs client CPU, and a benchmark should not pay it
+    /// unasked.
     #[default]
     Disabled,
     /// Encrypted or nothing; the certificate is not verified.
     Required,
     /// Encrypted, and the certificate chain leads to this CA file (PEM).
     VerifyCa(PathBuf),
-    /// As [`Tls::VerifyCa`], and the certificate names the host that was dialled.
+    /// Like [`Tls::VerifyCa`], and the certificate names the host that was dialled.
     VerifyIdentity(PathBuf),
 }
 

@@ -10,14 +10,14 @@ pub(crate) fn malformed(what: &str) -> SessionError {
 }
 
 /// A cursor over one packet's payload.
-pub(crate) struct Reader<'a> {
+pub(crate) struct PacketReader<'a> {
     bytes: &'a [u8],
     pub(crate) position: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, position: 0 }
+impl<'a> PacketReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> PacketReader<'a> {
+        PacketReader { bytes, position: 0 }
     }
 
     #[inline]
@@ -203,7 +203,7 @@ pub(crate) mod column_type {
 
 /// The server's error packet, without its header byte.
 pub(crate) fn server_error(payload: &[u8]) -> SessionError {
-    let mut reader = Reader::new(payload);
+    let mut reader = PacketReader::new(payload);
     let Ok(code) = reader.u16() else {
         return malformed("an error packet has no code");
     };
@@ -231,7 +231,7 @@ mod tests {
         fn lengths_round_trip(value in any::<u64>()) {
             let mut out = Vec::new();
             put_lenenc(&mut out, value);
-            prop_assert_eq!(Reader::new(&out).lenenc().unwrap(), value);
+            prop_assert_eq!(PacketReader::new(&out).lenenc().unwrap(), value);
         }
 
         #[test]
@@ -244,9 +244,9 @@ mod tests {
 
         #[test]
         fn nothing_read_panics(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let mut reader = Reader::new(&bytes);
+            let mut reader = PacketReader::new(&bytes);
             while reader.lenenc_bytes().is_ok() {}
-            let _ = Reader::new(&bytes).zero_terminated();
+            let _ = PacketReader::new(&bytes).zero_terminated();
             let _ = server_error(&bytes);
         }
     }

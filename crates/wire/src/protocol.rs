@@ -1,6 +1,6 @@
 //! What of the protocol depends on the server, and the packets that begin and end an answer. Pure.
 
-use crate::packet::{Reader, malformed};
+use crate::packet::{PacketReader, malformed};
 use base::SessionError;
 
 /// How often the server describes the columns of an answer's rows.
@@ -30,7 +30,8 @@ impl Metadata {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Protocol {
     pub(crate) deprecate_eof: bool,
-    /// MySQL 8.0: a result says whether columns are described, and a session variable switches it off.
+    /// MySQL 8.0: a result says whether columns are described, and a session variable switches it
+    /// off.
     pub(crate) optional_metadata: bool,
     /// MariaDB: a result says whether columns are described.
     pub(crate) cached_metadata: bool,
@@ -52,7 +53,7 @@ impl Status {
     /// Reads an OK packet behind its first byte.
     pub(crate) fn of_ok(payload: &[u8]) -> Result<Status, SessionError> {
         const MORE_RESULTS: u16 = 0x0008;
-        let mut reader = Reader::new(payload);
+        let mut reader = PacketReader::new(payload);
         let affected_rows = reader.lenenc()?;
         let last_insert_id = reader.lenenc()?;
         let more = reader.u16()? & MORE_RESULTS != 0;
@@ -69,7 +70,7 @@ impl Status {
 impl Protocol {
     /// Reads the head of a result: the number of columns, and whether their description follows.
     pub(crate) fn result_head(self, payload: &[u8]) -> Result<(usize, bool), SessionError> {
-        let mut reader = Reader::new(payload);
+        let mut reader = PacketReader::new(payload);
         let width = reader.lenenc()? as usize;
         // MySQL's manual has these two in the other order; the server has not.
         let says_so = self.optional_metadata || self.cached_metadata;

@@ -1,7 +1,8 @@
 //! What of the server's certificate is verified in each TLS mode.
 //!
-//! OpenSSL and not rustls: servers in the field speak what this tool must still reach. MySQL before 5.7.28 has TLS 1.1
-//! (yaSSL), 8.0.15 has TLS 1.2 with finite-field Diffie-Hellman only. Each connection takes the best that both know.
+//! OpenSSL and not rustls: servers in the field speak what this tool must still reach. MySQL before
+//! 5.7.28 has TLS 1.1 (yaSSL), 8.0.15 has TLS 1.2 with finite-field Diffie-Hellman only. Each
+//! connection takes the best that both know.
 
 use crate::options::Tls;
 use openssl::error::ErrorStack;

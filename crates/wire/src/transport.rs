@@ -29,15 +29,15 @@ impl AsFd for Socket {
 
 /// The socket as OpenSSL holds it.
 #[derive(Clone)]
-struct Shared(Rc<Socket>);
+struct SharedSocket(Rc<Socket>);
 
-impl Read for Shared {
+impl Read for SharedSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         (&*self.0).read(buffer)
     }
 }
 
-impl Write for Shared {
+impl Write for SharedSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         (&*self.0).write(bytes)
     }
@@ -74,7 +74,8 @@ impl Write for &Socket {
 /// Pause between two tries while a unix socket's backlog is full.
 const BACKLOG_PAUSE: Duration = Duration::from_millis(10);
 
-/// A host that vanishes without a word is noticed after about half a minute, however long a statement may take.
+/// A host that vanishes without a word is noticed after about half a minute, however long a
+/// statement may take.
 fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(15))?;
@@ -86,7 +87,8 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 
 #[expect(unsafe_code, reason = "no crate of ours has this socket option")]
 fn set_receive_low_water(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as it is borrowed; the kernel reads four bytes from `bytes`, which lives on.
+    // SAFETY: the descriptor is open as long as it is borrowed; the kernel reads four bytes from
+    // `bytes`, which lives on.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -133,7 +135,7 @@ pub(crate) struct Transport {
     // Dropped before the socket, as `Source` asks.
     source: PolledSocket,
     socket: Rc<Socket>,
-    tls: Option<Box<SslStream<Shared>>>,
+    tls: Option<Box<SslStream<SharedSocket>>>,
     /// The socket's SO_RCVLOWAT.
     wait_for_bytes: usize,
 }
@@ -209,8 +211,8 @@ impl Transport {
         })
     }
 
-    /// Asks the kernel to say nothing before so many bytes have come: one wake-up for many answers. A hint: where it is not
-    /// to be had (unix sockets, TLS) or too high, receiving still works.
+    /// Asks the kernel to say nothing before so many bytes have come: one wake-up for many answers.
+    /// A hint: where it is not to be had (unix sockets, TLS) or too high, receiving still works.
     #[inline]
     pub(crate) fn wait_for_bytes(&mut self, bytes: usize) {
         let Socket::Tcp(stream) = &*self.socket else {
@@ -244,7 +246,7 @@ impl Transport {
 
     /// From here on everything is encrypted; finishes the handshake.
     pub(crate) async fn start_tls(&mut self, session: Ssl) -> io::Result<()> {
-        let stream = SslStream::new(session, Shared(Rc::clone(&self.socket)))?;
+        let stream = SslStream::new(session, SharedSocket(Rc::clone(&self.socket)))?;
         self.tls = Some(Box::new(stream));
         self.with_tls(|tls| tls.connect()).await
     }
@@ -252,7 +254,7 @@ impl Transport {
     /// Repeats an operation of the TLS stream until it needs no more waiting for the socket.
     async fn with_tls<T>(
         &mut self,
-        mut operation: impl FnMut(&mut SslStream<Shared>) -> Result<T, openssl::ssl::Error>,
+        mut operation: impl FnMut(&mut SslStream<SharedSocket>) -> Result<T, openssl::ssl::Error>,
     ) -> io::Result<T> {
         loop {
             let Some(tls) = &mut self.tls else {
@@ -318,7 +320,8 @@ impl Transport {
     fn readable_after(&mut self, error: io::Error) -> io::Result<()> {
         match error.kind() {
             ErrorKind::WouldBlock => {
-                // Nothing is held back: what is waited for takes long, and nobody has to look for it.
+                // Nothing is held back: what is waited for takes long, and nobody has to look for
+                // it.
                 self.wait_for_bytes(1);
                 self.source.clear_readable();
             }

@@ -1,9 +1,9 @@
 //! Several devices behind one address space: striped, mirrored, or both.
 
-use super::disk::Disk;
+use super::disk::DiskModel;
+use super::request::{Access, Completion, Full, RequestPart};
 use super::slots::{OUTSTANDING_MAX, Slots};
-use super::solid_state::SolidState;
-use super::{Access, Completion, Full, Part};
+use super::solid_state::SolidStateModel;
 use crate::page::AccessKind;
 use crate::profile;
 
@@ -13,69 +13,74 @@ use crate::profile;
     clippy::large_enum_variant,
     reason = "there are a few per process, and a box would cost each request an access to memory"
 )]
-pub enum Unit {
-    SolidState(SolidState),
-    Disk(Disk),
+pub enum MemberModel {
+    SolidState(SolidStateModel),
+    Disk(DiskModel),
 }
 
-impl Unit {
+impl MemberModel {
     /// `None` where the profile is none of a single device.
-    pub fn new(profile: &profile::Profile, seed: u64) -> Option<Unit> {
+    pub fn new(profile: &profile::Profile, seed: u64) -> Option<MemberModel> {
         if let Some(solid) = &profile.solid_state {
-            return Some(Unit::SolidState(SolidState::new(solid, seed)));
+            return Some(MemberModel::SolidState(SolidStateModel::new(solid, seed)));
         }
         let disk = profile.disk.as_ref()?;
-        Some(Unit::Disk(Disk::new(disk, profile.capacity_bytes)))
+        Some(MemberModel::Disk(DiskModel::new(
+            disk,
+            profile.capacity_bytes,
+        )))
     }
 
     pub fn precondition(&mut self) {
-        if let Unit::SolidState(solid) = self {
+        if let MemberModel::SolidState(solid) = self {
             solid.precondition();
         }
     }
 
     fn has_room(&self) -> bool {
         match self {
-            Unit::SolidState(_) => true,
-            Unit::Disk(disk) => disk.has_room(),
+            MemberModel::SolidState(_) => true,
+            MemberModel::Disk(disk) => disk.has_room(),
         }
     }
 
     pub fn outstanding(&self) -> usize {
         match self {
-            Unit::SolidState(_) => 0,
-            Unit::Disk(disk) => disk.outstanding(),
+            MemberModel::SolidState(_) => 0,
+            MemberModel::Disk(disk) => disk.outstanding(),
         }
     }
 
-    fn wait_ns(&self, now_ns: u64, address: u64) -> u64 {
+    fn wait_ns(&self, now_ns: u64, access: &Access) -> u64 {
         match self {
-            Unit::SolidState(solid) => solid.wait_ns(now_ns),
-            Unit::Disk(disk) => disk.wait_ns(now_ns, address),
+            MemberModel::SolidState(solid) => solid.wait_ns(now_ns),
+            MemberModel::Disk(disk) => disk.wait_ns(now_ns, access),
         }
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
         match self {
-            Unit::SolidState(solid) => Ok(Part::Decided(solid.submit(now_ns, access))),
-            Unit::Disk(disk) => disk.submit(now_ns, access),
+            MemberModel::SolidState(solid) => {
+                Ok(RequestPart::Decided(solid.submit(now_ns, access)))
+            }
+            MemberModel::Disk(disk) => disk.submit(now_ns, access),
         }
     }
 
-    pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
+    pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
         match self {
-            Unit::SolidState(_) => Part::Decided(Completion {
+            MemberModel::SolidState(_) => RequestPart::Decided(Completion {
                 due_ns: now_ns,
                 service_ns: 0,
             }),
-            Unit::Disk(disk) => disk.poll(now_ns, slot),
+            MemberModel::Disk(disk) => disk.poll(now_ns, slot),
         }
     }
 
     pub fn ask_again_ns(&self, now_ns: u64) -> u64 {
         match self {
-            Unit::SolidState(_) => now_ns.saturating_add(1),
-            Unit::Disk(disk) => disk.ask_again_ns(now_ns),
+            MemberModel::SolidState(_) => now_ns.saturating_add(1),
+            MemberModel::Disk(disk) => disk.ask_again_ns(now_ns),
         }
     }
 }
@@ -108,7 +113,7 @@ pub struct ArrayModel {
     columns: u64,
     mirrors: usize,
     stripe_bytes: u64,
-    members: Vec<Unit>,
+    members: Vec<MemberModel>,
     /// Where the last read of each member ended.
     read_to: Vec<u64>,
     slots: Slots<Whole>,
@@ -125,9 +130,11 @@ impl ArrayModel {
         let unit = |n: u64| {
             // Members with one seed would move in step.
             let seed = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            member.as_ref().and_then(|member| Unit::new(member, seed))
+            member
+                .as_ref()
+                .and_then(|member| MemberModel::new(member, seed))
         };
-        let members: Vec<Unit> = (0..u64::from(profile.members)).filter_map(unit).collect();
+        let members: Vec<MemberModel> = (0..u64::from(profile.members)).filter_map(unit).collect();
         let columns = (profile.columns() as usize).min(members.len());
         let mirrors = members.len().checked_div(columns).unwrap_or(0);
         ArrayModel {
@@ -143,17 +150,17 @@ impl ArrayModel {
     }
 
     pub fn precondition(&mut self) {
-        self.members.iter_mut().for_each(Unit::precondition);
+        self.members.iter_mut().for_each(MemberModel::precondition);
     }
 
     pub fn outstanding(&self) -> usize {
-        let members = self.members.iter().map(Unit::outstanding);
+        let members = self.members.iter().map(MemberModel::outstanding);
         members.max().unwrap_or(0).max(self.slots.used())
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
         // All parts or none: what is on some members only could not be taken back.
-        if !self.slots.has_room() || !self.members.iter().all(Unit::has_room) {
+        if !self.slots.has_room() || !self.members.iter().all(MemberModel::has_room) {
             return Err(Full);
         }
         let whole = Whole {
@@ -166,14 +173,14 @@ impl ArrayModel {
         Ok(self.settle(slot, now_ns))
     }
 
-    pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
+    pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
         let begin = slot as usize * self.members.len();
         for (member, unit) in self.members.iter_mut().enumerate() {
             let Some(place) = self.parts.get_mut(begin + member) else {
                 break;
             };
             let Some(part) = *place else { continue };
-            if let Part::Decided(completion) = unit.poll(now_ns, part) {
+            if let RequestPart::Decided(completion) = unit.poll(now_ns, part) {
                 *place = None;
                 if let Some(whole) = self.slots.get_mut(slot) {
                     whole.add(completion);
@@ -187,7 +194,7 @@ impl ArrayModel {
     /// The first of the moments at which one of its parts can be asked for.
     pub fn ask_again_ns(&self, now_ns: u64, slot: u32) -> u64 {
         let begin = slot as usize * self.members.len();
-        let open = |member: &(usize, &Unit)| {
+        let open = |member: &(usize, &MemberModel)| {
             let part = self.parts.get(begin + member.0);
             part.is_some_and(Option::is_some)
         };
@@ -196,22 +203,23 @@ impl ArrayModel {
         times.min().unwrap_or(now_ns.saturating_add(1))
     }
 
-    fn settle(&mut self, slot: u32, now_ns: u64) -> Part {
+    fn settle(&mut self, slot: u32, now_ns: u64) -> RequestPart {
         match self.slots.get(slot) {
-            Some(whole) if whole.parts_open > 0 => Part::Queued(slot),
+            Some(whole) if whole.parts_open > 0 => RequestPart::Queued(slot),
             Some(whole) => {
                 let completion = whole.completion();
                 self.slots.remove(slot);
-                Part::Decided(completion)
+                RequestPart::Decided(completion)
             }
-            None => Part::Decided(Completion {
+            None => RequestPart::Decided(Completion {
                 due_ns: now_ns,
                 service_ns: 0,
             }),
         }
     }
 
-    /// Stripes that follow each other on a member are one part: a request has as many parts as columns, at most.
+    /// Stripes that follow each other on a member are one part: a request has as many parts as
+    /// columns, at most.
     fn split(&mut self, now_ns: u64, access: Access, slot: u32) {
         if self.columns == 0 {
             return;
@@ -261,7 +269,8 @@ impl ArrayModel {
         }
     }
 
-    /// The mirror to read from: the disk that has just read what comes before, else the one that waits least.
+    /// The mirror to read from: the disk that has just read what comes before, else the one that
+    /// waits least.
     fn nearest(&mut self, now_ns: u64, part: &Access, mirrors: std::ops::Range<usize>) -> usize {
         self.turn = self.turn.wrapping_add(1);
         let first = mirrors.start;
@@ -272,10 +281,10 @@ impl ArrayModel {
                 continue;
             };
             let goes_on = self.read_to.get(member) == Some(&part.address);
-            if goes_on && matches!(unit, Unit::Disk(_)) {
+            if goes_on && matches!(unit, MemberModel::Disk(_)) {
                 return member;
             }
-            let wait_ns = unit.wait_ns(now_ns, part.address);
+            let wait_ns = unit.wait_ns(now_ns, part);
             if wait_ns < best.0 {
                 best = (wait_ns, member);
             }
@@ -297,8 +306,8 @@ impl ArrayModel {
             return;
         };
         match unit.submit(now_ns, access) {
-            Ok(Part::Decided(completion)) => whole.add(completion),
-            Ok(Part::Queued(part)) => {
+            Ok(RequestPart::Decided(completion)) => whole.add(completion),
+            Ok(RequestPart::Queued(part)) => {
                 whole.parts_open += 1;
                 if let Some(place) = self.parts.get_mut(slot as usize * count + member) {
                     *place = Some(part);

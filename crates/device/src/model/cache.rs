@@ -1,15 +1,17 @@
 //! The write cache of a solid-state device: what is taken before the flash has it.
 
+use super::request::Moment;
 use crate::profile::SolidState;
 
 const PAGE_BYTES: f64 = 4096.0;
-/// A random write costs no more pages' worth of extra work than this: longer ones fill flash pages as sequential ones do.
+/// A random write costs no more pages' worth of extra work than this: longer ones fill flash pages
+/// as sequential ones do.
 const RANDOM_PAGES_MAX: f64 = 16.0;
 
-/// A cache as a fluid: it knows how much is in it and when all of that will be out, but not which part leaves when. So its cost
-/// is the same whatever its size.
+/// A cache as a fluid: it knows how much is in it and when all of that will be out, but not which
+/// part leaves when. So its cost is the same whatever its size.
 #[derive(Debug)]
-pub struct Cache {
+pub struct WriteCache {
     capacity_bytes: f64,
     /// In the cache at `as_of_ns`; falls evenly until `empty_ns`.
     dirty_bytes: f64,
@@ -22,16 +24,16 @@ pub struct Cache {
     /// Cleaning put off, and the most that erased space in reserve allows.
     debt_ns: f64,
     debt_max_ns: f64,
-    /// Filled at the next write: see [`Cache::precondition`].
+    /// Filled at the next write: see [`WriteCache::precondition`].
     fill: bool,
 }
 
-impl Cache {
-    pub fn new(profile: &SolidState) -> Cache {
+impl WriteCache {
+    pub fn new(profile: &SolidState) -> WriteCache {
         let random_page_ns = 1e9 / profile.peak_iops();
         let cleaning_page_ns = 1e9 / profile.random_write_iops - random_page_ns;
         let reserve_pages = profile.burst_bytes.unwrap_or(0) as f64 / PAGE_BYTES;
-        Cache {
+        WriteCache {
             capacity_bytes: profile.cache_bytes() as f64,
             dirty_bytes: 0.0,
             as_of_ns: 0,
@@ -45,7 +47,7 @@ impl Cache {
         }
     }
 
-    /// As after writing at random for a long time: nothing in reserve, and the cache full.
+    /// Brings it into the state after long random writing: nothing in reserve, and the cache full.
     pub fn precondition(&mut self) {
         self.debt_ns = self.debt_max_ns;
         self.fill = true;
@@ -88,8 +90,9 @@ impl Cache {
         from_ns
     }
 
-    /// The flash is busy with something else for so long, after all that is in the cache; answers when that is over.
-    pub fn occupy(&mut self, from_ns: u64, time_ns: u64) -> u64 {
+    /// The flash is busy with something else for so long, after all that is in the cache; answers
+    /// when that is over.
+    pub fn occupy(&mut self, Moment(from_ns): Moment, time_ns: u64) -> u64 {
         self.empty_ns = self.empty_ns.max(from_ns).saturating_add(time_ns);
         self.empty_ns
     }
@@ -113,8 +116,8 @@ const CANDIDATES: usize = 16;
 /// A writer of a log begins with the block that it left half full.
 const REWRITTEN_BYTES: u64 = 16 << 10;
 
-/// Which writes go on where an earlier one ended. What has gone on once is kept apart, so that random writes between do not push
-/// a log out.
+/// Which writes go on where an earlier one ended. What has gone on once is kept apart, so that
+/// random writes between do not push a log out.
 #[derive(Debug, Default)]
 pub struct Streams {
     streams: [u64; STREAMS],

@@ -1,26 +1,27 @@
 //! A disk: one arm that does one thing at a time, and chooses the next when it is free.
 //!
-//! A choice is made for the moment at which the head became free or a request came to an idle disk, among what had arrived by then,
-//! whatever the moment at which it is computed. So answers do not depend on how often anybody asks.
+//! A choice is made for the moment at which the head became free or a request came to an idle disk,
+//! among what had arrived by then, whatever the moment at which it is computed. So answers do not
+//! depend on how often anybody asks.
 
 use super::mechanics::{Mechanics, ReadAhead};
+use super::request::{Access, Completion, Full, Moment, RequestPart};
 use super::slots::{OUTSTANDING_MAX, Slots};
-use super::{Access, Completion, Full, Part};
 use crate::page::AccessKind;
 use crate::profile;
 
 /// Writes in the cache, however short.
 const DIRTY_MAX: usize = 1024;
-/// Waiting counts for an eighth of positioning, so that nothing starves. Less of it would let a 15k disk do three times as much
-/// with 32 outstanding as with one; real ones do about twice as much.
+/// Waiting counts for an eighth of positioning, so that nothing starves. Less of it would let a 15k
+/// disk do three times as much with 32 outstanding as with one; real ones do about twice as much.
 const AGEING: u64 = 8;
 
 #[derive(Debug)]
-struct Request {
+struct DiskRequest {
     access: Access,
     arrived_ns: u64,
     sequence: u64,
-    /// Of a flush: writes before it that are not on the platter yet.
+    /// Writes before a flush that are not on the platter yet.
     writes_before: usize,
     decided: Option<Completion>,
 }
@@ -34,7 +35,7 @@ struct Dirty {
 }
 
 #[derive(Debug)]
-pub struct Disk {
+pub struct DiskModel {
     overhead_ns: u64,
     queue_depth: usize,
     flush_ns: u64,
@@ -42,12 +43,13 @@ pub struct Disk {
     cache_bytes: u64,
     mechanics: Mechanics,
     ahead: ReadAhead,
-    slots: Slots<Request>,
-    /// Requests for the arm, and writes that find the cache full, each in the order of arrival; flushes.
+    slots: Slots<DiskRequest>,
+    /// Requests for the arm, and writes that find the cache full, each in the order of arrival;
+    /// flushes.
     waiting: Vec<u32>,
     stalled: Vec<u32>,
     flushes: Vec<u32>,
-    /// By address.
+    /// The writes in the cache, by address.
     dirty: Vec<Dirty>,
     dirty_bytes: u64,
     dirty_since_ns: u64,
@@ -58,10 +60,10 @@ pub struct Disk {
     written_ns: u64,
 }
 
-impl Disk {
-    pub fn new(profile: &profile::Disk, capacity_bytes: u64) -> Disk {
+impl DiskModel {
+    pub fn new(profile: &profile::Disk, capacity_bytes: u64) -> DiskModel {
         let overhead_ns = (profile.command_overhead_us() * 1e3) as u64;
-        Disk {
+        DiskModel {
             overhead_ns,
             queue_depth: profile.queue_depth.unwrap_or(32) as usize,
             flush_ns: (profile.flush_us.unwrap_or(100.0) * 1e3) as u64,
@@ -91,16 +93,16 @@ impl Disk {
     }
 
     /// How long a read that comes now would about wait: queue and arm.
-    pub fn wait_ns(&self, now_ns: u64, address: u64) -> u64 {
+    pub fn wait_ns(&self, now_ns: u64, access: &Access) -> u64 {
         let busy_ns = self.mechanics.free_ns.saturating_sub(now_ns);
         let queue = self.waiting.len() as u64;
         let queue_ns = self.mechanics.half_revolution_ns().saturating_mul(queue);
         busy_ns
             .saturating_add(queue_ns)
-            .saturating_add(self.mechanics.seek_ns(address))
+            .saturating_add(self.mechanics.seek_ns(access.address))
     }
 
-    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<Part, Full> {
+    pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
         self.advance(now_ns);
         self.sequence += 1;
         let writes_before = if access.kind == AccessKind::Flush {
@@ -108,7 +110,7 @@ impl Disk {
         } else {
             0
         };
-        let request = Request {
+        let request = DiskRequest {
             access,
             arrived_ns: now_ns,
             sequence: self.sequence,
@@ -123,10 +125,10 @@ impl Disk {
                 self.admit(now_ns, access, request.sequence)
             };
             if let Some(completion) = completion {
-                return Ok(Part::Decided(completion));
+                return Ok(RequestPart::Decided(completion));
             }
         } else if kind == AccessKind::Flush && writes_before == 0 {
-            return Ok(Part::Decided(self.flushed(now_ns)));
+            return Ok(RequestPart::Decided(self.flushed(now_ns)));
         }
         let slot = self.slots.insert(request).ok_or(Full)?;
         match kind {
@@ -138,10 +140,10 @@ impl Disk {
         Ok(self.poll(now_ns, slot))
     }
 
-    pub fn poll(&mut self, now_ns: u64, slot: u32) -> Part {
+    pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
         self.advance(now_ns);
         match self.slots.get(slot).map(|request| request.decided) {
-            Some(None) => Part::Queued(slot),
+            Some(None) => RequestPart::Queued(slot),
             decided => {
                 self.slots.remove(slot);
                 // A slot without a request is one that was never given out.
@@ -149,7 +151,7 @@ impl Disk {
                     due_ns: now_ns,
                     service_ns: 0,
                 };
-                Part::Decided(decided.flatten().unwrap_or(nothing))
+                RequestPart::Decided(decided.flatten().unwrap_or(nothing))
             }
         }
     }
@@ -251,7 +253,8 @@ impl Disk {
         }
     }
 
-    /// The place in the queue of the request that is served next: the shortest time to its first byte, and older ones favoured.
+    /// The place in the queue of the request that is served next: the shortest time to its first
+    /// byte, and older ones favoured.
     fn choose(&self, at_ns: u64) -> Option<usize> {
         let candidates = self.waiting.iter().take(self.queue_depth).enumerate();
         let mut best: Option<(i64, usize)> = None;
@@ -269,7 +272,7 @@ impl Disk {
                 0
             } else {
                 let begin_ns = at_ns.max(request.arrived_ns.saturating_add(self.overhead_ns));
-                self.mechanics.position_ns(begin_ns, access.address)
+                self.mechanics.position_ns(Moment(begin_ns), access.address)
             };
             let age_ns = at_ns - request.arrived_ns;
             let score = cost_ns as i64 - (age_ns / AGEING) as i64;
@@ -292,15 +295,15 @@ impl Disk {
         let due_ns = if access.kind != AccessKind::Read {
             self.ahead.stop(at_ns, &self.mechanics);
             self.mechanics
-                .transfer(begin_ns, access.address, access.bytes)
+                .transfer(Moment(begin_ns), access.address, access.bytes)
         } else if self.ahead.has(access.address, access.bytes) {
-            let there_ns = self.ahead.take(begin_ns, end, &mut self.mechanics);
+            let there_ns = self.ahead.take(Moment(begin_ns), end, &mut self.mechanics);
             there_ns.saturating_add(self.link_ns(access.bytes))
         } else {
             let end_ns = self
                 .mechanics
-                .transfer(begin_ns, access.address, access.bytes);
-            self.ahead.begin(access.address, end, end_ns);
+                .transfer(Moment(begin_ns), access.address, access.bytes);
+            self.ahead.begin(access.address..end, Moment(end_ns));
             end_ns
         };
         let service_ns = due_ns.saturating_sub(at_ns.max(arrived_ns));
@@ -322,7 +325,9 @@ impl Disk {
         let dirty = self.dirty.remove(place);
         self.dirty_bytes = self.dirty_bytes.saturating_sub(u64::from(dirty.bytes));
         self.ahead.stop(at_ns, &self.mechanics);
-        let end_ns = self.mechanics.transfer(at_ns, dirty.address, dirty.bytes);
+        let end_ns = self
+            .mechanics
+            .transfer(Moment(at_ns), dirty.address, dirty.bytes);
         self.written_ns = self.written_ns.max(end_ns);
         self.on_platter(dirty.sequence);
         self.unstall(end_ns);

@@ -1,8 +1,11 @@
 //! Arm and platter: where the head is, and how long it takes to somewhere else.
 
+use super::request::Moment;
 use crate::profile::Disk;
+use std::ops::Range;
 
-/// The head that is there this little too late is in time: times are whole nanoseconds, and a revolution for one is none.
+/// The head that is there this little too late is in time: times are whole nanoseconds, and a
+/// revolution for one is none.
 const TOLERANCE_NS: u64 = 2000;
 
 #[derive(Debug)]
@@ -11,8 +14,8 @@ pub struct Mechanics {
     revolution_ns: u64,
     track_bytes: u64,
     ns_per_byte: f64,
-    /// The time of a seek over a share d of the addresses is `shortest + root x sqrt(d) + linear x d`: accelerating and braking
-    /// for short ones, travelling at full speed for long ones.
+    /// The time of a seek over a share d of the addresses is `shortest + root x sqrt(d) + linear x
+    /// d`: accelerating and braking for short ones, travelling at full speed for long ones.
     shortest_ns: f64,
     root_ns: f64,
     linear_ns: f64,
@@ -65,9 +68,9 @@ impl Mechanics {
         (self.shortest_ns + self.root_ns * share.sqrt() + self.linear_ns * share) as u64
     }
 
-    /// From `at_ns` until the address is under a head that is on its track. Tracks are laid out so that a reader that goes on to the
-    /// next one loses nothing.
-    pub fn rotation_ns(&self, at_ns: u64, address: u64) -> u64 {
+    /// From `at_ns` until the address is under a head that is on its track. Tracks are laid out so
+    /// that a reader that goes on to the next one loses nothing.
+    fn rotation_ns(&self, Moment(at_ns): Moment, address: u64) -> u64 {
         let sector_ns = self.transfer_ns(address % self.track_bytes);
         let wait_ns =
             (sector_ns + self.revolution_ns - at_ns % self.revolution_ns) % self.revolution_ns;
@@ -79,25 +82,26 @@ impl Mechanics {
     }
 
     /// From `begin_ns` until the transfer can begin.
-    pub fn position_ns(&self, begin_ns: u64, address: u64) -> u64 {
+    pub fn position_ns(&self, Moment(begin_ns): Moment, address: u64) -> u64 {
         if address == self.address && begin_ns <= self.free_ns.saturating_add(TOLERANCE_NS) {
             return 0;
         }
         let seek_ns = self.seek_ns(address);
-        seek_ns + self.rotation_ns(begin_ns.saturating_add(seek_ns), address)
+        seek_ns + self.rotation_ns(Moment(begin_ns.saturating_add(seek_ns)), address)
     }
 
     /// Reads or writes; answers when that is over.
-    pub fn transfer(&mut self, begin_ns: u64, address: u64, bytes: u32) -> u64 {
-        let position_ns = self.position_ns(begin_ns, address);
+    pub fn transfer(&mut self, begin: Moment, address: u64, bytes: u32) -> u64 {
+        let position_ns = self.position_ns(begin, address);
         let time_ns = position_ns.saturating_add(self.transfer_ns(u64::from(bytes)));
         self.address = address.saturating_add(u64::from(bytes));
-        self.free_ns = begin_ns.saturating_add(time_ns);
+        self.free_ns = begin.0.saturating_add(time_ns);
         self.free_ns
     }
 }
 
-/// What the disk reads on behind a reader while nothing else is to do. One run of addresses is kept.
+/// What the disk reads on behind a reader while nothing else is to do. One run of addresses is
+/// kept.
 #[derive(Debug, Default)]
 pub struct ReadAhead {
     length_bytes: u64,
@@ -118,11 +122,11 @@ impl ReadAhead {
     }
 
     /// A read from the platter has ended.
-    pub fn begin(&mut self, start: u64, end: u64, end_ns: u64) {
-        self.start = start;
-        self.reached = end;
+    pub fn begin(&mut self, bytes: Range<u64>, Moment(end_ns): Moment) {
+        self.start = bytes.start;
+        self.reached = bytes.end;
         self.reached_ns = end_ns;
-        self.limit = end.saturating_add(self.length_bytes);
+        self.limit = bytes.end.saturating_add(self.length_bytes);
         self.reading = true;
     }
 
@@ -146,7 +150,7 @@ impl ReadAhead {
     }
 
     /// The time at which bytes that it has are in the buffer. The head reads on behind them.
-    pub fn take(&mut self, begin_ns: u64, end: u64, mechanics: &mut Mechanics) -> u64 {
+    pub fn take(&mut self, Moment(begin_ns): Moment, end: u64, mechanics: &mut Mechanics) -> u64 {
         if !self.reading {
             return begin_ns;
         }
@@ -154,7 +158,7 @@ impl ReadAhead {
         if filled == self.limit {
             // It had stopped there, and waits for the platter to come round.
             self.reached = filled;
-            let wait_ns = mechanics.rotation_ns(begin_ns, filled);
+            let wait_ns = mechanics.rotation_ns(Moment(begin_ns), filled);
             self.reached_ns = begin_ns.saturating_add(wait_ns);
         }
         let missing = end.saturating_sub(self.reached);

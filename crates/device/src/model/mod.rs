@@ -5,52 +5,16 @@ mod cache;
 mod disk;
 mod mechanics;
 mod random;
+mod request;
 mod slots;
 mod solid_state;
 
 use crate::page::AccessKind;
 use crate::profile::{Limits, Profile};
-use array::{ArrayModel, Unit};
+use array::{ArrayModel, MemberModel};
+use request::RequestPart;
 
-/// One request to a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    pub kind: AccessKind,
-    /// On the device ([`crate::device_address`]); of no meaning for a flush.
-    pub address: u64,
-    pub bytes: u32,
-}
-
-/// A request under way.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Ticket(u32);
-
-/// What is known of a request.
-#[derive(Debug, PartialEq, Eq)]
-pub enum RequestState {
-    /// It is, or will be, complete at that time; its ticket has been taken back.
-    Decided(Completion),
-    /// The device has not begun it: what comes until `ask_again_ns` may be served before it.
-    Queued { ticket: Ticket, ask_again_ns: u64 },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
-    pub due_ns: u64,
-    /// On the device, without waiting in its queue.
-    pub service_ns: u64,
-}
-
-/// More requests are outstanding than the model holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
-
-/// What one model answers to another: the slot of a request that is not decided.
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    Decided(Completion),
-    Queued(u32),
-}
+pub use request::{Access, Completion, Full, RequestState, Ticket};
 
 /// A device with its queues. All memory is taken when it is made; nothing is allocated later.
 #[derive(Debug)]
@@ -66,19 +30,19 @@ pub struct Device {
     reason = "there are a few per process, and a box would cost each request an access to memory"
 )]
 enum Model {
-    Single(Unit),
+    Single(MemberModel),
     Array(ArrayModel),
-    /// Of a profile that is not valid.
+    /// The model of a profile that is not valid.
     Nothing,
 }
 
 impl Device {
-    /// A device that has nothing to do, with an empty cache. The profile is a valid one ([`Profile::validate`]); one that does not say
-    /// how it works completes everything at once.
+    /// A device that has nothing to do, with an empty cache. The profile is a valid one
+    /// ([`Profile::validate`]); one that does not say how it works completes everything at once.
     pub fn new(profile: &Profile, seed: u64) -> Device {
         let model = match &profile.array {
             Some(array) => Model::Array(ArrayModel::new(array, seed)),
-            None => Unit::new(profile, seed).map_or(Model::Nothing, Model::Single),
+            None => MemberModel::new(profile, seed).map_or(Model::Nothing, Model::Single),
         };
         Device {
             capacity_bytes: profile.capacity_bytes,
@@ -91,7 +55,8 @@ impl Device {
         self.capacity_bytes
     }
 
-    /// Requests that hold a place of the model: those not decided, and those decided that nobody has asked for since.
+    /// Requests that hold a place of the model: those not decided, and those decided that nobody
+    /// has asked for since.
     pub fn outstanding(&self) -> usize {
         match &self.model {
             Model::Single(unit) => unit.outstanding(),
@@ -100,8 +65,8 @@ impl Device {
         }
     }
 
-    /// Brings a solid-state device into the state in which long random writing leaves it: no erased space in reserve, and from
-    /// the next write on a full cache. A disk needs none.
+    /// Brings a solid-state device into the state in which long random writing leaves it: no erased
+    /// space in reserve, and from the next write on a full cache. A disk needs none.
     pub fn precondition(&mut self) {
         match &mut self.model {
             Model::Single(unit) => unit.precondition(),
@@ -125,26 +90,26 @@ impl Device {
         let part = match &mut self.model {
             Model::Single(unit) => unit.poll(now_ns, slot),
             Model::Array(array) => array.poll(now_ns, slot),
-            Model::Nothing => Part::at_once(now_ns),
+            Model::Nothing => RequestPart::at_once(now_ns),
         };
         self.progress(now_ns, part)
     }
 
-    fn enter(&mut self, now_ns: u64, mut access: Access) -> Result<Part, Full> {
+    fn enter(&mut self, now_ns: u64, mut access: Access) -> Result<RequestPart, Full> {
         // Nothing lies beyond the end, whatever is asked for.
         access.address = access.address.min(self.capacity_bytes);
         let from_ns = self.gate.pass(now_ns, access);
         match &mut self.model {
             Model::Single(unit) => unit.submit(from_ns, access),
             Model::Array(array) => array.submit(from_ns, access),
-            Model::Nothing => Ok(Part::at_once(from_ns)),
+            Model::Nothing => Ok(RequestPart::at_once(from_ns)),
         }
     }
 
-    fn progress(&self, now_ns: u64, part: Part) -> RequestState {
+    fn progress(&self, now_ns: u64, part: RequestPart) -> RequestState {
         let slot = match part {
-            Part::Decided(completion) => return RequestState::Decided(completion),
-            Part::Queued(slot) => slot,
+            RequestPart::Decided(completion) => return RequestState::Decided(completion),
+            RequestPart::Queued(slot) => slot,
         };
         let ask_again_ns = match &self.model {
             Model::Single(unit) => unit.ask_again_ns(now_ns),
@@ -158,17 +123,9 @@ impl Device {
     }
 }
 
-impl Part {
-    fn at_once(now_ns: u64) -> Part {
-        Part::Decided(Completion {
-            due_ns: now_ns,
-            service_ns: 0,
-        })
-    }
-}
-
-/// A provider's limits: requests pass one after the other, at most so many and so many bytes in a time. Without credit for idle
-/// time: what a volume does when it is used up is what a database sees.
+/// A provider's limits: requests pass one after the other, at most so many and so many bytes in a
+/// time. Without credit for idle time: what a volume does when it is used up is what a database
+/// sees.
 #[derive(Debug)]
 struct Gate {
     request_ns: f64,

@@ -2,13 +2,13 @@
 
 /// SplitMix64: one multiplication chain for each number, and any seed is a good one.
 #[derive(Debug)]
-pub struct Random {
+pub struct ModelRandom {
     state: u64,
 }
 
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random { state: seed }
+impl ModelRandom {
+    pub fn new(seed: u64) -> ModelRandom {
+        ModelRandom { state: seed }
     }
 
     pub fn bits(&mut self) -> u64 {
@@ -24,7 +24,8 @@ const QUANTILES: usize = 256;
 
 /// Service times round their mean, with the long tail upwards that devices have.
 ///
-/// Quantiles are computed once: a sample is then a look into a table, its mean is exact, and it has a least and a greatest value.
+/// Quantiles are computed once: a sample is then a look into a table, its mean is exact, and it has
+/// a least and a greatest value.
 #[derive(Debug)]
 pub struct Spread {
     factors: [f64; QUANTILES],
@@ -56,14 +57,14 @@ impl Spread {
     }
 
     /// A factor to multiply a mean with.
-    pub fn sample(&self, random: &mut Random) -> f64 {
+    pub fn sample(&self, random: &mut ModelRandom) -> f64 {
         // The upper bits choose: 0..256 by a shift, which no index can exceed.
         let index = (random.bits() >> 56) as usize;
         self.factors.get(index).copied().unwrap_or(1.0)
     }
 }
 
-/// Of the log-logistic distribution: the shape of a log-normal one, and its quantiles need no series.
+/// Quantiles of the log-logistic distribution: the shape of a log-normal one, without a series.
 fn quantiles(shape: f64) -> [f64; QUANTILES] {
     let mut factors = std::array::from_fn(|n| {
         let share = (n as f64 + 0.5) / QUANTILES as f64;
@@ -78,7 +79,7 @@ fn quantiles(shape: f64) -> [f64; QUANTILES] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Random, Spread};
+    use super::{ModelRandom, Spread};
 
     #[test]
     fn spread_has_its_mean_and_deviation() {
@@ -87,7 +88,7 @@ mod tests {
             let mean = spread.factors.iter().sum::<f64>() / 256.0;
             assert!((mean - 1.0).abs() < 1e-9, "{mean}");
             assert!((spread.variation() - variation).abs() < 0.01);
-            let mut random = Random::new(3);
+            let mut random = ModelRandom::new(3);
             let drawn = (0..100_000).map(|_| spread.sample(&mut random));
             let mean = drawn.sum::<f64>() / 100_000.0;
             assert!((mean - 1.0).abs() < 0.02, "{mean}");

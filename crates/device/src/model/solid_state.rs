@@ -1,9 +1,9 @@
-//! A device without moving parts. Everything is decided when it arrives: nothing is reordered, so nothing has to wait for what
-//! may come.
+//! A device without moving parts. Everything is decided when it arrives: nothing is reordered, so
+//! nothing has to wait for what may come.
 
-use super::cache::{Cache, Streams};
-use super::random::{Random, Spread};
-use super::{Access, Completion};
+use super::cache::{Streams, WriteCache};
+use super::random::{ModelRandom, Spread};
+use super::request::{Access, Completion, Moment};
 use crate::page::AccessKind;
 use crate::profile;
 
@@ -12,12 +12,13 @@ const UNIT_BYTES: u32 = 16 << 10;
 /// A read is spread over this many units at most, each of which reads several pages of a long one.
 const PARTS_MAX: u32 = 8;
 
-/// Reads go to the unit that is free first. Data lie on fixed dies in truth, and random reads collide there; a sheet's IOPS
-/// were measured with those collisions, and so contain them. With collisions in the model too, `units` would have to be a
-/// number that no one can look up, so that the sheet came out.
+/// Reads go to the unit that is free first. Data lie on fixed dies in truth, and random reads
+/// collide there; a sheet's IOPS were measured with those collisions, and so contain them. With
+/// collisions in the model too, `units` would have to be a number that no one can look up, so that
+/// the sheet came out.
 #[derive(Debug)]
-pub struct SolidState {
-    random: Random,
+pub struct SolidStateModel {
+    random: ModelRandom,
     spread: Spread,
     units: Units,
     /// Mean time on a unit, idle and while the cache drains.
@@ -33,11 +34,11 @@ pub struct SolidState {
     half_duplex: bool,
     media_read_ns_per_byte: f64,
     link_ns_per_byte: f64,
-    /// Of a write, without its transfer.
+    /// The time of a write, without its transfer.
     write_ns: f64,
     flush_ns: f64,
     protected: bool,
-    cache: Cache,
+    cache: WriteCache,
     streams: Streams,
     read_streams: Streams,
     /// When the last write taken so far is complete.
@@ -47,16 +48,16 @@ pub struct SolidState {
     flushed_ns: u64,
 }
 
-impl SolidState {
-    pub fn new(profile: &profile::SolidState, seed: u64) -> SolidState {
+impl SolidStateModel {
+    pub fn new(profile: &profile::SolidState, seed: u64) -> SolidStateModel {
         let link_ns_per_byte = 1e3 / profile.interface_mb_per_s();
         let transfer_ns = 4096.0 * link_ns_per_byte;
         let writing_us = profile
             .read_latency_while_writing_us
             .unwrap_or(profile.read_latency_us * 2.0);
         let fastest = profile.random_read_iops.max(profile.peak_iops());
-        SolidState {
-            random: Random::new(seed),
+        SolidStateModel {
+            random: ModelRandom::new(seed),
             spread: Spread::new(profile.latency_variation.unwrap_or(0.2)),
             units: Units::new(profile.units()),
             unit_ns: (profile.read_latency_us * 1e3 - transfer_ns).max(0.0),
@@ -72,7 +73,7 @@ impl SolidState {
             write_ns: (profile.write_latency_us * 1e3 - transfer_ns).max(0.0),
             flush_ns: profile.flush_us * 1e3,
             protected: profile.power_loss_protected,
-            cache: Cache::new(profile),
+            cache: WriteCache::new(profile),
             streams: Streams::default(),
             read_streams: Streams::default(),
             written_ns: 0,
@@ -99,8 +100,9 @@ impl SolidState {
         begin.max(self.units.first_free_ns()).saturating_sub(now_ns)
     }
 
-    /// Controller and link bound how soon one request follows another, not how long each takes: they are spacings of beginnings.
-    /// As queues behind the units they would hand out what is ready in the order of arrival, which no device does.
+    /// Controller and link bound how soon one request follows another, not how long each takes:
+    /// they are spacings of beginnings. As queues behind the units they would hand out what is
+    /// ready in the order of arrival, which no device does.
     fn begin(&mut self, now_ns: u64, kind: AccessKind, link_ns: f64) -> u64 {
         let (link_free_ns, command_ns) = match kind {
             AccessKind::Read => (self.read_free_ns, self.read_command_ns),
@@ -151,7 +153,7 @@ impl SolidState {
         let (mut ready_ns, mut service_ns) = (begin_ns, 0);
         for _ in 0..parts {
             let time_ns = (part_ns * self.spread.sample(&mut self.random)) as u64;
-            ready_ns = ready_ns.max(self.units.occupy(begin_ns, time_ns));
+            ready_ns = ready_ns.max(self.units.occupy(Moment(begin_ns), time_ns));
             service_ns = service_ns.max(time_ns);
         }
         (ready_ns, service_ns)
@@ -172,15 +174,16 @@ impl SolidState {
         Completion { due_ns, service_ns }
     }
 
-    /// A protected cache need not be emptied. A volatile one is, and the mapping written after it, during which the flash does
-    /// nothing else: so two flushes take twice as long as one, unless nothing was written between them.
+    /// A protected cache need not be emptied. A volatile one is, and the mapping written after it,
+    /// during which the flash does nothing else: so two flushes take twice as long as one, unless
+    /// nothing was written between them.
     fn flush(&mut self, now_ns: u64) -> Completion {
         let service_ns = (self.flush_ns * self.spread.sample(&mut self.random)) as u64;
         let from_ns = now_ns.max(self.written_ns);
         let due_ns = if self.protected {
             from_ns.saturating_add(service_ns)
         } else if self.unflushed {
-            self.cache.occupy(from_ns, service_ns)
+            self.cache.occupy(Moment(from_ns), service_ns)
         } else {
             let idle_ns = service_ns.min(self.write_ns as u64);
             from_ns.max(self.flushed_ns).saturating_add(idle_ns)
@@ -212,7 +215,7 @@ impl Units {
     }
 
     /// Occupies the unit that is free first, from `begin_ns` at the earliest; answers until when.
-    fn occupy(&mut self, begin_ns: u64, time_ns: u64) -> u64 {
+    fn occupy(&mut self, Moment(begin_ns): Moment, time_ns: u64) -> u64 {
         let end_ns = self.first_free_ns().max(begin_ns).saturating_add(time_ns);
         let heap = self.heap.as_mut_slice();
         let mut at = 0;

@@ -26,7 +26,8 @@ pub fn builtins() -> Vec<Profile> {
     TEXTS.iter().map(parse).collect()
 }
 
-/// The one of that name. Only its text is read: an array asks for its member while it is read itself.
+/// The one of that name. Only its text is read: an array asks for its member while it is read
+/// itself.
 pub fn builtin(name: &str) -> Option<Profile> {
     let line = format!("name = \"{name}\"");
     let text = TEXTS

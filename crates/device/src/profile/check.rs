@@ -12,7 +12,7 @@ const DISK_QUEUE_DEPTH_MAX: u32 = 256;
 const CAPACITY_BYTES_MAX: u64 = 1 << 60;
 
 /// A figure and where it stands.
-struct Figure<'a> {
+struct SheetFigure<'a> {
     key: &'a str,
     value: f64,
 }
@@ -49,7 +49,7 @@ fn not_negative(figures: &[(&str, Option<f64>)]) -> Checked {
 }
 
 /// `less` may not exceed `more`; a rounding error is none.
-fn at_most(less: &Figure, more: &Figure, why: &str) -> Checked {
+fn at_most(less: &SheetFigure, more: &SheetFigure, why: &str) -> Checked {
     if less.value <= more.value * 1.001 {
         return Ok(());
     }
@@ -149,7 +149,8 @@ fn sheet(sheet: &Sheet) -> Checked {
         sheet.read_latency_us,
     ) {
         let under_way = iops * latency_us * 1e-6;
-        // A disk that reorders shortens its service: a figure of depth 1 is the one that latency bounds.
+        // A disk that reorders shortens its service: a figure of depth 1 is the one that latency
+        // bounds.
         if depth == 1 && under_way > 1.05 {
             return refuse(format!(
                 "`sheet.random_read_iops` ({iops}) at `sheet.random_read_queue_depth` 1 needs reads of {:.0} us, and `sheet.read_latency_us` is {latency_us}; correct one of them",
@@ -198,7 +199,8 @@ fn sheet_of_limits(sheet: &Sheet, limits: &Limits) -> Checked {
 /// A figure that may be absent, and its key.
 type Optional<'a> = (&'a str, Option<f64>);
 
-/// A sheet may promise less than its model can do, never more than the 5 % that a measurement is forgiven.
+/// A sheet may promise less than its model can do, never more than the 5 % that a measurement is
+/// forgiven.
 fn promises(pairs: &[(&str, Option<f64>, Optional)]) -> Checked {
     for (key, promised, (name, given)) in pairs {
         if let (Some(promised), Some(given)) = (promised, given)
@@ -268,7 +270,7 @@ fn solid_state(solid: &SolidState) -> Checked {
 
 /// Nothing in a solid-state device is faster than what it passes through.
 fn speeds(solid: &SolidState) -> Checked {
-    let figure = |key, value| Figure { key, value };
+    let figure = |key, value| SheetFigure { key, value };
     let interface = figure("solid_state.interface_mb_per_s", solid.interface_mb_per_s());
     let read = figure(
         "solid_state.sequential_read_mb_per_s",
@@ -311,7 +313,7 @@ fn speeds(solid: &SolidState) -> Checked {
 }
 
 fn latencies(solid: &SolidState) -> Checked {
-    let figure = |key, value| Figure { key, value };
+    let figure = |key, value| SheetFigure { key, value };
     let read = figure("solid_state.read_latency_us", solid.read_latency_us);
     let write = figure("solid_state.write_latency_us", solid.write_latency_us);
     let transfer = figure(
@@ -425,7 +427,8 @@ fn disk(disk: &Disk) -> Checked {
             disk.rpm
         ));
     }
-    // The curve through the three figures (model/disk.rs) has to rise from the first to the last cylinder.
+    // The curve through the three figures (model/disk.rs) has to rise from the first to the last
+    // cylinder.
     let (least, most) = disk.seek_bounds_ms();
     let (average, most) = (disk.average_seek_ms - least, most - least);
     if average <= 0.0 || average * 3.0 < most || average * 5.0 > most * 3.0 {
@@ -435,11 +438,11 @@ fn disk(disk: &Disk) -> Checked {
             most + least
         ));
     }
-    let interface = Figure {
+    let interface = SheetFigure {
         key: "disk.interface_mb_per_s",
         value: disk.interface_mb_per_s.unwrap_or(600.0),
     };
-    let platter = Figure {
+    let platter = SheetFigure {
         key: "disk.sequential_mb_per_s",
         value: disk.sequential_mb_per_s,
     };

@@ -1,4 +1,4 @@
-//! The names of keys: what serde would say of them lacks the table and the name that was meant.
+//! The names of keys: what serde says of them, with the key first and the name that was meant.
 
 use super::{Array, Member, Profile, ProfileError};
 use serde::de::value::MapAccessDeserializer;
@@ -7,105 +7,11 @@ use serde::ser::{Serialize, Serializer};
 use strsim::levenshtein;
 use toml::{Table, Value};
 
-const PROFILE: &[&str] = &[
-    "name",
-    "title",
-    "capacity_bytes",
-    "price_usd",
-    "sheet",
-    "solid_state",
-    "disk",
-    "array",
-    "limits",
-    "sources",
-];
-
-/// Keys of the tables that have nothing but values.
-const TABLES: &[(&str, &[&str])] = &[
-    (
-        "sheet",
-        &[
-            "random_read_iops",
-            "random_read_queue_depth",
-            "random_write_iops",
-            "random_write_queue_depth",
-            "random_write_peak_iops",
-            "sequential_read_mb_per_s",
-            "sequential_write_mb_per_s",
-            "read_latency_us",
-            "flush_latency_us",
-        ],
-    ),
-    (
-        "solid_state",
-        &[
-            "read_latency_us",
-            "random_read_iops",
-            "sequential_read_mb_per_s",
-            "write_latency_us",
-            "random_write_iops",
-            "sequential_write_mb_per_s",
-            "flush_us",
-            "power_loss_protected",
-            "units",
-            "interface_mb_per_s",
-            "interface_half_duplex",
-            "cache_bytes",
-            "random_write_peak_iops",
-            "burst_bytes",
-            "read_latency_while_writing_us",
-            "latency_variation",
-        ],
-    ),
-    (
-        "disk",
-        &[
-            "rpm",
-            "average_seek_ms",
-            "sequential_mb_per_s",
-            "track_to_track_seek_ms",
-            "full_stroke_seek_ms",
-            "command_overhead_us",
-            "queue_depth",
-            "read_ahead_bytes",
-            "write_cache_bytes",
-            "interface_mb_per_s",
-            "flush_us",
-        ],
-    ),
-    ("array", &["level", "members", "stripe_bytes", "member"]),
-    ("limits", &["iops", "mb_per_s", "request_bytes"]),
-];
-
-/// Refuses keys that nobody knows, and sources of figures that are not there.
-pub fn check(profile: &Table) -> Result<(), ProfileError> {
-    check_under(profile, "")
-}
-
-fn check_under(profile: &Table, prefix: &str) -> Result<(), ProfileError> {
-    for (key, value) in profile {
-        known(key, PROFILE, prefix)?;
-        let Some((_, names)) = TABLES.iter().find(|(table, _)| table == key) else {
-            continue;
-        };
-        let Value::Table(table) = value else {
-            return Err(ProfileError(format!(
-                "`{prefix}{key}` is a table: write [{prefix}{key}] on a line of its own, its keys below"
-            )));
-        };
-        for name in table.keys() {
-            known(name, names, &format!("{prefix}{key}."))?;
-        }
-        if let Some(Value::Table(member)) = table.get("member") {
-            check_under(member, &format!("{prefix}{key}.member."))?;
-        }
-    }
-    let Some(Value::Table(sources)) = profile.get("sources") else {
-        return Ok(());
-    };
-    let figures = figures(profile);
+/// Refuses sources of figures that are not there, of a profile and of an array's member.
+pub fn check_sources(profile: &Profile, prefix: &str) -> Result<(), ProfileError> {
+    let figures = profile.figures();
     let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
-    for key in sources.keys() {
+    for key in profile.sources.keys() {
         if !figures.contains(&key.as_str()) {
             return Err(ProfileError(format!(
                 "`{prefix}sources` has \"{key}\", which is no figure of this profile{}",
@@ -113,17 +19,10 @@ fn check_under(profile: &Table, prefix: &str) -> Result<(), ProfileError> {
             )));
         }
     }
-    Ok(())
-}
-
-fn known(key: &str, names: &[&str], prefix: &str) -> Result<(), ProfileError> {
-    if names.contains(&key) {
-        return Ok(());
+    match profile.array.as_ref().map(|array| &array.member) {
+        Some(Member::Inline(member)) => check_sources(member, &format!("{prefix}array.member.")),
+        _ => Ok(()),
     }
-    let hint = meant(key, names);
-    Err(ProfileError(format!(
-        "`{prefix}{key}` is no key of a profile{hint}"
-    )))
 }
 
 /// The nearest of the names, as the end of a message.
@@ -138,7 +37,8 @@ fn meant(key: &str, names: &[&str]) -> String {
     }
 }
 
-/// Dotted keys of a profile's numbers, without those of an array's member, which has sources of its own.
+/// Dotted keys of a profile's numbers, without those of an array's member, which has sources of its
+/// own.
 pub fn figures(profile: &Table) -> Vec<String> {
     let mut found = Vec::new();
     for (key, value) in profile {
@@ -156,19 +56,31 @@ pub fn figures(profile: &Table) -> Vec<String> {
     found
 }
 
-/// "invalid type: string "a", expected f64\nin `disk.rpm`\n" with the key first.
+/// What serde says, with the key first: "invalid type: string "a", expected f64\nin `disk.rpm`\n".
 pub fn explain(error: &toml::de::Error) -> ProfileError {
     let text = error.to_string();
     let text = text.trim_end();
-    ProfileError(match text.split_once("\nin `") {
-        Some((what, key)) => {
-            let key = key.trim_end_matches('`');
-            match what.strip_prefix("missing field ") {
-                Some(name) => format!("[{key}] lacks {name}; docs/profiles.md says what it means"),
-                None => format!("`{key}`: {what}; docs/profiles.md has an example"),
-            }
+    let (what, key) = match text.split_once("\nin `") {
+        Some((what, key)) => (what, key.trim_end_matches('`')),
+        None => (text, ""),
+    };
+    if let Some(names) = what.strip_prefix("unknown field ") {
+        // The unknown one and those that are known stand between backticks.
+        let mut names = names.split('`').skip(1).step_by(2);
+        let unknown = names.next().unwrap_or_default();
+        let dot = if key.is_empty() { "" } else { "." };
+        let hint = meant(unknown, &names.collect::<Vec<_>>());
+        return ProfileError(format!(
+            "`{key}{dot}{unknown}` is no key of a profile{hint}"
+        ));
+    }
+    ProfileError(match what.strip_prefix("missing field ") {
+        _ if key.is_empty() => format!("the profile: {what}; docs/profiles.md has an example"),
+        Some(name) => format!("[{key}] lacks {name}; docs/profiles.md says what it means"),
+        None if what.contains("expected struct ") => {
+            format!("`{key}` is a table: write [{key}] on a line of its own, its keys below")
         }
-        None => format!("the profile: {text}; docs/profiles.md has an example"),
+        None => format!("`{key}`: {what}; docs/profiles.md has an example"),
     })
 }
 
@@ -181,7 +93,8 @@ impl Serialize for Member {
     }
 }
 
-/// By hand, because `untagged` would answer every mistake in the table with "no variant matched".
+/// Written by hand, because `untagged` would answer every mistake in the table with "no variant
+/// matched".
 impl<'de> Deserialize<'de> for Member {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Member, D::Error> {
         struct NameOrTable;

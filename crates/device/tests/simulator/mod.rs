@@ -2,7 +2,7 @@
 
 use device::page::AccessKind;
 use device::{
-    Access, Completion, Device, Profile, RequestState, SEQUENTIAL_QUEUE_DEPTH, Ticket,
+    Access, Completion, Device, FileOffset, Profile, RequestState, SEQUENTIAL_QUEUE_DEPTH, Ticket,
     device_address,
 };
 use std::cmp::Reverse;
@@ -111,7 +111,13 @@ impl Places {
         };
         Access {
             kind: self.load.kind,
-            address: device_address(self.file, offset, self.capacity_bytes),
+            address: device_address(
+                FileOffset {
+                    file: self.file,
+                    offset,
+                },
+                self.capacity_bytes,
+            ),
             bytes: self.load.bytes,
         }
     }

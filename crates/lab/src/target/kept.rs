@@ -217,7 +217,7 @@ impl Kept {
         };
         Placed {
             places: self.places.iter().map(place).collect(),
-            page: self.has_page.then(|| ShimPage::of(directory)),
+            page: self.has_page.then(|| ShimPage::in_directory(directory)),
             ..Placed::default()
         }
     }

@@ -33,7 +33,7 @@ impl Placed {
                 .files
                 .iter()
                 .any(has_page)
-                .then(|| ShimPage::of(directory)),
+                .then(|| ShimPage::in_directory(directory)),
             notes: arranged.notes.clone(),
             scratch: arranged.scratch.clone(),
         }
@@ -113,7 +113,7 @@ mod tests {
     fn emulated_devices_have_to_be_armed() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
-        let page = ShimPage::of(temp.path());
+        let page = ShimPage::in_directory(temp.path());
         let mut placed = Placed {
             places: vec![CellPlace {
                 role: "data".to_owned(),

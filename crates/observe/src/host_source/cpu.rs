@@ -1,12 +1,12 @@
 //! What the cores do, from /proc/stat, and how fast, from /proc/cpuinfo.
 
 use crate::error::ObserveError;
-use crate::proc_file::{Line, Text, scaled, tick_ns};
+use crate::proc_file::{ProcLine, ProcText, Unit, as_stored, scaled, tick_ns};
 use crate::sampler::Readings;
 use store::MetricSource::Host;
 
-/// Times of a `cpu` line that are used, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. Those of guests follow, and are
-/// in user and nice already.
+/// Times of a `cpu` line that are used, in ticks: user, nice, system, idle, iowait, irq, softirq,
+/// steal. Those of guests follow, and are in user and nice already.
 const COLUMNS: usize = 8;
 /// Kernels before 2.6 stopped here.
 const COLUMNS_MIN: usize = 4;
@@ -26,16 +26,17 @@ const METRICS: [(&str, std::ops::Range<usize>); 7] = [
 
 /// What was read before.
 #[derive(Default)]
-pub(super) struct Cores {
-    /// The highest ticks of each column: the total's, then those of core 0 and so on. Linux documents that idle and iowait can fall.
+pub(super) struct HostCores {
+    /// The highest ticks of each column: the total's, then those of core 0 and so on. Linux
+    /// documents that idle and iowait can fall.
     highest: Vec<[u64; COLUMNS]>,
 }
 
-impl Cores {
+impl HostCores {
     /// Reads the text of /proc/stat.
     pub(super) fn read(
         &mut self,
-        text: &Text<'_>,
+        text: &ProcText<'_>,
         into: &mut Readings,
     ) -> Result<(), ObserveError> {
         let mut online = 0;
@@ -52,15 +53,15 @@ impl Cores {
                 }
                 "ctxt" => {
                     let switches = rest.fields().number("the context switches")?;
-                    into.counter(Host, "context_switches", "", scaled(switches, 1));
+                    into.counter(Host, "context_switches", "", as_stored(switches));
                 }
                 "procs_running" => {
                     let running = rest.fields().number("the running processes")?;
-                    into.gauge(Host, "processes_running", "", scaled(running, 1));
+                    into.gauge(Host, "processes_running", "", as_stored(running));
                 }
                 "procs_blocked" => {
                     let blocked = rest.fields().number("the blocked processes")?;
-                    into.gauge(Host, "processes_blocked", "", scaled(blocked, 1));
+                    into.gauge(Host, "processes_blocked", "", as_stored(blocked));
                 }
                 _ => {
                     if let Some(number) = name.strip_prefix("cpu") {
@@ -88,7 +89,7 @@ impl Cores {
         &mut self,
         place: usize,
         label: &str,
-        line: Line<'_>,
+        line: ProcLine<'_>,
         into: &mut Readings,
     ) -> Result<(), ObserveError> {
         let mut fields = line.fields();
@@ -110,15 +111,16 @@ impl Cores {
         for (name, range) in METRICS {
             if range.end <= columns {
                 let ticks = highest[range].iter().sum();
-                into.counter(Host, name, label, scaled(ticks, tick_ns()));
+                into.counter(Host, name, label, scaled(ticks, Unit(tick_ns())));
             }
         }
         Ok(())
     }
 }
 
-/// Reads the text of /proc/cpuinfo: the mean of what the cores run at now, where the architecture tells.
-pub(super) fn read_frequency(text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+/// Reads the text of /proc/cpuinfo: the mean of what the cores run at now, where the architecture
+/// tells.
+pub(super) fn read_frequency(text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
     let mut sum_mhz = 0.0;
     let mut cores = 0_u32;
     for line in text.lines() {
@@ -140,9 +142,9 @@ pub(super) fn read_frequency(text: &Text<'_>, into: &mut Readings) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use super::{Cores, read_frequency};
+    use super::{HostCores, read_frequency};
     use crate::error::ObserveError;
-    use crate::proc_file::{Text, tick_ns};
+    use crate::proc_file::{ProcText, tick_ns};
     use crate::sampler::Readings;
     use std::path::Path;
 
@@ -173,15 +175,15 @@ softirq 5057579 250191 1481983 1647 211099 186066
 ";
     const LINUX_2_4: &str = "cpu  100 20 30 4000\nctxt 5\nbtime 1\n";
 
-    fn read(cores: &mut Cores, text: &str) -> Result<Readings, ObserveError> {
+    fn read(cores: &mut HostCores, text: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
-        cores.read(&Text::new(Path::new("/proc/stat"), text), &mut readings)?;
+        cores.read(&ProcText::new(Path::new("/proc/stat"), text), &mut readings)?;
         Ok(readings)
     }
 
     #[test]
     fn times_of_a_new_kernel() {
-        let readings = read(&mut Cores::default(), LINUX_6_18).unwrap();
+        let readings = read(&mut HostCores::default(), LINUX_6_18).unwrap();
         let tick_ns = tick_ns() as i64;
         for (name, label, ticks) in [
             ("cpu_user_ns", "", 3_281_944 + 263_656),
@@ -205,7 +207,7 @@ softirq 5057579 250191 1481983 1647 211099 186066
 
     #[test]
     fn guests_are_not_counted_twice() {
-        let readings = read(&mut Cores::default(), LINUX_4_15).unwrap();
+        let readings = read(&mut HostCores::default(), LINUX_4_15).unwrap();
         let user = readings.value("cpu_user_ns", "").unwrap();
         assert_eq!(user, (74_608 + 2_520) * tick_ns() as i64);
         assert_eq!(readings.value("cpu_cores", ""), Some(2));
@@ -215,7 +217,7 @@ softirq 5057579 250191 1481983 1647 211099 186066
 
     #[test]
     fn columns_that_a_kernel_lacks_are_left_out() {
-        let readings = read(&mut Cores::default(), LINUX_2_4).unwrap();
+        let readings = read(&mut HostCores::default(), LINUX_2_4).unwrap();
         assert_eq!(readings.values().len(), 4);
         assert_eq!(readings.value("cpu_iowait_ns", ""), None);
         assert_eq!(readings.value("cpu_cores", ""), None);
@@ -223,7 +225,7 @@ softirq 5057579 250191 1481983 1647 211099 186066
 
     #[test]
     fn counters_do_not_fall() {
-        let mut cores = Cores::default();
+        let mut cores = HostCores::default();
         let before = read(&mut cores, "cpu 10 0 10 100 50\n").unwrap();
         let after = read(&mut cores, "cpu 11 0 10 101 48\n").unwrap();
         let of = |readings: &Readings, name| readings.value(name, "").unwrap();
@@ -251,7 +253,9 @@ softirq 5057579 250191 1481983 1647 211099 186066
                 "line 2: it ends before the context",
             ),
         ] {
-            let error = read(&mut Cores::default(), text).unwrap_err().to_string();
+            let error = read(&mut HostCores::default(), text)
+                .unwrap_err()
+                .to_string();
             assert!(
                 error.starts_with("/proc/stat ") && error.contains(says),
                 "{error}"
@@ -263,7 +267,7 @@ softirq 5057579 250191 1481983 1647 211099 186066
     fn the_frequency_is_the_mean() {
         let read = |text: &str| {
             let mut readings = Readings::default();
-            let text = Text::new(Path::new("/proc/cpuinfo"), text);
+            let text = ProcText::new(Path::new("/proc/cpuinfo"), text);
             read_frequency(&text, &mut readings).map(|()| readings.value("cpu_frequency_hz", ""))
         };
         let x86 =

@@ -1,7 +1,8 @@
-//! What disks did, from /proc/diskstats: whole ones that lie on no other, so that no request is in the sum of all of them twice.
+//! What disks did, from /proc/diskstats: whole ones that lie on no other, so that no request is in
+//! the sum of all of them twice.
 
 use crate::error::ObserveError;
-use crate::proc_file::{Fields, Line, Text, scaled};
+use crate::proc_file::{Fields, ProcLine, ProcText, Unit, as_stored, scaled};
 use crate::sampler::Readings;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,11 @@ use store::MetricSource::Host;
 /// The unit of /proc/diskstats, whatever the disk's own sectors are.
 const SECTOR_BYTES: u64 = 512;
 const MS_NS: u64 = 1_000_000;
-/// Drivers that offer devices which most machines never use; one without I/O is not worth a name in the results.
+/// Drivers that offer devices which most machines never use; one without I/O is not worth a name in
+/// the results.
 const OFTEN_UNUSED: [&str; 2] = ["ram", "zram"];
-/// Drivers whose devices lie on others, or on a file of one: device mapper (LVM, dm-crypt, multipath), RAID, bcache, loop.
+/// Drivers whose devices lie on others, or on a file of one: device mapper (LVM, dm-crypt,
+/// multipath), RAID, bcache, loop.
 const STACKED: [&str; 4] = ["dm-", "md", "bcache", "loop"];
 /// Since Linux 4.18: discards, those merged, sectors, ms. Since 5.5 those of flushes follow.
 const DISCARD_COLUMNS: usize = 4;
@@ -20,21 +23,22 @@ const DISCARD_COLUMNS: usize = 4;
 /// The disks as they were seen before.
 pub(super) struct Disks {
     sys_block: PathBuf,
-    known: HashMap<String, Known>,
+    known: HashMap<String, KnownDisk>,
 }
 
 /// A block device.
-struct Known {
-    /// Neither a partition, which its disk counts too, nor one that lies on another, which counts its requests again.
+struct KnownDisk {
+    /// Neither a partition, which its disk counts too, nor one that lies on another, which counts
+    /// its requests again.
     is_counted: bool,
-    times: Times,
+    times: BusyTimes,
     /// Was it in the text that is being read?
     is_there: bool,
 }
 
 /// Times that the kernel gives in milliseconds.
 #[derive(Default)]
-struct Times {
+struct BusyTimes {
     read: Milliseconds,
     write: Milliseconds,
     busy: Milliseconds,
@@ -42,7 +46,8 @@ struct Times {
     flush: Milliseconds,
 }
 
-/// The kernel gives the low 32 bits of its milliseconds: a disk that is 32 deep all the time begins at 0 again each 37 hours.
+/// The kernel gives the low 32 bits of its milliseconds: a disk that is 32 deep all the time begins
+/// at 0 again each 37 hours.
 #[derive(Default)]
 struct Milliseconds {
     low: u32,
@@ -52,18 +57,19 @@ struct Milliseconds {
 impl Milliseconds {
     fn ns(&mut self, ms: u64) -> i64 {
         if let Ok(low) = u32::try_from(ms) {
-            // A large step forward across the end is a fall: the counters of a new disk of the same name.
+            // A large step forward across the end is a fall: the counters of a new disk of the same
+            // name.
             if low < self.low && low.wrapping_sub(self.low) < 1 << 31 {
                 self.overflows += 1;
             }
             self.low = low;
         }
-        scaled((self.overflows << 32).wrapping_add(ms), MS_NS)
+        scaled((self.overflows << 32).wrapping_add(ms), Unit(MS_NS))
     }
 }
 
 /// Columns of a line up to Linux 4.17.
-struct Columns {
+struct DiskColumns {
     reads: u64,
     sectors_read: u64,
     read_ms: u64,
@@ -75,8 +81,8 @@ struct Columns {
     queue_ms: u64,
 }
 
-impl Columns {
-    fn of(fields: &mut Fields<'_>) -> Result<Columns, ObserveError> {
+impl DiskColumns {
+    fn parse(fields: &mut Fields<'_>) -> Result<DiskColumns, ObserveError> {
         let reads = fields.number("the reads")?;
         // Those merged with another.
         fields.skip(1);
@@ -84,7 +90,7 @@ impl Columns {
         let read_ms = fields.number("the time of reads")?;
         let writes = fields.number("the writes")?;
         fields.skip(1);
-        Ok(Columns {
+        Ok(DiskColumns {
             reads,
             sectors_read,
             read_ms,
@@ -99,8 +105,9 @@ impl Columns {
 }
 
 impl Disks {
-    /// Whole disks are those that have a directory in `sys_block`; what they lie on is in its directory `slaves`.
-    pub(super) fn of(sys_block: &Path) -> Disks {
+    /// Whole disks are those that have a directory in `sys_block`; what they lie on is in its
+    /// directory `slaves`.
+    pub(super) fn below(sys_block: &Path) -> Disks {
         Disks {
             sys_block: sys_block.to_owned(),
             known: HashMap::new(),
@@ -110,7 +117,7 @@ impl Disks {
     /// Reads the text of /proc/diskstats.
     pub(super) fn read(
         &mut self,
-        text: &Text<'_>,
+        text: &ProcText<'_>,
         into: &mut Readings,
     ) -> Result<(), ObserveError> {
         for line in text.lines() {
@@ -121,32 +128,35 @@ impl Disks {
         Ok(())
     }
 
-    fn device(&mut self, line: Line<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+    fn device(&mut self, line: ProcLine<'_>, into: &mut Readings) -> Result<(), ObserveError> {
         let mut fields = line.fields();
         // The numbers of the device.
         fields.skip(2);
         let name = fields.word("the device's name")?;
-        let known = self.known.entry(name.to_owned()).or_insert_with(|| Known {
-            is_counted: is_counted(&self.sys_block, name),
-            times: Times::default(),
-            is_there: true,
-        });
+        let known = self
+            .known
+            .entry(name.to_owned())
+            .or_insert_with(|| KnownDisk {
+                is_counted: is_counted(&self.sys_block, name),
+                times: BusyTimes::default(),
+                is_there: true,
+            });
         known.is_there = true;
         if !known.is_counted {
             return Ok(());
         }
-        let columns = Columns::of(&mut fields)?;
+        let columns = DiskColumns::parse(&mut fields)?;
         let often_unused = OFTEN_UNUSED.iter().any(|kind| name.starts_with(kind));
         if often_unused && columns.reads == 0 && columns.writes == 0 {
             return Ok(());
         }
         let times = &mut known.times;
-        let bytes = |sectors: u64| scaled(sectors, SECTOR_BYTES);
+        let bytes = |sectors: u64| scaled(sectors, Unit(SECTOR_BYTES));
         for (metric, value) in [
-            ("disk_reads", scaled(columns.reads, 1)),
+            ("disk_reads", as_stored(columns.reads)),
             ("disk_read_bytes", bytes(columns.sectors_read)),
             ("disk_read_ns", times.read.ns(columns.read_ms)),
-            ("disk_writes", scaled(columns.writes, 1)),
+            ("disk_writes", as_stored(columns.writes)),
             ("disk_write_bytes", bytes(columns.sectors_written)),
             ("disk_write_ns", times.write.ns(columns.write_ms)),
             ("disk_busy_ns", times.busy.ns(columns.busy_ms)),
@@ -154,11 +164,11 @@ impl Disks {
         ] {
             into.counter(Host, metric, name, value);
         }
-        into.gauge(Host, "disk_in_flight", name, scaled(columns.in_flight, 1));
+        into.gauge(Host, "disk_in_flight", name, as_stored(columns.in_flight));
         fields.skip(DISCARD_COLUMNS);
         if let Some(flushes) = fields.number_or_end("the flushes")? {
             let flush_ms = fields.number("the time of flushes")?;
-            into.counter(Host, "disk_flushes", name, scaled(flushes, 1));
+            into.counter(Host, "disk_flushes", name, as_stored(flushes));
             into.counter(Host, "disk_flush_ns", name, times.flush.ns(flush_ms));
         }
         Ok(())
@@ -173,7 +183,7 @@ fn is_counted(sys_block: &Path, name: &str) -> bool {
     directory.exists() && !lies_on_others && !is_stacked(name)
 }
 
-/// By its name alone, which is all that there is of another machine's disks.
+/// It is judged by its name alone, which is all that there is of another machine's disks.
 pub(crate) fn is_stacked(name: &str) -> bool {
     STACKED.iter().any(|driver| name.starts_with(driver))
 }
@@ -182,7 +192,7 @@ pub(crate) fn is_stacked(name: &str) -> bool {
 mod tests {
     use super::{Disks, Milliseconds, is_stacked};
     use crate::error::ObserveError;
-    use crate::proc_file::Text;
+    use crate::proc_file::ProcText;
     use crate::sampler::Readings;
     use std::path::Path;
     use tempfile::TempDir;
@@ -212,7 +222,7 @@ mod tests {
     fn read(disks: &mut Disks, text: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
         disks.read(
-            &Text::new(Path::new("/proc/diskstats"), text),
+            &ProcText::new(Path::new("/proc/diskstats"), text),
             &mut readings,
         )?;
         Ok(readings)
@@ -221,7 +231,7 @@ mod tests {
     #[test]
     fn whole_disks_of_a_new_kernel() {
         let sys = sys_block(&["loop0", "loop1", "ram1", "vda", "zram0"]);
-        let mut disks = Disks::of(sys.path());
+        let mut disks = Disks::below(sys.path());
         let readings = read(&mut disks, LINUX_6_18).unwrap();
         for (name, value) in [
             ("disk_reads", 11_803_787),
@@ -238,7 +248,8 @@ mod tests {
         ] {
             assert_eq!(readings.value(name, "vda"), Some(value), "{name}");
         }
-        // Partitions are in their disks, loop devices in that of their file; of disks in memory only those that are used are shown.
+        // Partitions are in their disks, loop devices in that of their file; of disks in memory
+        // only those that are used are shown.
         assert_eq!(readings.value("disk_reads", "vda1"), None);
         assert_eq!(readings.value("disk_reads", "loop1"), None);
         assert_eq!(readings.value("disk_reads", "ram1"), Some(52));
@@ -253,7 +264,7 @@ mod tests {
         // A driver that is not known by its name.
         std::fs::create_dir_all(sys.path().join("new0/slaves/sdb")).unwrap();
         let lines = names.map(|name| format!("8 0 {name} 7 0 8 1 0 0 0 0 0 1 1\n"));
-        let readings = read(&mut Disks::of(sys.path()), &lines.concat()).unwrap();
+        let readings = read(&mut Disks::below(sys.path()), &lines.concat()).unwrap();
         for name in names {
             let expected = name.starts_with("sd").then_some(7);
             assert_eq!(readings.value("disk_reads", name), expected, "{name}");
@@ -266,12 +277,12 @@ mod tests {
     fn older_kernels_count_no_flushes() {
         let sys = sys_block(&["sda", "cciss!c0d0"]);
         for text in [LINUX_4_15, LINUX_4_19] {
-            let readings = read(&mut Disks::of(sys.path()), text).unwrap();
+            let readings = read(&mut Disks::below(sys.path()), text).unwrap();
             assert_eq!(readings.value("disk_queue_ns", "sda"), Some(1_400_000_000));
             assert_eq!(readings.value("disk_flushes", "sda"), None);
             assert_eq!(readings.value("disk_reads", "sda1"), None);
         }
-        let readings = read(&mut Disks::of(sys.path()), LINUX_4_15).unwrap();
+        let readings = read(&mut Disks::below(sys.path()), LINUX_4_15).unwrap();
         assert_eq!(readings.value("disk_reads", "cciss/c0d0"), Some(5));
     }
 
@@ -294,7 +305,7 @@ mod tests {
     #[test]
     fn disks_come_and_go() {
         let sys = sys_block(&["sda", "sdb"]);
-        let mut disks = Disks::of(sys.path());
+        let mut disks = Disks::below(sys.path());
         let sda = "8 0 sda 1 0 8 1 0 0 0 0 0 1 1\n";
         let sdb = "8 16 sdb 0 0 0 0 0 0 0 4294967290 0 0 0\n";
         let both = read(&mut disks, &format!("{sda}{sdb}")).unwrap();
@@ -321,7 +332,7 @@ mod tests {
                 "line 1: it ends before the time of flushes",
             ),
         ] {
-            let error = read(&mut Disks::of(sys.path()), text).unwrap_err();
+            let error = read(&mut Disks::below(sys.path()), text).unwrap_err();
             let error = error.to_string();
             assert!(
                 error.starts_with("/proc/diskstats ") && error.contains(says),

@@ -1,12 +1,12 @@
 //! Memory, from /proc/meminfo.
 
 use crate::error::ObserveError;
-use crate::proc_file::{Line, Text, scaled};
+use crate::proc_file::{ProcLine, ProcText, Unit, scaled};
 use crate::sampler::Readings;
 use store::MetricSource::Host;
 
 /// Reads the text of /proc/meminfo.
-pub(super) fn read(text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+pub(super) fn read(text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
     let (mut swap_total, mut swap_free) = (None, None);
     for line in text.lines() {
         let Some((key, value)) = line.text.split_once(':') else {
@@ -29,17 +29,17 @@ pub(super) fn read(text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveEr
             }
             _ => continue,
         };
-        into.gauge(Host, metric, "", scaled(kib(value)?, 1024));
+        into.gauge(Host, metric, "", scaled(kib(value)?, Unit(1024)));
     }
     if let (Some(total), Some(free)) = (swap_total, swap_free) {
         let used = total.saturating_sub(free);
-        into.gauge(Host, "swap_used_bytes", "", scaled(used, 1024));
+        into.gauge(Host, "swap_used_bytes", "", scaled(used, Unit(1024)));
     }
     Ok(())
 }
 
 /// `  24684084 kB`, meaning KiB.
-fn kib(value: Line<'_>) -> Result<u64, ObserveError> {
+fn kib(value: ProcLine<'_>) -> Result<u64, ObserveError> {
     let mut fields = value.fields();
     let size = fields.number("a size")?;
     match fields.word("its unit")? {
@@ -52,7 +52,7 @@ fn kib(value: Line<'_>) -> Result<u64, ObserveError> {
 mod tests {
     use super::read;
     use crate::error::ObserveError;
-    use crate::proc_file::Text;
+    use crate::proc_file::ProcText;
     use crate::sampler::Readings;
     use std::path::Path;
 
@@ -80,7 +80,10 @@ Dirty:                 4 kB
 
     fn read_text(text: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
-        read(&Text::new(Path::new("/proc/meminfo"), text), &mut readings)?;
+        read(
+            &ProcText::new(Path::new("/proc/meminfo"), text),
+            &mut readings,
+        )?;
         Ok(readings)
     }
 

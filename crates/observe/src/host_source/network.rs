@@ -1,17 +1,18 @@
 //! Bytes that the network interfaces carried, from /proc/net/dev.
 
 use crate::error::ObserveError;
-use crate::proc_file::{Text, scaled};
+use crate::proc_file::{ProcText, as_stored};
 use crate::sampler::Readings;
 use store::MetricSource::Host;
 
 /// Lines that say what the columns are.
 const HEADINGS: usize = 2;
-/// Columns between the received bytes and the sent: packets, errs, drop, fifo, frame, compressed, multicast.
+/// Columns between the received bytes and the sent: packets, errs, drop, fifo, frame, compressed,
+/// multicast.
 const COLUMNS_BETWEEN: usize = 7;
 
 /// Reads the text of /proc/net/dev.
-pub(super) fn read(text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+pub(super) fn read(text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
     for line in text.lines().skip(HEADINGS) {
         // The last colon: there is none in numbers. Old kernels put no space behind it.
         let (name, numbers) = line
@@ -23,8 +24,8 @@ pub(super) fn read(text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveEr
         let received = fields.number("the received bytes")?;
         fields.skip(COLUMNS_BETWEEN);
         let sent = fields.number("the sent bytes")?;
-        into.counter(Host, "network_received_bytes", name, scaled(received, 1));
-        into.counter(Host, "network_sent_bytes", name, scaled(sent, 1));
+        into.counter(Host, "network_received_bytes", name, as_stored(received));
+        into.counter(Host, "network_sent_bytes", name, as_stored(sent));
     }
     Ok(())
 }
@@ -33,7 +34,7 @@ pub(super) fn read(text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveEr
 mod tests {
     use super::read;
     use crate::error::ObserveError;
-    use crate::proc_file::Text;
+    use crate::proc_file::ProcText;
     use crate::sampler::Readings;
     use std::path::Path;
 
@@ -45,7 +46,10 @@ Inter-|   Receive                                                |  Transmit
     fn read_lines(lines: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
         let text = format!("{HEADINGS}{lines}");
-        read(&Text::new(Path::new("/proc/net/dev"), text), &mut readings)?;
+        read(
+            &ProcText::new(Path::new("/proc/net/dev"), text),
+            &mut readings,
+        )?;
         Ok(readings)
     }
 

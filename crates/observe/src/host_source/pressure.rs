@@ -1,7 +1,8 @@
-//! For how long work waited for what the machine had too little of, from /proc/pressure (Linux 4.20; not where it was started without).
+//! For how long work waited for what the machine had too little of, from /proc/pressure (Linux
+//! 4.20; not where it was started without).
 
 use crate::error::ObserveError;
-use crate::proc_file::{Line, Text, scaled};
+use crate::proc_file::{ProcLine, ProcText, as_stored};
 use crate::sampler::Readings;
 use store::MetricSource::Host;
 
@@ -41,24 +42,25 @@ impl Resource {
             (Resource::Io, "full") => Some("pressure_io_full_us"),
             (Resource::Memory, "some") => Some("pressure_memory_some_us"),
             (Resource::Memory, "full") => Some("pressure_memory_full_us"),
-            // All of the machine cannot wait for cores: some of it has them. Newer kernels print a line of zeros.
+            // All of the machine cannot wait for cores: some of it has them. Newer kernels print a
+            // line of zeros.
             _ => None,
         }
     }
 
     /// Reads the text of its file.
-    pub(super) fn read(self, text: &Text<'_>, into: &mut Readings) -> Result<(), ObserveError> {
+    pub(super) fn read(self, text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
         for line in text.lines() {
             let kind = line.text.split(' ').next().unwrap_or_default();
             if let Some(name) = self.metric(kind) {
-                into.counter(Host, name, "", scaled(total_us(line)?, 1));
+                into.counter(Host, name, "", as_stored(total_us(line)?));
             }
         }
         Ok(())
     }
 }
 
-fn total_us(line: Line<'_>) -> Result<u64, ObserveError> {
+fn total_us(line: ProcLine<'_>) -> Result<u64, ObserveError> {
     let mut words = line.text.split_ascii_whitespace();
     let total = words.find_map(|word| word.strip_prefix("total="));
     let total = total.ok_or_else(|| line.malformed("it has no total="))?;
@@ -69,14 +71,14 @@ fn total_us(line: Line<'_>) -> Result<u64, ObserveError> {
 mod tests {
     use super::Resource;
     use crate::error::ObserveError;
-    use crate::proc_file::Text;
+    use crate::proc_file::ProcText;
     use crate::sampler::Readings;
     use std::path::Path;
 
     fn read(resource: Resource, text: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
         let path = Path::new(resource.path());
-        resource.read(&Text::new(path, text), &mut readings)?;
+        resource.read(&ProcText::new(path, text), &mut readings)?;
         Ok(readings)
     }
 

@@ -1,6 +1,6 @@
 //! What is watts, and commands that print, complain, hang and leave others behind.
 
-use super::{MeterSource, Running, watts};
+use super::{MeterSource, RunningMeter, watts};
 use crate::sampler::{Readings, SampleSource};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::path::Path;
@@ -176,7 +176,7 @@ fn what_a_command_leaves_running_is_not_waited_for_and_ends() {
 #[test]
 fn a_command_does_not_outlive_its_reader() {
     let start = || {
-        let running = Running::start("exec sleep 60").unwrap();
+        let running = RunningMeter::start("exec sleep 60").unwrap();
         let pid = Pid::from_child(&running.child);
         std::mem::forget(running);
         pid

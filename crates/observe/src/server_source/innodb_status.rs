@@ -1,7 +1,7 @@
 //! What `SHOW ENGINE INNODB STATUS` says. Pure.
 //!
-//! The text is for people: sections, each with its heading between two lines of dashes. It quotes statements of users, so a line counts
-//! in its own section only.
+//! The text is for people: sections, each with its heading between two lines of dashes. It quotes
+//! statements of users, so a line counts in its own section only.
 
 /// What is read of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) struct InnodbStatus {
 }
 
 impl InnodbStatus {
-    pub(super) fn of(text: &str) -> InnodbStatus {
+    pub(super) fn parse(text: &str) -> InnodbStatus {
         let mut status = InnodbStatus::default();
         let mut section = "";
         // A line before and one behind each, so that the first and the last are looked at too.
@@ -180,7 +180,7 @@ BUFFER POOL AND MEMORY
     #[test]
     fn texts_of_servers() {
         let read = |text| {
-            let status = InnodbStatus::of(text);
+            let status = InnodbStatus::parse(text);
             (
                 status.lsn_bytes(),
                 status.checkpoint_age_bytes(),
@@ -198,23 +198,23 @@ BUFFER POOL AND MEMORY
     fn a_statement_that_looks_like_a_line_of_another_section_is_none() {
         let quoted = "History list length 6\nLog sequence number 1\nLast checkpoint at 2\n";
         let text = MYSQL_5_7.replace("History list length 6\n", quoted);
-        assert_eq!(InnodbStatus::of(&text), InnodbStatus::of(MYSQL_5_7));
+        assert_eq!(InnodbStatus::parse(&text), InnodbStatus::parse(MYSQL_5_7));
         // The first line of a section counts: the server writes it before the statements.
         let text = MYSQL_5_7.replace(
             "0 lock struct(s)",
             "History list length 7\n0 lock struct(s)",
         );
-        assert_eq!(InnodbStatus::of(&text), InnodbStatus::of(MYSQL_5_7));
+        assert_eq!(InnodbStatus::parse(&text), InnodbStatus::parse(MYSQL_5_7));
     }
 
     #[test]
     fn what_is_cut_off_or_no_number_is_missing() {
         let log = MYSQL_5_7.split_once("Last checkpoint").unwrap().0;
-        let status = InnodbStatus::of(log);
+        let status = InnodbStatus::parse(log);
         assert_eq!(status.lsn_bytes(), Some(2_601_464));
         assert_eq!(status.checkpoint_age_bytes(), None);
         let text = MYSQL_5_7.replace("2601464", "2 601464");
-        assert_eq!(InnodbStatus::of(&text).lsn_bytes(), None);
-        assert_eq!(InnodbStatus::of(""), InnodbStatus::default());
+        assert_eq!(InnodbStatus::parse(&text).lsn_bytes(), None);
+        assert_eq!(InnodbStatus::parse(""), InnodbStatus::default());
     }
 }

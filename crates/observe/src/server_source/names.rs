@@ -1,7 +1,8 @@
 //! The names of the server's metrics, and where each is to be found. Pure.
 //!
-//! Engines do not say the same in the same place. What a server's status lacks may be a counter of INNODB_METRICS, where that is
-//! switched on, or a line of the InnoDB monitor. What a server has nowhere is left out.
+//! Engines do not say the same in the same place. What a server's status lacks may be a counter of
+//! INNODB_METRICS, where that is switched on, or a line of the InnoDB monitor. What a server has
+//! nowhere is left out.
 
 use super::innodb_status::InnodbStatus;
 use crate::sampler::Readings;
@@ -129,8 +130,9 @@ pub(super) const NAMES: &[Name] = &[
 
 /// Metrics that this server counts wrongly, so that it must not have them.
 ///
-/// Servers whose deadlocks were looked for when a wait began counted only some: `lock_deadlocks` those whose victim waited already,
-/// `Innodb_deadlocks` of XtraDB those whose victim was about to. A greeting without a version is that of such a server.
+/// Servers whose deadlocks were looked for when a wait began counted only some: `lock_deadlocks`
+/// those whose victim waited already, `Innodb_deadlocks` of XtraDB those whose victim was about to.
+/// A greeting without a version is that of such a server.
 pub(super) fn withheld(server: &ServerInfo) -> &'static [&'static str] {
     let counts_all = if server.is_mariadb {
         [10, 6, 0]
@@ -168,7 +170,8 @@ impl Values {
         Values(vec![None; NAMES.len()])
     }
 
-    /// A row of SHOW GLOBAL STATUS. What is no number, or too large for one, is as if it were not there.
+    /// A row of SHOW GLOBAL STATUS. What is no number, or too large for one, is as if it were not
+    /// there.
     pub(super) fn take_status(&mut self, variable: &[u8], value: Option<i64>) {
         if let Some(index) = BY_STATUS.get(variable) {
             self.0[*index] = value;
@@ -291,7 +294,7 @@ mod tests {
         values.take_counter(b"lock_deadlocks", Some(4));
         values.take_counter(b"trx_rseg_history_len", Some(5));
         values.take_counter(b"dml_reads", Some(6));
-        let status = InnodbStatus::of("---\nTRANSACTIONS\n---\nHistory list length 7\n");
+        let status = InnodbStatus::parse("---\nTRANSACTIONS\n---\nHistory list length 7\n");
         values.take_monitor(&status);
         let expected = [
             ("threads_running".to_owned(), MetricKind::Gauge, 2),

@@ -1,4 +1,5 @@
-//! A session that asks one server: its status with each reading, and beside it only what this server's status lacks.
+//! A session that asks one server: its status with each reading, and beside it only what this
+//! server's status lacks.
 
 use super::failed;
 use super::innodb_status::InnodbStatus;
@@ -10,7 +11,8 @@ use wire::{Connection, Connector};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 const MONITOR: &str = "SHOW ENGINE INNODB STATUS";
-/// How INNODB_METRICS says that a counter is switched on: MySQL and MariaDB up to 10.4, MariaDB from 10.5 on.
+/// How INNODB_METRICS says that a counter is switched on: MySQL and MariaDB up to 10.4, MariaDB
+/// from 10.5 on.
 const SWITCHED_ON: [&str; 2] = ["STATUS = 'enabled'", "ENABLED = 1"];
 /// The server has no such table, column or engine, or this user may not look.
 const REFUSALS: [u16; 8] = [
@@ -25,9 +27,6 @@ const REFUSALS: [u16; 8] = [
 ];
 
 /// The whole `SHOW GLOBAL STATUS`: names and values.
-///
-/// # Errors
-/// Where the server refuses.
 pub async fn global_status(
     session: &mut Connection,
 ) -> Result<Vec<(String, String)>, SessionError> {
@@ -90,7 +89,8 @@ struct SwitchedOn {
 }
 
 impl Extras {
-    /// For metrics that the status lacks. A counter that somebody switches off later is then missing, not stale.
+    /// For metrics that the status lacks. A counter that somebody switches off later is then
+    /// missing, not stale.
     fn for_missing(missing: impl Iterator<Item = &'static Name>, on: &SwitchedOn) -> Extras {
         let mut counters = Vec::new();
         let mut monitor = false;
@@ -177,7 +177,7 @@ async fn ask_extras(
         let answer = connection.query(MONITOR).await?;
         // Type, name, text.
         if let Some(row) = answer.row(0) {
-            values.take_monitor(&InnodbStatus::of(&row.text(2)));
+            values.take_monitor(&InnodbStatus::parse(&row.text(2)));
         }
     }
     Ok(())

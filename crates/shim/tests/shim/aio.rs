@@ -111,7 +111,8 @@ fn requests_are_served_at_once_and_nobody_is_blocked() {
     assert_eq!(page.of_role(Role::Data, OfRole::Outstanding), 0);
     let sum_ns = page.of_kind(Role::Data, AccessKind::Read, OfKind::ResponseSumNs);
     let (submit_ns, wait_ns) = (told.get("submit_ns"), told.get("wait_ns"));
-    // Blocked one after another, they would take together what the times of each add up to; at once, some 16 times less.
+    // Blocked one after another, they would take together what the times of each add up to; at
+    // once, some 16 times less.
     assert!(
         (submit_ns + wait_ns) * 4 < sum_ns,
         "{submit_ns} + {wait_ns}, {sum_ns}"

@@ -42,7 +42,8 @@ pub fn profile(name: &str) -> Profile {
     })
 }
 
-/// A profile that lets 500 requests pass in a second: 32 of them need times that no host's delays come near to.
+/// A profile that lets 500 requests pass in a second: 32 of them need times that no host's delays
+/// come near to.
 pub fn slow() -> Profile {
     let slow = concat!(env!("CARGO_MANIFEST_DIR"), "/../device/tests/slow.toml");
     Profile::parse(&fs::read_to_string(slow).unwrap()).unwrap()

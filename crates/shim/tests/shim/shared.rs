@@ -41,7 +41,8 @@ fn now_ms() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64
 }
 
-/// Milliseconds that `count` processes need together, from the first one's begin to the last one's end.
+/// Milliseconds that `count` processes need together, from the first one's begin to the last one's
+/// end.
 fn elapsed_ms(count: u32) -> u64 {
     let mut bench = Bench::new(&[Role::Data]);
     bench.fill("t.ibd", READS as usize * 4096);
@@ -85,7 +86,8 @@ fn two_processes_get_together_what_one_gets() {
     let one_ms = READS * 1_000 / PER_S;
     let alone = elapsed_ms(1);
     assert!(alone + TOLERATED_MS >= one_ms, "{alone} ms");
-    // Each request of one is a request before the other's: none of them is faster for being in a process of its own.
+    // Each request of one is a request before the other's: none of them is faster for being in a
+    // process of its own.
     let both = elapsed_ms(2);
     assert!(
         both + TOLERATED_MS >= 2 * one_ms,

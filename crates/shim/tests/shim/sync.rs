@@ -66,7 +66,8 @@ pub fn job(name: &str, files: &Path) -> bool {
     true
 }
 
-/// Whether requests of the role came back when they should have, as far as a machine that does other things lets a test demand that.
+/// Whether requests of the role came back when they should have, as far as a machine that does
+/// other things lets a test demand that.
 fn is_on_time(page: &Snapshot, role: Role) -> bool {
     let judged = page.of_role(role, OfRole::Judged);
     let within = page.of_role(role, OfRole::WithinTolerance);

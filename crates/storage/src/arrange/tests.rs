@@ -1,4 +1,4 @@
-use super::{Arrangement, Arranger, Host, ServerFiles};
+use super::{Arrangement, Arranger, HostFacts, ServerFiles};
 use crate::StorageError;
 use crate::backing::MemoryFiles;
 use crate::instance_group::InstanceGroup;
@@ -29,8 +29,8 @@ fn mysql_80() -> ServerFiles {
     files(ServerFamily::Mysql, (8, 0, 36))
 }
 
-fn host(memory: Option<&Path>) -> Host {
-    Host {
+fn host(memory: Option<&Path>) -> HostFacts {
+    HostFacts {
         memory_files: memory
             .map(|directory| MemoryFiles {
                 directory: directory.to_owned(),
@@ -58,7 +58,7 @@ fn emulated(name: &str, at: Option<&Path>) -> Place {
 fn arranged(
     places: &[(Role, Place)],
     files: &ServerFiles,
-    host: &Host,
+    host: &HostFacts,
 ) -> Result<(Arrangement, Setup), StorageError> {
     arranged_as(0, places, files, host)
 }
@@ -67,7 +67,7 @@ fn arranged_as(
     number: u32,
     places: &[(Role, Place)],
     files: &ServerFiles,
-    host: &Host,
+    host: &HostFacts,
 ) -> Result<(Arrangement, Setup), StorageError> {
     let placement = Placement {
         places: places.iter().cloned().collect(),
@@ -258,7 +258,8 @@ fn a_log_in_memory_needs_room_for_itself_only() {
     let redo = |name| (Role::Redo, emulated(name, None));
     let (arrangement, _) = arranged(&[redo("slow")], &files, &host).unwrap();
     assert_eq!(arrangement.scratch.len(), 1);
-    // Five gigabytes and half of one more, and what they may grow by, are more than the eight that there are.
+    // Five gigabytes and half of one more, and what they may grow by, are more than the eight that
+    // there are.
     files.redo_bytes = 5 << 30;
     let places = [redo("slow"), (Role::Binlog, emulated("slow", None))];
     let (arrangement, _) = arranged(&places, &files, &host).unwrap();
@@ -337,7 +338,8 @@ fn servers_together_share_devices_and_divide_the_page_cache() {
     assert_eq!(second.sharing.unwrap().process, 1);
     assert_eq!(second.cache.bytes, alone.cache.bytes / 2);
     assert_eq!(second.devices, alone.devices);
-    // 1 GiB and its growth fit into 8 GiB of memory files five times: all servers are there, or none.
+    // 1 GiB and its growth fit into 8 GiB of memory files five times: all servers are there, or
+    // none.
     for (count, is_in_memory) in [(5, true), (6, false)] {
         for number in 0..count {
             let (arrangement, _) = of(number, count);

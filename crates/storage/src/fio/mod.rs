@@ -1,9 +1,12 @@
-//! Runs fio, the tool by which people judge storage: devices are verified and probed by it, not by code of ours.
+//! Runs fio, the tool by which people judge storage: devices are verified and probed by it, not by
+//! code of ours.
 
+mod job;
 mod output;
 mod process;
 mod space;
 
+pub use job::{EmulatedResult, Emulation, FioJob, JobWatch, Pattern};
 pub use output::{FioResult, Latency};
 pub use space::{Content, TestFile};
 
@@ -12,11 +15,10 @@ use crate::delta::Delta;
 use crate::error::{StorageError, io_at};
 use crate::library;
 use device::page::Snapshot;
-use device::{CacheSetup, DeviceSetup, Profile, Role, RoleSetup, Setup};
+use device::{CacheSetup, DeviceSetup, Role, RoleSetup, Setup};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const PROGRAM: &str = "fio";
@@ -34,78 +36,6 @@ pub struct Fio {
     program: PathBuf,
     /// `fio-3.33`
     pub version: String,
-}
-
-/// What a job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    RandomRead,
-    RandomWrite,
-    SequentialRead,
-    SequentialWrite,
-    /// Random writes, each followed by a flush (fdatasync).
-    FlushedWrite,
-}
-
-impl Pattern {
-    /// As fio calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Pattern::RandomRead => "randread",
-            Pattern::RandomWrite | Pattern::FlushedWrite => "randwrite",
-            Pattern::SequentialRead => "read",
-            Pattern::SequentialWrite => "write",
-        }
-    }
-
-    pub(crate) fn reads(self) -> bool {
-        matches!(self, Pattern::RandomRead | Pattern::SequentialRead)
-    }
-
-    pub(crate) fn is_sequential(self) -> bool {
-        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
-    }
-}
-
-/// One job of fio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FioJob {
-    pub pattern: Pattern,
-    pub block_bytes: u32,
-    pub queue_depth: u32,
-    /// Not measured, before the run time.
-    pub ramp: Duration,
-    pub runtime: Duration,
-    /// Past the page cache (`O_DIRECT`).
-    pub direct: bool,
-    /// How much of the file is worked on, from its begin.
-    pub span_bytes: u64,
-}
-
-/// Who waits for a job.
-pub struct JobWatch<'a> {
-    /// Ends it.
-    pub stop: &'a AtomicBool,
-    /// Is told how long it has been running, now and then.
-    pub on_tick: &'a mut dyn FnMut(Duration),
-}
-
-/// A device that a job runs on by the shim.
-#[derive(Clone, Copy, Debug)]
-pub struct Emulation<'a> {
-    pub profile: &'a Profile,
-    /// It begins as long random writing leaves it.
-    pub preconditioned: bool,
-    /// Without it the shim is there and nothing waits: what the host can do at most.
-    pub armed: bool,
-}
-
-/// What a job under the shim gave.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmulatedResult {
-    pub measured: FioResult,
-    /// From the end of the ramp.
-    pub counters: Delta,
 }
 
 impl Fio {
@@ -134,7 +64,8 @@ impl Fio {
     /// Runs a job on real storage.
     ///
     /// # Errors
-    /// [`StorageError::FioFailed`] with what fio said; [`StorageError::Interrupted`] where it was stopped.
+    /// [`StorageError::FioFailed`] with what fio said; [`StorageError::Interrupted`] where it was
+    /// stopped.
     pub fn run_bare(
         &self,
         job: &FioJob,
@@ -147,7 +78,8 @@ impl Fio {
     /// Runs a job under the shim.
     ///
     /// # Errors
-    /// As [`Fio::run_bare`]; [`StorageError::NoShim`]; [`StorageError::FioFailed`] where fio did not load the shim.
+    /// As [`Fio::run_bare`]; [`StorageError::NoShim`]; [`StorageError::FioFailed`] where fio did
+    /// not load the shim.
     pub fn run_emulated(
         &self,
         job: &FioJob,
@@ -161,7 +93,7 @@ impl Fio {
         let setup = setup(emulation, file, &page_path)?;
         std::fs::write(&setup_path, setup).map_err(io_at("write", &setup_path))?;
         std::fs::write(&page_path, Snapshot::fresh()).map_err(io_at("write", &page_path))?;
-        let page = ShimPage::of(file.directory());
+        let page = ShimPage::in_directory(file.directory());
         page.arm(emulation.armed)?;
         let at_start = page.snapshot()?;
         let mut after_ramp = None;

@@ -1,6 +1,6 @@
 //! What fio writes, as far as it is needed.
 
-use super::Pattern;
+use super::job::Pattern;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub struct FioResult {
     pub runtime: Duration,
     /// From the submission of a request to its completion.
     pub latency: Latency,
-    /// Of flushes, where the job has them.
+    /// The latency of flushes, where the job has them.
     pub flush: Option<Latency>,
 }
 
@@ -32,7 +32,7 @@ pub struct Latency {
 // Types of the document; what is not needed is left out, and fio may add to it.
 
 #[derive(Deserialize)]
-struct Document {
+struct FioDocument {
     jobs: Vec<JobReport>,
 }
 
@@ -51,16 +51,16 @@ struct Direction {
     total_ios: u64,
     /// Milliseconds.
     runtime: u64,
-    clat_ns: Times,
+    clat_ns: LatencyTimes,
 }
 
 #[derive(Deserialize)]
 struct Sync {
-    lat_ns: Option<Times>,
+    lat_ns: Option<LatencyTimes>,
 }
 
 #[derive(Deserialize)]
-struct Times {
+struct LatencyTimes {
     max: f64,
     mean: f64,
     stddev: f64,
@@ -74,7 +74,7 @@ struct Times {
 pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
     // Some versions print a warning before it.
     let begin = text.find('{').ok_or("fio wrote no JSON document")?;
-    let document: Document = serde_json::from_str(&text[begin..])
+    let document: FioDocument = serde_json::from_str(&text[begin..])
         .map_err(|error| format!("its document is not understood: {error}"))?;
     let job = document.jobs.first().ok_or("its document has no job")?;
     if job.error != 0 {
@@ -96,11 +96,11 @@ pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
         requests: direction.total_ios,
         runtime: Duration::from_millis(direction.runtime),
         latency: direction.clat_ns.latency(),
-        flush: flushes.map(Times::latency),
+        flush: flushes.map(LatencyTimes::latency),
     })
 }
 
-impl Times {
+impl LatencyTimes {
     fn latency(&self) -> Latency {
         let percentile = |name: &str| self.percentile.get(name).copied().unwrap_or(0.0) / 1e3;
         Latency {
@@ -119,7 +119,7 @@ mod tests {
     use super::parse;
     use crate::fio::Pattern;
 
-    /// Of fio 3.33: random writes, each flushed.
+    /// A document of fio 3.33: random writes, each flushed.
     const SAMPLE: &str = include_str!("sample.json");
 
     #[test]

@@ -1,6 +1,6 @@
 //! A child that ends with this program, in time, or when the user asks for it.
 
-use super::JobWatch;
+use super::job::JobWatch;
 use crate::error::{StorageError, io_at};
 use crate::kill_with_parent::kill_with_parent;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time between asking it to end and killing it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time after that in which it should be gone. A process whose storage hangs in the kernel is not, and is left behind.
+/// Time after that in which it should be gone. A process whose storage hangs in the kernel is not,
+/// and is left behind.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs a command to its end, in a process group of its own.
@@ -46,7 +47,8 @@ pub(super) fn run(
     }
 }
 
-/// Ends the group: asks, then kills. The child is not waited for yet, so its id, which is the group's, is its own.
+/// Ends the group: asks, then kills. The child is not waited for yet, so its id, which is the
+/// group's, is its own.
 fn end(child: &mut Child) {
     let group = Pid::from_child(child);
     for (signal, patience) in [(Signal::TERM, PATIENCE), (Signal::KILL, LAST_PATIENCE)] {

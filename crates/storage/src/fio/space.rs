@@ -1,4 +1,5 @@
-//! The file that fio works on: in a directory of its own, laid out beforehand, gone afterwards however the program ends.
+//! The file that fio works on: in a directory of its own, laid out beforehand, gone afterwards
+//! however the program ends.
 
 use crate::backing;
 use crate::error::{StorageError, io_at};
@@ -18,7 +19,7 @@ const DEVICE: &str = "device";
 const FILE: &str = "file";
 const BYTES_WANTED: u64 = 1 << 30;
 const BYTES_MIN: u64 = 256 << 20;
-/// As much again stays free for others.
+/// This much stays free for others.
 const FREE_FACTOR: u64 = 2;
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -35,16 +36,18 @@ pub struct TestFile {
 pub enum Content {
     /// Written, as a real device needs it.
     Random,
-    /// A hole of this length: an emulated device does not look at them, and a long file has places all over it.
+    /// A hole of this length: an emulated device does not look at them, and a long file has places
+    /// all over it.
     Hole { bytes: u64 },
 }
 
 impl TestFile {
-    /// Lays a file out in a new directory below `parent`. What killed programs left there is removed first.
+    /// Lays a file out in a new directory below `parent`. What killed programs left there is
+    /// removed first.
     ///
     /// # Errors
-    /// [`StorageError::Disk`] where there is no room; [`StorageError::BadDirectory`]; [`StorageError::Io`];
-    /// [`StorageError::Interrupted`] where it was stopped.
+    /// [`StorageError::Disk`] where there is no room; [`StorageError::BadDirectory`];
+    /// [`StorageError::Io`]; [`StorageError::Interrupted`] where it was stopped.
     pub fn lay_out(
         parent: &Path,
         content: Content,
@@ -118,7 +121,8 @@ fn hold_lock(directory: &Path) -> Result<File, StorageError> {
     Ok(lock)
 }
 
-/// Bytes that no device can compress, written past what the cache would keep. Returns early when it is stopped.
+/// Bytes that no device can compress, written past what the cache would keep. Returns early when it
+/// is stopped.
 fn write(path: &Path, content: Content, bytes: u64, stop: &AtomicBool) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(path)?;

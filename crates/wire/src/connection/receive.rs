@@ -1,7 +1,7 @@
 //! Reading answers: bytes into `input`, packets out of it, rows into cells.
 
 use super::{Connection, PACKET_MAX, lost};
-use crate::answer;
+use crate::answer::{self, PayloadStart};
 use crate::packet::{self, malformed};
 use crate::protocol::Status;
 use base::{SessionError, limits};
@@ -65,7 +65,8 @@ impl Connection {
         }
     }
 
-    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and whether there is more.
+    /// Reads an answer of the oldest command in flight: the rows' width, what it changed, and
+    /// whether there is more.
     pub(super) async fn read_answer(&mut self) -> Result<Status, SessionError> {
         self.cells.clear();
         let range = self.packet().await?;
@@ -127,13 +128,14 @@ impl Connection {
                 _ => {}
             }
             match statement {
-                None => answer::text_row(payload, start, width, &mut self.cells)?,
+                None => answer::text_row(payload, PayloadStart(start), width, &mut self.cells)?,
                 Some(statement) => {
-                    // A CALL describes each of its results anew, and an earlier one may have been wider.
+                    // A CALL describes each of its results anew, and an earlier one may have been
+                    // wider.
                     let columns = self.prepared[statement.0 as usize].columns.get(..width);
                     let columns =
                         columns.ok_or_else(|| malformed("columns without description"))?;
-                    answer::binary_row(payload, start, columns, &mut self.cells)?;
+                    answer::binary_row(payload, PayloadStart(start), columns, &mut self.cells)?;
                 }
             }
         }

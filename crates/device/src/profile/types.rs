@@ -1,0 +1,257 @@
+//! What a profile holds, table by table.
+
+use super::builtins::builtin;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A device. Exactly one of `solid_state`, `disk` and `array` says how it works. Each figure's
+/// origin is in `sources`, by its dotted key. Tables come last, as TOML wants them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The name on the command line: `nvme-pm1725`.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    pub capacity_bytes: u64,
+    pub price_usd: Option<f64>,
+    #[serde(default)]
+    pub sheet: Sheet,
+    pub solid_state: Option<SolidState>,
+    pub disk: Option<Disk>,
+    pub array: Option<Array>,
+    pub limits: Option<Limits>,
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+}
+
+/// Requests outstanding where a sheet speaks of sequential ones: enough for 2 GB/s at a millisecond
+/// each.
+pub const SEQUENTIAL_QUEUE_DEPTH: u32 = 16;
+
+/// What the device promises. What is absent is not promised, and not verified.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sheet {
+    /// 4 KiB, random over the device, at this queue depth.
+    pub random_read_iops: Option<f64>,
+    pub random_read_queue_depth: Option<u32>,
+    /// Sustained: for as long as one likes ([`crate::Device::precondition`]).
+    pub random_write_iops: Option<f64>,
+    pub random_write_queue_depth: Option<u32>,
+    /// What the device takes after a rest, at the same queue depth, for [`Profile::peak_seconds`].
+    pub random_write_peak_iops: Option<f64>,
+    /// Megabytes (10^6) per second with requests of 128 KiB, [`SEQUENTIAL_QUEUE_DEPTH`] of them
+    /// outstanding.
+    pub sequential_read_mb_per_s: Option<f64>,
+    pub sequential_write_mb_per_s: Option<f64>,
+    /// Mean of a random 4 KiB read, one at a time.
+    pub read_latency_us: Option<f64>,
+    /// Mean of a flush behind one 4 KiB write that bypassed the page cache.
+    pub flush_latency_us: Option<f64>,
+}
+
+/// A device without moving parts: SSDs, and volumes behind a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SolidState {
+    /// Mean time of a random 4 KiB read, one at a time, with its transfer.
+    pub read_latency_us: f64,
+    /// Random 4 KiB reads per second that the controller serves, however many are outstanding.
+    pub random_read_iops: f64,
+    /// Megabytes (10^6) per second. Reads that go on where one ended are read ahead, and take as
+    /// long as a write into the cache.
+    pub sequential_read_mb_per_s: f64,
+    /// Mean time of a 4 KiB write into a cache that has room, with its transfer.
+    pub write_latency_us: f64,
+    /// Random 4 KiB writes per second that the cache drains for ever.
+    pub random_write_iops: f64,
+    /// Megabytes (10^6) per second that the cache drains of sequential or large writes.
+    pub sequential_write_mb_per_s: f64,
+    /// Time of a flush with little to write.
+    pub flush_us: f64,
+    /// Whether the cache survives a loss of power: then a flush waits for no drain.
+    pub power_loss_protected: bool,
+    /// Reads under way at a time, each on a unit (die, plane) of its own. Without it: as many as
+    /// `random_read_iops` needs, and a quarter more.
+    pub units: Option<u32>,
+    /// Megabytes (10^6) per second of the link to the host. Without it: the greater of the
+    /// sequential figures.
+    pub interface_mb_per_s: Option<f64>,
+    /// Whether reads and writes share the link (SATA). Without it: no.
+    pub interface_half_duplex: Option<bool>,
+    /// Writes that are taken before the flash has them. Without it: 16 MiB.
+    pub cache_bytes: Option<u64>,
+    /// Random 4 KiB writes per second that the cache drains until `burst_bytes` are used up; both
+    /// or none.
+    pub random_write_peak_iops: Option<f64>,
+    /// Random writes at the peak rate that fit into space erased in advance. Idle time brings it
+    /// back.
+    pub burst_bytes: Option<u64>,
+    /// Mean time of a random 4 KiB read while the cache drains. Without it: twice
+    /// `read_latency_us`.
+    pub read_latency_while_writing_us: Option<f64>,
+    /// Standard deviation of service times as a share of their mean, 0 to 1. Without it: 0.2.
+    pub latency_variation: Option<f64>,
+}
+
+/// A device with platters and one arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Revolutions per minute.
+    pub rpm: f64,
+    /// Mean time of a seek between two random places.
+    pub average_seek_ms: f64,
+    /// Megabytes (10^6) per second from the platter, mean over the zones.
+    pub sequential_mb_per_s: f64,
+    /// Time of a seek to the next track. Without it: a fifteenth of the average.
+    pub track_to_track_seek_ms: Option<f64>,
+    /// Time of the longest seek. Without it: twice the average.
+    pub full_stroke_seek_ms: Option<f64>,
+    /// Time from a command to the arm's start. Without it: 100.
+    pub command_overhead_us: Option<f64>,
+    /// Requests among which the disk chooses the next, 1 to 256; 1: in their order. Without it: 32.
+    pub queue_depth: Option<u32>,
+    /// What is read ahead of a reader while nothing else is to do. Without it: 1 MiB.
+    pub read_ahead_bytes: Option<u64>,
+    /// Writes that are taken before the platter has them, and are lost with the power. 0: writes go
+    /// through. Without it: 0.
+    pub write_cache_bytes: Option<u64>,
+    /// Megabytes (10^6) per second of the link to the host. Without it: 600.
+    pub interface_mb_per_s: Option<f64>,
+    /// Time of a flush with nothing to write. Without it: 100.
+    pub flush_us: Option<f64>,
+}
+
+/// Several alike devices behind one address space. `member` comes last: it may be a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Array {
+    /// 0: striped; 1: every member has everything; 10: striped over mirrored pairs.
+    pub level: u32,
+    pub members: u32,
+    /// How much lies on one member before the next one's turn; needed by levels 0 and 10.
+    pub stripe_bytes: Option<u64>,
+    pub member: Member,
+}
+
+/// What an array is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Member {
+    /// One that comes with mydyno.
+    Builtin(String),
+    Inline(Box<Profile>),
+}
+
+/// What a provider allows, reads and writes together, whatever the device could do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    pub iops: Option<f64>,
+    /// Megabytes (10^6) per second.
+    pub mb_per_s: Option<f64>,
+    /// A request counts once for each begun run of this length. Without it: 256 KiB.
+    pub request_bytes: Option<u64>,
+}
+
+/// A profile that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ProfileError(pub String);
+
+impl Profile {
+    /// How long random writes at full speed take to bring a disk's write cache to the rate of
+    /// `sheet.random_write_iops`: the ramp time of a test of it. [`crate::Device::precondition`]
+    /// does that for solid-state devices.
+    pub fn write_cache_settles_in(&self) -> Duration {
+        let member = self.array.as_ref().and_then(Array::profile);
+        let disk = member.as_ref().unwrap_or(self).disk.as_ref();
+        // A full cache is an ordered one, which drains at another rate than single writes.
+        let is_cached = |disk: &Disk| disk.write_cache_bytes.is_some_and(|bytes| bytes > 0);
+        Duration::from_secs(if disk.is_some_and(is_cached) { 10 } else { 0 })
+    }
+
+    /// How long the peak of `sheet.random_write_peak_iops` lasts after a rest; `None` where there
+    /// is none.
+    pub fn peak_seconds(&self) -> Option<f64> {
+        let solid = self.solid_state.as_ref()?;
+        let (peak, burst) = (solid.random_write_peak_iops?, solid.burst_bytes?);
+        Some(burst as f64 / 4096.0 / peak)
+    }
+}
+
+impl SolidState {
+    pub(crate) fn interface_mb_per_s(&self) -> f64 {
+        let sequential = self
+            .sequential_read_mb_per_s
+            .max(self.sequential_write_mb_per_s);
+        self.interface_mb_per_s.unwrap_or(sequential)
+    }
+
+    pub(crate) fn cache_bytes(&self) -> u64 {
+        self.cache_bytes.unwrap_or(16 << 20)
+    }
+
+    /// Drain rate after a rest.
+    pub(crate) fn peak_iops(&self) -> f64 {
+        self.random_write_peak_iops
+            .unwrap_or(self.random_write_iops)
+    }
+
+    /// Time on a unit of a 4 KiB read: what is not transfer.
+    pub(crate) fn unit_us(&self) -> f64 {
+        self.read_latency_us - 4096.0 / self.interface_mb_per_s()
+    }
+
+    pub(crate) fn units(&self) -> u32 {
+        let least = self.random_read_iops * self.unit_us() * 1e-6;
+        self.units
+            .unwrap_or_else(|| (least * 1.25).ceil().max(1.0) as u32)
+    }
+}
+
+impl Disk {
+    pub(crate) fn revolution_us(&self) -> f64 {
+        60e6 / self.rpm
+    }
+
+    pub(crate) fn command_overhead_us(&self) -> f64 {
+        self.command_overhead_us.unwrap_or(100.0)
+    }
+
+    /// Times in ms of the shortest and the longest seek.
+    pub(crate) fn seek_bounds_ms(&self) -> (f64, f64) {
+        let average = self.average_seek_ms;
+        (
+            self.track_to_track_seek_ms.unwrap_or(average / 15.0),
+            self.full_stroke_seek_ms.unwrap_or(average * 2.0),
+        )
+    }
+}
+
+impl Array {
+    /// Members that hold different data.
+    pub(crate) fn columns(&self) -> u32 {
+        match self.level {
+            0 => self.members,
+            10 => self.members / 2,
+            _ => 1,
+        }
+    }
+
+    /// What it is made of; `None` where no builtin has that name.
+    pub fn profile(&self) -> Option<Profile> {
+        match &self.member {
+            Member::Builtin(name) => builtin(name),
+            Member::Inline(profile) => Some(Profile::clone(profile)),
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn request_bytes(&self) -> u64 {
+        self.request_bytes.unwrap_or(256 << 10)
+    }
+}

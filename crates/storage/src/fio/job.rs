@@ -1,0 +1,79 @@
+//! Jobs of fio, and what they give.
+
+use super::output::FioResult;
+use crate::delta::Delta;
+use device::Profile;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What a job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    RandomRead,
+    RandomWrite,
+    SequentialRead,
+    SequentialWrite,
+    /// Random writes, each followed by a flush (fdatasync).
+    FlushedWrite,
+}
+
+impl Pattern {
+    /// The name that fio has for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Pattern::RandomRead => "randread",
+            Pattern::RandomWrite | Pattern::FlushedWrite => "randwrite",
+            Pattern::SequentialRead => "read",
+            Pattern::SequentialWrite => "write",
+        }
+    }
+
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Pattern::RandomRead | Pattern::SequentialRead)
+    }
+
+    pub(crate) fn is_sequential(self) -> bool {
+        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
+    }
+}
+
+/// One job of fio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FioJob {
+    pub pattern: Pattern,
+    pub block_bytes: u32,
+    pub queue_depth: u32,
+    /// Not measured, before the run time.
+    pub ramp: Duration,
+    pub runtime: Duration,
+    /// Past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// How much of the file is worked on, from its begin.
+    pub span_bytes: u64,
+}
+
+/// Who waits for a job.
+pub struct JobWatch<'a> {
+    /// Ends it.
+    pub stop: &'a AtomicBool,
+    /// Is told how long it has been running, now and then.
+    pub on_tick: &'a mut dyn FnMut(Duration),
+}
+
+/// A device that a job runs on by the shim.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulation<'a> {
+    pub profile: &'a Profile,
+    /// It begins as long random writing leaves it.
+    pub preconditioned: bool,
+    /// Without it the shim is there and nothing waits: what the host can do at most.
+    pub armed: bool,
+}
+
+/// What a job under the shim gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmulatedResult {
+    pub measured: FioResult,
+    /// From the end of the ramp.
+    pub counters: Delta,
+}
