@@ -7,22 +7,23 @@ use crate::{Results, StoreError};
 use base::now_utc_ns;
 
 row! {
-    /// How long a fixed piece of work took on this host: more in a later block shows that the host has
-    /// become slower.
+    /// How long a fixed piece of work took on this host: more in a later block shows that the host
+    /// has become slower.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Canary {
-        /// Arithmetic on one core.
+        /// Time of a fixed piece of arithmetic on one core, the median of several; `None` where the
+        /// canary could not be taken.
         pub cpu_ns: u64,
-        /// Dependent reads all over a buffer that is larger than the caches.
+        /// Time of a fixed number of dependent reads in a buffer larger than the caches.
         pub memory_ns: u64,
-        /// From the end of a sleep to the moment at which the thread runs again, in the median.
+        /// The time from the end of a sleep until the thread ran again, in the median.
         pub wake_up_latency_ns: u64,
     }
 
     /// One block of a lab.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Block {
-        /// From 1, in the order of time.
+        /// The number of the block, from 1, in the order of time.
         pub block: u32,
         pub started_utc_ns: i64,
         /// `None` where it could not be taken.

@@ -22,12 +22,13 @@ row! {
     /// A type of transactions of a cell's workload.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct CellTransaction {
-        /// The name in results: `new_order`.
+        /// The name, as `transaction_type` in other tables: `new_order`, `payment`, `order_status`,
+        /// `delivery`, `stock_level` of TPC-C.
         pub name: String,
-        /// The workload's throughput counts transactions of this type.
+        /// Whether throughput counts transactions of this type.
         pub is_primary: bool,
-        /// Bytes of rows that one transaction changes, as long as rows typically are; 0 where it only
-        /// reads, `None` where nobody knows.
+        /// Bytes of rows that one transaction changes, as long as rows typically are; 0 where it
+        /// only reads, `None` where nobody knows.
         pub row_bytes: Option<u64>,
     }
 }

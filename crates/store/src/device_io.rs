@@ -1,6 +1,7 @@
 //! Where the files of a cell are, and what its storage did in the window of a repeat.
 //!
-//! Counts are of the time between two readings of the shim's counters, at the begin and the end of the window.
+//! Counts are of the time between two readings of the shim's counters, at the begin and the end of
+//! the window.
 
 use crate::histogram::Encoded;
 use crate::ids::{CellId, RepeatId};
@@ -15,14 +16,17 @@ row! {
     /// Where the files of one role are.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct CellPlace {
-        /// `data`, `redo`, `undo`, `doublewrite`, `binlog`, `temp`.
+        /// `data`, `redo`, `undo`, `doublewrite`, `binlog` or `temp`.
         pub role: String,
-        /// `nvme-pm1725`, or what a real one is called.
+        /// The profile's name, or what the real device is called.
         pub device: String,
+        /// Whether the device is emulated.
         pub emulated: bool,
-        /// Of an emulated one: tells its figures from those of another with the same name. `None` in files of format 7 and of named servers.
+        /// 16 hexadecimal digits of the figures of an emulated device's profile, by which a lab
+        /// that goes on sees that they were changed; `None` in files of format 7, and of servers of
+        /// `server start`.
         pub profile_fingerprint: Option<String>,
-        /// Where the bytes really are: `tmpfs /dev/shm`.
+        /// Where the bytes really are.
         pub backing: String,
     }
 }
@@ -48,19 +52,28 @@ row! {
     /// Counters of one role.
     #[derive(Clone, Debug, Default)]
     pub struct RoleIo {
+        /// As in `cell_place`.
         pub role: String,
-        /// Time between the two readings.
+        /// Time between the two readings; what rates are computed from.
         pub counted_ns: u64,
-        /// Most requests that were outstanding at once since the server started.
+        /// Most requests at the device at once, since the server started; of several servers the
+        /// most of any one.
         pub outstanding_max: u64,
-        /// Time with at least one request outstanding, and the sum over requests of the time each was.
+        /// Time with at least one request outstanding; of several servers (`instances`) the mean of
+        /// their own, while other counters are sums and `outstanding_max` and the largest response
+        /// times the greatest of any one.
         pub busy_ns: u64,
+        /// Sum over requests of the time each was outstanding; by `counted_ns` it is the mean queue
+        /// depth.
         pub outstanding_ns: u64,
-        /// Emulated requests whose completion was judged; of them, those within 2 % of the response time or 20 us of their due
-        /// time; how late all of them were together; those for which the host needed longer than the model.
+        /// Emulated requests that somebody waited for when they were due.
         pub judged: u64,
+        /// Those of them that completed within 2 % of the response time or 20 us of their due time;
+        /// the share is the fidelity.
         pub within_tolerance: u64,
+        /// The sum of how late they were.
         pub late_ns: u64,
+        /// Emulated requests, judged or not, for which the host needed longer than the model.
         pub overruns: u64,
         pub requests: Vec<RequestIo> as Elsewhere,
     }
@@ -78,6 +91,7 @@ row! {
     /// Requests of one kind of one role.
     #[derive(Clone, Debug)]
     pub struct RequestIo {
+        /// `read`, `write` or `flush`.
         pub kind: RequestKind,
         pub requests: u64,
         pub bytes: u64,
@@ -90,22 +104,32 @@ row! {
     /// What the shim counted for the whole process.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct ShimFacts {
-        /// What it was told: every figure of every device, the size of the page cache; TOML.
+        /// What it was told, as TOML: every figure of every device, and the size of the page cache.
         pub setup: String,
-        /// 4 KiB pages of buffered reads that were in the modelled page cache, and that were not.
+        /// 4 KiB pages of buffered reads that the modelled page cache had, in the window.
         pub cache_hits: u64,
+        /// 4 KiB pages of buffered reads that it had not.
         pub cache_misses: u64,
-        /// In it at the end of the window.
+        /// Pages in it at the end of the window.
         pub cache_pages: u64,
+        /// Those of them that were not yet written back.
         pub cache_dirty_pages: u64,
-        /// Since the server started, as the next three.
+        /// Attempts to use io_uring that were refused, so that the server falls back to what the
+        /// shim sees; since the server started.
         pub uring_refused: u64,
+        /// Requests that were not modelled because too many were outstanding; since the server
+        /// started.
         pub model_full: u64,
+        /// Files that were not seen because too many were open; since the server started.
         pub files_unseen: u64,
+        /// Attempts to map a file of an emulated device into memory that were refused; since the
+        /// server started.
         pub maps_refused: u64,
-        /// What the emulation cost.
+        /// Time in the model, which is what the emulation cost in the window.
         pub model_ns: u64,
+        /// Calls of the model.
         pub model_calls: u64,
+        /// Time spun before due times.
         pub spin_ns: u64,
     }
 }
@@ -123,6 +147,20 @@ impl Kind<TimeTotals> for InBounds {
         Plain::put(format!("{column}_max_ns").into(), &times.max_ns, into)?;
         let column = format!("{column}_histogram_ns");
         Encoded::put(column.into(), &times.histogram, into)
+    }
+
+    #[cfg(test)]
+    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
+        let mut add =
+            |part: &str, meaning: String| into.push((format!("{column}_{part}"), meaning));
+        let meaning = meaning.trim();
+        add("sum_ns", format!("{meaning} The exact sum."));
+        add("max_ns", "The maximum, to a sixteenth.".to_owned());
+        let buckets = "from buckets no wider than a sixteenth of their values";
+        add(
+            "histogram_ns",
+            format!("The same times as `latency_histogram_ns`, {buckets}."),
+        );
     }
 
     fn get(row: &Row<'_>, column: &str) -> rusqlite::Result<TimeTotals> {

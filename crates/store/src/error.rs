@@ -115,7 +115,8 @@ impl StoreError {
         let text = cause.to_string();
         match extended & 0xff {
             ffi::SQLITE_FULL => StoreError::DiskFull { path, cause: text },
-            // A file that may not grow: EFBIG, quota, or no room for the index of the write-ahead log.
+            // A file that may not grow: EFBIG, quota, or no room for the index of the write-ahead
+            // log.
             ffi::SQLITE_IOERR
                 if matches!(
                     extended,

@@ -1,4 +1,5 @@
-//! Latency histograms as the field exchanges them: HdrHistogram V2, deflated, values in nanoseconds.
+//! Latency histograms as the field exchanges them: HdrHistogram V2, deflated, values in
+//! nanoseconds.
 
 use crate::row::{Columns, Kind};
 use hdrhistogram::Histogram;

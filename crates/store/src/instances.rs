@@ -1,14 +1,14 @@
 //! What each of several servers did that were driven together.
 
 use crate::ids::RepeatId;
+use crate::repeats::{Repeat, RepeatStatus};
 use crate::results::Durable;
 use crate::row::{Keys, insert};
-use crate::types::{Repeat, RepeatStatus};
 use crate::{Results, StoreError};
 
 impl Results {
-    /// Stores the primary transactions of the window, deliberate rollbacks included, of each of several
-    /// servers in their order; called again, it replaces them.
+    /// Stores the primary transactions of the window, deliberate rollbacks included, of each of
+    /// several servers in their order; called again, it replaces them.
     pub fn record_instances(
         &self,
         repeat: RepeatId,

@@ -1,9 +1,9 @@
-//! The results file: everything about a lab in one SQLite file, written so that a `kill -9` at any point loses at most
-//! what the current step had not yet stored.
+//! The results file: everything about a lab in one SQLite file, written so that a `kill -9` at any
+//! point loses at most what the current step had not yet stored.
 //!
-//! The crate stores and reads; it does not interpret. [`Results`] is the file, the structs of `types` are its rows, and
-//! [`Summary`] is the JSON document of one measurement, computed from the file alone. `docs/results-file.md` describes the tables
-//! for people who query them with SQL.
+//! The crate stores and reads; it does not interpret. [`Results`] is the file, the structs of
+//! `types` are its rows, and [`Summary`] is the JSON document of one measurement, computed from the
+//! file alone. `docs/results-file.md` describes the tables for people who query them with SQL.
 
 mod blocks;
 mod cell_transactions;
@@ -13,20 +13,21 @@ mod error;
 mod histogram;
 mod ids;
 mod instances;
+mod interval_times;
 mod open;
-mod pacing;
 mod presets;
 mod process;
 mod ramps;
 mod read;
 mod redact;
+mod repeats;
 mod results;
 mod row;
 mod samples;
 mod statements;
 mod summary;
 mod summary_devices;
-mod summary_pacing;
+mod summary_terminals;
 mod summary_time;
 mod totals;
 mod types;
@@ -40,17 +41,18 @@ pub use device_io::*;
 pub use error::StoreError;
 pub use histogram::empty_histogram;
 pub use ids::*;
+pub use interval_times::*;
 pub use open::{APPLICATION_ID, FORMAT};
-pub use pacing::*;
 pub use presets::*;
 pub use ramps::*;
 pub use redact::{command_line, redact};
+pub use repeats::*;
 pub use results::Results;
 pub use samples::*;
 pub use statements::*;
 pub use summary::*;
 pub use summary_devices::*;
-pub use summary_pacing::*;
+pub use summary_terminals::*;
 pub use summary_time::*;
 pub use totals::{TimeTotals, Totals, WindowTotals};
 pub use types::*;

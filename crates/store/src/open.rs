@@ -1,4 +1,5 @@
-//! Opening the file: is it ours, is it of a format that we know, and bringing an older one up to date.
+//! Opening the file: is it ours, is it of a format that we know, and bringing an older one up to
+//! date.
 //!
 //! Nothing is written before the file is known to be ours or empty.
 
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 /// "mydy" in the file's header (`PRAGMA application_id`), by which `file` and we know the format.
 pub const APPLICATION_ID: i64 = 0x6d79_6479;
 
-/// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were made. A step that
-/// was released is never changed.
+/// The steps from an empty file to the newest format; `PRAGMA user_version` counts those that were
+/// made. A step that was released is never changed.
 const MIGRATIONS: [&str; 12] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
@@ -79,8 +80,8 @@ pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreEr
     set_up(connection, path)
 }
 
-/// A file that cannot be written (a mounted archive, another user's): without write-ahead log, which would need
-/// files beside it.
+/// A file that cannot be written (a mounted archive, another user's): without write-ahead log,
+/// which would need files beside it.
 fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
     let mut wal = path.as_os_str().to_owned();
@@ -158,8 +159,8 @@ fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError>
     })
 }
 
-/// Tries until the file is not busy. Changing the journal mode is where SQLite does not wait by itself: two processes that
-/// make a file at once would each wait for the other.
+/// Tries until the file is not busy. Changing the journal mode is where SQLite does not wait by
+/// itself: two processes that make a file at once would each wait for the other.
 fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {

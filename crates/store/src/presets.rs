@@ -10,9 +10,10 @@ row! {
     #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
     #[serde(deny_unknown_fields)]
     pub struct CellPreset {
-        /// `config-1`
+        /// The name of the preset: `config-1`, ...
         pub name: String,
-        /// Its sizes are in proportion to so many warehouses; `None` where they are the papers' own.
+        /// The warehouses to which its sizes are in the papers' proportion; `None` where they are
+        /// the papers' own sizes.
         pub scaled_to_warehouses: Option<u32>,
         /// In the order of the papers.
         pub variables: Vec<PresetVariable> as Elsewhere,
@@ -22,15 +23,20 @@ row! {
     #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
     #[serde(deny_unknown_fields)]
     pub struct PresetVariable {
-        /// In the papers' name.
+        /// The variable in the papers' name.
         pub variable: String,
-        /// The papers' value; empty where they have none.
+        /// The papers' value; empty where the papers have none.
         pub asked: String,
-        /// `kept`, `renamed`, `folded`, `scaled`, `clamped`, `added`, `placed`, `unknown`, `overridden`.
+        /// `kept`, `renamed`, `folded` (into another variable), `scaled` (to the warehouses),
+        /// `clamped` (to what the server takes), `added` (not of the papers, and needed), `placed`
+        /// (a path, which places decide), `unknown` (to this server, and not set) or `overridden`
+        /// (by `--set`, by `set` of the plan, or for the number of connections).
         pub fate: String,
-        /// The server's variable and its value, where one was set.
+        /// The server's variable that was set, where one was.
         pub became_variable: Option<String>,
+        /// Its value.
         pub became_value: Option<String> as Redacted,
+        /// The reason, for people.
         pub reason: Option<String>,
     }
 }

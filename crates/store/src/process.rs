@@ -1,6 +1,7 @@
 //! Which process writes a repeat, so that a later one can tell a dead writer from a living one.
 //!
-//! A process id alone is used again after some time; with the start time and the id of the machine's boot it is not.
+//! A process id alone is used again after some time; with the start time and the id of the
+//! machine's boot it is not.
 
 use std::fs;
 
@@ -28,8 +29,9 @@ fn boot_id() -> String {
         .unwrap_or_default()
 }
 
-/// Field 22 of `/proc/PID/stat`; empty where there is no such process or it is a zombie. The second field is the
-/// program's name in parentheses and may hold anything, so counting starts after the last one.
+/// Field 22 of `/proc/PID/stat`; empty where there is no such process or it is a zombie. The second
+/// field is the program's name in parentheses and may hold anything, so counting starts after the
+/// last one.
 fn start_ticks(pid: u32) -> String {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return String::new();

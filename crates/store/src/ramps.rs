@@ -1,9 +1,10 @@
 //! Ramps. A point of a ramp is a repeat like any other; its cell has its number of connections.
 
 use crate::ids::{CellId, LabId, RampId, RepeatId};
+use crate::repeats::{NewRepeat, Repeat};
 use crate::results::Durable;
 use crate::row::{Elsewhere, Keys, Parts, insert, row};
-use crate::types::{Cell, NewRepeat, Repeat};
+use crate::types::Cell;
 use crate::write::insert_repeat;
 use crate::{Results, StoreError};
 use base::now_utc_ns;
@@ -13,12 +14,20 @@ use std::collections::BTreeMap;
 
 row! {
     impl RampLimits {
+        /// Connections of the first point.
         start: u32 = "connections_start",
+        /// All counts are the start and a multiple of it.
         step: u32 = "connections_step",
+        /// No count is larger.
         connections_max: u32,
+        /// The most measurements.
         points_max: usize,
+        /// Busy share of the server's machine that ends the ramp; `None` where the condition is
+        /// left out, here and below.
         cpu_busy_share: Option<f64> = "stop_cpu_busy_share",
+        /// A 90th percentile rises as fast as this power of the connections.
         kink_elasticity: Option<f64> = "stop_kink_elasticity",
+        /// Throughput rises no faster than this power.
         plateau_elasticity: Option<f64> = "stop_plateau_elasticity",
         p90_us: BTreeMap<String, f64> as Elsewhere,
     }
@@ -28,7 +37,7 @@ row! {
     /// A ramp about to start.
     #[derive(Clone, Debug, PartialEq)]
     pub struct NewRamp {
-        /// Of the plan's cell, from 1; 1 where a single command measures.
+        /// The ordinal of the plan's cell, from 1; 1 of `mydyno ramp`.
         pub ordinal: u32,
         /// Which ramp of that cell, from 1.
         pub repeat: u32,
@@ -41,7 +50,7 @@ row! {
         pub id: RampId,
         pub lab: LabId = "lab_id",
         pub what: NewRamp as Parts = "",
-        /// `None` while points or checks are missing.
+        /// `None` while points, or checks after the last one, are missing.
         pub finished_utc_ns: Option<i64>,
     }
 }
@@ -108,8 +117,8 @@ impl Results {
         self.rows(sql, [ramp])
     }
 
-    /// Of a cell's repeats, those that measured its number of connections once more on the server of
-    /// the same ramp: what they say of the cell, an earlier repeat has said already.
+    /// Of a cell's repeats, those that measured its number of connections once more on the server
+    /// of the same ramp: what they say of the cell, an earlier repeat has said already.
     pub fn measured_again(&self, cell: CellId) -> Result<Vec<RepeatId>, StoreError> {
         self.all(
             "SELECT r.id FROM repeat AS r JOIN ramp_point AS p ON p.repeat_id = r.id \

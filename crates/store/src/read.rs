@@ -1,11 +1,9 @@
 //! Reading: rows as they are stored, oldest first.
 
 use crate::ids::{CellId, LabId, LoadId, RepeatId};
+use crate::repeats::{Failure, InputCounter, IntervalRow, Moment, Repeat};
 use crate::row::Stored;
-use crate::types::{
-    Cell, CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, Lab, Load, Moment, NoteOn,
-    Repeat,
-};
+use crate::types::{Cell, CheckResult, CheckedOn, Lab, Load, NoteOn};
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};

@@ -1,7 +1,7 @@
 //! Passwords never reach the file, whatever the caller passes on.
 
-/// `text` without the passwords of URLs (`scheme://user:password@host`), of `--password=...`, `--password ...`
-/// and of option-file lines `password = ...`.
+/// `text` without the passwords of URLs (`scheme://user:password@host`), of `--password=...`,
+/// `--password ...` and of option-file lines `password = ...`.
 pub fn redact(text: &str) -> String {
     text.split_inclusive('\n').map(redact_line).collect()
 }
@@ -9,8 +9,8 @@ pub fn redact(text: &str) -> String {
 /// The option whose value is a command of the user's, which may hold a password in any form.
 const POWER_COMMAND: &str = "--power-command";
 
-/// A command line for the file: each argument without its passwords, of `--power-command` the program only, quoted so that a shell
-/// reads the same arguments.
+/// A command line for the file: each argument without its passwords, of `--power-command` the
+/// program only, quoted so that a shell reads the same arguments.
 pub fn command_line(arguments: &[String]) -> String {
     let mut words = Vec::with_capacity(arguments.len());
     let mut before = "";
@@ -35,7 +35,8 @@ fn without_secrets(before: &str, argument: &str) -> String {
     }
 }
 
-/// `ipmitool ***` for `PASSWORD=secret ipmitool -P secret`; a program without arguments stays as it is.
+/// `ipmitool ***` for `PASSWORD=secret ipmitool -P secret`; a program without arguments stays as it
+/// is.
 fn program_of(command: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+./".contains(c);
     let mut words = command
@@ -109,7 +110,8 @@ fn is_password_key(key: &str) -> bool {
         && (key == "password" || key.ends_with("_password") || key == "wsrep_sst_auth")
 }
 
-/// The password ends at the last `@` of the word's authority: passwords may hold `@`, host names cannot.
+/// The password ends at the last `@` of the word's authority: passwords may hold `@`, host names
+/// cannot.
 fn redact_url(word: &str) -> String {
     let Some(scheme_end) = word.find("://") else {
         return word.to_owned();

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// An open results file. Writes of one call are one transaction.
 ///
-/// The file is in WAL mode. Intervals are committed without waiting for the disk (`synchronous=NORMAL`): they survive a
-/// `kill -9`, and a flush each second would be load of our own on the storage that is measured. A step that ends
-/// something (`finish_...`, `fail_...`, `record_...`) is flushed (`synchronous=FULL`), and flushes everything before it.
+/// The file is in WAL mode. Intervals are committed without waiting for the disk
+/// (`synchronous=NORMAL`): they survive a `kill -9`, and a flush each second would be load of our
+/// own on the storage that is measured. A step that ends something (`finish_...`, `fail_...`,
+/// `record_...`) is flushed (`synchronous=FULL`), and flushes everything before it.
 pub struct Results {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,

@@ -17,16 +17,20 @@ macro_rules! row {
     (@column $field:ident) => { stringify!($field) };
     (@column $field:ident $column:literal) => { $column };
     ($($(#[$meta:meta])* pub struct $row:ident { $(
-        $(#[$field_meta:meta])* pub $field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?
+        $(#[doc = $doc:literal])*
+        pub $field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?
     ),+ $(,)? })+) => { $(
         $(#[$meta])*
-        pub struct $row { $($(#[$field_meta])* pub $field: $type),+ }
+        pub struct $row { $($(#[doc = $doc])* pub $field: $type),+ }
 
-        $crate::row::row!(impl $row { $($field: $type $(as $kind)? $(= $column)?),+ });
+        $crate::row::row!(impl $row {
+            $($(#[doc = $doc])* $field: $type $(as $kind)? $(= $column)?),+
+        });
     )+ };
-    (impl $row:ident {
-        $($field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?),+ $(,)?
-    }) => {
+    (impl $row:ident { $(
+        $(#[doc = $doc:literal])*
+        $field:ident: $type:ty $(as $kind:ident)? $(= $column:literal)?
+    ),+ $(,)? }) => {
         impl $crate::row::Stored for $row {
             fn put<'a>(
                 &'a self,
@@ -54,6 +58,18 @@ macro_rules! row {
                     }
                 ),+ })
             }
+
+            #[cfg(test)]
+            fn describe(prefix: &str, into: &mut Vec<(String, String)>) {
+                $(
+                    let column = $crate::row::row!(@column $field $($column)?);
+                    let column = $crate::row::prefixed(prefix, column);
+                    let meaning = concat!($($doc, "\n"),*);
+                    <$crate::row::row!(@kind $($kind)?) as $crate::row::Kind<$type>>::describe(
+                        &column, meaning, into,
+                    );
+                )+
+            }
         }
     };
 }
@@ -64,12 +80,28 @@ pub(crate) use row;
 pub(crate) trait Stored: Sized {
     fn put<'a>(&'a self, prefix: &str, into: &mut Columns<'a>) -> Result<()>;
     fn get(row: &Row<'_>, prefix: &str) -> Result<Self>;
+
+    /// Adds each column with its doc comment.
+    #[cfg(test)]
+    fn describe(prefix: &str, into: &mut Vec<(String, String)>);
 }
 
 /// How a field of type `T` is stored.
 pub(crate) trait Kind<T> {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()>;
     fn get(row: &Row<'_>, column: &str) -> Result<T>;
+
+    /// Adds the columns with the field's doc comment, of which the first paragraph is for readers
+    /// of the file.
+    #[cfg(test)]
+    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
+        let paragraph = meaning
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.is_empty());
+        let paragraph = paragraph.collect::<Vec<_>>().join(" ");
+        into.push((column.to_owned(), paragraph.replace("`None`", "NULL")));
+    }
 }
 
 /// Columns, each with its value.
@@ -172,6 +204,9 @@ impl Stored for () {
     fn get(_: &Row<'_>, _: &str) -> Result<()> {
         Ok(())
     }
+
+    #[cfg(test)]
+    fn describe(_: &str, _: &mut Vec<(String, String)>) {}
 }
 
 /// As SQLite has it.
@@ -265,6 +300,20 @@ impl<T: Stored> Kind<T> for Parts {
     fn get(row: &Row<'_>, column: &str) -> Result<T> {
         T::get(row, &beginning(column))
     }
+
+    /// The columns have doc comments of their own; that of the field is the first one's where it
+    /// has none.
+    #[cfg(test)]
+    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
+        let first = into.len();
+        T::describe(&beginning(column), into);
+        if into[first].1.is_empty() {
+            let (column, _) = into.remove(first);
+            let last = into.split_off(first);
+            <Plain as Kind<String>>::describe(&column, meaning, into);
+            into.extend(last);
+        }
+    }
 }
 
 impl<T: Stored> Kind<Option<T>> for Parts {
@@ -285,6 +334,11 @@ impl<T: Stored> Kind<Option<T>> for Parts {
             Err(Error::InvalidColumnType(_, _, Type::Null)) => Ok(None),
             Err(cause) => Err(cause),
         }
+    }
+
+    #[cfg(test)]
+    fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
+        <Parts as Kind<T>>::describe(column, meaning, into);
     }
 }
 
@@ -307,4 +361,10 @@ impl<T: Default> Kind<T> for Elsewhere {
     fn get(_: &Row<'_>, _: &str) -> Result<T> {
         Ok(T::default())
     }
+
+    #[cfg(test)]
+    fn describe(_: &str, _: &str, _: &mut Vec<(String, String)>) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
-//! What was sampled beside the load. Values are raw: counters as the source has them, which only grow
-//! while the source lives, and gauges. Who reads them takes differences, and takes a gap for a gap.
+//! What was sampled beside the load. Values are raw: counters as the source has them, which only
+//! grow while the source lives, and gauges. Who reads them takes differences, and takes a gap for a
+//! gap.
 
 use crate::ids::RepeatId;
+use crate::repeats::Moment;
 use crate::results::Durable;
 use crate::row::{Keys, Stored, insert, row};
-use crate::types::Moment;
 use crate::values::word;
 use crate::{Results, StoreError};
 use rusqlite::Transaction;
@@ -38,11 +39,13 @@ row! {
     /// What a value is of.
     #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Metric {
+        /// `host`, `process`, `server`, `shim` or `power`.
         pub source: MetricSource,
-        /// With its unit: `cpu_user_ns`.
+        /// The name, with its unit: `cpu_user_ns`.
         pub name: String,
-        /// What of several: `cpu0`, `vda`, `redo`; empty where there is one.
+        /// Which of several: core, disk, process, thread, role; empty where there is one.
         pub label: String,
+        /// `counter` only grows, so that differences mean something; or `gauge`.
         pub kind: MetricKind,
     }
 }

@@ -9,28 +9,30 @@ row! {
     /// The transactions of one type that the window counts.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct TransactionTime {
-        /// As [`crate::IntervalRow::transaction`].
+        /// As in `interval`.
         pub transaction: String = "transaction_type",
-        /// How many there were, deliberate rollbacks included.
+        /// Transactions that were committed or deliberately rolled back.
         pub transactions: u64,
-        /// Sum of their response times.
+        /// The sum of their response times, as `latency_sum_ns`.
         pub response_ns: u64 = "response_sum_ns",
-        /// Before the first try: since the intended start of an open loop or the submission by a
-        /// terminal.
+        /// The part of it before the first try: since the intended start of an open loop or the
+        /// submission by a terminal.
         pub queued_ns: u64 = "queued_sum_ns",
-        /// Pauses of the driver before a new try.
+        /// The part of it that is pauses of the driver before a new try.
         pub paused_ns: u64 = "paused_sum_ns",
     }
 
     /// One kind of statement of the same transactions, those of all tries together.
     #[derive(Clone, Debug)]
     pub struct StatementTime {
-        /// As [`crate::IntervalRow::transaction`].
+        /// As in `interval`.
         pub transaction: String = "transaction_type",
-        /// What the statement does: `update_stock`, `commit`, ...
+        /// `commit`, `rollback`, or what a prepared statement does: `order_district`,
+        /// `update_stock`, ...; of style `procedures` the CALL, `call_new_order`, ...
         pub kind: String = "statement_kind",
-        /// From sending a statement to its whole answer. Where statements travel together, a time is
-        /// that spent waiting for the answer, so the first of those sent together has nearly all.
+        /// The exact sum of the times from sending a statement to its whole answer; where
+        /// statements travel together (styles `pipelined` and `batched`) of the times spent waiting
+        /// for the answer, so that the first of those sent together has nearly all of their time.
         pub times: TimeTotals as Parts = "",
     }
 }

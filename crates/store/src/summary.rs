@@ -1,17 +1,17 @@
-//! One measurement as a JSON document, computed from the results file alone. `docs/json.md` describes its keys, which are
-//! a contract: keys are added, and change their meaning or go only with [`SUMMARY_SCHEMA_VERSION`].
+//! One measurement as a JSON document, computed from the results file alone. `docs/json.md`
+//! describes its keys, which are a contract: keys are added, and change their meaning or go only
+//! with [`SUMMARY_SCHEMA_VERSION`].
 
 use crate::cell_transactions::ThroughputMetric;
 use crate::document::document;
 use crate::ids::RepeatId;
 use crate::presets::CellPreset;
+use crate::repeats::{Failure, InputCounter, Repeat, RepeatResult, RepeatStatus};
 use crate::summary_devices::{DeviceSummary, ShimSummary};
-use crate::summary_pacing::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
+use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::summary_time::TimeSpent;
 use crate::totals::{Totals, WindowTotals};
-use crate::types::{
-    CheckResult, CheckedOn, Failure, InputCounter, NoteOn, Repeat, RepeatResult, RepeatStatus,
-};
+use crate::types::{CheckResult, CheckedOn, NoteOn};
 use crate::{Results, StoreError};
 use serde::{Serialize, Serializer};
 
@@ -19,8 +19,8 @@ use serde::{Serialize, Serializer};
 pub const SUMMARY_SCHEMA_VERSION: u32 = 2;
 
 document! {
-    /// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because the
-    /// repeat failed.
+    /// What `mydyno run --json` prints. `None` is `null`: not measured, or not to be shown because
+    /// the repeat failed.
     pub struct Summary from (results: &Results, id: RepeatId)?;
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
@@ -34,92 +34,143 @@ document! {
     let pacing = results.pacing_summary(&repeat, &cell, &totals)?;
     let storage = results.storage_summary(&repeat, &cell)?;
     {
+        /// The version of this document, 2.
         pub schema_version: u32 = SUMMARY_SCHEMA_VERSION,
+        /// The file that holds everything.
         pub results_file: String = results.path.display().to_string(),
+        /// Keys in it.
         pub lab_id: i64 = cell.lab.0,
         pub repeat_id: i64 = repeat.id.0,
+        /// `done`, `failed`, `skipped` or `running`.
         pub status: String = repeat.status.to_string(),
+        /// Why there is no result, for programs and for people.
         pub reason_code: Option<String> = repeat.reason_code.clone(),
         pub reason: Option<String> = repeat.reason.clone(),
+        /// The user ended the window early; the numbers are of the shorter window.
         pub interrupted: bool = result.is_some_and(|r| r.interrupted),
+        /// The server.
         pub engine: String = what.engine.clone(),
         pub server_version: String = what.server_version.clone(),
         pub flavour: String = what.flavour.clone(),
+        /// `tcp`, `tcp+tls`, `unix` or `unix+tls`, as it was used.
         pub transport: String = what.transport.clone(),
+        /// DSN without password.
         pub target: String = what.target.clone(),
+        /// What was driven, and how statements travelled.
         pub workload: String = what.workload.clone(),
         #[serde(skip)]
         pub throughput_metric: ThroughputMetric = what.throughput_metric,
-        /// Response times of the transactions that the throughput counts.
         #[serde(skip)]
         pub primary_p95_us: Option<f64> =
             totals.primary().quantile_ns(0.95).filter(|_| is_done).map(|ns| ns as f64 / 1e3),
         pub style: String = what.style.clone(),
+        /// As in the results file; `warehouses`, `home` and `foreign_keys` are `None` where the
+        /// workload has none.
         pub warehouses: Option<u32> = what.warehouses,
         pub connections: u32 = what.connections,
         pub home: Option<bool> = what.home,
         pub foreign_keys: Option<bool> = what.foreign_keys,
         pub partitions: u32 = what.partitions,
+        /// Does HISTORY have a primary key, which TPC-C does not give it (`mydyno load
+        /// --history-key`); `None` in files of a format before 11.
         pub history_key: Option<bool> = what.history_key,
+        /// Isolation level of the sessions: `repeatable-read`, `read-committed` or `serializable`,
+        /// with `tpcc-mysql` any that the server has by itself; `None` in files of a format before
+        /// 11.
         pub isolation: Option<String> = what.isolation.clone(),
-        /// What the inputs derive from.
+        /// What the inputs derive from: with `--seed` the same come again.
         pub seed: u64 = repeat.seed.unwrap_or(what.seed),
+        /// Threads that carried the connections; `None` where it was not driven, and in files of a
+        /// format before 11.
         pub driver_threads: Option<u32> = repeat.driver_threads,
+        /// As in the results file; `warehouses`, `home` and `foreign_keys` are `None` where the
+        /// workload has none.
         pub schemas: u32 = what.schemas,
-        /// Servers that were driven together; `nopm` and everything else is of all of them.
         pub instances: u32 = what.instances,
         pub result_metadata: Option<String> = what.result_metadata.clone(),
-        /// What became of the preset that the server was started with.
+        /// What the server was configured with, `None` where that was no preset or mydyno did not
+        /// start it; see below.
         pub preset: Option<CellPreset> = what.preset.clone(),
-        /// As planned; the most, where it is automatic.
+        /// As planned; where the warm-up is automatic, the most that it might take.
         pub warmup_s: f64 = seconds(what.warmup_ns),
         pub warmup_auto: bool = what.warmup_auto,
-        /// As it was; `None` where no window followed.
+        /// Length of the warm-up as it was, and whether the server was steady at its end; `None`
+        /// where no window followed, and `warmup_steady` where the warm-up is not automatic or the
+        /// repeat failed.
         pub warmup_measured_s: Option<f64> = result.map(|_| seconds(repeat.warmup_ns(what))),
-        /// Was the server steady when an automatic warm-up ended?
         pub warmup_steady: Option<bool> = done.and_then(|r| r.warmup_steady),
-        /// As it was.
+        /// Length of the window as it was.
         pub window_s: Option<f64> = rates.window_s,
+        /// Whether the window was automatic.
         pub window_auto: bool = what.window_auto,
-        /// Of an automatic window: how well its mean throughput was to be known, and is.
+        /// Of an automatic window: how well its mean throughput was to be known (half the width of
+        /// the 95 % confidence interval, as a share of the mean), and how well it is; `None` where
+        /// it is not automatic, and `window_precision_share` where the repeat failed or the window
+        /// was too short to tell (`docs/statistics.md`).
         pub precision_share: Option<f64> = what.precision_share,
         pub window_precision_share: Option<f64> = done.and_then(|r| r.window_precision_share),
-        /// New orders per minute that ended in the window, deliberate rollbacks included; exact.
+        /// New orders that ended in the window, whenever they began, per minute; deliberate
+        /// rollbacks included. Measurements in files begun with a format before 11: see `notes`.
         pub nopm: Option<f64> = rates.nopm,
-        /// The part of each of several servers; empty where there was one.
+        /// The part of each of several servers, in their order; empty where there was one.
         pub nopm_by_instance: Vec<f64> = results.throughput_by_instance(&repeat)?,
-        /// Transactions of all types per minute that ended in the window.
+        /// Transactions of all types that ended in the window, per minute.
         pub tpm_total: Option<f64> = rates.tpm_total,
+        /// User and system time of mydyno over the window.
         pub client_cpu_s: Option<f64> = rates.client_cpu_s,
+        /// Largest memory of mydyno.
         pub client_peak_rss_bytes: Option<u64> = result.and_then(|r| r.client_peak_rss_bytes),
+        /// Statements that were sent in the window.
         pub statements: Option<u64> = rates.statements,
+        /// `statements` / new orders of the window.
         pub statements_per_new_order: Option<f64> = rates.statements_per_new_order,
+        /// `client_cpu_s` / `statements`.
         pub client_cpu_us_per_statement: Option<f64> = rates.client_cpu_us_per_statement,
+        /// `client_cpu_s` / thousand new orders of the window.
         pub client_cpu_s_per_1000_new_orders: Option<f64> = rates.client_cpu_s_per_1000_new_orders,
+        /// An object with a key for each type of the workload: `new_order`, `payment`,
+        /// `order_status`, `delivery`, `stock_level` of TPC-C; each as below.
         pub transactions: ByTransaction<TransactionSummary> = ByTransaction(totals.iter().map(|(of, totals)| {
             let spent = spent.get(&of.name);
             (of.name.clone(), TransactionSummary::of(totals, spent, is_done))
         }).collect()),
+        /// Failed tries of the whole run; see below.
         pub errors: Vec<ErrorSummary> = each(results.failures(id)?, ErrorSummary::of),
+        /// Connections made again after a loss, over the whole run.
         pub reconnects: Option<u64> = result.map(|r| r.reconnects),
-        /// Rise of sum(d_next_o_id) over the whole run, warm-up and drain included.
+        /// Rise of sum(`d_next_o_id`) over the whole run, warm-up and drain included.
         pub new_orders_in_database: Option<i64> =
             result.and_then(RepeatResult::new_orders_in_database),
+        /// New orders that the driver saw committed over the whole run; equal to the above up to those in
+        /// doubt.
         pub new_orders_committed_by_driver: Option<u64> =
             result.and_then(|r| r.committed_new_orders),
+        /// The connection was lost before COMMIT was answered, or the run ended before the
+        /// transaction did.
         pub new_orders_in_doubt: Option<u64> =
             result.and_then(|r| r.in_doubt_new_orders),
+        /// Clause-5 counters; see below.
         pub inputs: Vec<InputSummary> = each(results.inputs(id)?, InputSummary::of),
+        /// Of `tpcc-spec`, else `None`; see below.
         pub terminals: Option<TerminalsSummary> = pacing.terminals,
+        /// Of a run with `--rate`, else `None`; see below.
         pub open_loop: Option<OpenLoopSummary> = pacing.open_loop,
+        /// What the clauses ask of a run with terminals; see below.
         pub verdicts: Vec<VerdictSummary> = each(results.requirements(id)?, VerdictSummary::of),
+        /// Where files were placed, and what was asked of each place; see below.
         pub devices: Vec<DeviceSummary> = storage.devices,
-        /// Of emulated requests of all roles, those that completed when they should; 0 to 1.
+        /// Of the emulated requests, of all devices, that somebody waited for when they were due:
+        /// share that completed within 2 % of the response time or 20 us of their due time; `None`
+        /// where nothing is emulated.
         pub fidelity: Option<f64> = storage.fidelity,
+        /// Share of all emulated requests for which the host needed longer than the model.
         pub overrun_share: Option<f64> = storage.overrun_share,
+        /// What the shim did besides; `None` where it was not there; see below.
         pub shim: Option<ShimSummary> = storage.shim,
+        /// Consistency checks after the run; see below.
         pub checks: Vec<CheckSummary> =
             each(results.checks(CheckedOn::Repeat(id))?, CheckSummary::of),
+        /// Texts: deviations and warnings.
         pub notes: Vec<String> = results.notes(NoteOn::Repeat(id))?,
     }
 }
@@ -152,32 +203,46 @@ impl<T: Serialize> Serialize for ByTransaction<T> {
 }
 
 document! {
-    /// One transaction type in the window. Counts are evidence and always there; response times of a
-    /// repeat that is not done are not shown.
+    /// One transaction type in the window. Counts are evidence and always there; response times of
+    /// a repeat that is not done are not shown.
     pub struct TransactionSummary from (
         totals: &Totals, spent: Option<&Vec<TimeSpent>>, done: bool
     );
     let shown = |ns: Option<f64>| ns.filter(|_| done).map(|ns| ns / 1000.0);
     let quantile = |q: f64| shown(totals.quantile_ns(q).map(|ns| ns as f64));
     {
+        /// Committed transactions.
         pub committed: u64 = totals.committed,
+        /// Deliberate rollbacks.
         pub rolled_back: u64 = totals.rolled_back,
-        /// Of all causes.
+        /// Tries made again, whatever the cause.
         pub retries: u64 = totals.retries(),
+        /// The same by cause.
         pub retries_deadlock: u64 = totals.deadlocks,
         pub retries_lock_wait_timeout: u64 = totals.lock_wait_timeouts,
         pub retries_other: u64 = totals.other_retries,
+        /// Transactions given up.
         pub errors: u64 = totals.errors,
+        /// Response time of committed and rolled back transactions, retries included; exact. It
+        /// counts from the first try; in an open loop from the intended start; of terminals from
+        /// the submission, waiting for a connection included, that of a delivery until its deferred
+        /// end.
         pub mean_us: Option<f64> = shown(totals.mean_ns()),
+        /// Percentiles of the same, to three digits.
         pub p50_us: Option<f64> = quantile(0.5),
         pub p90_us: Option<f64> = quantile(0.9),
         pub p95_us: Option<f64> = quantile(0.95),
         pub p99_us: Option<f64> = quantile(0.99),
         pub p999_us: Option<f64> = quantile(0.999),
+        /// Response time of committed and rolled back transactions, retries included; exact. It
+        /// counts from the first try; in an open loop from the intended start; of terminals from
+        /// the submission, waiting for a connection included, that of a delivery until its deferred
+        /// end.
         pub max_us: Option<f64> = shown(totals.max_ns().map(|ns| ns as f64)),
-        /// Response times above the histogram's bound.
+        /// Response times above the histogram's bound; they count as slowest.
         pub latency_out_of_bounds: u64 = totals.response.out_of_bounds,
-        /// Where the response time went.
+        /// Where the response time went, as below; empty where the repeat failed or its file is of
+        /// a format before 11.
         pub time_spent: Vec<TimeSpent> = spent.cloned().unwrap_or_default(),
     }
 }
@@ -186,9 +251,14 @@ document! {
     /// Failed tries of the whole run by type and error.
     pub struct ErrorSummary from (failure: Failure);
     {
+        /// The type of transactions.
         pub transaction: String = failure.transaction,
+        /// The server's number as text, or `lost`, `lost_in_commit`, `unexpected_answer`,
+        /// `missing_row` (1644 from a stored procedure), `connect`, `queue_full` or `never_begun`.
         pub code: String = failure.error_code,
+        /// Failed tries.
         pub count: u64 = failure.occurrences,
+        /// The words of the first.
         pub first_message: String = failure.first_message,
     }
 }
@@ -197,16 +267,22 @@ document! {
     /// A clause-5 counter.
     pub struct InputSummary from (counter: InputCounter);
     {
+        /// For programs and for people.
         pub name: String = counter.name,
         pub title: String = counter.title,
+        /// `share` or `average`.
         pub unit: String = counter.unit.to_string(),
+        /// What was counted, and the first by the second.
         pub hits: u64 = counter.hits,
         pub trials: u64 = counter.trials,
         pub value: Option<f64> = counter.value,
+        /// The band that the clause allows; `None` is open.
         pub allowed_low: Option<f64> = counter.allowed.low,
         pub allowed_high: Option<f64> = counter.allowed.high,
+        /// Where a right generator lands with 99.9 % probability in a run of this length.
         pub chance_low: Option<f64> = counter.chance.low,
         pub chance_high: Option<f64> = counter.chance.high,
+        /// `within`, `chance`, `outside` or `no_data`, as in the results file.
         pub verdict: String = counter.verdict.to_string(),
     }
 }
@@ -215,11 +291,14 @@ document! {
     /// A consistency check after the run.
     pub struct CheckSummary from (check: CheckResult);
     {
+        /// For programs, for people, and where the condition stands.
         pub name: String = check.name,
         pub title: String = check.title,
         pub clause: String = check.clause,
+        /// Whether it holds, and how many rows say that it does not.
         pub passed: bool = check.passed,
         pub offending_rows: u64 = check.offending_rows,
+        /// The time that it took.
         pub duration_s: f64 = seconds(check.duration_ns),
     }
 }

@@ -1,8 +1,10 @@
-//! The part of the summary that tells of storage: what each role asked of its device, and how true an emulated one was.
+//! The part of the summary that tells of storage: what each role asked of its device, and how true
+//! an emulated one was.
 
 use crate::device_io::{CellPlace, DeviceIo, RequestIo, RequestKind, RoleIo, ShimFacts, rank};
 use crate::document::document;
-use crate::types::{Cell, NewCell, Repeat, RepeatStatus};
+use crate::repeats::{Repeat, RepeatStatus};
+use crate::types::{Cell, NewCell};
 use crate::{Results, StoreError};
 
 document! {
@@ -14,20 +16,22 @@ document! {
         share(of, all)
     };
     {
+        /// As in the results file.
         pub role: String = place.role,
         pub device: String = place.device,
         pub emulated: bool = place.emulated,
         pub backing: String = place.backing,
+        /// Requests, each as below; `None` where the shim did not count.
         pub read: Option<RequestSummary> = requests(RequestKind::Read),
         pub write: Option<RequestSummary> = requests(RequestKind::Write),
         pub flush: Option<RequestSummary> = requests(RequestKind::Flush),
+        /// Requests outstanding: mean over the window, and most since the server started.
         pub queue_depth_mean: Option<f64> = counted(|role| (role.outstanding_ns, role.counted_ns)),
         pub queue_depth_max: Option<u64> = role.map(|role| role.outstanding_max),
         /// Of the time, with at least one request outstanding; 0 to 1.
         pub busy_share: Option<f64> = counted(|role| (role.busy_ns, role.counted_ns)),
-        /// Of emulated requests, those that completed when they should; 0 to 1.
+        /// Of this role.
         pub fidelity: Option<f64> = counted(|role| (role.within_tolerance, role.judged)),
-        /// Of emulated requests, those for which the host needed longer than the model.
         pub overrun_share: Option<f64> =
             counted(|role| (role.overruns, role.emulated_requests())),
     }
@@ -40,16 +44,20 @@ document! {
     let rate = |amount: f64| (counted_s > 0.0).then(|| amount / counted_s);
     let quantile = |q: f64| of.response.quantile_ns(q).map(|ns| ns as f64 / 1e3);
     {
+        /// In the window; a second of it; megabytes (10^6).
         pub requests: u64 = of.requests,
         pub per_s: Option<f64> = rate(of.requests as f64),
         pub mb_per_s: Option<f64> = rate(of.bytes as f64 / 1e6),
+        /// From submission to completion; the maximum to a sixteenth.
         pub response_mean_us: Option<f64> =
             share(of.response.sum_ns, of.requests).map(|ns| ns / 1e3),
+        /// To a sixteenth.
         pub response_p50_us: Option<f64> = quantile(0.5),
         pub response_p95_us: Option<f64> = quantile(0.95),
         pub response_p99_us: Option<f64> = quantile(0.99),
+        /// From submission to completion; the maximum to a sixteenth.
         pub response_max_us: Option<f64> = of.response.max_ns().map(|ns| ns as f64 / 1e3),
-        /// Emulated devices only.
+        /// On the device, without waiting in its queue; `None` where it is not emulated.
         pub service_mean_us: Option<f64> = of.service.mean_ns().map(|ns| ns / 1e3),
     }
 }
@@ -58,15 +66,18 @@ document! {
     /// What the shim did besides.
     pub struct ShimSummary from (shim: &ShimFacts);
     {
-        /// Of 4 KiB pages of buffered reads, those that were in the modelled page cache.
+        /// Of 4 KiB pages of buffered reads, those that the modelled page cache had.
         pub cache_hit_share: Option<f64> =
             share(shim.cache_hits, shim.cache_hits + shim.cache_misses),
+        /// In it at the end of the window.
         pub cache_pages: u64 = shim.cache_pages,
         pub cache_dirty_pages: u64 = shim.cache_dirty_pages,
+        /// As in the results file, since the server started.
         pub uring_refused: u64 = shim.uring_refused,
         pub model_full: u64 = shim.model_full,
         pub files_unseen: u64 = shim.files_unseen,
         pub maps_refused: u64 = shim.maps_refused,
+        /// What the emulation cost: a call of the model; time spun before due times.
         pub model_us_per_call: Option<f64> =
             share(shim.model_ns, shim.model_calls).map(|ns| ns / 1e3),
         pub spin_s: f64 = shim.spin_ns as f64 / 1e9,
@@ -84,8 +95,8 @@ pub struct StorageSummary {
 }
 
 impl NewCell {
-    /// The device of data and, where they are on others, those of the other roles: `hdd-15k, redo nvme-pm1725`. `None` where
-    /// nothing was placed.
+    /// The device of data and, where they are on others, those of the other roles: `hdd-15k, redo
+    /// nvme-pm1725`. `None` where nothing was placed.
     pub fn devices_in_words(&self) -> Option<String> {
         let data = self.places.iter().find(|place| place.role == "data");
         let main = data.or(self.places.first())?;

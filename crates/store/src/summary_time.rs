@@ -1,25 +1,32 @@
 //! The part of the summary that tells where the response time of each transaction type goes.
 
+use crate::document::object;
+use crate::repeats::{Repeat, RepeatStatus};
 use crate::statements::{StatementTime, TransactionTime};
-use crate::types::{Repeat, RepeatStatus};
 use crate::{Results, StoreError};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What the transactions of one type spent time on; the shares of a type add up to 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TimeSpent {
-    /// A statement by what it does (`update_stock`, `commit`, ...), or [`QUEUED`], [`PAUSED`] or
-    /// [`DRIVER`].
-    pub what: String,
-    pub per_transaction: f64,
-    pub mean_us: f64,
-    /// Of statements, and `None` of what is no statement, as the next ones.
-    pub p95_us: Option<f64>,
-    pub p99_us: Option<f64>,
-    pub max_us: Option<f64>,
-    /// Of the response time.
-    pub share: f64,
+object! {
+    /// What the transactions of one type spent time on; the shares of a type add up to 1.
+    pub struct TimeSpent {
+        /// A statement by what it does (`lock_stock`, `commit`, ...; see `statement_kind` in the
+        /// [results file](results-file.md)), or `queued` (waiting for a connection), `paused`
+        /// (pauses between tries) or `driver` (the driver's own time between statements).
+        pub what: String,
+        /// Executions per completed transaction, those of failed tries included; 1 for what is no
+        /// statement.
+        pub per_transaction: f64,
+        /// Of one execution; exact.
+        pub mean_us: f64,
+        /// Of statements, the maximum exact and percentiles to two digits; else `None`.
+        pub p95_us: Option<f64>,
+        pub p99_us: Option<f64>,
+        pub max_us: Option<f64>,
+        /// Of the response time of the type, 0 to 1; the shares of a type add up to 1. With styles
+        /// `pipelined` and `batched` the first of the statements that were sent together has nearly
+        /// all of their time.
+        pub share: f64,
+    }
 }
 
 /// Waiting for a connection: since the intended start of an open loop or the submission by a

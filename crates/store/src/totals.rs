@@ -54,8 +54,8 @@ impl Totals {
         self.committed + self.rolled_back
     }
 
-    /// Completed transactions whose response time was `limit_ns` or longer, to the histogram's three
-    /// digits.
+    /// Completed transactions whose response time was `limit_ns` or longer, to the histogram's
+    /// three digits.
     pub fn not_within(&self, limit_ns: u64) -> u64 {
         let slow = self.response.histogram.count_between(limit_ns, u64::MAX);
         slow + self.response.out_of_bounds
@@ -139,12 +139,13 @@ row! {
     /// Sums of times of one kind over some intervals.
     #[derive(Clone, Debug)]
     pub struct TimeTotals {
-        /// Merged; values in ns.
-        pub histogram: Histogram<u64> as Encoded = "histogram_ns",
         pub sum_ns: u64,
+        /// The exact maximum.
         pub max_ns: u64,
-        /// In sum and maximum, not in the histogram.
+        /// Times above the histogram's bound: in sum and maximum, not in the histogram.
         pub out_of_bounds: u64,
+        /// The same times, as `latency_histogram_ns`.
+        pub histogram: Histogram<u64> as Encoded = "histogram_ns",
     }
 }
 
@@ -184,8 +185,8 @@ impl TimeTotals {
         (self.count() > 0).then_some(self.max_ns)
     }
 
-    /// The time that a share `quantile` (0..=1) of them did not exceed, to three digits. What was out
-    /// of the histogram's bounds counts as slowest, with the maximum as its time.
+    /// The time that a share `quantile` (0..=1) of them did not exceed, to three digits. What was
+    /// out of the histogram's bounds counts as slowest, with the maximum as its time.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         let inside = self.histogram.len();
         let count = self.count();

@@ -2,12 +2,13 @@
 
 use crate::ids::{LabId, LoadId, RepeatId};
 use crate::redact::HIDDEN;
+use crate::repeats::{
+    Failure, InputCounter, IntervalRow, Moment, NewRepeat, RepeatFailure, RepeatResult,
+    RepeatStatus,
+};
 use crate::results::Durable;
 use crate::row::{Keys, insert, insert_in_order, update};
-use crate::types::{
-    CheckResult, CheckedOn, Failure, InputCounter, IntervalRow, LabStatus, Load, Moment, NewLab,
-    NewRepeat, NoteOn, RepeatFailure, RepeatResult, RepeatStatus,
-};
+use crate::types::{CheckResult, CheckedOn, LabStatus, Load, NewLab, NoteOn};
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;
 use rusqlite::Transaction;

@@ -29,8 +29,8 @@ impl Results {
     }
 
     /// Stores a cell that never had a server, so that nothing but its plan is known of it; or finds
-    /// the one with this ordinal. Once [`Results::begin_cell`] has a server for it, the cell is as it
-    /// says.
+    /// the one with this ordinal. Once [`Results::begin_cell`] has a server for it, the cell is as
+    /// it says.
     pub fn begin_planned_cell(&self, lab: LabId, cell: &NewCell) -> Result<CellId, StoreError> {
         if let Some(found) = self.cell_at(lab, cell.ordinal)? {
             return Ok(found.id);
@@ -132,8 +132,9 @@ fn as_before<T: ToString>(known: Option<T>, before: T) -> String {
     known.unwrap_or(before).to_string()
 }
 
-/// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server gets a new port. So may
-/// the seed: a lab goes on with the same plan, and before format 11 cells of ramps had seeds that derived from it.
+/// Is the cell that a resumed lab asks for the stored one? The target may differ: a managed server
+/// gets a new port. So may the seed: a lab goes on with the same plan, and before format 11 cells
+/// of ramps had seeds that derived from it.
 fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
     let fields = |cell: &NewCell| -> [(&'static str, String); 18] {
         let mut settings = cell.settings.clone();

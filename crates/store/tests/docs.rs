@@ -1,15 +1,16 @@
-//! `docs/results-file.md` and `docs/json.md` are interfaces: they name exactly what there is, and their queries run.
+//! `docs/results-file.md` and `docs/json.md` are interfaces: they name exactly what there is, and
+//! their queries run.
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{interval, result, running};
 use rusqlite::Connection;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, Results,
-    TransactionTime, Verdict,
+    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, TransactionTime,
+    Verdict,
 };
 
 fn document_path(name: &str) -> PathBuf {
@@ -25,81 +26,6 @@ fn document(name: &str) -> String {
 /// The words in backquotes of a line.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
-}
-
-/// Columns of each table of a new file, in their order.
-fn columns_by_table() -> BTreeMap<String, Vec<String>> {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("mydyno.db");
-    drop(Results::create_or_open(&path).unwrap());
-    let connection = Connection::open(&path).unwrap();
-    let mut columns = connection
-        .prepare(
-            "SELECT t.name, c.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c \
-             WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid",
-        )
-        .unwrap();
-    let mut by_table: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let rows = columns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-    for row in rows.unwrap() {
-        let (table, column): (String, String) = row.unwrap();
-        by_table.entry(table).or_default().push(column);
-    }
-    by_table
-}
-
-/// The page's tables of columns are made from the file's: `UPDATE_DOCS=1 cargo test -p store --test docs`
-/// writes them anew. What a column means stays as the page has it, and is empty for a new one.
-#[test]
-fn every_table_and_column_is_described() {
-    let mut undescribed = columns_by_table();
-    let text = document("results-file.md");
-    let described: BTreeMap<(&str, &str), &str> = lines_of_tables(&text)
-        .filter_map(|(table, line)| Some(((table?, quoted(line).next()?), line)))
-        .filter(|(_, line)| line.starts_with("| `"))
-        .collect();
-    let mut made = String::new();
-    for (table, line) in lines_of_tables(&text) {
-        if table.is_some() && line.starts_with("| `") {
-            continue;
-        }
-        made.push_str(line);
-        made.push('\n');
-        let Some(table) = table.filter(|_| line.starts_with("|---")) else {
-            continue;
-        };
-        for column in undescribed.remove(table).unwrap_or_default() {
-            let new = format!("| `{column}` | |");
-            made.push_str(
-                described
-                    .get(&(table, column.as_str()))
-                    .unwrap_or(&new.as_str()),
-            );
-            made.push('\n');
-        }
-    }
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(document_path("results-file.md"), &made).unwrap();
-    }
-    let tables: Vec<&String> = undescribed.keys().collect();
-    assert!(tables.is_empty(), "no heading and table head: {tables:?}");
-    let update = "UPDATE_DOCS=1 cargo test -p store --test docs";
-    assert!(
-        made == text,
-        "columns are not those of the file; `{update}`"
-    );
-}
-
-/// Lines of a page, each with the table whose section it is in.
-fn lines_of_tables(text: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
-    text.lines().scan(None, |table, line| {
-        if let Some(heading) = line.strip_prefix("### ") {
-            *table = quoted(heading).next();
-        } else if line.starts_with("## ") {
-            *table = None;
-        }
-        Some((*table, line))
-    })
 }
 
 #[test]

@@ -221,8 +221,8 @@ fn a_foreign_file_is_refused_and_left_alone() {
     ));
 }
 
-/// Root may write everything, so the archive is a file system that is mounted for reading; without the right to mount,
-/// the test shows the other half: that reading asks for nothing but the file.
+/// Root may write everything, so the archive is a file system that is mounted for reading; without
+/// the right to mount, the test shows the other half: that reading asks for nothing but the file.
 #[test]
 fn a_file_in_a_directory_that_cannot_be_written_is_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -263,7 +263,8 @@ impl Drop for Mounted {
 /// Set in the child process of the tests below: the file to write to.
 const CHILD: &str = "MYDYNO_STORE_TEST_CHILD";
 
-/// Runs the test `name` of this binary as a process of its own, through `launcher` where one is given.
+/// Runs the test `name` of this binary as a process of its own, through `launcher` where one is
+/// given.
 fn child(name: &str, path: &Path, launcher: &[&str]) -> Command {
     let this = std::env::current_exe().unwrap();
     let mut command = match launcher {
@@ -365,7 +366,8 @@ fn kill_9_loses_only_the_running_repeat() {
     assert_eq!(integrity, "ok");
 }
 
-/// As the child, under a limit on the size of files: stores until that fails; 0 only where it fails as it should.
+/// As the child, under a limit on the size of files: stores until that fails; 0 only where it fails
+/// as it should.
 #[test]
 fn child_fills_the_disk() {
     let Some(path) = std::env::var_os(CHILD) else {
@@ -394,7 +396,8 @@ fn child_fills_the_disk() {
 fn a_full_disk_is_an_error_and_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    // The shell ignores SIGXFSZ for its successors, so that a write beyond the limit fails instead of killing.
+    // The shell ignores SIGXFSZ for its successors, so that a write beyond the limit fails instead
+    // of killing.
     let limited = [
         "sh",
         "-c",

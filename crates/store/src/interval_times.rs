@@ -2,9 +2,9 @@
 
 use crate::histogram::Encoded;
 use crate::ids::RepeatId;
+use crate::repeats::{Band, Phase, Verdict};
 use crate::results::Durable;
 use crate::row::{Keys, Parts, Stored, insert, insert_in_order, row};
-use crate::types::{Band, Phase, Verdict};
 use crate::values::word;
 use crate::{Results, StoreError, TimeTotals};
 use hdrhistogram::Histogram;
@@ -16,9 +16,11 @@ row! {
     pub struct ScheduleCounts {
         /// Transactions whose intended start lies in the interval.
         pub offered: u64,
-        /// That began more than 1 ms after it.
+        /// Transactions that began in the interval, more than 1 ms after their intended start.
         pub late: u64,
-        /// That never began.
+        /// Transactions that never began: 100,000 waited already when they came, or the window
+        /// ended before their turn. They count by their intended start, but what is found unstarted
+        /// at the end of the window may count in its last interval.
         pub skipped: u64,
     }
 }
@@ -52,13 +54,21 @@ row! {
     /// Times of one kind in one interval.
     #[derive(Clone, Debug)]
     pub struct TimeRow {
+        /// What the times are. Of an open loop: `lag` (from the intended start to the begin of the
+        /// first try) and `service` (from there to the end of the last); of terminals: `keying`
+        /// (measured, when it ends), `think` (drawn, when it begins) and `acknowledgement` (of a
+        /// delivery: until it was queued).
         pub kind: TimeKind,
-        /// None where they are of all types.
+        /// The type of the transactions; `None` for all types together.
         pub transaction: Option<String> = "transaction_type",
         pub occurrences: u64,
+        /// As `latency_histogram_ns`.
         pub histogram: Histogram<u64> as Encoded = "histogram_ns",
+        /// The exact sum.
         pub sum_ns: u64,
+        /// The exact maximum.
         pub max_ns: u64,
+        /// As `latency_out_of_bounds`.
         pub out_of_bounds: u64,
     }
 }
@@ -78,15 +88,21 @@ row! {
     /// A requirement of the standard, with what came of it.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Requirement {
+        /// The name, for programs.
         pub name: String,
-        /// For people.
+        /// The title, for people.
         pub title: String,
+        /// The clause of TPC-C.
         pub clause: String,
+        /// `s`, `share` (0 to 1), `average` or `nopm_per_warehouse`.
         pub unit: RequirementUnit,
+        /// `None` where nothing of the kind ended in the window.
         pub value: Option<f64>,
+        /// What the clause allows; `None` is open.
         pub allowed: Band as Parts,
         /// Where a right run of this length lands with 99.9 % probability.
         pub chance: Band as Parts,
+        /// As in `input_counter`.
         pub verdict: Verdict,
     }
 }

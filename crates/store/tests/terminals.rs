@@ -108,8 +108,8 @@ fn verdicts_come_back_in_order() {
     assert!(summary.terminals.is_none() && summary.open_loop.is_none());
 }
 
-/// Before format 11 an inactive warehouse had terminals and no rows, and clause 4.1.3 was judged by as many warehouses as the
-/// terminals would have needed.
+/// Before format 11 an inactive warehouse had terminals and no rows, and clause 4.1.3 was judged by
+/// as many warehouses as the terminals would have needed.
 #[test]
 fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,10 +1,11 @@
 //! The parts of the summary that tell of terminals, schedules and the standard's requirements.
 
 use crate::document::document;
-use crate::pacing::{Requirement, ScheduleCounts, TimeKind, WindowTimes};
+use crate::interval_times::{Requirement, ScheduleCounts, TimeKind, WindowTimes};
+use crate::repeats::{Repeat, RepeatResult, RepeatStatus};
 use crate::summary::ByTransaction;
 use crate::totals::{TimeTotals, WindowTotals};
-use crate::types::{Cell, NewCell, Repeat, RepeatResult, RepeatStatus};
+use crate::types::{Cell, NewCell};
 use crate::{Results, StoreError};
 
 document! {
@@ -24,19 +25,34 @@ document! {
     };
     let deliveries = totals.get("delivery").map(|totals| &totals.response);
     {
+        /// Terminals; warehouses that they are for; inactive ones, with rows and without terminals
+        /// (`None` in files of a format before 11).
         pub count: u32 = cell.terminals.unwrap_or_default(),
         pub paced_warehouses: u32 = cell.warehouses.unwrap_or_default(),
         pub inactive_warehouses: Option<u32> = cell.inactive_warehouses,
+        /// New orders per minute of terminals that wait for nothing but their users, and its
+        /// standard deviation in a window of this length.
         pub ceiling_nopm: Option<f64> = result.and_then(|r| r.ceiling_nopm),
         pub ceiling_deviation_nopm: Option<f64> = result.and_then(|r| r.ceiling_deviation_nopm),
+        /// New orders per minute that began and ended in the window (clause 5.4.2), by which the
+        /// requirements are judged.
         pub nopm_within_window: Option<f64> = result.and_then(RepeatResult::nopm_within_window),
+        /// `nopm_within_window` / (12.86 x `paced_warehouses`); `None` where `count` is not ten for
+        /// each.
         pub efficiency: Option<f64> = result.and_then(|r| r.efficiency),
+        /// Keying times as measured, think times as drawn, each an object with the keys of
+        /// `transactions`.
         pub keying_mean_s: ByTransaction<Option<f64>> = means(TimeKind::Keying),
         pub think_mean_s: ByTransaction<Option<f64>> = means(TimeKind::Think),
+        /// Until a delivery was queued: `count`, `mean_s`, `p90_s`, `max_s`.
         pub delivery_acknowledgements: DurationsSummary =
             DurationsSummary::of(of(TimeKind::Acknowledgement, "delivery"), done),
+        /// Of deliveries that ended in the window, from their queueing to their end: the same keys.
         pub deferred_deliveries: DurationsSummary =
             DurationsSummary::of(deliveries.unwrap_or(&nothing), done),
+        /// Deliveries that were queued or under way at the end of the window; the requirement
+        /// `deferred_delivery_p90` counts them with their age then, and has no value in a window
+        /// below 80 s.
         pub pending_deliveries: Option<u64> = result.and_then(|r| r.pending_deliveries),
     }
 }
@@ -46,6 +62,7 @@ document! {
     pub struct DurationsSummary from (times: &TimeTotals, done: bool);
     let seconds = |ns: Option<f64>| ns.filter(|_| done).map(|ns| ns / 1e9);
     {
+        /// How many there are, with their mean, 90th percentile and maximum.
         pub count: u64 = times.count(),
         pub mean_s: Option<f64> = seconds(times.mean_ns()),
         pub p90_s: Option<f64> = seconds(times.quantile_ns(0.9).map(|ns| ns as f64)),
@@ -67,19 +84,30 @@ document! {
     let quantile = |kind, q| us(of(kind).quantile_ns(q).map(|ns| ns as f64));
     let longest = |kind| us(of(kind).max_ns().map(|ns| ns as f64));
     {
+        /// As in the results file.
         pub rate_asked: String = cell.rate_asked.clone().unwrap_or_default(),
         pub arrivals: String = cell.arrivals.clone().unwrap_or_default(),
+        /// Transactions of all types per second: of the schedule; of the closed loop before it,
+        /// where the rate is a share of that.
         pub rate_per_s: Option<f64> = result.and_then(|r| r.rate_per_s),
         pub capacity_per_s: Option<f64> = result.and_then(|r| r.capacity_per_s),
+        /// Half the width of the 95 % interval of that capacity, as a share of it; `None` where
+        /// there was none or it was too short to tell.
         pub capacity_precision_share: Option<f64> =
             result.and_then(|r| r.capacity_precision_share),
+        /// Transactions whose intended start lies in the window.
         pub offered: u64 = counts.offered,
+        /// Transactions that ended well in the window, whenever they were due.
         pub completed: u64 = totals.completed(),
+        /// Those that began more than 1 ms after their intended start.
         pub late: u64 = counts.late,
+        /// Those that never began.
         pub skipped: u64 = counts.skipped,
+        /// From the intended start to the begin of the first try.
         pub lag_p50_us: Option<f64> = quantile(TimeKind::Lag, 0.5),
         pub lag_p99_us: Option<f64> = quantile(TimeKind::Lag, 0.99),
         pub lag_max_us: Option<f64> = longest(TimeKind::Lag),
+        /// From there to the end of the last try, all types together.
         pub service_mean_us: Option<f64> = us(of(TimeKind::Service).mean_ns()),
         pub service_p50_us: Option<f64> = quantile(TimeKind::Service, 0.5),
         pub service_p90_us: Option<f64> = quantile(TimeKind::Service, 0.9),
@@ -93,16 +121,23 @@ document! {
     pub struct VerdictSummary from (requirement: Requirement);
     let passed = requirement.passed();
     {
+        /// For programs, for people, and where it stands.
         pub name: String = requirement.name,
         pub title: String = requirement.title,
         pub clause: String = requirement.clause,
+        /// `s`, `share`, `average` or `nopm_per_warehouse`.
         pub unit: String = requirement.unit.to_string(),
+        /// `None` where nothing of the kind ended in the window.
         pub value: Option<f64> = requirement.value,
+        /// What the clause allows; `None` is open.
         pub allowed_low: Option<f64> = requirement.allowed.low,
         pub allowed_high: Option<f64> = requirement.allowed.high,
+        /// Where a right run of this length lands with 99.9 % probability.
         pub chance_low: Option<f64> = requirement.chance.low,
         pub chance_high: Option<f64> = requirement.chance.high,
+        /// As of `inputs`.
         pub verdict: String = requirement.verdict.to_string(),
+        /// True for `within` and `chance`, false for `outside`, `None` where there is no value.
         pub passed: Option<bool> = passed,
     }
 }
