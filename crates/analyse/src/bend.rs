@@ -1,11 +1,13 @@
-//! Where a curve over connections bends: two straight lines that meet, on logarithmic axes. There a slope is an elasticity: 1 says
-//! that twice the connections give twice as much, 0 that they give nothing more.
+//! Where a curve over connections bends: two straight lines that meet, on logarithmic axes. There a
+//! slope is an elasticity: 1 says that twice the connections give twice as much, 0 that they give
+//! nothing more.
 
 use crate::student::Student;
 
 /// Level, two slopes and the corner.
 const PARAMETERS: usize = 4;
-/// Of the range of corners that are left open. Points are added until it is short, and some ranges are short by chance.
+/// Of the range of corners that are left open. Points are added until it is short, and some ranges
+/// are short by chance.
 const INSIDE: f64 = 0.99;
 
 /// Which way the curve turns at its corner.
@@ -41,8 +43,8 @@ struct Lines {
     squares: f64,
 }
 
-/// The best corner of `corners` (ascending) for the points, whose values scatter by at least `noise_share`. `None` where no corner has
-/// the curve turn that way.
+/// The best corner of `corners` (ascending) for the points, whose values scatter by at least
+/// `noise_share`. `None` where no corner has the curve turn that way.
 pub(crate) fn bend(points: &[At], corners: &[u32], turn: Turn, noise_share: f64) -> Option<Bend> {
     let usable = points
         .iter()
@@ -86,7 +88,8 @@ pub(crate) fn bend(points: &[At], corners: &[u32], turn: Turn, noise_share: f64)
     })
 }
 
-/// Least squares for two lines that meet at `corner`; `None` where the points do not determine them.
+/// Least squares for two lines that meet at `corner`; `None` where the points do not determine
+/// them.
 fn lines(logs: &[(f64, f64)], corner: f64) -> Option<Lines> {
     let (mut left, mut right) = (Sums::default(), Sums::default());
     let mut level = 0.0;

@@ -1,5 +1,5 @@
-//! Where the time of a transaction went in one cell, and what of that is different in another: why a
-//! setting helps, or why it does not.
+//! Where the time of a transaction went in one cell, and what of that is different in another: why
+//! a setting helps, or why it does not.
 
 use crate::account::Part;
 use crate::bound::BoundBy;
@@ -73,7 +73,8 @@ pub struct Change {
     pub other: Spent,
     /// Is the time that it changed by much of a transaction's? Else only its requests are others.
     pub weighs: bool,
-    /// Did it become longer where the transaction did, or shorter where that did? Else it was not waited for, or was outweighed.
+    /// Did it become longer where the transaction did, or shorter where that did? Else it was not
+    /// waited for, or was outweighed.
     pub with_transaction: bool,
 }
 

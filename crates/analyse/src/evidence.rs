@@ -75,8 +75,8 @@ fn committing_ns(statements: &[StatementTime], totals: &WindowTotals) -> Option<
 }
 
 impl OfWindow<'_> {
-    /// What was seen of the transactions. `None` of terminals in a file of a format before 11: their
-    /// response times have waits for a connection in them.
+    /// What was seen of the transactions. `None` of terminals in a file of a format before 11:
+    /// their response times have waits for a connection in them.
     pub(crate) fn observed(
         &self,
         measured: &Measured<'_>,

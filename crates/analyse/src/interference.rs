@@ -1,17 +1,19 @@
-//! Servers that are driven together: what all of them give against one alone on the same machine, and how evenly they share it.
+//! Servers that are driven together: what all of them give against one alone on the same machine,
+//! and how evenly they share it.
 
 use crate::cells::{CellOutcome, INSTANCES, matrix};
 use crate::statistics::{deviation, mean};
 
 /// What so many servers give.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Together {
+pub struct Interference {
     /// The place of its cell among those that were given.
     pub place: usize,
     pub instances: u32,
     pub nopm: Option<f64>,
-    /// By that of one server: 1 where servers that share a machine give as much together as one alone; more where one alone could not use
-    /// it. `None` where one of the two is NA, or no cell that is else the same has one server.
+    /// By that of one server: 1 where servers that share a machine give as much together as one
+    /// alone; more where one alone could not use it. `None` where one of the two is NA, or no cell
+    /// that is else the same has one server.
     pub efficiency: Option<f64>,
     /// [`instance_spread`], the mean of its repeats.
     pub spread: Option<f64>,
@@ -24,8 +26,9 @@ pub fn instance_spread(nopm: &[f64]) -> Option<f64> {
     Some(deviation(nopm)? / mean)
 }
 
-/// A row for each of the cells that differ from another by their number of servers only, in the order of the cells.
-pub fn interference(cells: &[CellOutcome]) -> Vec<Together> {
+/// A row for each of the cells that differ from another by their number of servers only, in the
+/// order of the cells.
+pub fn interference(cells: &[CellOutcome]) -> Vec<Interference> {
     let matrix = matrix(cells);
     let mut dimensions = matrix.dimensions().iter();
     let index = dimensions.position(|dimension| dimension.name == INSTANCES);
@@ -45,10 +48,10 @@ pub fn interference(cells: &[CellOutcome]) -> Vec<Together> {
 }
 
 /// `alone` is the NOPM of one server.
-fn row(place: usize, cell: &CellOutcome, alone: Option<f64>) -> Together {
+fn row(place: usize, cell: &CellOutcome, alone: Option<f64>) -> Interference {
     let nopm = cell.nopm.mean;
     let both = nopm.zip(alone.filter(|nopm| *nopm > 0.0));
-    Together {
+    Interference {
         place,
         instances: cell.instances,
         nopm,

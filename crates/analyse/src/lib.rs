@@ -1,4 +1,5 @@
-//! What the numbers of the results file mean: rates and shares from raw samples, costs per transaction, and what bound a run.
+//! What the numbers of the results file mean: rates and shares from raw samples, costs per
+//! transaction, and what bound a run.
 
 mod account;
 mod bend;
@@ -46,7 +47,7 @@ pub use cell_account::{CellAccount, Change, Spent};
 pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
 pub use document::{Measurement, measurement};
-pub use interference::{Together, instance_spread, interference};
+pub use interference::{Interference, instance_spread, interference};
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
 pub use pairs::{ComparisonAsked, PairedBy, RunComparison, RunsAsked, compare_runs};

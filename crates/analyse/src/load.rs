@@ -25,7 +25,8 @@ impl Load {
     ) -> Result<Load, StoreError> {
         let ended = totals.completed() as f64;
         let in_transactions_ns = if cell.what.rate_asked.is_some() {
-            // Response times count from the intended start: the backlog is in them, and keeps no connection busy.
+            // Response times count from the intended start: the backlog is in them, and keeps no
+            // connection busy.
             let times = results.window_times(repeat.id)?;
             let service = times.get(&(TimeKind::Service, String::new()));
             let mean_ns = service.and_then(TimeTotals::mean_ns);
@@ -37,7 +38,8 @@ impl Load {
         let window_ns = window_ns as f64;
         Ok(Load {
             ended_per_s: ended * 1e9 / window_ns,
-            // Of terminals the wait for a connection is in the response time; but a connection has one transaction at a time.
+            // Of terminals the wait for a connection is in the response time; but a connection has
+            // one transaction at a time.
             in_transactions_mean: (in_transactions_ns / window_ns)
                 .min(f64::from(cell.what.connections)),
         })

@@ -1,4 +1,5 @@
-//! A lab as a matrix: what its cells differ in, and which of them differ in one thing alone. Only such cells tell what that thing does.
+//! A lab as a matrix: what its cells differ in, and which of them differ in one thing alone. Only
+//! such cells tell what that thing does.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ const PLAIN: [&str; 5] = ["engine", "preset", "workload", "style", "data"];
 /// What cells of a lab differ in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// As in a plan: `innodb_io_capacity`. Those that always change together are one: `engine, preset`.
+    /// As in a plan: `innodb_io_capacity`. Those that always change together are one: `engine,
+    /// preset`.
     pub name: String,
     /// In the order of the cells.
     pub values: Vec<String>,
@@ -44,7 +46,8 @@ pub struct Matrix {
 pub struct Slice {
     /// Every other dimension.
     pub others: Vec<NamedValue>,
-    /// (index of its value in the dimension, index of the cell), by value. Of cells that no name tells apart, the first.
+    /// (index of its value in the dimension, index of the cell), by value. Of cells that no name
+    /// tells apart, the first.
     pub cells: Vec<(usize, usize)>,
 }
 
@@ -83,7 +86,8 @@ impl NamedValue {
 }
 
 impl Dimension {
-    /// Its values as numbers, sizes like `512M` among them; `None` where one is none. Of dimensions that are one, the first counts.
+    /// Its values as numbers, sizes like `512M` among them; `None` where one is none. Of dimensions
+    /// that are one, the first counts.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         let first = self.parts.first()?;
         first.values.iter().map(|value| number(value)).collect()
@@ -169,7 +173,8 @@ impl Matrix {
         &self.dimensions
     }
 
-    /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order of the cells.
+    /// The cells that differ in `dimension` (an index) alone, two at least to a slice, in the order
+    /// of the cells.
     pub fn slices(&self, dimension: usize) -> Vec<Slice> {
         let mut order: Vec<Vec<usize>> = Vec::new();
         let mut slices: BTreeMap<Vec<usize>, BTreeMap<usize, usize>> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Series as servers give them, for tests: correlated, skewed to the slow side, and more scattered at some times than at others.
+//! Series as servers give them, for tests: correlated, skewed to the slow side, and more scattered
+//! at some times than at others.
 
 use base::Random;
 use std::f64::consts::TAU;

@@ -3,8 +3,8 @@
 use crate::statistics::Estimate;
 use serde::Serialize;
 
-/// A short window can look precise by chance; so can each further look. The mean must have been this good at an earlier look too,
-/// after so large a share of the points.
+/// A short window can look precise by chance; so can each further look. The mean must have been
+/// this good at an earlier look too, after so large a share of the points.
 const EARLIER_SHARE: f64 = 0.5;
 
 /// How well a mean is to be known.

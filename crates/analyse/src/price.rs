@@ -6,7 +6,8 @@ use serde::Serialize;
 /// Devices and what they deliver for their price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PriceResources {
-    /// Of all devices together; `None` unless all files were on emulated devices whose profiles have prices.
+    /// Of all devices together; `None` unless all files were on emulated devices whose profiles
+    /// have prices.
     pub devices_usd: Option<f64>,
     pub nopm_per_usd: Option<f64>,
 }

@@ -4,7 +4,8 @@ use device::{Profile, Setup};
 use std::collections::BTreeSet;
 use store::{Cell, RepeatStatus, Results, StoreError};
 
-/// The profile of each emulated device of these cells once, in their order; of cells without a repeat that is done there is none.
+/// The profile of each emulated device of these cells once, in their order; of cells without a
+/// repeat that is done there is none.
 ///
 /// # Errors
 /// The file cannot be read.

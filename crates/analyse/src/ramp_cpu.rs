@@ -27,7 +27,8 @@ pub struct RampCpu {
     /// What was used, of that and of what was idle: 0 to 1.
     pub busy_share: f64,
     pub of: CpuOf,
-    /// Of all the machine's cores, what other guests of the hypervisor had while this one wanted it.
+    /// Of all the machine's cores, what other guests of the hypervisor had while this one wanted
+    /// it.
     pub steal_share: f64,
 }
 

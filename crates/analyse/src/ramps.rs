@@ -1,4 +1,5 @@
-//! The ramps of a lab, from the results file alone: their points as they are stored, and what these say.
+//! The ramps of a lab, from the results file alone: their points as they are stored, and what these
+//! say.
 
 use crate::ramp_cpu::RampCpu;
 use crate::repeat_resources::used_by;
@@ -17,10 +18,12 @@ use store::{
 /// Of a count that was measured, and did nothing.
 const NO_NEW_ORDERS: &str = "no_new_orders";
 const NO_TRANSACTIONS: &str = "no_transactions";
-/// Of a ramp whose database lost something, or could not be looked at: nothing that was measured before counts either.
+/// Of a ramp whose database lost something, or could not be looked at: nothing that was measured
+/// before counts either.
 const DISPROVING: [&str; 2] = ["check_failed", "not_checked"];
 
-/// Of fewer transactions the 90th percentile rests on the slowest three at most: it may double by chance.
+/// Of fewer transactions the 90th percentile rests on the slowest three at most: it may double by
+/// chance.
 const KINK_TRANSACTIONS_MIN: u64 = 30;
 
 /// One ramp. `docs/json.md` describes its keys.
@@ -125,7 +128,8 @@ impl RampOutcome {
         saturation.connections
     }
 
-    /// The transaction type whose response times ended it, where that is another than the one that people look at first.
+    /// The transaction type whose response times ended it, where that is another than the one that
+    /// people look at first.
     pub fn telling_transaction(&self) -> Option<&str> {
         match self.saturation.as_ref()?.reason.as_ref()? {
             StopReason::ResponseTime { transaction, .. } | StopReason::Kink { transaction, .. } => {
@@ -188,7 +192,8 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
     })
 }
 
-/// The ramp as these points leave it. `None` where its limits make no sense, which only a foreign hand can have stored.
+/// The ramp as these points leave it. `None` where its limits make no sense, which only a foreign
+/// hand can have stored.
 fn replayed(
     limits: &RampLimits,
     points: &[RampPoint],
@@ -229,8 +234,9 @@ pub fn standing_points(
     Ok(standing(&attempts, is_taken_up))
 }
 
-/// A failure ends a ramp: where good points follow it, or are about to, the ramp was taken up again, and the failure says nothing more. One
-/// that disproves leaves nothing of what was before it. Of several attempts the last counts.
+/// A failure ends a ramp: where good points follow it, or are about to, the ramp was taken up
+/// again, and the failure says nothing more. One that disproves leaves nothing of what was before
+/// it. Of several attempts the last counts.
 fn standing<K: PartialEq>(
     attempts: &[(K, Option<RampPoint>)],
     is_taken_up: bool,

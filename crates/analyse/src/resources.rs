@@ -9,7 +9,8 @@ use crate::usage::{CpuShares, IoCounters, cores_used, lock_waiting, pool_dirty, 
 use serde::Serialize;
 use store::MetricSource::{self, Host, Power, Process, Server};
 
-/// What a run used, and what bound it. `None` is not known: the source was not there, or its samples do not tell of the whole window.
+/// What a run used, and what bound it. `None` is not known: the source was not there, or its
+/// samples do not tell of the whole window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resources {
     pub host: HostResources,
@@ -39,7 +40,8 @@ pub struct HostResources {
     pub cpu_interrupt_share: Option<f64>,
     pub cpu_steal_share: Option<f64>,
     pub cpu_idle_share: Option<f64>,
-    /// Derived: of the idle share, what fell into times with requests outstanding at emulated devices, whose waits are sleeps.
+    /// Derived: of the idle share, what fell into times with requests outstanding at emulated
+    /// devices, whose waits are sleeps.
     pub emulated_iowait_share: Option<f64>,
     pub processes_running_mean: Option<f64>,
     pub context_switches_per_s: Option<f64>,
@@ -94,7 +96,8 @@ pub struct ProcessResources {
 pub struct DriverResources {
     pub cpu_cores_used: Option<f64>,
     pub resident_bytes: Option<f64>,
-    /// Of the time, that the busiest of the threads that carry connections was on a core; and that it was ready but had none.
+    /// Of the time, that the busiest of the threads that carry connections was on a core; and that
+    /// it was ready but had none.
     pub busiest_thread_cpu_share: Option<f64>,
     pub busiest_thread_run_wait_share: Option<f64>,
 }
@@ -175,7 +178,8 @@ pub enum IoCountedBy {
 /// What it drew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PowerResources {
-    /// Mean of the external meter's readings, where there is one, else of the processors' energy counters.
+    /// Mean of the external meter's readings, where there is one, else of the processors' energy
+    /// counters.
     pub watts_mean: Option<f64>,
     pub measured_by: Option<PowerMeter>,
     pub nopm_per_watt: Option<f64>,

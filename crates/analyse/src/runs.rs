@@ -208,8 +208,8 @@ impl Interval {
     }
 }
 
-/// How far chance moves a percentile of a type of transactions in its window: its standard error, by
-/// itself. `None` where the window does not tell.
+/// How far chance moves a percentile of a type of transactions in its window: its standard error,
+/// by itself. `None` where the window does not tell.
 pub(crate) fn percentile_noise_share(
     results: &Results,
     id: RepeatId,
@@ -231,7 +231,8 @@ pub(crate) fn percentile_noise_share(
     Ok(estimate.map(|estimate| estimate.standard_error / percentile_us))
 }
 
-/// What each interval adds to the window's rate, so that one which is shorter weighs less; unit: NOPM.
+/// What each interval adds to the window's rate, so that one which is shorter weighs less; unit:
+/// NOPM.
 fn rates(intervals: &[Interval], nopm: f64) -> Vec<f64> {
     let length_ns = intervals.iter().map(|of| of.length_ns).sum::<f64>() / intervals.len() as f64;
     let completed: f64 = intervals.iter().map(|of| of.completed).sum();
@@ -241,8 +242,9 @@ fn rates(intervals: &[Interval], nopm: f64) -> Vec<f64> {
     intervals.iter().map(rate).collect()
 }
 
-/// What each interval adds to the window's percentile: its surplus of slow transactions by the density of response times there (Bahadur).
-/// `us_per_share` is the inverse of that density; unit: us.
+/// What each interval adds to the window's percentile: its surplus of slow transactions by the
+/// density of response times there (Bahadur). `us_per_share` is the inverse of that density; unit:
+/// us.
 fn influences(intervals: &[Interval], p95_us: f64, us_per_share: f64) -> Vec<f64> {
     let all: f64 = intervals.iter().map(|of| of.completed).sum();
     let slow: f64 = intervals.iter().map(|of| of.slow).sum();
@@ -283,7 +285,8 @@ mod tests {
 
     #[test]
     fn the_percentiles_interval_holds_it() {
-        // Negative exponential response times with a mean of 1,000 us: the 95th percentile is 2,996, its density 5e-5 per us.
+        // Negative exponential response times with a mean of 1,000 us: the 95th percentile is
+        // 2,996, its density 5e-5 per us.
         let mut noise = Noise::new(8);
         let (trials, true_us) = (300, 1_000.0 * 20.0_f64.ln());
         let (mut given, mut holding) = (0, 0);

@@ -56,7 +56,8 @@ pub struct Samples {
     newest_ns: u64,
 }
 
-/// What a metric was between two samples: the rise of a counter per second, or the later value of a gauge. `None` is a gap.
+/// What a metric was between two samples: the rise of a counter per second, or the later value of a
+/// gauge. `None` is a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub start_ns: u64,
@@ -81,7 +82,8 @@ impl Samples {
         }
     }
 
-    /// Adds what one source said at one time. What is not later than a metric's last sample is left out.
+    /// Adds what one source said at one time. What is not later than a metric's last sample is left
+    /// out.
     pub fn push(&mut self, batch: &SampleBatch) {
         let at_ns = batch.at_offset_ns;
         self.newest_ns = self.newest_ns.max(at_ns);
@@ -133,8 +135,9 @@ impl Samples {
         })
     }
 
-    /// The mean over a window: of a counter the rise per second from the first to the last sample in it, of a gauge the mean of its
-    /// samples. `None` where they do not tell of the whole window, or the source began anew in it.
+    /// The mean over a window: of a counter the rise per second from the first to the last sample
+    /// in it, of a gauge the mean of its samples. `None` where they do not tell of the whole
+    /// window, or the source began anew in it.
     pub fn mean(
         &self,
         window: Window,
@@ -163,8 +166,8 @@ impl Samples {
         }
     }
 
-    /// The samples of a series that belong to a window, with the 0 that a role stood at before its first request: the shim had been
-    /// read by then, and had not counted it.
+    /// The samples of a series that belong to a window, with the 0 that a role stood at before its
+    /// first request: the shim had been read by then, and had not counted it.
     fn counted(&self, window: Window, series: &MetricSeries) -> Vec<Sample> {
         let mut inside = window.part_of(&series.samples).to_vec();
         let metric = &series.metric;
@@ -187,8 +190,8 @@ impl Samples {
         inside
     }
 
-    /// The means of all labels of a metric that have samples in a window, added up. `None` where one of them is not known: a sum without
-    /// it would be too small.
+    /// The means of all labels of a metric that have samples in a window, added up. `None` where
+    /// one of them is not known: a sum without it would be too small.
     pub fn total(&self, window: Window, source: MetricSource, name: &str) -> Option<f64> {
         let is_there = |of: &&MetricSeries| {
             of.metric.source == source
@@ -207,8 +210,8 @@ impl Samples {
         mean_of(&self.find(source, name, label)?.samples)
     }
 
-    /// What a metric is now: the rise of a counter per second up to its last sample, or the last value of a gauge. `None` where that is
-    /// too old, or comes after a gap.
+    /// What a metric is now: the rise of a counter per second up to its last sample, or the last
+    /// value of a gauge. `None` where that is too old, or comes after a gap.
     pub fn now(&self, source: MetricSource, name: &str, label: &str) -> Option<f64> {
         let series = self.find(source, name, label)?;
         let last = series.samples.last()?;
@@ -390,7 +393,8 @@ mod tests {
             Samples::of(series.to_vec()).total(window(2, 4), Host, "sent")
         };
         assert_eq!(total(&[of("a", &steady), of("b", &steady)]), Some(20.0));
-        // What is not in the window does not count; what has only begun in it counts, but nobody knows how much.
+        // What is not in the window does not count; what has only begun in it counts, but nobody
+        // knows how much.
         assert_eq!(total(&[of("a", &steady), gone]), Some(10.0));
         assert_eq!(total(&[of("a", &steady), late]), None);
         assert_eq!(total(&[]), None);

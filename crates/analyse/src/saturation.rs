@@ -1,9 +1,11 @@
 //! The ramp: which number of connections to measure next, and where the target saturates.
 //!
-//! A ramp measures nothing itself. It is a function of the points observed so far, so that one that was interrupted goes on from stored
-//! points. First connections double from the start; the first count at which a stop condition shows ends that. Then the place is refined on
-//! the grid of the finest step: a limit (CPU, response time) by halving between the last good count and the first bad one, a bend of a curve
-//! (plateau, kink) by points around the corner that fits best, until the scatter leaves it open by no more than a step.
+//! A ramp measures nothing itself. It is a function of the points observed so far, so that one that
+//! was interrupted goes on from stored points. First connections double from the start; the first
+//! count at which a stop condition shows ends that. Then the place is refined on the grid of the
+//! finest step: a limit (CPU, response time) by halving between the last good count and the first
+//! bad one, a bend of a curve (plateau, kink) by points around the corner that fits best, until the
+//! scatter leaves it open by no more than a step.
 
 use crate::bend::{At, Bend, Turn, bend};
 use crate::ramp_cpu::{CpuOf, RampCpu};
@@ -56,7 +58,8 @@ pub enum RampStep {
 /// Where a ramp ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Saturation {
-    /// The last count before the stop condition; `None` where the start shows it already. Without a reason: the largest measured.
+    /// The last count before the stop condition; `None` where the start shows it already. Without a
+    /// reason: the largest measured.
     pub connections: Option<u32>,
     /// The range that scatter and the number of points leave open; equal where nothing is.
     pub connections_low: Option<u32>,
@@ -202,7 +205,8 @@ impl fmt::Display for Saturation {
     }
 }
 
-/// Failures that are a count's own: it was too much for the target. Any other is the ramp's, which then has no saturation point.
+/// Failures that are a count's own: it was too much for the target. Any other is the ramp's, which
+/// then has no saturation point.
 const OF_COUNT: [&str; 8] = [
     "lock_wait_timeout",
     "transaction_errors",
@@ -434,7 +438,8 @@ impl Ramp {
         })
     }
 
-    /// The transaction type whose response time turns up most, and where; `None` where none turns up as fast as it would have to.
+    /// The transaction type whose response time turns up most, and where; `None` where none turns
+    /// up as fast as it would have to.
     fn kink(&self, points: &[Point], doubled: &[&Point]) -> Option<(String, Bend)> {
         let limit = self.limits.kink_elasticity?;
         let flat = self.limits.plateau_elasticity.unwrap_or(PLATEAU_ELASTICITY);
@@ -447,7 +452,8 @@ impl Ramp {
                 p90_us(point).map(|p90_us| (p90_us, noise_share))
             };
             let found = self.corner(points, Turn::Up, noisy)?;
-            // While throughput rises, one doubling may be a step, and a line through few points as steep as one likes.
+            // While throughput rises, one doubling may be a step, and a line through few points as
+            // steep as one likes.
             let behind = doubled
                 .iter()
                 .filter(|point| point.connections >= found.corner);
@@ -487,8 +493,9 @@ impl Ramp {
         bend(&measured, &corners, turn, noise_share)
     }
 
-    /// The count that tells most of a corner: of those that it may be and their neighbours the one farthest from what is measured; when all are,
-    /// the one measured least, while more than a step on either side is open.
+    /// The count that tells most of a corner: of those that it may be and their neighbours the one
+    /// farthest from what is measured; when all are, the one measured least, while more than a step
+    /// on either side is open.
     fn around(&self, found: &Bend, points: &[Point], limit: Option<&Place>) -> Option<u32> {
         let step = self.limits.step;
         let is_measured = |count: u32| points.iter().any(|point| point.connections == count);
@@ -529,8 +536,8 @@ fn connections_words(connections: u32) -> String {
     counted(connections as usize, "connection", "connections")
 }
 
-/// Does a doubling behind the corner leave throughput as it was? Noise may hide that for another doubling, which costs a point; it seldom makes
-/// one.
+/// Does a doubling behind the corner leave throughput as it was? Noise may hide that for another
+/// doubling, which costs a point; it seldom makes one.
 fn is_flat_behind(doubled: &[&Point], corner: u32, elasticity: f64) -> bool {
     let mut behind = doubled
         .windows(2)

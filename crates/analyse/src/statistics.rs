@@ -28,8 +28,8 @@ pub enum NoInterval {
     OneRepeat,
     /// A window of fewer than [`SERIES_POINTS_MIN`] intervals.
     FewIntervals,
-    /// The numbers wander so slowly that the window probably holds fewer than four of the times that
-    /// the wander takes.
+    /// The numbers wander so slowly that the window probably holds fewer than four of the times
+    /// that the wander takes.
     SlowWander,
     /// A number that is not finite.
     NotFinite,
@@ -63,13 +63,14 @@ pub struct Estimate {
     /// Behind the standard error; above 0.
     pub degrees_of_freedom: f64,
     pub count: usize,
-    /// Independent numbers that would tell as much of the mean. Above `count` where neighbours make up for each other.
+    /// Independent numbers that would tell as much of the mean. Above `count` where neighbours make
+    /// up for each other.
     pub effective_count: f64,
 }
 
 impl Estimate {
-    /// The mean of numbers that do not depend on each other, such as the NOPM of repeats. `None` for fewer than two, or where one
-    /// is not finite.
+    /// The mean of numbers that do not depend on each other, such as the NOPM of repeats. `None`
+    /// for fewer than two, or where one is not finite.
     pub fn of_repeats(values: &[f64]) -> Option<Estimate> {
         let (mean, deviation) = (mean(values)?, deviation(values)?);
         let count = values.len();
@@ -85,7 +86,8 @@ impl Estimate {
 
     /// The mean of a series at equal distances of time, such as the NOPM of a window's intervals.
     ///
-    /// It tells how well the window knows its own mean, and nothing of how another run would differ.
+    /// It tells how well the window knows its own mean, and nothing of how another run would
+    /// differ.
     ///
     /// # Errors
     /// Why the window does not know.
@@ -152,15 +154,16 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (is_finite && !values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Sample standard deviation, with n - 1; `None` for fewer than two numbers, or where one is not finite.
+/// Sample standard deviation, with n - 1; `None` for fewer than two numbers, or where one is not
+/// finite.
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((squares / (values.len() as f64 - 1.0)).sqrt())
 }
 
-/// How much points at a distance of `lag` are alike, -1 to 1. `None` where the series is not longer than `lag`, is constant, or has a
-/// value that is not finite.
+/// How much points at a distance of `lag` are alike, -1 to 1. `None` where the series is not longer
+/// than `lag`, is constant, or has a value that is not finite.
 pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > lag)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -235,8 +238,8 @@ mod tests {
 
     const TRIALS: u32 = 200;
 
-    /// Of [`TRIALS`] windows, the share that has an interval and, of these, the share whose interval
-    /// holds the true mean.
+    /// Of [`TRIALS`] windows, the share that has an interval and, of these, the share whose
+    /// interval holds the true mean.
     fn coverage(
         throughput: Throughput,
         estimate: impl Fn(&[f64]) -> Option<Estimate>,

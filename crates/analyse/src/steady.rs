@@ -1,9 +1,11 @@
 //! Has the warm-up ended: do throughput, dirty pages and checkpoint age stand where they will stay?
 //!
-//! Looked at is the later half of what there is, so that the beginning is forgotten, however it was. A series is steady where its trend
-//! over that half is small with certainty: not where no trend could be proven, which noise alone achieves. The trend is the
-//! projection on the slowest cosine, and what chance and wander add to it is judged by the faster ones (`memory`). So a saw-tooth is
-//! steady once the half holds many teeth, and its rising edge alone is not. docs/statistics.md has the details.
+//! Looked at is the later half of what there is, so that the beginning is forgotten, however it
+//! was. A series is steady where its trend over that half is small with certainty: not where no
+//! trend could be proven, which noise alone achieves. The trend is the projection on the slowest
+//! cosine, and what chance and wander add to it is judged by the faster ones (`memory`). So a
+//! saw-tooth is steady once the half holds many teeth, and its rising edge alone is not.
+//! docs/statistics.md has the details.
 
 use crate::memory::{Condensed, expected};
 use crate::statistics::mean;
@@ -22,10 +24,12 @@ pub struct Watched<'a> {
     pub name: &'static str,
     /// Rates or gauges of any unit, one for each interval so far.
     pub values: &'a [f64],
-    /// What the series may rise or fall over the later half of the run, as a share of its mean there; 0 to 1.
+    /// What the series may rise or fall over the later half of the run, as a share of its mean
+    /// there; 0 to 1.
     pub tolerance_share: f64,
-    /// What it may rise or fall in any case, in its unit: for gauges near 0, such as the dirty pages of an idle server. Where it is 0, a
-    /// series that is 0 is never steady: a server that stalls has not arrived.
+    /// What it may rise or fall in any case, in its unit: for gauges near 0, such as the dirty
+    /// pages of an idle server. Where it is 0, a series that is 0 is never steady: a server that
+    /// stalls has not arrived.
     pub negligible: f64,
 }
 
@@ -50,7 +54,8 @@ pub struct Steadiness {
     pub trends: Vec<Trend>,
 }
 
-/// Judges all series; not steady where there is none, where one is too short, or has a value that is not finite.
+/// Judges all series; not steady where there is none, where one is too short, or has a value that
+/// is not finite.
 pub fn steadiness(watched: &[Watched<'_>]) -> Steadiness {
     let trends: Option<Vec<Trend>> = watched.iter().map(trend).collect();
     let trends = trends.unwrap_or_default();
@@ -134,7 +139,8 @@ mod tests {
 
     const SEEDS: u64 = 40;
 
-    /// After how many points each of 40 noisy series of a shape is called steady, in order; never is last.
+    /// After how many points each of 40 noisy series of a shape is called steady, in order; never
+    /// is last.
     fn all_after(points: usize, shape: impl Fn(f64) -> f64) -> Vec<usize> {
         let mut after: Vec<usize> = (0..SEEDS)
             .map(|seed| steady_after(&noisy(points, seed, &shape)).unwrap_or(usize::MAX))
@@ -178,14 +184,15 @@ mod tests {
 
     #[test]
     fn teeth_are_steady_once_there_are_some() {
-        // Flushing slows by 30 %, less and less, every 20 s. The half of 500 s holds more teeth than
-        // there are cosines to take them for a wander.
+        // Flushing slows by 30 %, less and less, every 20 s. The half of 500 s holds more teeth
+        // than there are cosines to take them for a wander.
         for seed in 0..SEEDS {
             let teeth = noisy(1_000, seed, |t| 10_000.0 * (0.7 + 0.3 * (t / 20.0).fract()));
             assert!(!steadiness(&[watched(&teeth[..40])]).steady, "{seed}");
             assert!(steadiness(&[watched(&teeth)]).steady, "{seed}");
         }
-        // The rising edge of one is not. It is 6 % in the half of 30 s, which noise hides in one of twenty.
+        // The rising edge of one is not. It is 6 % in the half of 30 s, which noise hides in one of
+        // twenty.
         let edge = all_after(100, |t| 10_000.0 * (0.7 + 0.3 * t / 100.0));
         assert!(edge[4] == usize::MAX, "{edge:?}");
     }

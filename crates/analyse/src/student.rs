@@ -1,4 +1,5 @@
-//! Student's t distribution, for intervals and p-values of means whose spread is estimated from the same few numbers.
+//! Student's t distribution, for intervals and p-values of means whose spread is estimated from the
+//! same few numbers.
 
 use statrs::function::beta::beta_reg;
 
@@ -22,7 +23,8 @@ impl Student {
         beta_reg(freedom / 2.0, 0.5, freedom / (freedom + t * t))
     }
 
-    /// How far from 0 on either side a share `inside` of the distribution reaches; `inside` is in 0..1.
+    /// How far from 0 on either side a share `inside` of the distribution reaches; `inside` is in
+    /// 0..1.
     pub(crate) fn reach(self, inside: f64) -> f64 {
         let outside = 1.0 - inside;
         let (mut low, mut high) = (0.0, 1.0);

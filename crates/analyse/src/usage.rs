@@ -1,5 +1,6 @@
-//! What CPU times, page requests and requests to storage come to. Each number is computed here and nowhere else; the caller says what a
-//! metric is: in the mean of a window, at a point of a chart, or now.
+//! What CPU times, page requests and requests to storage come to. Each number is computed here and
+//! nowhere else; the caller says what a metric is: in the mean of a window, at a point of a chart,
+//! or now.
 
 use store::MetricSource::{self, Host, Process, Server, Shim};
 
@@ -51,8 +52,8 @@ pub fn cores_used(
     plus(ns("cpu_user_ns"), ns("cpu_system_ns")).map(|ns| ns / NS_PER_S)
 }
 
-/// Of the idle share, what may be waits for emulated devices: their share of time with requests, of the busiest of `roles`. Roles overlap,
-/// so that together it may be more.
+/// Of the idle share, what may be waits for emulated devices: their share of time with requests, of
+/// the busiest of `roles`. Roles overlap, so that together it may be more.
 pub fn emulated_iowait<'a>(
     roles: impl Iterator<Item = &'a str>,
     get: impl Fn(MetricSource, &str, &str) -> Option<f64>,
@@ -75,7 +76,8 @@ pub fn pool_dirty(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Opti
     share(dirty, get(Server, "buffer_pool_pages_total", ""))
 }
 
-/// Transactions that wait for a row lock: milliseconds of waits that end in a second are as many thousandths of one that waits.
+/// Transactions that wait for a row lock: milliseconds of waits that end in a second are as many
+/// thousandths of one that waits.
 pub fn lock_waiting(get: impl Fn(MetricSource, &str, &str) -> Option<f64>) -> Option<f64> {
     get(Server, "row_lock_time_ms", "").map(|ms| ms / 1e3)
 }

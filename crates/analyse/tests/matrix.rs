@@ -1,4 +1,5 @@
-//! A lab from the results file: what its document says of comparisons and sweeps, and that `docs/json.md` describes it.
+//! A lab from the results file: what its document says of comparisons and sweeps, and that
+//! `docs/json.md` describes it.
 
 use analyse::{LabOutcome, lab_outcome};
 use serde_json::Value;
@@ -16,7 +17,8 @@ fn cell(ordinal: u32, device: &str, capacity: &str) -> NewCell {
     }
 }
 
-/// Two devices with four capacities, three repeats of each; the first cell of the second device failed.
+/// Two devices with four capacities, three repeats of each; the first cell of the second device
+/// failed.
 fn outcome() -> LabOutcome {
     let results = Scratch::default();
     let mut ordinal = 0;

@@ -1,4 +1,5 @@
-//! The statistics on real series: two hours of the white papers, one point a minute, on an NVMe and on a SATA drive.
+//! The statistics on real series: two hours of the white papers, one point a minute, on an NVMe and
+//! on a SATA drive.
 
 use analyse::{
     Estimate, NoInterval, PrecisionAsked, Watched, autocorrelation, precision, steadiness,
@@ -61,7 +62,8 @@ fn is_steady(values: &[f64], minutes: usize) -> bool {
 fn the_first_minutes_are_warm_up() {
     let Series { nvme, sata } = series();
     let first = |values: &[f64]| (1..=values.len()).find(|minutes| is_steady(values, *minutes));
-    // Half an hour is the least for points of a minute; what rises at its begin is in the earlier half by then.
+    // Half an hour is the least for points of a minute; what rises at its begin is in the earlier
+    // half by then.
     assert_eq!((first(&nvme), first(&sata)), (Some(30), Some(30)));
     // The NVMe drive loses a tenth until minute 50 and comes back; the SATA drive does not.
     assert!(!is_steady(&nvme, 50) && is_steady(&sata, 50));

@@ -13,8 +13,8 @@ use store::{
 };
 use testkit::{SECOND_NS as S, Scratch, fail};
 
-/// A lab on an emulated disk: a warm-up of 1 s, a window of 2 s with 400 new orders and 200 payments of 40 ms each, so that 12 were
-/// under way in the mean.
+/// A lab on an emulated disk: a warm-up of 1 s, a window of 2 s with 400 new orders and 200
+/// payments of 40 ms each, so that 12 were under way in the mean.
 fn running() -> (Scratch, RepeatId) {
     running_with(testkit::cell())
 }

@@ -7,10 +7,10 @@ use crate::instances::each_server;
 use crate::lengths::{lengths, times};
 use crate::model::{CellView, LabView, RepeatView, warehouses};
 use crate::overview::spread;
-use crate::pacing::pacing_section;
 use crate::panels::Panel;
 use crate::statements::statements_section;
 use crate::tables::{checks_table, failures_table, inputs_table, transactions_table};
+use crate::terminals::terminals_section;
 use crate::used::used_section;
 use base::counted;
 use maud::{Markup, html};
@@ -118,7 +118,7 @@ fn repeat_panel(cell: &CellView, repeat: &RepeatView) -> Markup {
             (counts(cell, repeat))
         }
         @if repeat.is_done() { (devices_section(repeat)) }
-        @if repeat.is_done() { (pacing_section(repeat)) }
+        @if repeat.is_done() { (terminals_section(repeat)) }
         @if !repeat.failures.is_empty() {
             h3 { "Errors" }
             (failures_table(&repeat.failures))

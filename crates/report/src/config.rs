@@ -1,4 +1,5 @@
-//! What the numbers were measured on: populations, server variables, option files, the machine, and how to do it again.
+//! What the numbers were measured on: populations, server variables, option files, the machine, and
+//! how to do it again.
 
 use crate::blocks::blocks;
 use crate::format::{bytes, duration, instant, integer, significant};
@@ -91,7 +92,8 @@ fn cells_in_words(cells: &[&CellView]) -> String {
     labels.join("; ")
 }
 
-/// Each different preset on each engine once, with what became of its variables and the cells that ran on it.
+/// Each different preset on each engine once, with what became of its variables and the cells that
+/// ran on it.
 fn presets(view: &LabView) -> Markup {
     let mut presets: Vec<(&str, &CellPreset, Vec<&CellView>)> = Vec::new();
     for cell in &view.cells {
@@ -261,8 +263,9 @@ fn all_variables(view: &LabView) -> Markup {
     }
 }
 
-/// What an option file says, as (name, value): without the values of paths, ports and such, in which servers differ that are configured
-/// alike. That a path is given at all is configuration: files have a place of their own.
+/// What an option file says, as (name, value): without the values of paths, ports and such, in
+/// which servers differ that are configured alike. That a path is given at all is configuration:
+/// files have a place of their own.
 fn configured(my_cnf: &str) -> Vec<(&str, &str)> {
     let option = |line| {
         let (name, value) = str::split_once(line, '=').unwrap_or((line, ""));

@@ -1,5 +1,5 @@
-//! The numbers of a lab as CSV files, for other programs. Units stand in the names of the columns; a number that is not
-//! there is an empty field.
+//! The numbers of a lab as CSV files, for other programs. Units stand in the names of the columns;
+//! a number that is not there is an empty field.
 
 use crate::error::ReportError;
 use crate::model::{CellView, LabView, RepeatView, Variable};
@@ -122,8 +122,9 @@ fn write(
     table.finish()
 }
 
-/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `statements.csv`, `devices.csv`, `inputs.csv`,
-/// `checks.csv`, `variables.csv`, `samples.csv` and `ramps.csv` into `directory`, which is made where it is missing. Returns their paths.
+/// Writes `cells.csv`, `intervals.csv`, `latency.csv`, `statements.csv`, `devices.csv`,
+/// `inputs.csv`, `checks.csv`, `variables.csv`, `samples.csv` and `ramps.csv` into `directory`,
+/// which is made where it is missing. Returns their paths.
 ///
 /// # Errors
 /// There is no such lab, the results file cannot be read, or the directory cannot be written.

@@ -1,4 +1,5 @@
-//! Numbers for people: thousands set apart, a fixed number of digits that carry meaning, the unit beside them.
+//! Numbers for people: thousands set apart, a fixed number of digits that carry meaning, the unit
+//! beside them.
 
 use base::DateTime;
 use store::ThroughputMetric;
@@ -19,7 +20,8 @@ pub fn integer(value: u64) -> String {
     result
 }
 
-/// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for throughput.
+/// A count with a fraction that means nothing to people: truncated, as clause 5.4.4 wants for
+/// throughput.
 pub fn truncated(value: f64) -> String {
     integer(value.max(0.0) as u64)
 }

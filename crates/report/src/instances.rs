@@ -3,14 +3,14 @@
 use crate::format::{or_na, trimmed, truncated};
 use crate::lab::missing::{footnotes, number};
 use crate::model::{CellView, LabView, RepeatView};
-use analyse::{CellOutcome, Together, interference};
+use analyse::{CellOutcome, Interference, interference};
 use maud::{Markup, html};
 use store::ThroughputMetric;
 
 /// Throughput by the number of servers; nothing where the lab has one number only.
 pub fn interference_section(view: &LabView, cells: &[CellOutcome]) -> Markup {
     let rows = interference(cells);
-    let cell = |row: &Together| -> &CellView { &view.cells[row.place] };
+    let cell = |row: &Interference| -> &CellView { &view.cells[row.place] };
     html! {
         @if !rows.is_empty() {
             section id="instances" {

@@ -1,7 +1,8 @@
-//! The report: a pure function of the results file. It starts nothing, asks no server, and the same file gives the same
-//! page, byte for byte.
+//! The report: a pure function of the results file. It starts nothing, asks no server, and the same
+//! file gives the same page, byte for byte.
 //!
-//! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for other programs.
+//! [`render`] makes one self-contained HTML page; [`export_csv`] writes the numbers behind it for
+//! other programs.
 
 mod blocks;
 mod bound;
@@ -17,7 +18,6 @@ mod lab;
 mod lengths;
 mod model;
 mod overview;
-mod pacing;
 mod page;
 mod panels;
 mod ramp;
@@ -26,6 +26,7 @@ mod statements;
 mod stats;
 mod status;
 mod tables;
+mod terminals;
 mod used;
 
 pub use error::ReportError;

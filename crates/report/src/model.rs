@@ -1,4 +1,5 @@
-//! A lab as the report shows it: read from the results file once, with what belongs together put together.
+//! A lab as the report shows it: read from the results file once, with what belongs together put
+//! together.
 
 use crate::panels::{Panels, Run, panels};
 use crate::series::{self, Series, points_max};
@@ -15,7 +16,8 @@ use store::{
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
 const CELLS_OPEN_MAX: usize = 8;
-/// Of more repeats than this a page has only one for each cell, and of that what an overview of so many needs: a browser has to hold it.
+/// Of more repeats than this a page has only one for each cell, and of that what an overview of so
+/// many needs: a browser has to hold it.
 const REPEATS_IN_FULL_MAX: usize = 128;
 
 /// A whole lab.
@@ -438,7 +440,8 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
     if let Some(terminals) = what.terminals {
         fields.push(("terminals".to_owned(), format!("{terminals} terminals")));
     }
-    // A plan says where data goes among its settings, and names other roles there where they differ.
+    // A plan says where data goes among its settings, and names other roles there where they
+    // differ.
     let is_planned = what.settings.iter().any(|(name, _)| name == "data");
     if let Some(devices) = what.devices_in_words().filter(|_| !is_planned) {
         fields.push(("device".to_owned(), devices));

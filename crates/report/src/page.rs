@@ -48,8 +48,8 @@ struct ChartData<'a> {
     primary: &'static str,
 }
 
-/// What the lab's cells give together.
-struct Together<'a> {
+/// What the sections show that are about several cells.
+struct LabSections<'a> {
     outcome: &'a LabOutcome,
     connections: Option<Curves>,
     variables: Vec<Variable<'a>>,
@@ -73,28 +73,28 @@ struct RepeatData<'a> {
 pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
     let view = LabView::read(results, lab)?;
     let outcome = lab_outcome(results, lab)?;
-    let together = Together {
+    let sections = LabSections {
         connections: by_connections(&view),
         variables: variables(&view, &outcome.sweeps),
         over_time: over_time(&view),
         resources: resources(&view),
         outcome: &outcome,
     };
-    let swept = together.variables.iter();
-    let by_connections = together.connections.iter().map(|of| ("connections", of));
+    let swept = sections.variables.iter();
+    let by_connections = sections.connections.iter().map(|of| ("connections", of));
     let data = ChartData {
         repeats: drawn(&view),
         curves: swept
             .map(|variable| (variable.key.as_str(), &variable.curves))
             .chain(by_connections)
             .collect(),
-        over_time: &together.over_time,
+        over_time: &sections.over_time,
         ramps: ramp_marks(&outcome.ramps, &view),
         throughput: view.metric().title(),
         primary: view.metric().transaction(),
     };
     let json = script_safe(&serde_json::to_string(&data).map_err(ReportError::Json)?);
-    Ok(page(&view, &json, &together).into_string())
+    Ok(page(&view, &json, &sections).into_string())
 }
 
 /// What the charts of repeats draw, by the repeat's key.
@@ -136,7 +136,7 @@ fn script_safe(json: &str) -> String {
         .replace('\u{2029}', "\\u2029")
 }
 
-fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
+fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -152,19 +152,19 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
             }
             body {
                 main {
-                    (header(view, together))
+                    (header(view, sections))
                     (tiles(view))
-                    (ramp_section(&together.outcome.ramps, view))
+                    (ramp_section(&sections.outcome.ramps, view))
                     (results_table(view))
-                    @if let Some(curves) = &together.connections { (connection_charts(view, curves, &delivered(view))) }
-                    (comparisons(view, together.outcome))
-                    (sweeps(view, &together.variables))
-                    (over_time_charts(view, &together.over_time))
-                    (together.resources)
-                    (interference_section(view, &together.outcome.cells))
+                    @if let Some(curves) = &sections.connections { (connection_charts(view, curves, &delivered(view))) }
+                    (comparisons(view, sections.outcome))
+                    (sweeps(view, &sections.variables))
+                    (over_time_charts(view, &sections.over_time))
+                    (sections.resources)
+                    (interference_section(view, &sections.outcome.cells))
                     @for cell in &view.cells { (cell_section(view, cell)) }
                     (loads(&view.loads))
-                    (configuration(view, together.outcome))
+                    (configuration(view, sections.outcome))
                     (reproduce(view))
                     footer {
                         p { (disclaimer(view)) }
@@ -180,7 +180,7 @@ fn page(view: &LabView, json: &str, together: &Together<'_>) -> Markup {
     }
 }
 
-fn header(view: &LabView, together: &Together<'_>) -> Markup {
+fn header(view: &LabView, sections: &LabSections<'_>) -> Markup {
     html! {
         header {
             p.kicker { "mydyno report · " (instant(view.lab.started_utc_ns)) }
@@ -201,22 +201,22 @@ fn header(view: &LabView, together: &Together<'_>) -> Markup {
                     }
                 }
             }
-            (navigation(view, together))
+            (navigation(view, sections))
         }
     }
 }
 
-fn navigation(view: &LabView, together: &Together<'_>) -> Markup {
+fn navigation(view: &LabView, sections: &LabSections<'_>) -> Markup {
     html! {
         nav aria-label="Sections" {
             a href="#results" { "Results" }
-            @if !together.outcome.ramps.is_empty() { a href="#ramp" { "Ramp" } }
-            @if together.connections.is_some() { a href="#connections" { "By connections" } }
-            @if !together.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
-            @if !together.variables.is_empty() { a href="#sweeps" { "Turning points" } }
-            @if !together.over_time.is_empty() { a href="#over-time" { "Over time" } }
-            @if !together.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
-            @if !interference(&together.outcome.cells).is_empty() { a href="#instances" { "By servers" } }
+            @if !sections.outcome.ramps.is_empty() { a href="#ramp" { "Ramp" } }
+            @if sections.connections.is_some() { a href="#connections" { "By connections" } }
+            @if !sections.outcome.comparisons.is_empty() { a href="#comparisons" { "Comparisons" } }
+            @if !sections.variables.is_empty() { a href="#sweeps" { "Turning points" } }
+            @if !sections.over_time.is_empty() { a href="#over-time" { "Over time" } }
+            @if !sections.resources.0.is_empty() { a href="#resources" { "CPU, I/O and costs" } }
+            @if !interference(&sections.outcome.cells).is_empty() { a href="#instances" { "By servers" } }
             @if view.is_folded() { a href={ "#cell-" (view.cells[0].cell.id) } { (view.cells.len()) " cells" } }
             @else { @for cell in &view.cells { a href={ "#cell-" (cell.cell.id) } { (cell.label) } } }
             @if !view.loads.is_empty() { a href="#load" { "Load" } }
@@ -226,8 +226,8 @@ fn navigation(view: &LabView, together: &Together<'_>) -> Markup {
     }
 }
 
-/// What the cells asked of which servers: `mysql-5.7 (5.7.22), 10 warehouses, workload tpcc, style statements, over a unix socket`. What
-/// they differ in has all of its values.
+/// What the cells asked of which servers: `mysql-5.7 (5.7.22), 10 warehouses, workload tpcc, style
+/// statements, over a unix socket`. What they differ in has all of its values.
 fn workloads(view: &LabView) -> String {
     let whats = || view.cells.iter().map(|cell| &cell.cell.what);
     let started = || whats().filter(|what| !what.server_version.is_empty());

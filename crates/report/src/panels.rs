@@ -1,5 +1,6 @@
-//! What was observed beside the load, over time. All panels of a repeat share their points, so that one time is at one place in each of
-//! them. A counter is drawn as its rate; a time that nobody has read is a gap, never a zero.
+//! What was observed beside the load, over time. All panels of a repeat share their points, so that
+//! one time is at one place in each of them. A counter is drawn as its rate; a time that nobody has
+//! read is a gap, never a zero.
 
 mod points;
 mod storage;
@@ -112,7 +113,8 @@ impl Panel {
         self
     }
 
-    /// Without lines that stay at zero, but for where all do: a role that reads nothing hides the ones that do.
+    /// Without lines that stay at zero, but for where all do: a role that reads nothing hides the
+    /// ones that do.
     fn without_idle(mut self) -> Panel {
         let is_busy = |line: &Line| line.values.iter().flatten().any(|value| *value != 0.0);
         if self.lines.iter().any(is_busy) {

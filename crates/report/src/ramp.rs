@@ -1,4 +1,5 @@
-//! Ramps: where each configuration saturates and why, and the points that say so. The charts over connections show the curves.
+//! Ramps: where each configuration saturates and why, and the points that say so. The charts over
+//! connections show the curves.
 
 use crate::format::{
     NOT_AVAILABLE, capitalised, ms, or_na, percent, significant, transaction, truncated,

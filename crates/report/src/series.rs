@@ -1,7 +1,8 @@
-//! What the charts draw: time series with at most [`POINTS_MAX`] points, fewer in a lab of many repeats, and latency distributions.
+//! What the charts draw: time series with at most [`POINTS_MAX`] points, fewer in a lab of many
+//! repeats, and latency distributions.
 //!
-//! Many intervals become one point by adding counts and merging histograms, so a percentile of a point is the percentile of
-//! its transactions and not a mean of percentiles.
+//! Many intervals become one point by adding counts and merging histograms, so a percentile of a
+//! point is the percentile of its transactions and not a mean of percentiles.
 
 use crate::format::transaction;
 use serde::Serialize;
@@ -54,10 +55,12 @@ pub struct TypeSeries {
 /// Latency distribution of one transaction type over the window.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Distribution {
-    /// 1 / (1 - p) of each point of the percentile curve, so that a logarithmic axis spreads the tail.
+    /// 1 / (1 - p) of each point of the percentile curve, so that a logarithmic axis spreads the
+    /// tail.
     pub tail: Vec<f64>,
     pub tail_ms: Vec<f64>,
-    /// Upper ends of the histogram's bins, [`BINS_PER_DECADE`] to a decade, and the share of transactions in each, in percent.
+    /// Upper ends of the histogram's bins, [`BINS_PER_DECADE`] to a decade, and the share of
+    /// transactions in each, in percent.
     pub bin_ms: Vec<f64>,
     pub bin_percent: Vec<f64>,
 }
@@ -82,7 +85,8 @@ struct Point {
     types: BTreeMap<String, Totals>,
 }
 
-/// Reads a repeat once: its series of so many points at most for the charts, and its intervals added up.
+/// Reads a repeat once: its series of so many points at most for the charts, and its intervals
+/// added up.
 pub fn read(
     results: &Results,
     repeat: RepeatId,

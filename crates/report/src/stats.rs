@@ -7,7 +7,8 @@ use analyse::{Estimate, mean};
 pub struct Repeated {
     pub count: usize,
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval of the mean (Student's t); `None` for one repeat.
+    /// Half the width of the 95 % confidence interval of the mean (Student's t); `None` for one
+    /// repeat.
     pub half_width: Option<f64>,
 }
 

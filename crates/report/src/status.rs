@@ -14,7 +14,8 @@ pub struct Risen {
     pub end: u64,
 }
 
-/// Whole numbers that were higher at the end than at the start, by name. A name that is not in both is left out.
+/// Whole numbers that were higher at the end than at the start, by name. A name that is not in both
+/// is left out.
 pub fn risen(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Risen> {
     let start: BTreeMap<String, String> = start.into_iter().collect();
     let mut risen: Vec<Risen> = end

@@ -158,7 +158,8 @@ const SERVER: [Row; 18] = [
     }),
 ];
 
-/// What the processors counted themselves: shown only where they did, which few virtual machines let them.
+/// What the processors counted themselves: shown only where they did, which few virtual machines
+/// let them.
 const COUNTED: [Row; 2] = [
     row("Cycles", "thousand", |r| {
         thousands(r.per_transaction.cycles)

@@ -14,7 +14,8 @@ fn cell_of(ordinal: u32, instances: u32) -> NewCell {
     }
 }
 
-/// A lab with a cell for each of these; each number is a server's new orders. Then a cell of so many servers that never started.
+/// A lab with a cell for each of these; each number is a server's new orders. Then a cell of so
+/// many servers that never started.
 fn report_of(cells: &[&[u64]], never_started: Option<u32>) -> String {
     let results = Scratch::with(&new_lab(&ONE_CELL));
     for (ordinal, servers) in (1..).zip(cells) {

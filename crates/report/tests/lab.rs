@@ -1,4 +1,5 @@
-//! A lab of many cells on one page: what varies, side by side, each number a link to its cell, and NA with its reason.
+//! A lab of many cells on one page: what varies, side by side, each number a link to its cell, and
+//! NA with its reason.
 
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
@@ -21,7 +22,8 @@ const LAB: Shape = Shape {
     ..ONE_CELL
 };
 
-/// Says on the page how much wider it is than its window, and how far below the window's top that is which its address names.
+/// Says on the page how much wider it is than its window, and how far below the window's top that
+/// is which its address names.
 const LOOK: &str = "<script>setTimeout(() => { const d = document.documentElement;
   const named = location.hash && document.getElementById(location.hash.slice(1));
   document.body.dataset.over = Math.max(0, d.scrollWidth - d.clientWidth);

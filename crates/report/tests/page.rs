@@ -1,4 +1,5 @@
-//! The report in a real browser: it opens offline, says nothing on the console, and draws its charts.
+//! The report in a real browser: it opens offline, says nothing on the console, and draws its
+//! charts.
 
 mod common;
 
@@ -39,7 +40,8 @@ fn five_cells_with_a_failed_one() {
         failing_cell: Some(4),
         ..ONE_CELL
     };
-    // Two over connections, three for each cell's shown repeat, one less for the cell without a result.
+    // Two over connections, three for each cell's shown repeat, one less for the cell without a
+    // result.
     let (html, _) = check(&shape, "five-cells", 2 + 5 * 3 - 1);
     assert!(html.contains("server_died"));
     assert!(html.contains("<b>NA</b>"));
@@ -120,7 +122,8 @@ fn two_devices() {
     assert_eq!(html.matches("Storage by role").count(), 3);
 }
 
-/// How many charts of full width are blank but for axes, and at how many places their time axes are: set on the page.
+/// How many charts of full width are blank but for axes, and at how many places their time axes
+/// are: set on the page.
 const LOOK: &str = "<script>setTimeout(() => {
   const isLine = (d, i) => d[i + 3] > 128 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 40;
   const drawn = (c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;

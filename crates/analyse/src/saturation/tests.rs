@@ -85,7 +85,8 @@ fn ramped(
     panic!("a ramp measures no more points than it may");
 }
 
-/// One queue: every connection adds the same until the knee, nothing beyond; response times are Little's.
+/// One queue: every connection adds the same until the knee, nothing beyond; response times are
+/// Little's.
 fn one_queue(knee: f64) -> impl Fn(f64) -> Truth + Copy {
     move |connections| {
         let nopm = 300.0 * connections.min(knee);
@@ -99,7 +100,8 @@ fn one_queue(knee: f64) -> impl Fn(f64) -> Truth + Copy {
 
 const TRIALS: u32 = 1_000;
 
-/// Of 1,000 noisy ramps: the share that ends within a step of the knee; nearly all must end for the expected reason.
+/// Of 1,000 noisy ramps: the share that ends within a step of the knee; nearly all must end for the
+/// expected reason.
 fn within_a_step(
     limits: &RampLimits,
     truth: impl Fn(f64) -> Truth + Copy,
@@ -158,7 +160,8 @@ fn plateaus_of_one_queue() {
     }
 }
 
-/// Sixteen cores that each transaction needs for 10 ms, and 30 ms elsewhere: by the asymptotes 64 connections fill the cores.
+/// Sixteen cores that each transaction needs for 10 ms, and 30 ms elsewhere: by the asymptotes 64
+/// connections fill the cores.
 fn sixteen_cores(connections: f64) -> Truth {
     let (cores, service_s, elsewhere_s) = (16.0_f64, 0.010, 0.030);
     let jobs = connections as u32;
@@ -187,7 +190,8 @@ fn plateaus_of_many_cores() {
     }
 }
 
-/// Gunther's universal scalability law with contention (a queue for one thing) and coherency (everybody waits for everybody).
+/// Gunther's universal scalability law with contention (a queue for one thing) and coherency
+/// (everybody waits for everybody).
 fn universal(contention: f64, coherency: f64) -> impl Fn(f64) -> Truth + Copy {
     move |connections| {
         let others = connections - 1.0;
@@ -202,8 +206,9 @@ fn universal(contention: f64, coherency: f64) -> impl Fn(f64) -> Truth + Copy {
 
 #[test]
 fn plateaus_of_the_scalability_law() {
-    // The law is round and has no knee that all would agree on; where the ramp ends it must have given most of its peak. Without noise it is
-    // where two lines are nearest to the whole curve from 8 to 128.
+    // The law is round and has no knee that all would agree on; where the ramp ends it must have
+    // given most of its peak. Without noise it is where two lines are nearest to the whole curve
+    // from 8 to 128.
     let exact = ramped(
         &limits(8),
         universal(0.02, 0.0002),
@@ -236,7 +241,8 @@ fn plateaus_of_the_scalability_law() {
 
 #[test]
 fn kinks() {
-    // Beyond 72 connections they stand in each other's way: response times rise with the third power.
+    // Beyond 72 connections they stand in each other's way: response times rise with the third
+    // power.
     let truth = |connections: f64| {
         let p90_us = 20_000.0 * (connections / 72.0).max(1.0).powi(3);
         Truth {
@@ -257,7 +263,8 @@ fn kinks() {
     }
 }
 
-/// A ramp that was given these counts: connections, throughput, and the 90th percentiles of new orders and order statuses.
+/// A ramp that was given these counts: connections, throughput, and the 90th percentiles of new
+/// orders and order statuses.
 fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
     let mut ramp = Ramp::new(limits(8)).unwrap();
     for &(connections, nopm, new_order_us, order_status_us) in points {
@@ -280,7 +287,8 @@ fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
 
 #[test]
 fn a_step_of_a_response_time_is_no_kink() {
-    // From some count on, one type no longer finds its pages in the pool; throughput and the other type rise as before.
+    // From some count on, one type no longer finds its pages in the pool; throughput and the other
+    // type rise as before.
     let rising = [
         (8, 100.0, 10e3),
         (16, 190.0, 12e3),

@@ -24,7 +24,8 @@ pub struct Scenario {
 pub struct Found {
     /// Of comparisons of two equal cells, without correction.
     pub false_alarms: f64,
-    /// The same of pairs of which both cells have the larger noise; not a number where all are alike.
+    /// The same of pairs of which both cells have the larger noise; not a number where all are
+    /// alike.
     pub false_alarms_noisy: f64,
     pub five_percent: f64,
     /// In a test that asks for a gain alone.

@@ -13,7 +13,7 @@ use store::CheckResult;
 
 /// The JSON document of the command.
 #[derive(Serialize)]
-struct Document {
+struct CheckDocument {
     schema_version: u32,
     target: String,
     warehouses: u32,
@@ -80,7 +80,7 @@ fn document(
     subject: &Subject,
     checked: &Checked,
     notes: &[String],
-) -> Result<Document, serde_json::Error> {
+) -> Result<CheckDocument, serde_json::Error> {
     let mut listed = Vec::new();
     for check in &checked.checks {
         listed.push(Check {
@@ -94,7 +94,7 @@ fn document(
         });
     }
     let passed = listed.iter().all(|check| check.passed);
-    Ok(Document {
+    Ok(CheckDocument {
         schema_version: 1,
         target: subject.dsn(),
         warehouses: checked.warehouses.0,

@@ -15,7 +15,7 @@ use store::{LabStatus, Results, Summary};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
-struct Document<'a> {
+struct DemoDocument<'a> {
     report: &'a std::path::Path,
     runs: Vec<Measurement>,
 }
@@ -53,7 +53,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         runs.push(analyse::measurement(&results, repeat)?);
     }
     if arguments.json {
-        print_json(&Document {
+        print_json(&DemoDocument {
             report: &arguments.output,
             runs,
         })?;

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 #[derive(Serialize)]
-struct Document {
+struct ImagesDocument {
     schema_version: u32,
     images_max_bytes: u64,
     images: Vec<ImageDocument>,
@@ -64,7 +64,7 @@ pub fn run(home: &Home, arguments: &ImagesArguments) -> Outcome {
     let kept = kept_images(home)?;
     let max_bytes = images_max_bytes()?;
     if arguments.json {
-        print_json(&Document {
+        print_json(&ImagesDocument {
             schema_version: 1,
             images_max_bytes: max_bytes,
             images: kept.iter().map(ImageDocument::of).collect(),

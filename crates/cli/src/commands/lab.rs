@@ -36,7 +36,7 @@ fn show(path: &Path, json: bool) -> Outcome {
     let note = planned.note_on_images(&planned.turns);
     planned.notes.extend(note);
     if json {
-        print_json(&Document::of(path, &plan, &planned, &needs))?;
+        print_json(&LabPlanDocument::of(path, &plan, &planned, &needs))?;
     } else {
         print(words(&plan, &planned, &needs))?;
     }
@@ -62,7 +62,7 @@ pub fn read(path: &Path) -> Result<Plan, Failure> {
 
 /// The JSON document of `lab plan`.
 #[derive(Serialize)]
-struct Document<'a> {
+struct LabPlanDocument<'a> {
     schema_version: u32,
     plan: &'a Path,
     name: &'a str,
@@ -166,8 +166,13 @@ struct ImageDocument {
     disk_bytes: u64,
 }
 
-impl<'a> Document<'a> {
-    fn of(path: &'a Path, plan: &'a Plan, planned: &'a Planned, needs: &Needs) -> Document<'a> {
+impl<'a> LabPlanDocument<'a> {
+    fn of(
+        path: &'a Path,
+        plan: &'a Plan,
+        planned: &'a Planned,
+        needs: &Needs,
+    ) -> LabPlanDocument<'a> {
         let schedule = plan.schedule();
         let turns = planned.turns.iter().map(|turn| TurnDocument {
             ordinal: planned.cells[turn.index].0.ordinal,
@@ -183,7 +188,7 @@ impl<'a> Document<'a> {
             partitions: image.partitions,
         });
         let cells = planned.cells.iter();
-        Document {
+        LabPlanDocument {
             schema_version: 1,
             plan: path,
             name: plan.name(),

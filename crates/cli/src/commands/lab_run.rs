@@ -25,7 +25,7 @@ use store::{LabId, LabStatus, RepeatId, Results, StoreError};
 
 /// The JSON document of `lab run` and `lab check`.
 #[derive(Serialize)]
-struct Document<'a> {
+struct LabRunDocument<'a> {
     #[serde(flatten)]
     outcome: LabOutcome,
     /// Repeats that are still missing.
@@ -88,7 +88,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     if arguments.json {
         print_json_of(
             outcome.metric(),
-            &Document {
+            &LabRunDocument {
                 outcome,
                 left: summary.left,
                 report: Some(&arguments.output),
@@ -263,7 +263,7 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     if json {
         print_json_of(
             outcome.metric(),
-            &Document {
+            &LabRunDocument {
                 outcome,
                 left: summary.left,
                 report: None,

@@ -14,7 +14,7 @@ use store::{Load, Results};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
-struct Document {
+struct LoadDocument {
     schema_version: u32,
     target: String,
     engine: String,
@@ -41,9 +41,9 @@ struct Table {
     checksum: String,
 }
 
-impl Document {
-    fn of(load: &Load) -> Document {
-        Document {
+impl LoadDocument {
+    fn of(load: &Load) -> LoadDocument {
+        LoadDocument {
             schema_version: 1,
             target: load.target.clone(),
             engine: load.engine.clone(),
@@ -134,7 +134,7 @@ fn print_loads(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
         }
         return Ok(Exit::Ok);
     }
-    let mut documents: Vec<Document> = loads.iter().map(Document::of).collect();
+    let mut documents: Vec<LoadDocument> = loads.iter().map(LoadDocument::of).collect();
     match (arguments.schemas, documents.pop()) {
         (None, Some(only)) => print_json(&only)?,
         (_, last) => {
@@ -154,7 +154,7 @@ fn print_loads(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
 struct SchemasDocument {
     schema_version: u32,
     schemas: usize,
-    loads: Vec<Document>,
+    loads: Vec<LoadDocument>,
 }
 
 /// The JSON document where nothing had to be loaded.

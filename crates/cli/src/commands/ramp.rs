@@ -17,7 +17,7 @@ use store::{LabId, Results};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
-struct Document<'a> {
+struct RampDocument<'a> {
     schema_version: u32,
     results_file: String,
     lab_id: i64,
@@ -76,7 +76,7 @@ fn show(
         if arguments.json {
             print_json_of(
                 ramp.metric,
-                &Document {
+                &RampDocument {
                     schema_version: 2,
                     results_file: results.path().display().to_string(),
                     lab_id: lab.0,

@@ -1,4 +1,5 @@
-//! Why a setting helps, or why it does not: where the time of a transaction went in cells that differ in it alone.
+//! Why a setting helps, or why it does not: where the time of a transaction went in cells that
+//! differ in it alone.
 
 use super::comparisons::{in_words, signed};
 use super::missing::{absent, to_cell};
@@ -13,7 +14,8 @@ use maud::{Markup, html};
 /// Rows of a table that is not folded.
 const ROWS_MAX: usize = 12;
 
-/// Values that help in some of these groups and hurt in others; where there is something to compare in several, that there are none.
+/// Values that help in some of these groups and hurt in others; where there is something to compare
+/// in several, that there are none.
 pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
     let mut about = all
         .iter()
@@ -45,7 +47,8 @@ fn places(places: &[Place]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// The accounts of all cells compared, and what is different in each from its baseline; nothing where none was sampled.
+/// The accounts of all cells compared, and what is different in each from its baseline; nothing
+/// where none was sampled.
 pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
     let groups: Vec<Group> = all.iter().map(|of| Group::of(view, of)).collect();
     let rows: usize = groups.iter().map(|group| group.rows.len()).sum();

@@ -1,4 +1,5 @@
-//! What each setting does: cells that differ in it alone, as grouped bars and as the tables of the white papers.
+//! What each setting does: cells that differ in it alone, as grouped bars and as the tables of the
+//! white papers.
 
 use super::causes::{causes, reversed};
 use super::missing::{absent, footnotes, to_cell};

@@ -1,5 +1,5 @@
-//! Curves over a number: throughput and response time of new orders by connections, or by a variable, a line for each of what else
-//! differs.
+//! Curves over a number: throughput and response time of new orders by connections, or by a
+//! variable, a line for each of what else differs.
 
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
@@ -90,7 +90,8 @@ fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeat
     }
 }
 
-/// By connections, a line for each group; `None` where the lab has one number of connections only, or no result.
+/// By connections, a line for each group; `None` where the lab has one number of connections only,
+/// or no result.
 pub fn by_connections(view: &LabView) -> Option<Curves> {
     let mut order: Vec<&str> = Vec::new();
     let mut groups: BTreeMap<&str, Vec<At<'_>>> = BTreeMap::new();
@@ -112,7 +113,8 @@ pub fn by_connections(view: &LabView) -> Option<Curves> {
     (curves.x.len() > 1 && view.best().is_some()).then_some(curves)
 }
 
-/// A chart of the curves that the page's data has by the name `of`. `what`: `nopm`, `p95_ms`, `max_ms`, or `latency` for the last two.
+/// A chart of the curves that the page's data has by the name `of`. `what`: `nopm`, `p95_ms`,
+/// `max_ms`, or `latency` for the last two.
 pub fn chart(of: &str, what: &str, title: &str) -> Markup {
     html! {
         figure data-chart="curves" data-curves=(of) data-what=(what) {

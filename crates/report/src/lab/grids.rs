@@ -1,5 +1,5 @@
-//! Tables of one number: a row for each of what differs, a column for each number of connections. Where only one of the two varies, all
-//! numbers share one table, a column for each.
+//! Tables of one number: a row for each of what differs, a column for each number of connections.
+//! Where only one of the two varies, all numbers share one table, a column for each.
 
 use super::missing::{footnotes, has_result, number, to_cell};
 use crate::format::{in_words_of, significant, trimmed, truncated};
@@ -191,7 +191,8 @@ pub fn delivered(view: &LabView) -> Markup {
     }
 }
 
-/// What the cells used of the machine, side by side; nothing where nothing was sampled, and of a single cell.
+/// What the cells used of the machine, side by side; nothing where nothing was sampled, and of a
+/// single cell.
 pub fn resources(view: &LabView) -> Markup {
     let by_role = storage_by_role();
     let is_known = |metric: &&Metric| view.cells.iter().any(|cell| metric.of(cell).is_some());

@@ -49,7 +49,8 @@ struct Reason<'a> {
     cells: Vec<&'a CellView>,
 }
 
-/// The reasons of all NA of a table, and of repeats that its numbers are without; nothing where there is none.
+/// The reasons of all NA of a table, and of repeats that its numbers are without; nothing where
+/// there is none.
 pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
     let mut reasons: Vec<Reason> = Vec::new();
     for cell in cells {
@@ -97,7 +98,8 @@ fn failed(cell: &CellView) -> usize {
         .count()
 }
 
-/// The word for programs and the first line of the reason: of the repeat that failed first by itself, else of the first that was stopped.
+/// The word for programs and the first line of the reason: of the repeat that failed first by
+/// itself, else of the first that was stopped.
 fn reason(cell: &CellView) -> (&str, String) {
     let repeats = || cell.repeats.iter().map(|view| &view.repeat);
     let failed = repeats().find_map(|repeat| Some((repeat.own_failure()?, &repeat.reason)));

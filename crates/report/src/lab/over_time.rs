@@ -1,4 +1,5 @@
-//! Throughput and response time over time, a line for each of what differs, at the same number of connections.
+//! Throughput and response time over time, a line for each of what differs, at the same number of
+//! connections.
 
 use crate::format::in_words_of;
 use crate::model::{LabView, RepeatView};
@@ -21,8 +22,8 @@ struct RepeatLine {
     repeat: i64,
 }
 
-/// One for each number of connections at which two groups or more have a result; that of the most groups comes first, and of those the
-/// largest number.
+/// One for each number of connections at which two groups or more have a result; that of the most
+/// groups comes first, and of those the largest number.
 pub fn over_time(view: &LabView) -> Vec<OverTime> {
     let connections: BTreeSet<u32> = view.cells.iter().map(|c| c.cell.what.connections).collect();
     let mut all: Vec<OverTime> = connections

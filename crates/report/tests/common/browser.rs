@@ -59,7 +59,8 @@ pub fn open_at(page: &Path, scratch: &Path, width: u32) -> Shown {
         String::from_utf8_lossy(&output.stderr)
     );
     let network = std::fs::read_to_string(profile.path().join("net.json")).unwrap();
-    // What the browser asks for itself (updates, dictionaries) has no origin; what a page asks for has its page's.
+    // What the browser asks for itself (updates, dictionaries) has no origin; what a page asks for
+    // has its page's.
     let asked = network
         .match_indices("\"initiator\":\"")
         .filter(|(at, key)| !network[at + key.len()..].starts_with("not an origin"))

@@ -23,7 +23,8 @@ pub struct Shape {
     /// Emulated, with data on each of them; none: not placed.
     pub devices: &'static [&'static str],
     pub connections: &'static [u32],
-    /// Values of `innodb_io_capacity` with what each does to throughput, by which it is multiplied; none: not set.
+    /// Values of `innodb_io_capacity` with what each does to throughput, by which it is multiplied;
+    /// none: not set.
     pub capacities: &'static [(&'static str, f64)],
     pub repeats: u32,
     pub warmup_s: u64,
@@ -31,7 +32,8 @@ pub struct Shape {
     pub interval_s: u64,
     /// The cell with this ordinal fails in the middle.
     pub failing_cell: Option<u32>,
-    /// The server of the cell with this ordinal never started; the lab is of a plan, which says where data goes.
+    /// The server of the cell with this ordinal never started; the lab is of a plan, which says
+    /// where data goes.
     pub unstarted_cell: Option<u32>,
     /// The user ended the windows of the cell with this ordinal early.
     pub cut_cell: Option<u32>,
@@ -397,7 +399,8 @@ struct OfType {
     start_s: u64,
 }
 
-/// Throughput grows with connections and levels off, ramps up in the warm-up, and dips in a checkpoint every 45 s.
+/// Throughput grows with connections and levels off, ramps up in the warm-up, and dips in a
+/// checkpoint every 45 s.
 fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> IntervalRow {
     let connections = f64::from(point.connections);
     let peak_per_s = 900.0 * connections / (connections + 14.0)

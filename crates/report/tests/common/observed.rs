@@ -8,11 +8,13 @@ use store::{MetricIds, MetricKind, MetricSource, Moment, RepeatId, Results, Samp
 pub struct Beside {
     pub total_s: u64,
     pub connections: u32,
-    /// Of an emulated device, whose redo log is what is busy; else of the machine's disk and its cores.
+    /// Of an emulated device, whose redo log is what is busy; else of the machine's disk and its
+    /// cores.
     pub has_shim: bool,
 }
 
-/// A metric: of a counter what it rises by in a second, of a gauge what it is. A part goes with the load.
+/// A metric: of a counter what it rises by in a second, of a gauge what it is. A part goes with the
+/// load.
 struct Metered {
     source: MetricSource,
     kind: MetricKind,

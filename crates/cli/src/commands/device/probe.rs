@@ -15,7 +15,7 @@ use storage::probe::{Naming, ProbeOptions, Probed, probe};
 
 /// What was measured, and the profile that was made of it.
 #[derive(Serialize)]
-struct Document {
+struct ProbeDocument {
     schema_version: u32,
     fio_version: String,
     directory: String,
@@ -80,7 +80,7 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
         write(output, &text)?;
     }
     if arguments.json {
-        print_json(&Document {
+        print_json(&ProbeDocument {
             schema_version: 1,
             fio_version: fio.version.clone(),
             directory: arguments.directory.display().to_string(),

@@ -17,7 +17,7 @@ use storage::verify::{
 
 /// What was found of all devices that were asked for.
 #[derive(Serialize)]
-struct Document {
+struct VerifyDocument {
     schema_version: u32,
     fio_version: String,
     directory: String,
@@ -28,11 +28,11 @@ struct Document {
     within: usize,
     host_limited: usize,
     outside: usize,
-    devices: Vec<DeviceDocument>,
+    devices: Vec<VerifiedDocument>,
 }
 
 #[derive(Serialize)]
-struct DeviceDocument {
+struct VerifiedDocument {
     name: String,
     title: String,
     figures: Vec<VerifiedFigure>,
@@ -68,7 +68,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
             }
         };
         before += duration;
-        devices.push(DeviceDocument {
+        devices.push(VerifiedDocument {
             name: profile.name.clone(),
             title: profile.title.clone(),
             figures,
@@ -78,7 +78,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     let figures = || devices.iter().flat_map(|device| &device.figures);
     let outside = count(figures(), FigureVerdict::Outside);
     let passed = outside == 0;
-    let document = Document {
+    let document = VerifyDocument {
         schema_version: 1,
         fio_version: fio.version,
         directory: options.directory.display().to_string(),
@@ -97,7 +97,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     Ok(if passed { Exit::Ok } else { Exit::CheckFailed })
 }
 
-fn print_words(document: &Document) -> Result<(), Failure> {
+fn print_words(document: &VerifyDocument) -> Result<(), Failure> {
     print(format_args!(
         "{}, {} s for each figure, files in {}\n\n",
         document.fio_version, document.seconds, document.directory

@@ -10,7 +10,7 @@ use store::{
 };
 
 /// What a repeat with terminals or a schedule shows besides its transactions.
-pub fn pacing_section(repeat: &RepeatView) -> Markup {
+pub fn terminals_section(repeat: &RepeatView) -> Markup {
     html! {
         @if let Some(open_loop) = &repeat.pacing.open_loop {
             h3 { "Open loop" }
