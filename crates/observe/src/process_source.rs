@@ -1,7 +1,7 @@
 //! Processes and threads, from /proc.
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcFile, ProcText, Unit, as_stored, scaled, tick_ns};
+use crate::proc_file::{ProcFile, ProcText, UnitSize, as_stored, scaled, tick_ns};
 use crate::sampler::{Readings, SampleSource};
 use crate::threads::{Scheduled, Stat, Sum, Threads};
 use device::page::SESSION_THREAD;
@@ -144,10 +144,10 @@ impl SampleSource for ProcessSource {
             ("cpu_user_ns", stat.user_ticks),
             ("cpu_system_ns", stat.system_ticks),
         ] {
-            into.counter(source, name, self.label, scaled(ticks, Unit(tick_ns())));
+            into.counter(source, name, self.label, scaled(ticks, UnitSize(tick_ns())));
         }
         let page_bytes = rustix::param::page_size() as u64;
-        let resident = scaled(stat.resident_pages, Unit(page_bytes));
+        let resident = scaled(stat.resident_pages, UnitSize(page_bytes));
         into.gauge(source, "resident_bytes", self.label, resident);
         into.gauge(source, "threads", self.label, as_stored(stat.threads));
         // Of another user's process it cannot be read.

@@ -1,7 +1,7 @@
 //! What the cores do, from /proc/stat, and how fast, from /proc/cpuinfo.
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcLine, ProcText, Unit, as_stored, scaled, tick_ns};
+use crate::proc_file::{ProcLine, ProcText, UnitSize, as_stored, scaled, tick_ns};
 use crate::sampler::Readings;
 use store::MetricSource::Host;
 
@@ -111,7 +111,7 @@ impl HostCores {
         for (name, range) in METRICS {
             if range.end <= columns {
                 let ticks = highest[range].iter().sum();
-                into.counter(Host, name, label, scaled(ticks, Unit(tick_ns())));
+                into.counter(Host, name, label, scaled(ticks, UnitSize(tick_ns())));
             }
         }
         Ok(())

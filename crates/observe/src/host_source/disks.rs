@@ -2,7 +2,7 @@
 //! the sum of all of them twice.
 
 use crate::error::ObserveError;
-use crate::proc_file::{Fields, ProcLine, ProcText, Unit, as_stored, scaled};
+use crate::proc_file::{Fields, ProcLine, ProcText, UnitSize, as_stored, scaled};
 use crate::sampler::Readings;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Milliseconds {
             }
             self.low = low;
         }
-        scaled((self.overflows << 32).wrapping_add(ms), Unit(MS_NS))
+        scaled((self.overflows << 32).wrapping_add(ms), UnitSize(MS_NS))
     }
 }
 
@@ -151,7 +151,7 @@ impl Disks {
             return Ok(());
         }
         let times = &mut known.times;
-        let bytes = |sectors: u64| scaled(sectors, Unit(SECTOR_BYTES));
+        let bytes = |sectors: u64| scaled(sectors, UnitSize(SECTOR_BYTES));
         for (metric, value) in [
             ("disk_reads", as_stored(columns.reads)),
             ("disk_read_bytes", bytes(columns.sectors_read)),

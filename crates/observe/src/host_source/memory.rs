@@ -1,7 +1,7 @@
 //! Memory, from /proc/meminfo.
 
 use crate::error::ObserveError;
-use crate::proc_file::{ProcLine, ProcText, Unit, scaled};
+use crate::proc_file::{ProcLine, ProcText, UnitSize, scaled};
 use crate::sampler::Readings;
 use store::MetricSource::Host;
 
@@ -29,11 +29,11 @@ pub(super) fn read(text: &ProcText<'_>, into: &mut Readings) -> Result<(), Obser
             }
             _ => continue,
         };
-        into.gauge(Host, metric, "", scaled(kib(value)?, Unit(1024)));
+        into.gauge(Host, metric, "", scaled(kib(value)?, UnitSize(1024)));
     }
     if let (Some(total), Some(free)) = (swap_total, swap_free) {
         let used = total.saturating_sub(free);
-        into.gauge(Host, "swap_used_bytes", "", scaled(used, Unit(1024)));
+        into.gauge(Host, "swap_used_bytes", "", scaled(used, UnitSize(1024)));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub struct NamedPreset {
 /// What the data file says of one variable.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PresetVariable {
+struct PaperVariable {
     name: String,
     /// The values by preset; one that is not named has the value of the preset before it.
     values: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ struct Renamed {
 #[serde(deny_unknown_fields)]
 struct Presets {
     preset: Vec<NamedPreset>,
-    variable: Vec<PresetVariable>,
+    variable: Vec<PaperVariable>,
 }
 
 fn data() -> &'static Presets {
@@ -96,7 +96,7 @@ pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     })
 }
 
-impl PresetVariable {
+impl PaperVariable {
     /// The value in that preset, where it has one: its own, or the last one to its left.
     fn value(&self, preset: &str) -> Option<&str> {
         let mut value = None;
@@ -130,7 +130,7 @@ fn is_perconas_own(name: &str) -> bool {
 
 impl NamedPreset {
     /// What it asks for, in the papers' names and the order of the data file.
-    fn variables(&self) -> impl Iterator<Item = (&'static PresetVariable, &'static str)> {
+    fn variables(&self) -> impl Iterator<Item = (&'static PaperVariable, &'static str)> {
         let variables = data().variable.iter();
         variables.filter_map(|variable| Some((variable, variable.value(&self.name)?)))
     }

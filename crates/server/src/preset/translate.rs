@@ -5,7 +5,7 @@ use super::sizes::{
     BACKOFF_BYTES_MIN, CHUNK_BYTES, INSTANCES_POOL_BYTES_MIN, Mib, POOL_BYTES_MIN,
     REDO_FILE_BYTES_MIN, size_text,
 };
-use super::{Family, NamedPreset, PresetScale, PresetVariable, is_perconas_own};
+use super::{Family, NamedPreset, PaperVariable, PresetScale, is_perconas_own};
 use crate::ServerBuild;
 use crate::settings::{has_redo_capacity, single_redo_file};
 use base::{parse_size, variable_name};
@@ -302,12 +302,12 @@ impl<'a> SizedServer<'a> {
         parse_size(self.given(name)?.1)
     }
 
-    fn lacks(&self, variable: &PresetVariable) -> Option<String> {
+    fn lacks(&self, variable: &PaperVariable) -> Option<String> {
         let releases = variable.releases(self.family);
         releases.lacks(self.family, self.build.numbers)
     }
 
-    fn fate_of(&self, variable: &PresetVariable, asked: &str) -> VariableFate {
+    fn fate_of(&self, variable: &PaperVariable, asked: &str) -> VariableFate {
         let mut outcome = self.outcome(variable, asked);
         let name = match &outcome.became {
             Some((name, _)) => name.as_str(),
@@ -331,7 +331,7 @@ impl<'a> SizedServer<'a> {
         }
     }
 
-    fn outcome(&self, variable: &PresetVariable, asked: &str) -> PresetOutcome {
+    fn outcome(&self, variable: &PaperVariable, asked: &str) -> PresetOutcome {
         let name = variable.name.as_str();
         if let Some(role) = &variable.role {
             return PresetOutcome::not_set(Fate::Placed, format!("--{role} says where"));
@@ -362,7 +362,7 @@ impl<'a> SizedServer<'a> {
         }
     }
 
-    fn why_unknown(&self, variable: &PresetVariable, lacks: String) -> String {
+    fn why_unknown(&self, variable: &PaperVariable, lacks: String) -> String {
         let mut reason = lacks;
         if self.family == Family::Mysql && variable.is_perconas_own() {
             reason = "Percona Server's own".to_owned();
@@ -481,7 +481,7 @@ impl<'a> SizedServer<'a> {
     }
 }
 
-fn clamped(variable: &PresetVariable, asked: &str) -> PresetOutcome {
+fn clamped(variable: &PaperVariable, asked: &str) -> PresetOutcome {
     match (variable.most, parse_size(asked)) {
         (Some(most), Some(value)) if value > most => {
             PresetOutcome::set(Fate::Clamped, &variable.name, most.to_string())
