@@ -153,7 +153,10 @@ impl Console {
             Progress::RunStarts { .. }
             | Progress::Interval(_)
             | Progress::Samples(_)
-            | Progress::TurnEnds(_) => {}
+            | Progress::TurnEnds(_)
+            | Progress::LabBegins(_)
+            | Progress::LabGoesOn { .. }
+            | Progress::Reached { .. } => {}
             Progress::Checks { done, total } => self.position(Position {
                 kind: Kind::Checks,
                 what: "checking",

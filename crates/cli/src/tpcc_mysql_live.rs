@@ -1,8 +1,7 @@
 //! Prints the tpcc-mysql format while a run goes on.
 
 use crate::arguments::run::RunArguments;
-use crate::console::{Piece, live_stdout};
-use crate::failure::Failure;
+use crate::console::Piece;
 use crate::outlet::Outlet;
 use crate::tpcc_mysql_format::{
     Asked, InInterval, MEASURING, STOPPING, Server, TypeInInterval, beginning, header, interval,
@@ -32,11 +31,12 @@ pub struct TpccMysqlLive {
 }
 
 impl TpccMysqlLive {
-    /// Prints what comes before everything else.
-    ///
-    /// # Errors
-    /// Where no thread can be made for the output.
-    pub fn begin(arguments: &RunArguments, subject: &Subject) -> Result<TpccMysqlLive, Failure> {
+    /// The server answers: prints what comes before everything else.
+    pub fn begin(
+        outlet: Outlet<Piece>,
+        arguments: &RunArguments,
+        subject: &Subject,
+    ) -> TpccMysqlLive {
         let connect = &subject.connect;
         let asked = Asked {
             workload: arguments.workload.clone(),
@@ -57,13 +57,13 @@ impl TpccMysqlLive {
             schemas: arguments.measuring.schemas,
         };
         let live = TpccMysqlLive {
-            outlet: live_stdout()?,
+            outlet,
             asked,
             stage: Stage::Before,
         };
         live.print(header(&live.asked));
         live.print(beginning(&live.asked));
-        Ok(live)
+        live
     }
 
     /// Each piece leaves at once.

@@ -5,7 +5,7 @@ use drive::RunError;
 use plan::PlanError;
 use server::ServerError;
 use storage::StorageError;
-use store::StoreError;
+use store::{RepeatFailure, StoreError};
 use tpcc::{InspectError, LoadError};
 use wire::ConnectError;
 
@@ -80,6 +80,22 @@ impl LabError {
             | LabError::Unfit(_)
             | LabError::NoRoom(_)
             | LabError::Reactor(_) => Exit::Environment,
+        }
+    }
+
+    /// The same as why a repeat has no result.
+    pub(crate) fn failure(&self) -> RepeatFailure {
+        let reason_code = match self {
+            LabError::Load(_) => "load_failed",
+            LabError::ServerDied { .. } => "server_died",
+            LabError::Unfit(_) => "refused",
+            _ if self.exit() == Exit::ServerFailed => "server_failed",
+            _ => "failed",
+        };
+        RepeatFailure {
+            reason_code: reason_code.to_owned(),
+            reason: self.to_string(),
+            log_tail: None,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What a command tells the person who waits.
 
+use crate::target::subject::Subject;
 use analyse::RunProgress;
 use base::Warehouses;
 use drive::Interval;
 use plan::PlannedCell;
-use store::{RepeatId, SampleBatch};
+use spec::Cell;
+use store::{LabId, RepeatId, SampleBatch};
 use tpcc::LoadProgress;
 
 /// Something that happened, or how far something has come.
@@ -13,12 +15,25 @@ pub enum Progress<'a> {
     Step(&'a str),
     /// Something that the person should know and the store keeps.
     Note(&'a str),
+    /// There is a lab in the results file now.
+    LabBegins(LabId),
+    /// A lab that an earlier call began goes on, with so many of all its repeats.
+    LabGoesOn {
+        lab: LabId,
+        there: usize,
+        all: usize,
+    },
+    /// The server of a cell answers.
+    Reached {
+        subject: &'a Subject,
+        cell: &'a Cell,
+    },
     /// A repeat of a plan's cell begins; `title` says which, and what is left.
     TurnStarts {
         title: &'a str,
         cell: &'a PlannedCell,
     },
-    /// A repeat of a plan's cell is stored, whatever came of it.
+    /// A repeat of a cell is stored, whatever came of it; no ramp has one.
     TurnEnds(RepeatId),
     Load(LoadProgress),
     /// All connections are open and the warm-up begins.

@@ -3,6 +3,7 @@
 use crate::error::{PlanError, Wrong};
 use crate::plan::{Plan, PlannedCell};
 use base::Warehouses;
+use spec::Cell;
 use std::time::Duration;
 use tpcc::population::database_bytes_estimate;
 
@@ -56,12 +57,27 @@ pub struct CellNeeds {
 impl CellNeeds {
     /// Of `cell`.
     pub fn of(cell: &PlannedCell, sizes: Sizes, files: Files) -> CellNeeds {
-        let private = cell.private();
+        let Cell {
+            server,
+            load,
+            lengths,
+            ..
+        } = &cell.what;
+        let points = load.connections.points_max();
+        let measuring = (lengths.warmup.expected() + lengths.window.expected()) * points;
+        let Some(private) = server.private() else {
+            return CellNeeds {
+                tables_bytes: 0,
+                instances: 1,
+                sizes,
+                files,
+                duration: SERVER_TIME + measuring,
+            };
+        };
         let population = &private.population;
         let warehouses = population.warehouses;
         let tables_bytes =
             database_bytes_estimate(warehouses, population.foreign_keys, population.partitions);
-        let lengths = &cell.what.lengths;
         let copy =
             Duration::from_secs(tables_bytes.saturating_add(sizes.redo_bytes) / COPY_BYTES_PER_S);
         let checks = CHECK_TIME_PER_WAREHOUSE * warehouses.0;
@@ -71,9 +87,7 @@ impl CellNeeds {
             instances: private.instances,
             sizes,
             files,
-            duration: of_each * private.instances
-                + (lengths.warmup.expected() + lengths.window.expected())
-                    * cell.what.load.connections.points_max(),
+            duration: of_each * private.instances + measuring,
         }
     }
 
@@ -131,7 +145,7 @@ impl MissingImage {
 }
 
 /// What the machine has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// Of the file system of mydyno's own directory; `None` where it is not known.
     pub disk_free_bytes: Option<u64>,
@@ -142,7 +156,7 @@ pub struct Host {
 }
 
 /// What a lab needs for all repeats that it has to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Images that are to be made, as far as they are kept at a time, and the largest clone.
     pub disk_bytes: u64,

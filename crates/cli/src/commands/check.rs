@@ -1,14 +1,13 @@
 //! `mydyno check`.
 
-use super::{external, print_json, start_private};
+use super::print_json;
 use crate::arguments::database::CheckArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
-use ::server::Home;
 use base::{Exit, Warehouses, counted};
-use lab::{Checked, Subject};
+use lab::{Checked, Subject, start_server};
 use serde::Serialize;
-use spec::{Population, Server};
+use spec::Population;
 use store::CheckResult;
 
 /// The JSON document of the command.
@@ -43,12 +42,8 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         warehouses: Warehouses(arguments.warehouses),
         ..Population::default()
     };
-    let subject = match arguments.target.server(population, arguments.schemas)? {
-        Server::Private(private) => {
-            start_private(&Home::from_env()?, &private, 0, &stop, &mut console)?.0
-        }
-        Server::External(server) => external(&server, &mut console)?,
-    };
+    let server = arguments.target.server(population, arguments.schemas)?;
+    let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
     let checked = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
     console.done();
     let checks = &checked.checks;

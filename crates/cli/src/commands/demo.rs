@@ -1,6 +1,6 @@
 //! `mydyno demo`.
 
-use super::{begin_lab, print_json};
+use super::{lab_options, print_json};
 use crate::arguments::output::DemoArguments;
 use crate::commands::report::write_report;
 use crate::console::{Console, print, stop_flag};
@@ -9,9 +9,9 @@ use crate::text;
 use ::server::Home;
 use analyse::Measurement;
 use base::Exit;
-use lab::{Progress, demo};
+use lab::{Progress, planned_demo, run_lab};
 use serde::Serialize;
-use store::{LabStatus, Results, Summary};
+use store::{Results, Summary};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -25,29 +25,18 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
     let stop = stop_flag();
     let home = Home::from_env()?;
     let results = Results::create_or_open(&arguments.results.results)?;
-    let lab = begin_lab(&results, "demo", Some(home.root()))?;
     let mut console = Console::new()?;
-    let place = (&home, &results, lab);
+    let planned = planned_demo(&home, &arguments.engine, &mut |p| console.show(p))?;
     let mut repeats = Vec::new();
-    let measured = demo(place, &arguments.engine, &stop, &mut |progress| {
+    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
         if let Progress::TurnEnds(repeat) = progress {
             repeats.push(repeat);
         }
         console.show(progress);
     });
     console.done();
-    let (status, reason) = match &measured {
-        Ok(summary) if summary.exit == Exit::Interrupted => (LabStatus::Interrupted, None),
-        Ok(summary) if summary.failed > 0 => {
-            (LabStatus::Failed, Some("a cell has no result".to_owned()))
-        }
-        Ok(_) => (LabStatus::Done, None),
-        Err(error) if error.exit() == Exit::Interrupted => (LabStatus::Interrupted, None),
-        Err(error) => (LabStatus::Failed, Some(error.to_string())),
-    };
-    results.finish_lab(lab, status, reason.as_deref())?;
-    let summary = measured?;
-    write_report(&results, lab, &arguments.output)?;
+    let summary = ended?;
+    write_report(&results, summary.lab, &arguments.output)?;
     let mut runs = Vec::new();
     for repeat in repeats {
         runs.push(analyse::measurement(&results, repeat)?);

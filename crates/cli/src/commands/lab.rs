@@ -9,11 +9,12 @@ use crate::failure::{Failure, Outcome};
 use ::server::Home;
 use ::server::preset::PresetScale;
 use analyse::RampConditions;
-use base::{Exit, counted, percent};
+use base::{Exit, Warehouses, counted, percent};
 use lab::{Planned, PresetOn, planned};
 use plan::{CellNeeds, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
 use serde::Serialize;
-use spec::{Cell, Connections, Isolation, Length, defaults};
+use spec::{Cell, Connections, Isolation, Length, Population, Private, Server, defaults};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
@@ -32,7 +33,7 @@ pub fn run(arguments: &LabArguments) -> Outcome {
 fn show(path: &Path, json: bool) -> Outcome {
     let plan = read(path)?;
     let mut planned = planned(&Home::from_env()?, &plan)?;
-    let needs = planned.needs(&plan, &planned.turns)?;
+    let needs = planned.needs(&planned.turns)?;
     let note = planned.note_on_images(&planned.turns);
     planned.notes.extend(note);
     if json {
@@ -87,8 +88,8 @@ struct CellDocument<'a> {
     ordinal: u32,
     key: String,
     varying: Vec<NamedDocument>,
-    engine: &'a str,
-    preset: &'a str,
+    engine: String,
+    preset: String,
     scale: String,
     set: Vec<NamedDocument>,
     places: Vec<PlaceDocument>,
@@ -238,7 +239,7 @@ impl<'a> CellDocument<'a> {
     fn of(cell: &'a PlannedCell, needs: &CellNeeds) -> CellDocument<'a> {
         let named = |(name, value): (String, String)| NamedDocument { name, value };
         let varying = cell.varying.iter().map(|one| (one.name(), one.value()));
-        let private = cell.private();
+        let private = server_of(cell);
         let Cell { load, lengths, .. } = &cell.what;
         let preset = private.preset.as_ref();
         let places = private.placement.places.iter();
@@ -254,8 +255,10 @@ impl<'a> CellDocument<'a> {
             ordinal: cell.ordinal,
             key: cell.what.key(),
             varying: varying.map(named).collect(),
-            engine: &private.engine,
-            preset: preset.map_or(defaults::PRESET, |preset| &preset.name),
+            engine: private.engine.clone(),
+            preset: preset
+                .map_or(defaults::PRESET, |preset| &preset.name)
+                .to_owned(),
             scale: scale_of(cell),
             set: private.set.iter().cloned().map(named).collect(),
             places: places.collect(),
@@ -289,8 +292,23 @@ impl<'a> CellDocument<'a> {
     }
 }
 
+/// The private server of a cell; of one that is there already nothing is known but what is used of it.
+fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
+    match &cell.what.server {
+        Server::Private(private) => Cow::Borrowed(private),
+        Server::External(_) => Cow::Owned(Private {
+            population: Population {
+                warehouses: cell.what.load.warehouses.unwrap_or(Warehouses(0)),
+                ..Population::default()
+            },
+            ..Private::of_engine("external")
+        }),
+    }
+}
+
 fn scale_of(cell: &PlannedCell) -> String {
-    let preset = cell.private().preset.as_ref();
+    let private = server_of(cell);
+    let preset = private.preset.as_ref();
     preset
         .map_or(spec::Scale::Auto, |preset| preset.scale)
         .name()
@@ -351,7 +369,7 @@ fn words(plan: &Plan, planned: &Planned, needs: &Needs) -> String {
 }
 
 fn same_for_all(out: &mut String, cell: &PlannedCell) {
-    let private = cell.private();
+    let private = server_of(cell);
     let Cell { load, lengths, .. } = &cell.what;
     let is_same = |setting: &&Setting| !cell.varying.contains(setting);
     let same = cell.settings.iter().filter(is_same);

@@ -2,7 +2,7 @@
 
 use super::lab::read;
 use super::report::write_report;
-use super::{lab_or_last, new_lab, print_json_of};
+use super::{lab_options, lab_or_last, print_json_of};
 use crate::arguments::lab::LabRunArguments;
 use crate::arguments::target::ResultsArguments;
 use crate::console::{Console, print, stop_flag, tell};
@@ -13,15 +13,14 @@ use ::server::Home;
 use analyse::{LabOutcome, lab_outcome};
 use base::{Exit, counted};
 use lab::{
-    LabError, LabRunOptions, LabRunSummary, Planned, Progress, check_meters, file_system_facts,
-    lab_of, missing, planned, require_same, run_lab, to_do,
+    LabRunOptions, LabRunSummary, Planned, Progress, check_meters, planned, require_idle,
+    require_possible, run_lab,
 };
-use plan::Plan;
 use serde::Serialize;
 use spec::Meters;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{LabId, LabStatus, RepeatId, Results, StoreError};
+use store::{RepeatId, Results, StoreError};
 
 /// The JSON document of `lab run` and `lab check`.
 #[derive(Serialize)]
@@ -50,24 +49,23 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
         power_command: arguments.power_command.clone(),
         host_metrics: arguments.host_metrics.clone(),
     };
-    let spec = LabRunOptions {
+    let options = LabRunOptions {
         only: arguments.only.clone(),
         redo: arguments.redo,
         meters,
+        ..lab_options()
     };
     if !file.exists() {
         // What cannot be done leaves no file.
-        let turns = to_do(None, &planned, &spec)?;
-        planned.needs(&plan, &turns)?;
-        planned.images_for(&turns).map_err(LabError::from)?;
+        require_possible(&planned, &options)?;
     }
     let stop = stop_flag();
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
-    check_meters(&spec.meters, &stop)?;
+    check_meters(&options.meters, &stop)?;
     check_meters(plan.meters(), &stop)?;
     let results = Results::create_or_open(file)?;
-    let place = (&home, &results);
-    let (lab, summary) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
+    let summary = execute(&results, &planned, &options, &stop, &mut live)?;
+    let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
         tell(format!(
             "nothing is left to do: lab {lab} has every repeat of this plan"
@@ -78,10 +76,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
             true => "the same command",
             false => "the command without --only",
         };
-        tell(format!(
-            "{}; {command} goes on",
-            missing_words(summary.left)
-        ));
+        tell(format!("{}; {command} goes on", summary.missing_text()));
     }
     write_report(&results, lab, &arguments.output)?;
     let outcome = lab_outcome(&results, lab)?;
@@ -116,91 +111,17 @@ fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
     Some(Failure::new(Exit::Usage, words))
 }
 
-/// Refuses a plan whose lab another process executes.
-fn require_idle(results: &Results, plan: &Plan) -> Result<(), Failure> {
-    if let Some(lab) = lab_of(results, plan)?
-        && results.lab(lab)?.status == LabStatus::Running
-    {
-        let words = format!(
-            "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
-        );
-        return Err(Failure::new(Exit::Environment, words));
-    }
-    Ok(())
-}
-
-/// The lab of a plan.
-struct Taken {
-    lab: LabId,
-    notes: Vec<String>,
-    /// There is nothing to do, and it stays as it ended.
-    is_over: bool,
-}
-
-/// Begins the lab of the plan, or goes on with it, and says what to know of it.
-fn begin(
-    (home, results): (&Home, &Results),
-    plan: &Plan,
-    planned: &Planned,
-    spec: &LabRunOptions,
-) -> Result<Taken, Failure> {
-    // Another may have begun meanwhile.
-    require_idle(results, plan)?;
-    let begun = lab_of(results, plan)?;
-    let turns = to_do(begun.map(|lab| (results, lab)), planned, spec)?;
-    planned.needs(plan, &turns)?;
-    let note = planned.note_on_images(&turns);
-    let notes = planned.notes.iter().cloned().chain(note).collect();
-    let Some(lab) = begun else {
-        let mut lab = new_lab(plan.name(), Some(home.root()));
-        lab.plan = Some(plan.text().to_owned());
-        lab.host_facts.extend(file_system_facts(planned));
-        let lab = results.begin_lab(&lab)?;
-        return Ok(Taken {
-            lab,
-            notes,
-            is_over: false,
-        });
-    };
-    require_same((home, results, lab), plan, planned, &turns)?;
-    let left = missing(results, lab, planned, spec.redo)?.len();
-    // Where its end was not stored, it is stored now.
-    let is_over = turns.is_empty() && (left > 0 || results.lab(lab)?.status == LabStatus::Done);
-    if !is_over {
-        let all = planned.turns.len();
-        tell(format!(
-            "lab {lab} goes on: {} of {all} repeats are there",
-            all - left
-        ));
-        results.resume_lab(lab)?;
-    }
-    Ok(Taken {
-        lab,
-        notes,
-        is_over,
-    })
-}
-
-fn missing_words(left: usize) -> String {
-    counted(left, "repeat is missing", "repeats are missing")
-}
-
+/// Takes the turns that are missing, and shows what comes of them.
 fn execute(
-    (home, results): (&Home, &Results),
-    plan: &Plan,
+    results: &Results,
     planned: &Planned,
-    spec: &LabRunOptions,
+    options: &LabRunOptions,
     stop: &AtomicBool,
     live: &mut Live,
-) -> Result<(LabId, LabRunSummary), Failure> {
-    let taken = begin((home, results), plan, planned, spec)?;
-    let (lab, mut told) = (taken.lab, taken.notes);
+) -> Result<LabRunSummary, Failure> {
     let mut console = Console::new()?;
-    for note in &told {
-        console.show(Progress::Note(note));
-    }
-    let place = (home, results, lab);
-    let summary = run_lab(place, plan, planned, spec, stop, &mut |progress| {
+    let mut told: Vec<String> = Vec::new();
+    let ended = run_lab(results, planned, options, stop, &mut |progress| {
         // Most cells have the same to tell; the results file keeps it for each.
         if let Progress::Note(note) = &progress {
             if told.iter().any(|other| other == note) {
@@ -210,6 +131,11 @@ fn execute(
         }
         live.take(&progress);
         match progress {
+            Progress::LabGoesOn { lab, there, all } => {
+                tell(format!(
+                    "lab {lab} goes on: {there} of {all} repeats are there"
+                ));
+            }
             Progress::TurnEnds(repeat) => {
                 live.show_result(&result_of(results, repeat), &mut console);
             }
@@ -219,15 +145,7 @@ fn execute(
     live.end_of_load();
     live.finish(&mut console);
     console.done();
-    let (status, reason) = match &summary {
-        Ok(LabRunSummary { left: 0, .. }) => (LabStatus::Done, None),
-        Ok(summary) => (LabStatus::Interrupted, Some(missing_words(summary.left))),
-        Err(error) => (LabStatus::Failed, Some(error.to_string())),
-    };
-    if !taken.is_over {
-        results.finish_lab(lab, status, reason.as_deref())?;
-    }
-    Ok((lab, summary?))
+    Ok(ended?)
 }
 
 /// What came of a repeat; or why that cannot be read, which ends the lab soon.
@@ -254,11 +172,9 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     })?;
     let results = Results::create_or_open(&directory.path().join("check.db"))?;
     let stop = stop_flag();
-    let spec = LabRunOptions::default();
     let mut live = Live::begin(false, None, &stop)?;
-    let place = (&home, &results);
-    let (lab, summary) = execute(place, &plan, &planned, &spec, &stop, &mut live)?;
-    let outcome = lab_outcome(&results, lab)?;
+    let summary = execute(&results, &planned, &lab_options(), &stop, &mut live)?;
+    let outcome = lab_outcome(&results, summary.lab)?;
     let failed = summary.failed;
     if json {
         print_json_of(

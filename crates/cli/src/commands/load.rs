@@ -1,12 +1,12 @@
 //! `mydyno load`.
 
-use super::{external, print_json};
+use super::print_json;
 use crate::arguments::database::LoadArguments;
 use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use ::server::Home;
 use base::{Exit, counted};
-use lab::{LoadSpec, Progress, Resolved, populate_schemas, record_load};
+use lab::{LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load};
 use serde::Serialize;
 use spec::Server;
 use std::fmt::Write;
@@ -87,8 +87,8 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         Server::Private(private) => {
             let home = Home::from_env()?;
             let results = Results::create_or_open(&arguments.results.results)?;
-            let resolved = Resolved::of(&home, &private, 0)?;
-            let (image, load) = resolved.image(&home, &[], &stop, &mut |p| console.show(p))?;
+            let resolved = ResolvedPrivate::of(&home, &private, 0)?;
+            let (image, load) = resolved.image(&[], &stop, &mut |p| console.show(p))?;
             let place = image.directory().display().to_string();
             console.show(Progress::Step(&format!("image: {place}")));
             let Some(load) = load else {
@@ -100,7 +100,7 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
         }
         Server::External(server) => {
             let results = Results::create_or_open(&arguments.results.results)?;
-            let subject = external(&server, &mut console)?;
+            let subject = external(&server, &mut |p| console.show(p))?;
             let spec = LoadSpec {
                 threads: arguments.threads,
                 history_key: arguments.history_key,

@@ -1,16 +1,9 @@
-//! What `mydyno run` and `mydyno ramp` begin and end with.
+//! What `mydyno run` and `mydyno ramp` measure, as far as they have it in common.
 
-use super::{begin_lab, external, start_private};
 use crate::arguments::measuring::MeasuringArguments;
-use crate::arguments::target::ResultsArguments;
-use crate::console::Console;
 use crate::failure::Failure;
-use ::server::Home;
 use base::Exit;
-use lab::{Subject, reach, record_load};
-use spec::{Cell, Field, Lengths, Load as CellLoad, Meters, Private, Server, defaults};
-use std::sync::atomic::AtomicBool;
-use store::{LabId, LabStatus, Load, Results};
+use spec::{Cell, Field, Lengths, Load, Meters, Private, Server, defaults};
 
 impl MeasuringArguments {
     /// Refuses to ask of a server what that kind of server cannot give.
@@ -28,7 +21,7 @@ impl MeasuringArguments {
     ///
     /// # Errors
     /// Options for private servers of one that is not, and what contradicts itself.
-    pub fn cell(&self, load: CellLoad, lengths: Lengths, instances: u32) -> Result<Cell, Failure> {
+    pub fn cell(&self, load: Load, lengths: Lengths, instances: u32) -> Result<Cell, Failure> {
         self.validate()?;
         let warehouses = load.warehouses.unwrap_or(defaults::WAREHOUSES);
         let population = self.schema.population(warehouses.0, self.population_seed);
@@ -43,7 +36,7 @@ impl MeasuringArguments {
         };
         let cell = Cell {
             server,
-            load: CellLoad {
+            load: Load {
                 isolation: self.isolation,
                 home: self.home,
                 threads: self.threads,
@@ -79,70 +72,5 @@ impl MeasuringArguments {
         let page_cache = self.places.page_cache;
         let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
         self.target.set.iter().cloned().chain(page_cache).collect()
-    }
-}
-
-/// All that a measurement needs.
-// The server ends first.
-pub struct Begun {
-    pub subject: Subject,
-    /// Of the private server's image, where it was made just now.
-    load: Option<Load>,
-    pub console: Console,
-    pub results: Results,
-}
-
-impl Begun {
-    /// Reaches the server of the cell.
-    ///
-    /// # Errors
-    /// What contradicts itself, and what cannot be had, which is an error of the command and no lab.
-    pub fn of(
-        cell: &Cell,
-        results: &ResultsArguments,
-        stop: &AtomicBool,
-    ) -> Result<Begun, Failure> {
-        // A meter that says nothing is told before anything is started.
-        lab::check_meters(&cell.meters, stop)?;
-        let open = || Results::create_or_open(&results.results);
-        let mut console = Console::new()?;
-        let (results, subject, load) = match &cell.server {
-            Server::Private(private) => {
-                let home = Home::from_env()?;
-                let results = open()?;
-                let warehouses = private.population.warehouses;
-                let connections = lab::connections_most(&cell.load, warehouses)?;
-                let started = start_private(&home, private, connections, stop, &mut console);
-                let (subject, load) = started?;
-                (results, subject, load)
-            }
-            Server::External(server) => (open()?, external(server, &mut console)?, None),
-        };
-        reach(&subject)?;
-        Ok(Begun {
-            subject,
-            load,
-            console,
-            results,
-        })
-    }
-
-    /// Begins the command's lab.
-    pub fn lab(&self, name: &str) -> Result<LabId, Failure> {
-        let lab = begin_lab(&self.results, name, self.subject.data_directory())?;
-        if let Some(load) = &self.load {
-            record_load(&self.results, Some(lab), load)?;
-        }
-        Ok(lab)
-    }
-}
-
-/// How the lab ended, and why where it failed without a repeat.
-pub fn ending(ended: Result<Exit, &Failure>) -> (LabStatus, Option<String>) {
-    match ended {
-        Ok(Exit::Ok) => (LabStatus::Done, None),
-        Ok(Exit::Interrupted) => (LabStatus::Interrupted, None),
-        Ok(_) => (LabStatus::Failed, None),
-        Err(failure) => (LabStatus::Failed, Some(format!("{:#}", failure.error))),
     }
 }

@@ -16,15 +16,11 @@ pub mod run;
 mod run_request;
 pub mod server;
 
-use crate::console::{Console, print};
+use crate::console::print;
 use crate::failure::Failure;
-use ::lab::{Resolved, Subject};
-use ::server::{Home, Target, TargetRequest};
+use ::lab::LabRunOptions;
 use base::Exit;
-use spec::{External, Private};
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use store::{LabId, NewLab, Results, ThroughputMetric};
+use store::{LabId, Results, ThroughputMetric};
 
 /// Prints a value as one JSON document.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
@@ -49,51 +45,14 @@ fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Res
     print(out)
 }
 
-/// A server that is there.
-fn external(server: &External, console: &mut Console) -> Result<Subject, Failure> {
-    let request = TargetRequest::from_env(server.dsn.as_deref(), server.defaults_file.as_deref());
-    let target = Target::resolve(&request)?;
-    for note in &target.notes {
-        console.show(::lab::Progress::Note(note));
-    }
-    Ok(Subject::of_target(Home::existing().as_ref(), &target)?.over_schemas(server.schemas))
-}
-
-/// Private servers for so many connections, on clones of the image that they need; it is made where
-/// there is none.
-fn start_private(
-    home: &Home,
-    private: &Private,
-    connections: u32,
-    stop: &AtomicBool,
-    console: &mut Console,
-) -> Result<(Subject, Option<store::Load>), Failure> {
-    let resolved = Resolved::of(home, private, connections)?;
-    let (image, load) = resolved.image(home, &[], stop, &mut |p| console.show(p))?;
-    console.show(::lab::Progress::Step(&format!(
-        "starting {} {} on a clone",
-        resolved.build.engine, resolved.build.version
-    )));
-    let subject = resolved.start(home, image, stop)?;
-    Ok((subject, load))
-}
-
-/// Begins a lab for one command.
-fn begin_lab(results: &Results, name: &str, data: Option<&Path>) -> Result<LabId, Failure> {
-    Ok(results.begin_lab(&new_lab(name, data))?)
-}
-
-/// A lab of this command on this host, whose servers keep their data at `data`.
-fn new_lab(name: &str, data: Option<&Path>) -> NewLab {
+/// What this command measures, all of it.
+fn lab_options() -> LabRunOptions {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    NewLab {
-        name: name.to_owned(),
-        plan: None,
+    LabRunOptions {
         command_line: store::command_line(&arguments),
-        mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
-        host_facts: observe::host_facts(data),
+        ..LabRunOptions::default()
     }
 }
 

@@ -1,17 +1,16 @@
 //! `mydyno ramp`.
 
-use super::measuring::{Begun, ending};
-use super::print_json_of;
 use super::report::write_report;
+use super::{lab_options, print_json_of};
 use crate::arguments::ramp::RampArguments;
-use crate::console::{print, stop_flag};
+use crate::console::{Console, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use analyse::{RampOutcome, ramps};
 use base::Warehouses;
-use lab::{RampPlace, ramp};
+use lab::{Progress, planned_cell, run_lab};
 use serde::Serialize;
-use spec::{Cell, Connections, Lengths, Load, RampLimits, defaults};
+use spec::{Cell, Connections, Lengths, Load, defaults};
 use std::path::Path;
 use store::{LabId, Results};
 
@@ -28,41 +27,28 @@ struct RampDocument<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &RampArguments) -> Outcome {
-    let limits = arguments.limits();
-    let cell = cell(arguments, &limits)?;
+    let cell = cell(arguments)?;
     let stop = stop_flag();
-    let mut begun = Begun::of(&cell, &arguments.results, &stop)?;
-    let lab = begun.lab("ramp")?;
-    let Begun {
-        subject,
-        console,
-        results,
-        ..
-    } = &mut begun;
-    let notes = std::mem::take(&mut console.notes);
-    let place = RampPlace {
-        results,
-        lab,
-        ordinal: 1,
-        repeat: 1,
-        engine: None,
-        settings: &arguments.measuring.settings(),
-        seed: cell.load.seed,
-        planned_cells: 0,
-        notes: &notes,
-    };
-    let asked = (&cell, &limits);
-    let ended = ramp(place, subject, asked, &stop, &mut |p| console.show(p));
-    let ended = ended.map_err(Failure::from);
-    let (status, reason) = ending(ended.as_ref().copied());
-    results.finish_lab(lab, status, reason.as_deref())?;
+    lab::check_meters(&cell.meters, &stop)?;
+    let mut console = Console::new()?;
+    let results = Results::create_or_open(&arguments.results.results)?;
+    let planned = planned_cell("ramp", cell, arguments.measuring.settings())?;
+    let mut begun = None;
+    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
+        if let Progress::LabBegins(lab) = progress {
+            begun = Some(lab);
+        }
+        console.show(progress);
+    });
     console.done();
-    let ramps = ramps(results, lab)?;
     // Whatever ended it, what it has measured is shown.
-    if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
-        show(arguments, results, lab, &ramps)?;
+    if let Some(lab) = begun {
+        let ramps = ramps(&results, lab)?;
+        if ended.is_ok() || ramps.iter().any(|ramp| !ramp.points.is_empty()) {
+            show(arguments, &results, lab, &ramps)?;
+        }
     }
-    ended
+    Ok(ended?.exit)
 }
 
 fn show(
@@ -97,12 +83,12 @@ fn show(
     Ok(())
 }
 
-fn cell(arguments: &RampArguments, limits: &RampLimits) -> Result<Cell, Failure> {
+fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {
     let load = Load {
         workload: arguments.workload.clone(),
         style: arguments.style,
         warehouses: arguments.warehouses.map(Warehouses),
-        connections: Connections::Ramp(limits.clone()),
+        connections: Connections::Ramp(arguments.limits()),
         ..Load::of_seed(arguments.measuring.seed)
     };
     let lengths = Lengths {

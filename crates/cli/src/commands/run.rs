@@ -1,18 +1,17 @@
 //! `mydyno run`.
 
-use super::measuring::{Begun, ending};
-use super::print_json_of;
 use super::run_request::validate;
+use super::{lab_options, print_json_of};
 use crate::arguments::run::{Format, RunArguments};
-use crate::console::{Console, print, stop_flag};
+use crate::console::{Console, live_stdout, print, stop_flag};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 use crate::tpcc_mysql_live::TpccMysqlLive;
 use crate::views::Live;
 use base::{Exit, Warehouses};
-use lab::{Place, Progress, Subject, measure};
-use live::About;
+use lab::{Progress, planned_cell, run_lab};
 use spec::{Cell, Connections, Lengths, Load, OpenLoop, defaults};
+use store::Results;
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Outcome {
@@ -20,77 +19,59 @@ pub fn run(arguments: &RunArguments) -> Outcome {
     let stop = stop_flag();
     // An address that cannot be had is told before anything is started.
     let mut live = Live::begin(arguments.watch, arguments.metrics_listen, &stop)?;
-    let mut begun = Begun::of(&cell, &arguments.results, &stop)?;
-    let mut tpcc_mysql = match arguments.format {
-        Format::Words => None,
-        Format::TpccMysql => Some(TpccMysqlLive::begin(arguments, &begun.subject)?),
-    };
-    let lab = begun.lab("run")?;
-    let Begun {
-        subject,
-        console,
-        results,
-        ..
-    } = &mut begun;
-    live.runs_on(about(arguments, subject));
-    let notes = std::mem::take(&mut console.notes);
-    let place = Place {
-        results,
-        lab,
-        ordinal: 1,
-        repeat: 1,
-        engine: None,
-        settings: &arguments.measuring.settings(),
-        notes: &notes,
-        seed: cell.load.seed,
-        ramp: None,
-    };
-    let measured = measure(place, subject, &cell, &stop, &mut |p| {
-        live.take(&p);
-        show(p, tpcc_mysql.as_mut(), &mut live, console);
+    lab::check_meters(&cell.meters, &stop)?;
+    let mut console = Console::new()?;
+    let results = Results::create_or_open(&arguments.results.results)?;
+    let planned = planned_cell("run", cell, arguments.measuring.settings())?;
+    let is_tpcc_mysql = arguments.format == Format::TpccMysql;
+    let mut outlet = is_tpcc_mysql.then(live_stdout).transpose()?;
+    let (mut tpcc_mysql, mut repeat) = (None, None);
+    let ended = run_lab(&results, &planned, &lab_options(), &stop, &mut |progress| {
+        live.take(&progress);
+        match (&mut tpcc_mysql, &progress) {
+            (_, Progress::TurnEnds(stored)) => repeat = Some(*stored),
+            (_, Progress::Reached { subject, .. }) => {
+                let begin = |outlet| TpccMysqlLive::begin(outlet, arguments, subject);
+                tpcc_mysql = outlet.take().map(begin);
+            }
+            // A live format takes the place of the bar.
+            (
+                Some(format),
+                Progress::RunStarts { .. } | Progress::Run(_) | Progress::Interval(_),
+            ) => format.show(&progress),
+            _ => live.show(progress, &mut console),
+        }
     });
-    let measured = measured.map_err(Failure::from);
     live.end_of_load();
-    let (status, reason) = ending(measured.as_ref().map(|measured| measured.exit));
-    results.finish_lab(lab, status, reason.as_deref())?;
     // All is stored: from here on a reader who stalls may be waited for.
-    live.finish(console);
+    live.finish(&mut console);
     console.done();
-    let measured = measured?;
-    let measurement = analyse::measurement(results, measured.repeat)?;
+    let exit = ended?.exit;
+    let Some(repeat) = repeat else {
+        return Ok(exit);
+    };
+    let measurement = analyse::measurement(&results, repeat)?;
     let summary = &measurement.summary;
     if let Some(tpcc_mysql) = &mut tpcc_mysql {
-        tpcc_mysql.finish(results, measured.repeat)?;
+        tpcc_mysql.finish(&results, repeat)?;
     } else if arguments.json {
         print_json_of(summary.throughput_metric, &measurement)?;
     } else {
         print(format_args!("{}\n", text::summary(&measurement)))?;
     }
-    if let (Some(reason), false) = (&summary.reason, measured.exit == Exit::Ok) {
-        let log = results
-            .repeat(measured.repeat)?
-            .log_tail
-            .unwrap_or_default();
+    if let (Some(reason), false) = (&summary.reason, exit == Exit::Ok) {
+        let log = results.repeat(repeat)?.log_tail.unwrap_or_default();
         let tail = if log.is_empty() {
             String::new()
         } else {
             format!("; the end of the server's log:\n{log}")
         };
         return Err(Failure::new(
-            measured.exit,
+            exit,
             format!("the run failed: {reason}{tail}"),
         ));
     }
-    Ok(measured.exit)
-}
-
-fn about(arguments: &RunArguments, subject: &Subject) -> About {
-    let engine = subject.engine().map(str::to_owned);
-    About {
-        target: engine.unwrap_or_else(|| subject.dsn()),
-        workload: arguments.workload.name().to_owned(),
-        style: arguments.style.name().to_owned(),
-    }
+    Ok(exit)
 }
 
 /// What is asked for.
@@ -124,19 +105,4 @@ pub(super) fn request(arguments: &RunArguments) -> Result<Cell, Failure> {
         checks: arguments.check,
         ..measuring.cell(load, lengths, arguments.instances)?
     })
-}
-
-/// A live format takes the place of the bar.
-fn show(
-    progress: Progress<'_>,
-    tpcc_mysql: Option<&mut TpccMysqlLive>,
-    live: &mut Live,
-    console: &mut Console,
-) {
-    match (tpcc_mysql, &progress) {
-        (Some(format), Progress::RunStarts { .. } | Progress::Run(_) | Progress::Interval(_)) => {
-            format.show(&progress);
-        }
-        _ => live.show(progress, console),
-    }
 }

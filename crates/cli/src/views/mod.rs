@@ -7,10 +7,10 @@ pub mod watch;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use lab::Progress;
+use lab::{Progress, Subject};
 use lines::Lines;
 use live::{About, Exporter, State};
-use plan::PlannedCell;
+use spec::{Cell, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,11 +70,6 @@ impl Live {
         };
         live.publish();
         Ok(live)
-    }
-
-    /// Tells what is run.
-    pub fn runs_on(&mut self, about: About) {
-        self.state.about = about;
     }
 
     /// Takes what the run tells, for all views.
@@ -152,7 +147,7 @@ impl Live {
 /// Has the model take what the run tells.
 fn take(state: &mut State, progress: &Progress<'_>) {
     match progress {
-        Progress::TurnStarts { title, cell } => state.begin_turn(title, about(cell)),
+        Progress::TurnStarts { title, cell } => state.begin_turn(title, about(&cell.what, None)),
         Progress::RunStarts {
             warehouses,
             connections,
@@ -171,16 +166,22 @@ fn take(state: &mut State, progress: &Progress<'_>) {
             state.finish();
             state.step(format!("checking: {done} of {total}"));
         }
-        Progress::TurnEnds(_) => {}
+        Progress::Reached { subject, cell } => state.about = about(cell, Some(subject)),
+        Progress::TurnEnds(_) | Progress::LabBegins(_) | Progress::LabGoesOn { .. } => {}
     }
 }
 
-/// What is run of a plan.
-fn about(cell: &PlannedCell) -> About {
+/// What is run; before its server is up, as it was asked for.
+fn about(cell: &Cell, subject: Option<&Subject>) -> About {
+    let named = match &cell.server {
+        Server::Private(private) => Some(private.engine.clone()),
+        Server::External(_) => None,
+    };
+    let reached = subject.map(|subject| subject.engine().map_or(subject.dsn(), str::to_owned));
     About {
-        target: cell.private().engine.clone(),
-        workload: cell.what.load.workload.name().to_owned(),
-        style: cell.what.load.style.name().to_owned(),
+        target: named.or(reached).unwrap_or_default(),
+        workload: cell.load.workload.name().to_owned(),
+        style: cell.load.style.name().to_owned(),
     }
 }
 
@@ -197,7 +198,12 @@ impl Dashboard {
                 self.notes.push(note.to_owned());
             }
             // The next picture shows these, at most a tenth of a second later.
-            Progress::Interval(_) | Progress::Samples(_) => {}
+            Progress::Interval(_)
+            | Progress::Samples(_)
+            | Progress::TurnEnds(_)
+            | Progress::LabBegins(_)
+            | Progress::LabGoesOn { .. }
+            | Progress::Reached { .. } => {}
             // Of a lab all is on it, from its first repeat to its last.
             Progress::TurnStarts { .. } => {
                 if !self.watch.is_shown() {

@@ -5,11 +5,11 @@ use crate::progress::{OnProgress, Progress};
 use crate::target::schemas::inspect;
 use crate::target::sessions::with_session_until;
 use crate::target::subject::{INSTANCE, Subject};
-use base::Warehouses;
 use base::limits::OFFENDING_ROWS_MAX;
+use base::{Exit, Warehouses};
 use drive::Schemas;
 use std::sync::atomic::AtomicBool;
-use store::CheckResult;
+use store::{CheckResult, CheckedOn, RepeatFailure, RepeatId, Results};
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use wire::Connector;
 
@@ -150,6 +150,33 @@ pub fn check_subject(
         })
     });
     result.map_err(|error| subject.explain(error))
+}
+
+/// Stores the checks of a repeat, and before them that some failed which should not have: whoever is
+/// killed in between has proven nothing. Returns Ok or CheckFailed.
+///
+/// # Errors
+/// The results file cannot be written.
+pub(crate) fn record(
+    results: &Results,
+    repeat: RepeatId,
+    checks: &[CheckResult],
+    unexpected: &[String],
+    subject: &Subject,
+) -> Result<Exit, LabError> {
+    if !unexpected.is_empty() {
+        let failure = RepeatFailure {
+            reason_code: "check_failed".to_owned(),
+            reason: format!("checks failed: {}", unexpected.join(", ")),
+            log_tail: subject.log_tail(),
+        };
+        results.fail_repeat(repeat, &failure)?;
+    }
+    results.record_checks(CheckedOn::Repeat(repeat), checks)?;
+    Ok(match unexpected {
+        [] => Exit::Ok,
+        _ => Exit::CheckFailed,
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
 use crate::error::LabError;
-use crate::measure::check::{FailedChecks, check};
+use crate::measure::check::{FailedChecks, check, record};
 use crate::measure::driving::driver_threads;
 use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
 use crate::measure::lengths::PhaseEnds;
@@ -12,18 +12,18 @@ use crate::measure::records::{counters_of, failures_of, result_of, times_of};
 use crate::measure::workload::{self, isolation_on, prepared_statements_of};
 use crate::progress::{OnProgress, Progress};
 use crate::target::populate::engine_name;
+use crate::target::preset::PRESET_SETTING;
 use crate::target::schemas;
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
-use spec::{Cell, Load, Style, WorkloadKind};
+use spec::{Cell, Load, Server, Style, WorkloadKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use store::{
-    CheckedOn, DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure,
-    RepeatId, RepeatResult, Results,
+    DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
+    RepeatResult, Results,
 };
 use tpcc::Database;
 use tpcc::cross_check::{Known, mismatch};
@@ -32,38 +32,38 @@ use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
-    pub results: &'a Results,
-    pub lab: LabId,
-    /// Of the cell in the lab, from 1.
-    pub ordinal: u32,
+pub(crate) struct Place<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) lab: LabId,
+    /// The cell as far as it is known before its server is.
+    pub(crate) planned: &'a NewCell,
+    /// Of the cell in the lab, from 1: a point of a ramp has one of its own.
+    pub(crate) ordinal: u32,
     /// Which measurement of the cell, from 1.
-    pub repeat: u32,
-    /// What the cell's engine is called in results, where that is not what its server is.
-    pub engine: Option<&'a str>,
-    /// What else names the cell: server variables that were set.
-    pub settings: &'a [(String, String)],
-    /// Told before, to be stored with it.
-    pub notes: &'a [String],
-    /// What the inputs of this measurement derive from.
-    pub seed: u64,
+    pub(crate) repeat: u32,
+    /// Told before, to be stored with it; of a ramp with its first point.
+    pub(crate) notes: &'a [String],
+    /// What the inputs of this measurement derive from; each point of a ramp has a seed of its own.
+    pub(crate) seed: u64,
     /// That the measurement is a point of.
-    pub ramp: Option<RampId>,
+    pub(crate) ramp: Option<RampId>,
+    /// Cells of the plan: those of points come after them.
+    pub(crate) planned_cells: u32,
 }
 
 /// How a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
-    pub repeat: RepeatId,
+pub(crate) struct Measured {
+    pub(crate) repeat: RepeatId,
     /// Ok, Interrupted, ServerFailed, CheckFailed, Environment (no room) or Failed.
-    pub exit: Exit,
+    pub(crate) exit: Exit,
 }
 
 /// Measures one cell. A run that fails is stored as failed, and its place in the store returned.
 ///
 /// # Errors
 /// Where it could not begin, or the results file cannot be written.
-pub fn measure(
+pub(crate) fn measure(
     place: Place<'_>,
     subject: &Subject,
     cell: &Cell,
@@ -244,57 +244,47 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
     Ok(session.metadata().as_str())
 }
 
+/// The cell with what its server tells.
 fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> NewCell {
-    let Cell { load, lengths, .. } = cell;
-    let configured = subject.configured.iter();
-    let of_preset = configured.flat_map(|one| one.settings(begun.warehouses.0));
-    let ns = |duration: Duration| duration.as_nanos() as u64;
+    let (planned, load) = (place.planned, &cell.load);
+    let mut settings = planned.settings.clone();
+    if let Some(configured) = &subject.configured {
+        settings.retain(|(name, _)| name != PRESET_SETTING);
+        settings.extend(configured.settings(begun.warehouses.0));
+    }
+    let flavour = match begun.server.is_mariadb {
+        true => "mariadb",
+        false => "mysql",
+    };
+    let terminals = begun.concurrency.terminals;
+    let inactive = begun.database.warehouses.0 - begun.warehouses.0;
     NewCell {
         ordinal: place.ordinal,
-        engine: match place.engine {
-            Some(named) => named.to_owned(),
-            None => engine_name(subject, &begun.server),
+        engine: match &cell.server {
+            Server::Private(_) => planned.engine.clone(),
+            Server::External(_) => engine_name(subject, &begun.server),
         },
         server_version: begun.server.version.clone(),
-        flavour: if begun.server.is_mariadb {
-            "mariadb"
-        } else {
-            "mysql"
-        }
-        .to_owned(),
+        flavour: flavour.to_owned(),
         transport: begun.transport.to_owned(),
         target: subject.dsn(),
-        workload: load.workload.name().to_owned(),
-        style: load.style.name().to_owned(),
-        throughput_metric: workload::metric_of(&load.workload),
-        transactions: workload::transactions_of(&load.workload),
         warehouses: Some(begun.warehouses.0),
         connections: begun.concurrency.connections,
-        home: Some(load.home),
         foreign_keys: Some(begun.database.foreign_keys),
         partitions: begun.database.partitions,
         history_key: Some(begun.database.history_key),
         isolation: isolation_on(load, &begun.variables),
-        warmup_ns: ns(lengths.warmup.most),
-        window_ns: ns(lengths.window.most),
-        interval_ns: ns(lengths.interval),
-        warmup_auto: lengths.warmup.is_auto,
-        window_auto: lengths.window.is_auto,
-        precision_share: lengths.window_precision_share(),
-        seed: load.seed,
         schemas: subject.schemas(),
         instances: subject.instances(),
         result_metadata: Some(begun.result_metadata.to_owned()),
-        terminals: begun.concurrency.terminals,
-        inactive_warehouses: begun
-            .concurrency
-            .terminals
-            .map(|_| begun.database.warehouses.0 - begun.warehouses.0),
+        terminals,
+        inactive_warehouses: terminals.map(|_| inactive),
         rate_asked: load.rate.map(|open| open.rate.to_string()),
         arrivals: load.rate.map(|open| open.spacing.name().to_owned()),
         places: subject.placed.places.clone(),
-        settings: place.settings.iter().cloned().chain(of_preset).collect(),
+        settings,
         preset: subject.configured.as_ref().map(|one| one.preset.clone()),
+        ..planned.clone()
     }
 }
 
@@ -536,16 +526,13 @@ impl Measurement<'_> {
         if let Some(note) = failed.note() {
             on_progress(Progress::Note(&note));
         }
-        // Before its checks are there, without which it has not ended: who is killed in between has proven nothing.
-        let exit = if failed.unexpected.is_empty() {
-            Exit::Ok
-        } else {
-            let reason = format!("checks failed: {}", failed.unexpected.join(", "));
-            self.fail(Exit::CheckFailed, "check_failed", &reason)?
-        };
-        self.results
-            .record_checks(CheckedOn::Repeat(self.repeat), &checks)?;
-        Ok(exit)
+        record(
+            self.results,
+            self.repeat,
+            &checks,
+            &failed.unexpected,
+            self.subject,
+        )
     }
 }
 

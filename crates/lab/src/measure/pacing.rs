@@ -78,7 +78,7 @@ impl Concurrency {
 ///
 /// # Errors
 /// [`LabError::Unfit`] where that is more than a run may have.
-pub fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, LabError> {
+pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, LabError> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),
         _ => Ok(Concurrency::of(load, loaded)?.connections),

@@ -2,11 +2,10 @@
 //! when it ends, so that a ramp which was interrupted goes on from its points.
 
 use crate::error::LabError;
-use crate::measure::check::{FailedChecks, check_subject};
+use crate::measure::check::{FailedChecks, check_subject, record};
 use crate::measure::measurement::{Measured, Place, measure};
 use crate::measure::seeds::seed_of_point;
 use crate::progress::{OnProgress, Progress};
-use crate::schedule::run_lab::failure_of;
 use crate::target::disk_space;
 use crate::target::subject::Subject;
 use analyse::{FailedPoint, Ramp, RampPoint, RampStep, is_of_count, ramp_point, standing_points};
@@ -14,31 +13,7 @@ use base::{Exit, counted};
 use spec::{Cell, Connections, Load, RampLimits, WorkloadKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{
-    CheckedOn, LabId, NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId,
-    Results,
-};
-
-/// Where a ramp belongs.
-#[derive(Clone, Copy)]
-pub struct RampPlace<'a> {
-    pub results: &'a Results,
-    pub lab: LabId,
-    /// Of the plan's cell, from 1; 1 where there is no plan.
-    pub ordinal: u32,
-    /// Which ramp of that cell, from 1.
-    pub repeat: u32,
-    /// What the cell's engine is called in results, where that is not what its server is.
-    pub engine: Option<&'a str>,
-    /// What else names the cell: server variables that were set.
-    pub settings: &'a [(String, String)],
-    /// What the inputs of this ramp derive from; each of its points has a seed of its own.
-    pub seed: u64,
-    /// Cells of the plan: those of points come after them.
-    pub planned_cells: u32,
-    /// Told before, to be stored with the first point.
-    pub notes: &'a [String],
-}
+use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, RepeatId};
 
 /// What a point takes beside its warm-up and window, until one has shown it.
 const POINT_TIME: Duration = Duration::from_secs(3);
@@ -49,8 +24,8 @@ const POINT_TIME: Duration = Duration::from_secs(3);
 ///
 /// # Errors
 /// Where the first point could not begin, a disk is full ([`LabError::NoRoom`]), or the results file cannot be written.
-pub fn ramp(
-    place: RampPlace<'_>,
+pub(crate) fn ramp(
+    place: Place<'_>,
     subject: &Subject,
     asked: (&Cell, &RampLimits),
     stop: &AtomicBool,
@@ -65,10 +40,9 @@ pub fn ramp(
 }
 
 /// Stores that a ramp failed as a whole, before the count that it would have measured next: in the words of its other points or, where it
-/// has none, of `planned`.
+/// has none, of its plan.
 pub(crate) fn store_failed_ramp(
-    place: RampPlace<'_>,
-    planned: NewCell,
+    place: Place<'_>,
     limits: &RampLimits,
     failure: &RepeatFailure,
 ) -> Result<(), LabError> {
@@ -86,14 +60,14 @@ pub(crate) fn store_failed_ramp(
     if is_of_count(&failure.reason_code) {
         failure.reason_code = "failed".to_owned();
     }
-    let repeat = points.store_failed((connections, planned), &ids(&good), &failure)?;
+    let repeat = points.store_failed(connections, &ids(&good), &failure)?;
     for note in place.notes {
         place.results.record_note(NoteOn::Repeat(repeat), note)?;
     }
     Ok(place.results.finish_ramp(points.id)?)
 }
 
-fn begin(place: RampPlace<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
+fn begin(place: Place<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
     let ramp = NewRamp {
         ordinal: place.ordinal,
         repeat: place.repeat,
@@ -105,7 +79,7 @@ fn begin(place: RampPlace<'_>, limits: &RampLimits) -> Result<RampId, LabError> 
 /// The stored points of a ramp.
 #[derive(Clone, Copy)]
 struct Points<'a> {
-    place: RampPlace<'a>,
+    place: Place<'a>,
     id: RampId,
 }
 
@@ -113,7 +87,7 @@ impl Points<'_> {
     /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that do not count are measured again as
     /// further attempts.
     fn next_of(&self, connections: u32, counted: &[RepeatId]) -> Result<(u32, u32), LabError> {
-        let RampPlace { results, lab, .. } = self.place;
+        let Place { results, lab, .. } = self.place;
         let cells = results.ramp_cells(lab, self.place.ordinal)?;
         let Some(cell) = cells
             .iter()
@@ -145,34 +119,25 @@ impl Points<'_> {
     /// A count that gave no result, as another attempt or a repeat of its own.
     fn store_failed(
         &self,
-        (connections, planned): (u32, NewCell),
+        connections: u32,
         counted: &[RepeatId],
         failure: &RepeatFailure,
     ) -> Result<RepeatId, LabError> {
-        let RampPlace { results, lab, .. } = self.place;
+        let Place { results, lab, .. } = self.place;
         let (ordinal, repeat) = self.next_of(connections, counted)?;
         let siblings = results.ramp_cells(lab, self.place.ordinal)?;
         let same = siblings
             .iter()
             .find(|cell| cell.what.connections == connections);
+        let point_of = |what: &NewCell| NewCell {
+            ordinal,
+            connections,
+            ..what.clone()
+        };
         let cell = match (same, siblings.first()) {
             (Some(same), _) => same.id,
-            (None, Some(sibling)) => {
-                let what = NewCell {
-                    ordinal,
-                    connections,
-                    ..sibling.what.clone()
-                };
-                results.begin_cell(lab, &what)?
-            }
-            (None, None) => {
-                let what = NewCell {
-                    ordinal,
-                    connections,
-                    ..planned
-                };
-                results.begin_planned_cell(lab, &what)?
-            }
+            (None, Some(sibling)) => results.begin_cell(lab, &point_of(&sibling.what))?,
+            (None, None) => results.begin_planned_cell(lab, &point_of(self.place.planned))?,
         };
         let new = NewRepeat {
             cell,
@@ -189,7 +154,7 @@ impl Points<'_> {
 
 /// A ramp under way.
 struct Rise<'a> {
-    place: RampPlace<'a>,
+    place: Place<'a>,
     id: RampId,
     subject: &'a Subject,
     /// Each point, but for its connections; checks are made once, after the last one.
@@ -223,7 +188,7 @@ struct Failed {
 
 impl<'a> Rise<'a> {
     fn begin(
-        place: RampPlace<'a>,
+        place: Place<'a>,
         subject: &'a Subject,
         (cell, limits): (&'a Cell, &'a RampLimits),
         stop: &'a AtomicBool,
@@ -331,20 +296,16 @@ impl<'a> Rise<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<PointEnd, LabError> {
         let (ordinal, repeat) = self.points().next_of(connections, &ids(&self.good))?;
-        let results = self.place.results;
         let place = Place {
-            results,
-            lab: self.place.lab,
             ordinal,
             repeat,
-            engine: self.place.engine,
-            settings: self.place.settings,
             notes: match self.measured {
                 None => self.place.notes,
                 Some(_) => &[],
             },
             seed: seed_of_point(self.place.seed, connections, repeat),
             ramp: Some(self.id),
+            ..self.place
         };
         let cell = Cell {
             load: Load {
@@ -472,16 +433,8 @@ impl<'a> Rise<'a> {
         if self.good.is_empty() {
             return Ok(None);
         }
-        // All else is as in its other points.
-        let planned = NewCell {
-            seed: self.cell.load.seed,
-            ..NewCell::default()
-        };
-        let stored = self.points().store_failed(
-            (connections, planned),
-            &ids(&self.good),
-            &failure_of(error),
-        )?;
+        let points = self.points();
+        let stored = points.store_failed(connections, &ids(&self.good), &error.failure())?;
         Ok(Some(stored))
     }
 
@@ -520,20 +473,13 @@ impl<'a> Rise<'a> {
         let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
         let mut unexpected = checked.unexpected;
         unexpected.retain(|name| failed.unexpected.contains(name));
-        // Before its checks are there: who is killed in between has proven nothing.
-        let exit = if unexpected.is_empty() {
-            Exit::Ok
-        } else {
-            let failure = RepeatFailure {
-                reason_code: "check_failed".to_owned(),
-                reason: format!("checks failed: {}", unexpected.join(", ")),
-                log_tail: self.subject.log_tail(),
-            };
-            results.fail_repeat(repeat, &failure)?;
-            Exit::CheckFailed
-        };
-        results.record_checks(CheckedOn::Repeat(repeat), &checked.checks)?;
-        Ok(exit)
+        record(
+            self.place.results,
+            repeat,
+            &checked.checks,
+            &unexpected,
+            self.subject,
+        )
     }
 }
 

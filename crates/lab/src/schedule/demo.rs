@@ -4,27 +4,24 @@
 use crate::error::LabError;
 use crate::measure::seeds::new_seed;
 use crate::progress::{OnProgress, Progress};
-use crate::schedule::planned::planned;
-use crate::schedule::run_lab::{LabRunOptions, LabRunSummary, run_lab};
+use crate::schedule::planned::{Planned, Source, planned};
 use crate::target::private::installed_build;
 use plan::Plan;
 use server::Home;
 use spec::{Private, defaults};
-use std::sync::atomic::AtomicBool;
-use store::{LabId, Results};
 
 const PLAN: &str = include_str!("demo.toml");
 
-/// Installs the engine where it is missing, and measures each cell of the demo's plan once.
+/// Installs the engine where it is missing, and says what is to be measured: each cell of the demo's plan
+/// once.
 ///
 /// # Errors
-/// Where it cannot begin, or the results file cannot be written.
-pub fn demo(
-    (home, results, lab): (&Home, &Results, LabId),
+/// Where the engine cannot be installed, or this machine is not fit.
+pub fn planned_demo(
+    home: &Home,
     engine: &str,
-    stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<LabRunSummary, LabError> {
+) -> Result<Planned, LabError> {
     if installed_build(home, &Private::of_engine(engine))?.is_none() {
         on_progress(Progress::Step(&format!("installing {engine}")));
         server::install(home, engine, None, &mut |what| {
@@ -44,13 +41,7 @@ pub fn demo(
     for (cell, _) in &mut planned.cells {
         cell.what.load.seed = seed;
     }
-    let place = (home, results, lab);
-    run_lab(
-        place,
-        &plan,
-        &planned,
-        &LabRunOptions::default(),
-        stop,
-        on_progress,
-    )
+    planned.name = "demo".to_owned();
+    planned.source = Source::Demo(plan);
+    Ok(planned)
 }

@@ -4,4 +4,6 @@ pub(crate) mod demo;
 pub(crate) mod planned;
 pub(crate) mod resumed;
 pub(crate) mod run_lab;
+pub(crate) mod stored;
+pub(crate) mod turn;
 pub(crate) mod watchdog;

@@ -1,9 +1,12 @@
 //! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
 
 use crate::error::LabError;
-use crate::target::pool::{Divided, POOL_BYTES_DEFAULT, Pool};
+use crate::measure::pacing::connections_most;
+use crate::target::pool::{Divided, POOL_BYTES_DEFAULT};
 use crate::target::preset::PresetSpec;
-use crate::target::private::{Resolved, installed_build, page_size};
+use crate::target::private::{ResolvedPrivate, installed_build, page_size};
+use crate::target::resolved::Resolved;
+use device::Role;
 use plan::{
     CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
     execution_order,
@@ -12,10 +15,11 @@ use server::preset::{self, Translated};
 use server::{
     Home, IMAGES_VARIABLE, Image, ImageKey, ServerBuild, ServerError, images_max_bytes, redo_bytes,
 };
-use spec::{AUTO_EXPECTED, Place, Private};
+use spec::{AUTO_EXPECTED, Cell, Place, Private, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use storage::{Arrangement, StorageError, is_in_memory};
+use std::time::Duration;
+use storage::{Arrangement, RoleDevice, StorageError, is_in_memory};
 
 /// The buffer pool and the redo log of a server where nothing else is set.
 const DEFAULT_SIZES: Sizes = Sizes {
@@ -23,21 +27,61 @@ const DEFAULT_SIZES: Sizes = Sizes {
     redo_bytes: 2 << 30,
 };
 
-/// What a plan comes to.
-#[derive(Clone, Debug)]
+/// Whose cells are measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Source {
+    /// A plan's, some of which an earlier call may have measured.
+    Plan(Plan),
+    /// A plan's that is not stored: all are measured.
+    Demo(Plan),
+    /// One of a command, which fails with it. Its lab begins when its server is up.
+    #[default]
+    Command,
+}
+
+impl Source {
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        match self {
+            Source::Plan(plan) | Source::Demo(plan) => Some(plan),
+            Source::Command => None,
+        }
+    }
+}
+
+/// What is to be measured, as this machine would do it.
+#[derive(Clone, Debug, Default)]
 pub struct Planned {
+    /// Of its lab.
+    pub name: String,
+    pub(crate) source: Source,
+    /// What names the cell of a command in results.
+    pub(crate) settings: Vec<(String, String)>,
+    /// Where private servers of a plan live.
+    pub(crate) home: Option<Home>,
     /// In the order of the matrix.
     pub cells: Vec<(PlannedCell, CellNeeds)>,
-    /// Their servers, where the engine is installed; as long as `cells`.
-    resolved: Vec<Option<Resolved>>,
+    /// As long as `cells`.
+    servers: Vec<CellServer>,
     /// In the order of execution.
     pub turns: Vec<Turn>,
-    /// What becomes of presets; each engine, preset and scale once, with each set of variables beside it.
+    /// What becomes of presets; each engine, preset and scale once, with each set of variables
+    /// beside it.
     pub presets: Vec<PresetOn>,
     images: Vec<PlannedImage>,
     pub host: Host,
     /// For people.
     pub notes: Vec<String>,
+}
+
+/// The server of a cell.
+#[derive(Clone, Debug)]
+pub(crate) struct CellServer {
+    /// None where the engine is not installed.
+    pub(crate) resolved: Option<Resolved>,
+    /// Where its files would go now.
+    pub(crate) devices: Vec<RoleDevice>,
+    /// Index of its image.
+    image: Option<usize>,
 }
 
 /// A populated database that cells are measured on clones of.
@@ -49,8 +93,6 @@ struct PlannedImage {
     key: Option<ImageKey>,
     /// Of its data directory, where it is there.
     there_bytes: Option<u64>,
-    /// Indexes of its cells.
-    cells: BTreeSet<usize>,
 }
 
 /// A preset on an engine.
@@ -81,40 +123,109 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
         notes,
     };
     let mut cells = Vec::new();
-    let mut resolved = Vec::new();
-    for (index, cell) in plan.cells(&known)?.into_iter().enumerate() {
+    let mut servers = Vec::new();
+    for cell in plan.cells(&known)? {
         machine.note_auto(&cell);
-        let servers = machine.resolved(plan, &cell)?;
-        let server = machine.server(plan, &cell, servers.as_ref())?;
-        machine.images[server.image].cells.insert(index);
-        let needs = CellNeeds::of(&cell, server.sizes, server.files);
-        resolved.push(servers);
+        let (server, needs) = match &cell.what.server {
+            Server::Private(private) => machine.private(plan, &cell, private)?,
+            Server::External(external) => {
+                let server = CellServer {
+                    resolved: Some(Resolved::External(external.clone())),
+                    devices: Vec::new(),
+                    image: None,
+                };
+                (
+                    server,
+                    CellNeeds::of(&cell, DEFAULT_SIZES, Files::Elsewhere),
+                )
+            }
+        };
+        servers.push(server);
         cells.push((cell, needs));
     }
-    let host = Host {
-        disk_free_bytes: storage::room_bytes(home.root()).ok(),
-        memory_available_bytes: storage::available_memory_bytes(),
-        images_max_bytes: images_max_bytes()?,
-    };
     Ok(Planned {
+        name: plan.name().to_owned(),
         turns: execution_order(cells.len(), plan.schedule()),
+        source: Source::Plan(plan.clone()),
+        settings: Vec::new(),
+        home: Some(home.clone()),
         cells,
-        resolved,
+        servers,
         presets: machine.presets,
         images: machine.images,
-        host,
+        host: Host {
+            disk_free_bytes: storage::room_bytes(home.root()).ok(),
+            memory_available_bytes: storage::available_memory_bytes(),
+            images_max_bytes: images_max_bytes()?,
+        },
         notes: machine.notes,
     })
 }
 
+/// The one cell of a command, whose lab has this name. `settings` name it in results, beside what is
+/// a column of its own.
+///
+/// # Errors
+/// What this machine lacks.
+pub fn planned_cell(
+    name: &str,
+    mut what: Cell,
+    settings: Vec<(String, String)>,
+) -> Result<Planned, LabError> {
+    let made = what.server.private().map(|of| of.population.warehouses);
+    let connections_most = match made {
+        Some(warehouses) => connections_most(&what.load, warehouses)?,
+        None => 0,
+    };
+    let resolved = Resolved::of(&what.server, connections_most)?;
+    if let (Server::Private(private), Some(of)) = (&mut what.server, resolved.private()) {
+        // A binary has the name that its version gives it.
+        private.engine.clone_from(&of.build.engine);
+    }
+    let cell = PlannedCell {
+        ordinal: 1,
+        settings: Vec::new(),
+        varying: Vec::new(),
+        what,
+        connections_most,
+        repeats: 1,
+        repeat_time_limit: Duration::MAX,
+    };
+    let needs = CellNeeds::of(&cell, DEFAULT_SIZES, Files::Home);
+    Ok(Planned {
+        name: name.to_owned(),
+        settings,
+        cells: vec![(cell, needs)],
+        servers: vec![CellServer {
+            resolved: Some(resolved),
+            devices: Vec::new(),
+            image: None,
+        }],
+        turns: vec![Turn {
+            index: 0,
+            repeat: 1,
+        }],
+        ..Planned::default()
+    })
+}
+
 impl Planned {
-    /// What these turns need.
+    /// What these turns need; nothing is known of a command's.
     ///
     /// # Errors
-    /// [`LabError::Plan`] where a cell needs more than the machine has, or all of them more time than the plan allows.
-    pub fn needs(&self, plan: &Plan, turns: &[Turn]) -> Result<Needs, LabError> {
+    /// [`LabError::Plan`] where a cell needs more than the machine has, or all of them more time than
+    /// the plan allows.
+    pub fn needs(&self, turns: &[Turn]) -> Result<Needs, LabError> {
+        let Some(plan) = self.source.plan() else {
+            return Ok(Needs::default());
+        };
         let repeats: Vec<_> = turns.iter().map(|turn| &self.cells[turn.index]).collect();
         Ok(plan.needs(&repeats, &self.missing_images(turns), &self.host)?)
+    }
+
+    /// After which no repeat is started any more.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.source.plan().and_then(Plan::time_limit)
     }
 
     /// Databases that have to be populated for these turns.
@@ -136,7 +247,10 @@ impl Planned {
         };
         let all_bytes: u64 = of_turns.iter().map(bytes).sum();
         // One that is needed but once in a row is not populated again.
-        let mut in_turn: Vec<_> = turns.iter().map(|turn| self.image_index(*turn)).collect();
+        let mut in_turn: Vec<_> = turns
+            .iter()
+            .filter_map(|turn| self.image_index(*turn))
+            .collect();
         in_turn.dedup();
         let returns = in_turn.len() > of_turns.len();
         (returns && all_bytes > max_bytes).then(|| {
@@ -151,46 +265,49 @@ impl Planned {
         })
     }
 
-    /// The image of each of the turns: what is not installed is told before hours have gone into the others.
+    /// The images that turns are measured on, in their order: what is not installed is told before hours
+    /// have gone into the others.
     ///
     /// # Errors
     /// [`ServerError::NotInstalled`]
-    pub fn images_for(&self, turns: &[Turn]) -> Result<Vec<ImageKey>, ServerError> {
+    pub fn images_for(&self, turns: &[Turn]) -> Result<Vec<Option<ImageKey>>, ServerError> {
         let image = |turn: &Turn| {
-            let image = self.image_index(*turn).map(|index| &self.images[index]);
-            let key = image.and_then(|image| image.key.clone());
-            key.ok_or_else(|| ServerError::NotInstalled {
-                engine: self.cells[turn.index].0.private().engine.clone(),
-            })
+            let private = self.server(*turn)?.private();
+            Ok(private.map(|private| private.image_key().clone()))
         };
         turns.iter().map(image).collect()
     }
 
-    /// The servers of a cell by its index, where their engine is installed.
-    pub(crate) fn resolved(&self, index: usize) -> Option<&Resolved> {
-        self.resolved[index].as_ref()
-    }
-
-    /// The servers of a turn.
+    /// The server of a turn.
     ///
     /// # Errors
     /// [`ServerError::NotInstalled`]
-    pub(crate) fn servers_of(&self, turn: Turn) -> Result<&Resolved, ServerError> {
-        self.resolved(turn.index)
-            .ok_or_else(|| ServerError::NotInstalled {
-                engine: self.cells[turn.index].0.private().engine.clone(),
-            })
+    pub(crate) fn server(&self, turn: Turn) -> Result<&Resolved, ServerError> {
+        let resolved = self.servers[turn.index].resolved.as_ref();
+        resolved.ok_or_else(|| {
+            let private = self.cells[turn.index].0.what.server.private();
+            ServerError::NotInstalled {
+                engine: private.map_or_else(String::new, |private| private.engine.clone()),
+            }
+        })
+    }
+
+    /// The cells, each with its server.
+    pub(crate) fn cells_on_servers(&self) -> impl Iterator<Item = (&PlannedCell, &CellServer)> {
+        let cells = self.cells.iter().map(|(cell, _)| cell);
+        cells.zip(&self.servers)
     }
 
     fn image_index(&self, turn: Turn) -> Option<usize> {
-        let mut images = self.images.iter();
-        images.position(|image| image.cells.contains(&turn.index))
+        self.servers[turn.index].image
     }
 
     fn images_of(&self, turns: &[Turn]) -> Vec<&PlannedImage> {
-        let indexes: BTreeSet<usize> = turns.iter().map(|turn| turn.index).collect();
-        let all = self.images.iter();
-        all.filter(|image| !image.cells.is_disjoint(&indexes))
+        let of_turns = turns.iter().filter_map(|turn| self.image_index(*turn));
+        let indexes: BTreeSet<usize> = of_turns.collect();
+        indexes
+            .into_iter()
+            .map(|index| &self.images[index])
             .collect()
     }
 }
@@ -228,74 +345,98 @@ struct Machine<'a> {
 }
 
 /// What cells with one server have in common.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct OfServer {
     sizes: Sizes,
     files: Files,
+    devices: Vec<RoleDevice>,
     /// Index of its image.
     image: usize,
 }
 
 impl Machine<'_> {
-    fn server(
+    /// The private server of a cell, and what it needs.
+    fn private(
         &mut self,
         plan: &Plan,
         cell: &PlannedCell,
-        resolved: Option<&Resolved>,
-    ) -> Result<OfServer, LabError> {
-        let private = cell.private();
-        let identity = private.identity();
-        if let Some(known) = self.servers.get(&identity) {
-            return Ok(*known);
-        }
-        let population = private.population;
+        private: &Private,
+    ) -> Result<(CellServer, CellNeeds), LabError> {
+        let build = self.build(private);
+        let build = build.map_err(|error| at_key(plan, cell, error))?;
         let page_size_bytes = page_size(&private.set);
+        let page_size_bytes = page_size_bytes.map_err(|error| at_key(plan, cell, error))?;
+        let of_build = |build| {
+            ResolvedPrivate::on_build(self.home, build, private, cell.connections_most).map_err(
+                |error| match error {
+                    LabError::Unfit(why) => {
+                        LabError::Plan(plan.refuse(cell, "set.innodb_buffer_pool_size", &why))
+                    }
+                    other => other,
+                },
+            )
+        };
+        let resolved = build.map(of_build).transpose()?;
+        let identity = private.identity();
+        let of = match self.servers.get(&identity) {
+            Some(known) => known.clone(),
+            None => {
+                let new = self.server(plan, (cell, private), page_size_bytes, resolved.as_ref())?;
+                self.servers.insert(identity, new.clone());
+                new
+            }
+        };
+        let needs = CellNeeds::of(cell, of.sizes, of.files);
+        let server = CellServer {
+            resolved: resolved.map(|private| Resolved::Private(Box::new(private))),
+            devices: of.devices,
+            image: Some(of.image),
+        };
+        Ok((server, needs))
+    }
+
+    fn server(
+        &mut self,
+        plan: &Plan,
+        (cell, private): (&PlannedCell, &Private),
+        page_size_bytes: u32,
+        resolved: Option<&ResolvedPrivate>,
+    ) -> Result<OfServer, LabError> {
+        let population = private.population;
         let made = MissingImage {
             engine: private.engine.clone(),
             warehouses: population.warehouses,
-            page_size_bytes: page_size_bytes.map_err(|error| blamed(plan, cell, error))?,
+            page_size_bytes,
             foreign_keys: population.foreign_keys,
             partitions: population.partitions,
         };
-        let server = match resolved {
-            None => OfServer {
+        let Some(resolved) = resolved else {
+            return Ok(OfServer {
                 sizes: DEFAULT_SIZES,
                 files: cell.files(),
+                devices: data_device(private).into_iter().collect(),
                 image: self.image(made, None),
-            },
-            Some(resolved) => {
-                let asked = PresetSpec::of(private.preset.as_ref(), population.warehouses)?;
-                let Private { set, instances, .. } = private;
-                let divided = Divided::of(&resolved.build, asked, set, *instances);
-                let divided = divided.map_err(|error| {
-                    let key = "set.innodb_buffer_pool_size";
-                    LabError::Plan(plan.refuse(cell, key, &error.to_string()))
-                })?;
-                let set = divided.all();
-                self.keep_preset(private, divided.preset);
-                let arranged = resolved.arrange();
-                let arranged = arranged.map_err(|error| blamed(plan, cell, error))?;
-                for note in &arranged.notes {
-                    self.note(note);
-                }
-                OfServer {
-                    sizes: sizes(&resolved.build, &set, divided.pool),
-                    files: files(cell, &arranged),
-                    image: self.image(made, Some(resolved.image_key()?)),
-                }
-            }
+            });
         };
-        self.servers.insert(identity, server);
-        Ok(server)
-    }
-
-    /// The servers of a cell, where their engine is installed.
-    fn resolved(&mut self, plan: &Plan, cell: &PlannedCell) -> Result<Option<Resolved>, LabError> {
-        let private = cell.private();
-        let build = self.build(private);
-        let build = build.map_err(|error| blamed(plan, cell, error))?;
-        let of_build = |build| Resolved::on_build(build, private, cell.connections_most);
-        build.map(of_build).transpose()
+        // As the plan has it, without room for the connections of one cell.
+        let asked = PresetSpec::of(private.preset.as_ref(), population.warehouses)?;
+        let divided = Divided::of(&resolved.build, asked, &private.set, private.instances)?;
+        let set = divided.all();
+        self.keep_preset(private, divided.preset);
+        let arranged = resolved.arrange();
+        let arranged = arranged.map_err(|error| at_key(plan, cell, error))?;
+        for note in &arranged.notes {
+            self.note(note);
+        }
+        Ok(OfServer {
+            sizes: Sizes {
+                pool_bytes: divided.pool.all_bytes(),
+                redo_bytes: redo_bytes(&resolved.build, &set),
+            },
+            files: files(cell, &arranged),
+            devices: arranged.devices,
+            image: self.image(made, Some(resolved.image_key().clone())),
+        })
     }
 
     /// The index of the image.
@@ -312,7 +453,6 @@ impl Machine<'_> {
             made,
             key,
             there_bytes: there.map(|image| image.data_bytes()),
-            cells: BTreeSet::new(),
         });
         self.images.len() - 1
     }
@@ -371,12 +511,17 @@ impl Machine<'_> {
     }
 }
 
-/// Of servers with these variables.
-fn sizes(build: &ServerBuild, set: &[(String, String)], pool: Pool) -> Sizes {
-    Sizes {
-        pool_bytes: pool.all_bytes(),
-        redo_bytes: redo_bytes(build, set),
-    }
+/// What is known of the devices of a server that is not installed: data is where its place says, on
+/// any.
+fn data_device(private: &Private) -> Option<RoleDevice> {
+    let place = private.placement.places.get(&Role::Data)?;
+    Some(RoleDevice {
+        role: Role::Data,
+        device: place.device_name(),
+        emulated: matches!(place, Place::Emulated { .. }),
+        profile_fingerprint: place.fingerprint(),
+        backing: String::new(),
+    })
 }
 
 /// Where the files were arranged to be: memory may have had no room.
@@ -389,7 +534,7 @@ fn files(cell: &PlannedCell, arranged: &Arrangement) -> Files {
 }
 
 /// The plan's error, where the plan is to blame; else what it was.
-fn blamed(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
+fn at_key(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
     let key = match &error {
         LabError::Storage(
             StorageError::NotPlaceable { role, .. }

@@ -2,10 +2,9 @@
 
 use crate::error::LabError;
 use crate::schedule::planned::Planned;
-use device::Role;
 use plan::{Plan, PlannedCell, Turn};
 use server::Home;
-use spec::{Connections, Place};
+use spec::{Connections, Place, Private};
 use storage::RoleDevice;
 use store::{Cell as StoredCell, LabId, NewCell, Results};
 
@@ -17,11 +16,13 @@ const MEMORY_RATIO: f64 = 1.02;
 /// Before the directory, in the facts of a lab on its real devices.
 const FILE_SYSTEM_OF: &str = "file_system of ";
 
-/// The file systems of the directories that a plan places files in, as facts of its host.
-pub fn file_system_facts(planned: &Planned) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> = Vec::new();
+/// The host of a plan's lab, with the file systems of the directories that it places files in.
+pub(crate) fn host_facts(planned: &Planned) -> Vec<(String, String)> {
+    let mut facts = observe::host_facts(planned.home.as_ref().map(Home::root));
     for (cell, _) in &planned.cells {
-        for place in cell.private().placement.places.values() {
+        let private = cell.what.server.private();
+        let places = private.map(|private| private.placement.places.values());
+        for place in places.into_iter().flatten() {
             let directory = match place {
                 Place::Directory(path) => path,
                 Place::Emulated { at: Some(path), .. } => path,
@@ -42,10 +43,10 @@ pub fn file_system_facts(planned: &Planned) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// [`LabError::Plan`] at what was changed, with what to do; the results file cannot be read.
-pub fn require_same(
-    (home, results, lab): (&Home, &Results, LabId),
-    plan: &Plan,
-    planned: &Planned,
+pub(crate) fn require_same(
+    results: &Results,
+    lab: LabId,
+    (plan, planned): (&Plan, &Planned),
     turns: &[Turn],
 ) -> Result<(), LabError> {
     let to_take: Vec<&PlannedCell> = turns
@@ -60,52 +61,40 @@ pub fn require_same(
         )
     };
     if let (Some(first), false) = (to_take.first(), all.is_empty()) {
-        let mut now = observe::host_facts(Some(home.root()));
-        now.extend(file_system_facts(planned));
         let program = results.lab(lab)?.mydyno_version;
-        let other = other_host(&results.host_facts(lab)?, &now)
+        let other = other_host(&results.host_facts(lab)?, &host_facts(planned))
             .or_else(|| other_program(&program, env!("CARGO_PKG_VERSION")));
         if let Some(what) = other {
             return Err(plan.refuse(first, "", &mixed(&what)).into());
         }
     }
-    for (index, (cell, _)) in planned.cells.iter().enumerate() {
-        let measured = measured(results, lab, cell, &all)?;
-        if measured.is_empty() {
+    for (cell, server) in planned.cells_on_servers() {
+        let Some(private) = cell.what.server.private() else {
             continue;
-        }
-        let resolved = planned.resolved(index);
-        let devices = match resolved {
-            Some(resolved) => resolved.arrange()?.devices,
-            None => data_device(cell),
         };
+        let measured = measured(results, lab, cell, &all)?;
+        let taken = || to_take.iter().filter_map(|one| one.what.server.private());
         // What only cells have that are measured to their end may change.
         let of_server = || {
-            let engine = &cell.private().engine;
-            let is_taken = to_take
-                .iter()
-                .any(|other| other.private().engine == *engine);
             let mut measured = measured.iter();
-            let version = &resolved?.build.version;
+            let version = &server.resolved.as_ref()?.private()?.build.version;
             let other = measured.find_map(|one| other_version(&one.what, version));
-            other.filter(|_| is_taken)
+            other.filter(|_| taken().any(|other| other.engine == private.engine))
         };
         let of_device = || {
             let mut measured = measured.iter();
-            let device = measured.find_map(|one| other_figures(&one.what, &devices))?;
-            let place = cell.private().placement.places.get(&device.role)?;
-            let has_place = |other: &&PlannedCell| {
-                let mut places = other.private().placement.places.values();
-                places.any(|one| one == place)
-            };
-            if !to_take.iter().any(has_place) {
+            let device = measured.find_map(|one| other_figures(&one.what, &server.devices))?;
+            let place = private.placement.places.get(&device.role)?;
+            let has_place =
+                |other: &Private| other.placement.places.values().any(|one| one == place);
+            if !taken().any(has_place) {
                 return None;
             }
-            let words = format!(
+            let text = format!(
                 "device {} ({place}) with other figures than its profile has now",
                 device.device
             );
-            Some((device.role.name(), words))
+            Some((device.role.name(), text))
         };
         if let Some((key, what)) = of_server().or_else(of_device) {
             return Err(plan.refuse(cell, key, &mixed(&what)).into());
@@ -136,19 +125,6 @@ fn is_other_size(was: &str, is: &str) -> bool {
 
 fn other_program(was: &str, is: &str) -> Option<String> {
     (was != is).then(|| format!("with mydyno {was}, which is {is} now"))
-}
-
-/// What is known of the devices of a server that is not installed: data is where its place says, on any.
-fn data_device(cell: &PlannedCell) -> Vec<RoleDevice> {
-    let place = cell.private().placement.places.get(&Role::Data);
-    let device = place.map(|place| RoleDevice {
-        role: Role::Data,
-        device: place.device_name(),
-        emulated: matches!(place, Place::Emulated { .. }),
-        profile_fingerprint: place.fingerprint(),
-        backing: String::new(),
-    });
-    device.into_iter().collect()
 }
 
 /// What the lab has stored of a cell of its plan, among `all`: of one that is a ramp, its points.

@@ -8,6 +8,7 @@ pub(crate) mod pool;
 pub(crate) mod populate;
 pub(crate) mod preset;
 pub(crate) mod private;
+pub(crate) mod resolved;
 pub(crate) mod schemas;
 pub(crate) mod sessions;
 pub(crate) mod subject;

@@ -77,6 +77,7 @@ impl Pool {
 }
 
 /// The variables of one or each of several servers, which divide a pool.
+#[derive(Clone, Debug)]
 pub(crate) struct Divided {
     pub(crate) pool: Pool,
     /// For this server's part of the pool.

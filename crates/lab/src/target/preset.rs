@@ -42,6 +42,9 @@ impl PresetSpec {
 /// that was no preset: what an earlier start wrote is of no meaning any more.
 pub(crate) const CONFIGURED_FILE: &str = "preset.json";
 
+/// The name of a preset among what tells cells apart.
+pub(crate) const PRESET_SETTING: &str = "preset";
+
 /// What a server was configured with, for results.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -101,7 +104,7 @@ impl Configured {
 
     /// What tells a cell with this preset from its neighbours. Sizes for its own warehouses say nothing more.
     pub(crate) fn settings(&self, warehouses: u32) -> Vec<(String, String)> {
-        let preset = ("preset".to_owned(), self.preset.name.clone());
+        let preset = (PRESET_SETTING.to_owned(), self.preset.name.clone());
         let scale = match self.preset.scaled_to_warehouses {
             _ if self.preset.variables.is_empty() => None,
             None => Some("papers".to_owned()),

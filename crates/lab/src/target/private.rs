@@ -26,13 +26,17 @@ use tpcc::LoadError;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
 
-/// Private servers as this machine has them: what the names of a [`Private`] stand for, looked up once.
+/// Private servers as this machine has them: what the names of a [`Private`] stand for, looked up
+/// once.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedPrivate {
+    home: Home,
     pub build: ServerBuild,
-    preset: Option<PresetSpec>,
     /// With room for all connections.
     private: Private,
+    /// Their variables, and the part of the buffer pool that each has.
+    divided: Divided,
+    image_key: ImageKey,
 }
 
 /// Connections of a private server beside those that drive it.
@@ -105,60 +109,55 @@ pub(crate) fn installed_build(
     }
 }
 
-impl Resolved {
+impl ResolvedPrivate {
     /// Looks up the build and the preset of private servers that so many connections will drive.
     ///
     /// # Errors
     /// Where one of them is unknown, or the engine is not installed.
-    pub fn of(home: &Home, private: &Private, connections: u32) -> Result<Resolved, LabError> {
-        Resolved::on_build(build_of(home, private)?, private, connections)
+    pub fn of(
+        home: &Home,
+        private: &Private,
+        connections: u32,
+    ) -> Result<ResolvedPrivate, LabError> {
+        ResolvedPrivate::on_build(home, build_of(home, private)?, private, connections)
     }
 
     /// The same on a build that is there.
     ///
     /// # Errors
-    /// Where the preset is unknown.
+    /// Where the preset is unknown, the page size is none, or several servers cannot divide the pool.
     pub(crate) fn on_build(
+        home: &Home,
         build: ServerBuild,
         private: &Private,
         connections: u32,
-    ) -> Result<Resolved, LabError> {
-        let preset = PresetSpec::of(private.preset.as_ref(), private.population.warehouses)?;
+    ) -> Result<ResolvedPrivate, LabError> {
+        let population = &private.population;
+        let preset = PresetSpec::of(private.preset.as_ref(), population.warehouses)?;
         let mut private = private.clone();
         let room = room_for(connections, preset, &private.set);
         private.set.extend(room);
-        Ok(Resolved {
+        Ok(ResolvedPrivate {
+            home: home.clone(),
+            divided: Divided::of(&build, preset, &private.set, private.instances)?,
+            image_key: ImageKey {
+                engine: build.engine.clone(),
+                version: build.version.clone(),
+                schema_version: SCHEMA_VERSION,
+                warehouses: private.population.warehouses,
+                page_size_bytes: page_size(&private.set)?,
+                seed: private.population.seed,
+                foreign_keys: private.population.foreign_keys,
+                partitions: private.population.partitions,
+            },
             build,
-            preset,
             private,
         })
     }
 
-    /// Its variables, and its part of the buffer pool.
-    ///
-    /// # Errors
-    /// Where several servers cannot divide the pool.
-    pub(crate) fn divided(&self) -> Result<Divided, LabError> {
-        let Private { set, instances, .. } = &self.private;
-        Divided::of(&self.build, self.preset, set, *instances)
-    }
-
     /// What its image is found by.
-    ///
-    /// # Errors
-    /// Where its page size is none.
-    pub fn image_key(&self) -> Result<ImageKey, LabError> {
-        let population = &self.private.population;
-        Ok(ImageKey {
-            engine: self.build.engine.clone(),
-            version: self.build.version.clone(),
-            schema_version: SCHEMA_VERSION,
-            warehouses: population.warehouses,
-            page_size_bytes: page_size(&self.private.set)?,
-            seed: population.seed,
-            foreign_keys: population.foreign_keys,
-            partitions: population.partitions,
-        })
+    pub(crate) fn image_key(&self) -> &ImageKey {
+        &self.image_key
     }
 
     /// What its tables are estimated to take.
@@ -176,14 +175,17 @@ impl Resolved {
     ///
     /// # Errors
     /// Where a place cannot be used, or the server would not run under the shim.
-    pub fn arrange(&self) -> Result<Arrangement, LabError> {
+    pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
         let group = InstanceGroup {
             count: self.private.instances,
             memory: None,
         };
-        let set = self.divided()?.all();
-        let files = files_of(&self.build, &set, self.tables_bytes(), group)?;
+        let files = self.files(self.tables_bytes(), group)?;
         Ok(arrange(&self.private.placement, &files)?)
+    }
+
+    fn files(&self, tables_bytes: u64, group: InstanceGroup) -> Result<ServerFiles, LabError> {
+        files_of(&self.build, &self.divided.all(), tables_bytes, group)
     }
 
     /// The image and, where it had to be made, the record of its load. Where room for images is short,
@@ -193,20 +195,21 @@ impl Resolved {
     /// Where server or load fail, or the disk is too small.
     pub fn image(
         &self,
-        home: &Home,
         coming: &[ImageKey],
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(Image, Option<Load>), LabError> {
-        // What cannot be placed is told before minutes go into an image. What dead commands left
-        // takes none of the room.
+        let home = &self.home;
+        // What dead commands left takes none of the room.
         server::sweep(home)?;
-        self.arrange()?;
-        let key = self.image_key()?;
-        if let Some(image) = Image::find(home, &key) {
+        if let Some(image) = Image::find(home, &self.image_key) {
             return Ok((image, None));
         }
-        let needed: Vec<ImageKey> = std::iter::once(&key).chain(coming).cloned().collect();
+        // What cannot be placed is told before minutes go into an image. Where files go is decided
+        // anew on the image, whose real size the modelled page cache depends on.
+        self.arrange()?;
+        let key = std::iter::once(&self.image_key);
+        let needed: Vec<ImageKey> = key.chain(coming).cloned().collect();
         let load_spec = LoadSpec::of(self.private.population);
         let max_bytes = images_max_bytes()?;
         // Others give way to it now only where there is no room for both: what cannot be populated
@@ -223,19 +226,80 @@ impl Resolved {
             self.build.engine,
             self.tables_bytes() as f64 / 1e9
         )));
-        let load = populated(home, &self.build, &key, &load_spec, stop, on_progress)?;
+        let (image, load) = self.populated(&load_spec, stop, on_progress)?;
         shrink(home, max_bytes, &needed, on_progress)?;
-        Ok(load)
+        Ok((image, Some(load)))
+    }
+
+    /// A new image, and the record of its load.
+    fn populated(
+        &self,
+        spec: &LoadSpec,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(Image, Load), LabError> {
+        let settings = LOADING_SETTINGS.iter();
+        let mut set: Vec<(String, String)> = settings
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        set.push((
+            "innodb_page_size".to_owned(),
+            self.image_key.page_size_bytes.to_string(),
+        ));
+        let options = InstanceOptions {
+            set,
+            ..InstanceOptions::default()
+        };
+        let subject = Subject::private(disk_space::start(&self.home, &self.build, options)?);
+        // What a private server has loaded goes with it: there is nothing to continue.
+        let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
+            LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
+            other => match subject.no_room() {
+                Some(full) => LabError::NoRoom(format!("{full}; {other}")),
+                None => other,
+            },
+        })?;
+        let image = self.publish(subject, &load)?;
+        Ok((image, load))
+    }
+
+    /// Stops the server that loaded, and keeps its data directory.
+    fn publish(&self, subject: Subject, load: &Load) -> Result<Image, LabError> {
+        let log_tail = subject.log_tail();
+        let Some(instance) = subject.into_instance() else {
+            return Err(LabError::Unfit(
+                "only a private server's data can become an image".to_owned(),
+            ));
+        };
+        match instance.stop(STOP_TIMEOUT)? {
+            Ending::Clean => {}
+            ending => {
+                let reason =
+                    format!("it did not shut down in good order after the load: {ending:?}");
+                return Err(LabError::ServerDied { reason, log_tail });
+            }
+        }
+        let tables = load.tables.iter();
+        let checksums: Vec<String> = tables
+            .map(|table| format!("{} {}", table.name, table.checksum))
+            .collect();
+        let data = instance.data_directory();
+        Ok(Image::publish(
+            &self.home,
+            &self.image_key,
+            data,
+            &checksums.join(", "),
+        )?)
     }
 
     /// Starts the servers on clones of `image`, one after another, with their files where they are
-    /// placed. Where devices are emulated, they are not yet: see [`crate::measure()`]. `stop` is heard
+    /// placed. Where devices are emulated, they are not yet: a measurement arms them. `stop` is heard
     /// between two of them.
     ///
     /// # Errors
-    /// Where a place cannot be used, or a server does not start ([`server::ServerError`] carries its
-    /// log), and [`LabError::Interrupted`].
-    pub fn start(&self, home: &Home, image: Image, stop: &AtomicBool) -> Result<Subject, LabError> {
+    /// Where a place cannot be used, or a server does not start ([`ServerError`] carries its log), and
+    /// [`LabError::Interrupted`].
+    pub(crate) fn start(&self, image: &Image, stop: &AtomicBool) -> Result<Subject, LabError> {
         let Private {
             instances,
             placement,
@@ -247,59 +311,43 @@ impl Resolved {
             count: *instances,
             memory: memory.as_ref().map(SharedMemory::path),
         };
-        let divided = self.divided()?;
-        let files = files_of(&self.build, &divided.all(), image.clone_bytes(0), group)?;
+        let files = self.files(image.clone_bytes(0), group)?;
         let mut servers = Vec::new();
         for arranged in arrange_all(placement, &files)? {
             // Those that have started stop as they are dropped.
             if !servers.is_empty() && stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
-            servers.push(start_one(
-                home,
-                &self.build,
-                image.clone(),
-                &divided,
-                &arranged,
-            )?);
+            servers.push(self.start_one(image.clone(), &arranged)?);
         }
         let first = servers.remove(0);
         Ok(first.together(servers, memory))
     }
-}
 
-/// A new image, and the record of its load.
-fn populated(
-    home: &Home,
-    build: &ServerBuild,
-    key: &ImageKey,
-    spec: &LoadSpec,
-    stop: &AtomicBool,
-    on_progress: &mut OnProgress<'_>,
-) -> Result<(Image, Option<Load>), LabError> {
-    let settings = LOADING_SETTINGS.iter();
-    let mut set: Vec<(String, String)> = settings
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    set.push((
-        "innodb_page_size".to_owned(),
-        key.page_size_bytes.to_string(),
-    ));
-    let options = InstanceOptions {
-        set,
-        ..InstanceOptions::default()
-    };
-    let subject = Subject::private(disk_space::start(home, build, options)?);
-    // What a private server has loaded goes with it: there is nothing to continue.
-    let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
-        LabError::Load(LoadError::Interrupted) => LabError::Interrupted,
-        other => match subject.no_room() {
-            Some(full) => LabError::NoRoom(format!("{full}; {other}")),
-            None => other,
-        },
-    })?;
-    let image = publish(home, key, subject, &load)?;
-    Ok((image, Some(load)))
+    /// Starts one of them.
+    fn start_one(&self, image: Image, arranged: &Arrangement) -> Result<Subject, LabError> {
+        let divided = &self.divided;
+        let options = InstanceOptions {
+            data: Data::Clone(image),
+            storage: storage_of(arranged),
+            preset: lines(divided.preset.as_ref()),
+            set: [&divided.set[..], &arranged.set].concat(),
+            data_directory: arranged.data_directory.clone(),
+            scratch: arranged.scratch.clone(),
+            environment: arranged.environment.clone(),
+            files: arranged.files.clone(),
+            ..InstanceOptions::default()
+        };
+        let instance = disk_space::start(&self.home, &self.build, options)?;
+        let mut placed = Placed::of(arranged, instance.directory());
+        placed.require_shim(&self.build)?;
+        placed.notes.extend(instance.notes.iter().cloned());
+        placed.notes.extend(divided.pool.note());
+        let configured = divided.preset.as_ref().map(Configured::of);
+        Ok(Subject::private(instance)
+            .placed(placed)
+            .configured(configured))
+    }
 }
 
 /// As [`shrink_images`], and says so.
@@ -337,62 +385,6 @@ pub(crate) fn page_size(set: &[(String, String)]) -> Result<u32, LabError> {
                 "innodb_page_size {text:?} is no size; use 4K, 8K, 16K, 32K or 64K"
             ))
         })
-}
-
-/// Stops the server that loaded, and keeps its data directory.
-fn publish(home: &Home, key: &ImageKey, subject: Subject, load: &Load) -> Result<Image, LabError> {
-    let log_tail = subject.log_tail();
-    let Some(instance) = subject.into_instance() else {
-        return Err(LabError::Unfit(
-            "only a private server's data can become an image".to_owned(),
-        ));
-    };
-    match instance.stop(STOP_TIMEOUT)? {
-        Ending::Clean => {}
-        ending => {
-            let reason = format!("it did not shut down in good order after the load: {ending:?}");
-            return Err(LabError::ServerDied { reason, log_tail });
-        }
-    }
-    let checksums: Vec<String> = load
-        .tables
-        .iter()
-        .map(|table| format!("{} {}", table.name, table.checksum))
-        .collect();
-    let data = instance.data_directory().to_owned();
-    let image = Image::publish(home, key, &data, &checksums.join(", "))?;
-    drop(instance);
-    Ok(image)
-}
-
-/// Starts one of them.
-fn start_one(
-    home: &Home,
-    build: &ServerBuild,
-    image: Image,
-    divided: &Divided,
-    arranged: &Arrangement,
-) -> Result<Subject, LabError> {
-    let options = InstanceOptions {
-        data: Data::Clone(image),
-        storage: storage_of(arranged),
-        preset: lines(divided.preset.as_ref()),
-        set: [&divided.set[..], &arranged.set].concat(),
-        data_directory: arranged.data_directory.clone(),
-        scratch: arranged.scratch.clone(),
-        environment: arranged.environment.clone(),
-        files: arranged.files.clone(),
-        ..InstanceOptions::default()
-    };
-    let instance = disk_space::start(home, build, options)?;
-    let mut placed = Placed::of(arranged, instance.directory());
-    placed.require_shim(build)?;
-    placed.notes.extend(instance.notes.iter().cloned());
-    placed.notes.extend(divided.pool.note());
-    let configured = divided.preset.as_ref().map(Configured::of);
-    Ok(Subject::private(instance)
-        .placed(placed)
-        .configured(configured))
 }
 
 /// What is to be placed: so many bytes of tables, and redo.

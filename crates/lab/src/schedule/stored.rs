@@ -1,0 +1,114 @@
+//! What a results file has of a lab: which turns are still to be taken, and what was lost.
+
+use crate::error::LabError;
+use crate::schedule::planned::Planned;
+use analyse::standing_points;
+use plan::{Plan, Turn};
+use spec::Connections;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{CheckedOn, LabId, LabStatus, Repeat, RepeatStatus, Results, redact};
+
+/// The lab of the results file that executes this plan, where one has begun.
+pub(crate) fn lab_of(results: &Results, plan: &Plan) -> Result<Option<LabId>, LabError> {
+    // As it was stored.
+    let text = redact(plan.text());
+    let mut labs = results.labs()?;
+    labs.retain(|lab| lab.plan.as_ref() == Some(&text) && lab.name == plan.name());
+    Ok(labs.last().map(|lab| lab.id))
+}
+
+/// Refuses a plan whose lab another process executes.
+///
+/// # Errors
+/// [`LabError::Unfit`] says what to do.
+pub fn require_idle(results: &Results, plan: &Plan) -> Result<(), LabError> {
+    if let Some(lab) = lab_of(results, plan)?
+        && results.lab(lab)?.status == LabStatus::Running
+    {
+        return Err(LabError::Unfit(format!(
+            "lab {lab} of this plan is being executed by another process; wait for its end, end it, or name another file with --results"
+        )));
+    }
+    Ok(())
+}
+
+/// Turns of a plan that have no result in `lab` yet, in the order of their execution.
+pub(crate) fn missing(
+    results: &Results,
+    lab: LabId,
+    planned: &Planned,
+    redo: bool,
+) -> Result<Vec<Turn>, LabError> {
+    let ramps = ended_ramps(results, lab, redo)?;
+    let mut ended = BTreeMap::new();
+    for cell in results.cells(lab)? {
+        for repeat in results.repeats(cell.id)? {
+            let has_ended = has_ended(results, &repeat, redo)?;
+            ended.insert((cell.what.ordinal, repeat.ordinal), has_ended);
+        }
+    }
+    let turns = planned.turns.iter().copied();
+    let is_missing = |turn: &Turn| {
+        let cell = &planned.cells[turn.index].0;
+        let place = (cell.ordinal, turn.repeat);
+        match cell.what.load.connections {
+            Connections::Ramp(_) => !ramps.contains(&place),
+            _ => ended.get(&place) != Some(&true),
+        }
+    };
+    Ok(turns.filter(is_missing).collect())
+}
+
+fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, LabError> {
+    Ok(match repeat.status {
+        RepeatStatus::Running => false,
+        // Without its checks it proves nothing, and its server is gone.
+        RepeatStatus::Done => {
+            repeat.is_whole() && !results.checks(CheckedOn::Repeat(repeat.id))?.is_empty()
+        }
+        // What was only interrupted is measured again.
+        RepeatStatus::Failed | RepeatStatus::Skipped => !redo && repeat.own_failure().is_some(),
+    })
+}
+
+/// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
+fn ended_ramps(
+    results: &Results,
+    lab: LabId,
+    redo: bool,
+) -> Result<BTreeSet<(u32, u32)>, LabError> {
+    let mut ended = BTreeSet::new();
+    for ramp in results.ramps(lab)? {
+        let is_again = redo && standing_points(results, ramp.id, false)?.failed.is_some();
+        if ramp.finished_utc_ns.is_some() && !is_again {
+            ended.insert((ramp.what.ordinal, ramp.what.repeat));
+        }
+    }
+    Ok(ended)
+}
+
+/// Has any repeat that counts lost something?
+pub(crate) fn has_failed_checks(results: &Results, lab: LabId) -> Result<bool, LabError> {
+    let has_failed = |reason_code: &Option<String>| reason_code.as_deref() == Some("check_failed");
+    // A point whose ramp was measured again may be none of its points any more.
+    let mut of_ramps = BTreeSet::new();
+    for ramp in results.ramps(lab)? {
+        let standing = standing_points(results, ramp.id, false)?.points;
+        if standing.iter().any(|point| has_failed(&point.reason_code)) {
+            return Ok(true);
+        }
+        let all = results.ramp_points(ramp.id)?;
+        of_ramps.extend(all.iter().map(|repeat| repeat.id));
+    }
+    for cell in results.cells(lab)? {
+        let mut repeats = results.repeats(cell.id)?;
+        repeats.retain(|repeat| !of_ramps.contains(&repeat.id));
+        if repeats.iter().any(|repeat| has_failed(&repeat.reason_code)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests;

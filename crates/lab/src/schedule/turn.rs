@@ -1,0 +1,404 @@
+//! One turn: a server is started or reached, one measurement is made on it, and stored however it ends.
+
+use crate::error::LabError;
+use crate::measure::measurement::{Measured, Place, measure};
+use crate::measure::ramp::{ramp, store_failed_ramp};
+use crate::measure::seeds::seed_of_repeat;
+use crate::measure::workload::{metric_of, transactions_of};
+use crate::progress::{OnProgress, Progress};
+use crate::schedule::planned::{Planned, Source};
+use crate::schedule::watchdog::within;
+use crate::target::disk_space;
+use crate::target::populate::{reach, record_load};
+use crate::target::preset::PRESET_SETTING;
+use crate::target::resolved::Prepared;
+use crate::target::subject::Subject;
+use base::Exit;
+use plan::{PlannedCell, Setting, Turn};
+use server::{ImageKey, ServerError};
+use spec::{Cell, Connections, Lengths, Meters, Server};
+use std::cell::OnceCell;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use storage::StorageError;
+use store::{
+    LabId, Load, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
+    redact,
+};
+
+/// What takes turns.
+pub(crate) struct LabRun<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) planned: &'a Planned,
+    /// Instead of those that cells name.
+    pub(crate) meters: &'a Meters,
+    /// As typed, without passwords.
+    pub(crate) command_line: &'a str,
+    pub(crate) stop: &'a AtomicBool,
+    /// Of a command there is none before its server is up.
+    pub(crate) lab: OnceCell<LabId>,
+}
+
+/// Collects the notes of what comes before there is a repeat that they belong to.
+fn noting(notes: &mut Vec<String>, on_progress: &mut OnProgress<'_>, progress: Progress<'_>) {
+    if let Progress::Note(note) = &progress {
+        notes.push((*note).to_owned());
+    }
+    on_progress(progress);
+}
+
+impl LabRun<'_> {
+    pub(crate) fn is_command(&self) -> bool {
+        matches!(self.planned.source, Source::Command)
+    }
+
+    /// The lab, which has begun.
+    pub(crate) fn lab(&self) -> Result<LabId, LabError> {
+        let lab = self.lab.get().copied();
+        lab.ok_or_else(|| LabError::Unfit("the lab has not begun".to_owned()))
+    }
+
+    pub(crate) fn begin_lab(
+        &self,
+        host_facts: Vec<(String, String)>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<LabId, LabError> {
+        let lab = self.results.begin_lab(&NewLab {
+            name: self.planned.name.clone(),
+            plan: match &self.planned.source {
+                Source::Plan(plan) => Some(plan.text().to_owned()),
+                Source::Demo(_) | Source::Command => None,
+            },
+            command_line: self.command_line.to_owned(),
+            mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host_facts,
+        })?;
+        on_progress(Progress::LabBegins(lab));
+        Ok(*self.lab.get_or_init(|| lab))
+    }
+
+    pub(crate) fn cell(&self, turn: Turn) -> &PlannedCell {
+        &self.planned.cells[turn.index].0
+    }
+
+    /// What the inputs of a turn derive from: of a command the seed that it names.
+    fn seed(&self, turn: Turn) -> u64 {
+        let seed = self.cell(turn).what.load.seed;
+        match self.planned.source {
+            Source::Command => seed,
+            _ => seed_of_repeat(seed, turn.repeat),
+        }
+    }
+
+    /// One turn; of a plan, stored however it ends. `coming` are the images of those after it.
+    pub(crate) fn take(
+        &self,
+        turn: Turn,
+        coming: &[ImageKey],
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let cell = self.cell(turn);
+        let attempted = self.last_attempt(turn)?;
+        let limit = cell.repeat_time_limit;
+        let mut notes = Vec::new();
+        let prepared = self.prepare(turn, coming, &mut |progress: Progress<'_>| {
+            noting(&mut notes, on_progress, progress);
+        });
+        // A database that has to be populated first is no repeat's time.
+        let (ended, timed_out) = match prepared {
+            Ok(prepared) => within(limit, self.stop, |stop| {
+                self.measure(turn, prepared, &mut notes, stop, on_progress)
+            }),
+            Err(error) => (Err(error), false),
+        };
+        if self.is_command() {
+            return ended;
+        }
+        let failure = match &ended {
+            // Else it had ended before, and only its server took longer.
+            Ok(Exit::Interrupted) if timed_out => Some(timed_out_after(limit)),
+            Ok(Exit::Interrupted) => return Ok(Exit::Interrupted),
+            Ok(_) => None,
+            Err(error) if is_of_machine(error) => return ended,
+            Err(_) if timed_out => Some(timed_out_after(limit)),
+            Err(error) if error.exit() == Exit::Interrupted => return Ok(Exit::Interrupted),
+            Err(error) => Some(error.failure()),
+        };
+        let exit = ended.unwrap_or_else(|error| error.exit());
+        if let Connections::Ramp(limits) = &cell.what.load.connections {
+            let Some(failure) = failure else {
+                return Ok(exit);
+            };
+            on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
+            let planned = self.planned_row(turn);
+            store_failed_ramp(self.place(turn, &planned, &notes)?, limits, &failure)?;
+            return Ok(Exit::Failed);
+        }
+        let repeat = self.repeat_of(turn, attempted, &notes)?;
+        disk_space::require_of(&repeat)?;
+        if let Some(failure) = &failure {
+            on_progress(Progress::Note(&format!("no result: {}", failure.reason)));
+            if timed_out || repeat.status != RepeatStatus::Failed {
+                self.results.fail_repeat(repeat.id, failure)?;
+            }
+        }
+        on_progress(Progress::TurnEnds(repeat.id));
+        Ok(
+            if timed_out && failure.is_some() && exit != Exit::CheckFailed {
+                Exit::Failed
+            } else {
+                exit
+            },
+        )
+    }
+
+    /// The repeat that this turn has made; where it never came to one of its own, one is made that says
+    /// why.
+    fn repeat_of(
+        &self,
+        turn: Turn,
+        attempted: Option<Repeat>,
+        notes: &[String],
+    ) -> Result<Repeat, LabError> {
+        let is_new = |repeat: &Repeat| attempted.as_ref().is_none_or(|it| it.id != repeat.id);
+        if let Some(repeat) = self.last_attempt(turn)?.filter(is_new) {
+            return Ok(repeat);
+        }
+        let new = self.planned_row(turn);
+        let repeat = self.results.begin_repeat(&NewRepeat {
+            cell: self.results.begin_planned_cell(self.lab()?, &new)?,
+            ordinal: turn.repeat,
+            my_cnf: None,
+            seed: None,
+            driver_threads: None,
+        })?;
+        for note in notes {
+            self.results.record_note(NoteOn::Repeat(repeat), note)?;
+        }
+        Ok(self.results.repeat(repeat)?)
+    }
+
+    fn last_attempt(&self, turn: Turn) -> Result<Option<Repeat>, LabError> {
+        let Some(lab) = self.lab.get() else {
+            return Ok(None);
+        };
+        let ordinal = self.cell(turn).ordinal;
+        let cells = self.results.cells(*lab)?;
+        let Some(cell) = cells.iter().find(|cell| cell.what.ordinal == ordinal) else {
+            return Ok(None);
+        };
+        let mut repeats = self.results.repeats(cell.id)?;
+        repeats.retain(|repeat| repeat.ordinal == turn.repeat);
+        Ok(repeats.pop())
+    }
+
+    /// Sees to the database of a turn.
+    fn prepare(
+        &self,
+        turn: Turn,
+        coming: &[ImageKey],
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(Prepared<'_>, Option<Load>), LabError> {
+        let resolved = self.planned.server(turn)?;
+        let (prepared, load) = resolved.prepare(coming, self.stop, on_progress)?;
+        if let (Some(lab), Some(load)) = (self.lab.get(), &load) {
+            record_load(self.results, Some(*lab), load)?;
+        }
+        Ok((prepared, load))
+    }
+
+    /// Starts or reaches the server, and measures; `notes` were told before, and those of the start
+    /// come after them.
+    fn measure(
+        &self,
+        turn: Turn,
+        (prepared, load): (Prepared<'_>, Option<Load>),
+        notes: &mut Vec<String>,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let cell = self.cell(turn);
+        let subject = prepared.start(stop, &mut |progress: Progress<'_>| {
+            noting(notes, on_progress, progress);
+        })?;
+        reach(&subject)?;
+        on_progress(Progress::Reached {
+            subject: &subject,
+            cell: &cell.what,
+        });
+        if self.lab.get().is_none() {
+            self.begin_lab(observe::host_facts(subject.data_directory()), on_progress)?;
+            if let Some(load) = &load {
+                record_load(self.results, self.lab.get().copied(), load)?;
+            }
+        } else if let (Prepared::External(_), true) = (&prepared, self.planned.turns.len() > 1) {
+            let note = "all repeats on this server share one database, which has grown with each that was measured before";
+            noting(notes, on_progress, Progress::Note(note));
+        }
+        self.measure_on(turn, &subject, notes, stop, on_progress)
+    }
+
+    fn measure_on(
+        &self,
+        turn: Turn,
+        subject: &Subject,
+        notes: &[String],
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Exit, LabError> {
+        let cell = self.cell(turn);
+        let planned = self.planned_row(turn);
+        let place = self.place(turn, &planned, notes)?;
+        let what = self.with_meters(&cell.what);
+        if let Connections::Ramp(limits) = &what.load.connections {
+            return ramp(place, subject, (&what, limits), stop, on_progress);
+        }
+        let Measured { repeat, exit } = measure(place, subject, &what, stop, on_progress)?;
+        if self.is_command() {
+            on_progress(Progress::TurnEnds(repeat));
+        }
+        Ok(exit)
+    }
+
+    fn place<'a>(
+        &'a self,
+        turn: Turn,
+        planned: &'a NewCell,
+        notes: &'a [String],
+    ) -> Result<Place<'a>, LabError> {
+        Ok(Place {
+            results: self.results,
+            lab: self.lab()?,
+            planned,
+            ordinal: planned.ordinal,
+            repeat: turn.repeat,
+            notes,
+            seed: self.seed(turn),
+            ramp: None,
+            // Nothing stands before the points of a command.
+            planned_cells: match self.planned.source {
+                Source::Command => 0,
+                _ => self.planned.cells.len() as u32,
+            },
+        })
+    }
+
+    fn planned_row(&self, turn: Turn) -> NewCell {
+        let cell = self.cell(turn);
+        let settings = self.planned.settings.iter().cloned();
+        planned_row(cell, settings.chain(settings_of(cell)).collect())
+    }
+
+    /// The cell, with meters that this call names instead of the plan's.
+    fn with_meters(&self, cell: &Cell) -> Cell {
+        let Meters {
+            power_command,
+            host_metrics,
+        } = self.meters.clone();
+        let of_plan = cell.meters.clone();
+        Cell {
+            meters: Meters {
+                power_command: power_command.or(of_plan.power_command),
+                host_metrics: host_metrics.or(of_plan.host_metrics),
+            },
+            ..cell.clone()
+        }
+    }
+}
+
+/// A cell as far as its plan tells of it.
+fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
+    let ns = |duration: Duration| duration.as_nanos() as u64;
+    let Cell { load, lengths, .. } = &cell.what;
+    let Lengths {
+        warmup,
+        window,
+        interval,
+        ..
+    } = *lengths;
+    let of_load = NewCell {
+        ordinal: cell.ordinal,
+        workload: load.workload.name().to_owned(),
+        style: load.style.name().to_owned(),
+        throughput_metric: metric_of(&load.workload),
+        transactions: transactions_of(&load.workload),
+        connections: load.connections.first().unwrap_or_default(),
+        home: Some(load.home),
+        isolation: load.isolation.map(|level| level.name().to_owned()),
+        warmup_ns: ns(warmup.most),
+        window_ns: ns(window.most),
+        interval_ns: ns(interval),
+        warmup_auto: warmup.is_auto,
+        window_auto: window.is_auto,
+        precision_share: lengths.window_precision_share(),
+        seed: load.seed,
+        schemas: 1,
+        instances: 1,
+        settings,
+        ..NewCell::default()
+    };
+    match &cell.what.server {
+        Server::Private(private) => {
+            let preset = private.preset.iter();
+            let preset = preset.map(|preset| (PRESET_SETTING.to_owned(), preset.name.clone()));
+            NewCell {
+                engine: private.engine.clone(),
+                warehouses: Some(private.population.warehouses.0),
+                foreign_keys: Some(private.population.foreign_keys),
+                partitions: private.population.partitions,
+                instances: private.instances,
+                settings: of_load.settings.into_iter().chain(preset).collect(),
+                ..of_load
+            }
+        }
+        Server::External(external) => NewCell {
+            engine: "external".to_owned(),
+            target: external.dsn.as_deref().map_or_else(String::new, redact),
+            warehouses: load.warehouses.map(|warehouses| warehouses.0),
+            schemas: external.schemas.unwrap_or(1),
+            ..of_load
+        },
+    }
+}
+
+/// What the plan says of the cell, in its words, but for what is a column of its own and for the preset, which its server tells.
+fn settings_of(cell: &PlannedCell) -> Vec<(String, String)> {
+    let told = |setting: &Setting| match setting {
+        Setting::Variable { name, value } => Some((name.clone(), value.clone())),
+        Setting::Place { .. } | Setting::Rate(_) | Setting::Terminals(_) => {
+            Some((setting.name(), setting.value()))
+        }
+        _ => None,
+    };
+    cell.settings.iter().filter_map(told).collect()
+}
+
+/// Nobody's cell is at fault: the lab ends, and goes on when that is mended.
+fn is_of_machine(error: &LabError) -> bool {
+    matches!(
+        error,
+        LabError::Store(_)
+            | LabError::NoRoom(_)
+            | LabError::Server(
+                ServerError::Disk { .. }
+                    | ServerError::Io { .. }
+                    | ServerError::Locked { .. }
+                    | ServerError::MissingPackage { .. }
+                    | ServerError::NotAServer { .. }
+                    | ServerError::NotInstalled { .. }
+                    | ServerError::ImagesMax { .. }
+            )
+            | LabError::Storage(StorageError::Disk { .. })
+    )
+}
+
+fn timed_out_after(limit: Duration) -> RepeatFailure {
+    RepeatFailure {
+        reason_code: "timed_out".to_owned(),
+        reason: format!(
+            "it took more than {} s (repeat_time_limit)",
+            limit.as_secs()
+        ),
+        log_tail: None,
+    }
+}

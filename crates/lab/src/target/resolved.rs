@@ -1,0 +1,116 @@
+//! The server of a cell, whoever started it: looked up once, then started or reached.
+
+use crate::error::LabError;
+use crate::progress::{OnProgress, Progress};
+use crate::target::private::ResolvedPrivate;
+use crate::target::subject::Subject;
+use server::{Home, Image, ImageKey, Target, TargetRequest};
+use spec::{External, Server};
+use std::sync::atomic::AtomicBool;
+use store::Load;
+
+/// The server of a cell, as this machine has it.
+#[derive(Clone, Debug)]
+pub(crate) enum Resolved {
+    Private(Box<ResolvedPrivate>),
+    External(External),
+}
+
+/// A server that can be started: its database is there.
+pub(crate) enum Prepared<'a> {
+    OnImage(&'a ResolvedPrivate, Image),
+    External(&'a External),
+}
+
+impl Resolved {
+    /// Looks up a server that so many connections will drive.
+    ///
+    /// # Errors
+    /// As [`ResolvedPrivate::of`].
+    pub(crate) fn of(server: &Server, connections: u32) -> Result<Resolved, LabError> {
+        Ok(match server {
+            Server::Private(private) => {
+                let resolved = ResolvedPrivate::of(&Home::from_env()?, private, connections)?;
+                Resolved::Private(Box::new(resolved))
+            }
+            Server::External(external) => Resolved::External(external.clone()),
+        })
+    }
+
+    pub(crate) fn private(&self) -> Option<&ResolvedPrivate> {
+        match self {
+            Resolved::Private(private) => Some(private),
+            Resolved::External(_) => None,
+        }
+    }
+
+    /// Sees to the database, which may have to be populated; then there is a record of that.
+    ///
+    /// # Errors
+    /// As [`ResolvedPrivate::image`].
+    pub(crate) fn prepare(
+        &self,
+        coming: &[ImageKey],
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<(Prepared<'_>, Option<Load>), LabError> {
+        Ok(match self {
+            Resolved::Private(private) => {
+                let (image, load) = private.image(coming, stop, on_progress)?;
+                (Prepared::OnImage(private, image), load)
+            }
+            Resolved::External(server) => (Prepared::External(server), None),
+        })
+    }
+}
+
+impl Prepared<'_> {
+    /// Starts the server, or finds it where it is.
+    ///
+    /// # Errors
+    /// As [`ResolvedPrivate::start`] and [`external`].
+    pub(crate) fn start(
+        &self,
+        stop: &AtomicBool,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Subject, LabError> {
+        match self {
+            Prepared::OnImage(private, image) => {
+                let build = &private.build;
+                on_progress(Progress::Step(&format!(
+                    "starting {} {} on a clone",
+                    build.engine, build.version
+                )));
+                private.start(image, stop)
+            }
+            Prepared::External(server) => external(server, on_progress),
+        }
+    }
+}
+
+/// Looks up a server, and starts it or finds it where it is.
+///
+/// # Errors
+/// As those of the two steps.
+pub fn start_server(
+    server: &Server,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<Subject, LabError> {
+    let resolved = Resolved::of(server, 0)?;
+    let (prepared, _) = resolved.prepare(&[], stop, on_progress)?;
+    prepared.start(stop, on_progress)
+}
+
+/// A server that is there, by its DSN or the user's option files.
+///
+/// # Errors
+/// Where these name none, or one that cannot be understood.
+pub fn external(server: &External, on_progress: &mut OnProgress<'_>) -> Result<Subject, LabError> {
+    let request = TargetRequest::from_env(server.dsn.as_deref(), server.defaults_file.as_deref());
+    let target = Target::resolve(&request)?;
+    for note in &target.notes {
+        on_progress(Progress::Note(note));
+    }
+    Ok(Subject::of_target(Home::existing().as_ref(), &target)?.over_schemas(server.schemas))
+}
