@@ -13,6 +13,9 @@ pub const CONNECTIONS_MAX: u32 = 100_000;
 pub const DRIVER_THREADS_MAX: u32 = 256;
 /// Servers that are driven together on one machine.
 pub const INSTANCES_MAX: u32 = 64;
+/// Largest page cache of emulated devices: the shim keeps about 32 bytes for each page of 4 KiB, so
+/// this is half a gigabyte of real memory.
+pub const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
 /// Longest wait for a connection to be accepted and logged in.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long after the end of the window a transaction may still run before its connection is given

@@ -1,18 +1,16 @@
 //! From the plan to the cells of its matrix.
 
 use crate::CELLS_MAX;
-use crate::error::{PlanError, Span, Wrong};
+use crate::dimension::{Setting, What, is_binary};
+use crate::error::{PlanError, PlanProblem, Span};
+use crate::kinds::with_known;
 use crate::plan::{Plan, PlannedCell};
-use crate::read::with_known;
-use crate::setting::Setting;
 use device::Role;
-use spec::{
-    Cell, Connections, Load, OpenLoop, Place, Placement, Preset, Private, Problem, Server, defaults,
-};
+use spec::{Cell, Connections, Place, Placement, Problem, Server, WorkloadKind, defaults};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 use toml::Spanned;
+use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
 
 /// On data's device; the default of every other role.
 const SAME: &str = "same";
@@ -35,25 +33,20 @@ pub struct Known<'a> {
 }
 
 impl Known<'_> {
-    fn check(&self, setting: &Spanned<Setting>) -> Result<(), Wrong> {
-        let (kind, name, known) = match setting.get_ref() {
-            // A binary, which its caller tries.
-            Setting::Engine(name) if is_binary(name) => return Ok(()),
-            Setting::Engine(name) => ("engine", name, &self.engines),
-            Setting::Preset(name) => ("preset", name, &self.presets),
+    fn check(&self, setting: &Spanned<Setting>) -> Result<(), PlanProblem> {
+        let (kind, value) = (setting.get_ref().name(), setting.get_ref().value());
+        let known = match kind {
+            "engine" => &self.engines,
+            "preset" => &self.presets,
             _ => return Ok(()),
         };
-        if known.contains(name) {
+        // A binary is tried by the caller.
+        if known.iter().any(|name| name == value) || (kind == "engine" && is_binary(value)) {
             return Ok(());
         }
-        let why = format!("unknown {kind} {name:?}");
-        Err(Wrong::new(setting.span(), with_known(why, name, known)))
+        let why = with_known(&format!("unknown {kind} {value:?}"), value, known);
+        Err(PlanProblem::new(setting.span(), why))
     }
-}
-
-/// Is this engine a server's binary, and no name of the catalogue?
-pub(crate) fn is_binary(engine: &str) -> bool {
-    engine.contains('/')
 }
 
 /// The places that a plan names, read once.
@@ -68,9 +61,9 @@ impl Plan {
         self.expand(known).map_err(|wrong| self.source.error(wrong))
     }
 
-    fn expand(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, Wrong> {
+    fn expand(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, PlanProblem> {
         let mut places = Places::new();
-        for setting in self.axes.iter().flatten() {
+        for setting in self.dimensions.iter().flatten() {
             known.check(setting)?;
             read_place(&mut places, setting, known)?;
         }
@@ -90,7 +83,7 @@ impl Plan {
                     cell.ordinal,
                     cell.label()
                 );
-                return Err(Wrong::new(blamed_place(&settings), why));
+                return Err(PlanProblem::new(last_place(&settings), why));
             }
             cells.push(cell);
         }
@@ -99,29 +92,32 @@ impl Plan {
     }
 
     /// Cells of the whole matrix, before any is left out.
-    fn combinations(&self) -> Result<usize, Wrong> {
-        let mut lengths = self.axes.iter().map(Vec::len);
+    fn combinations(&self) -> Result<usize, PlanProblem> {
+        let mut lengths = self.dimensions.iter().map(Vec::len);
         let count = lengths.try_fold(1_usize, |all, length| all.checked_mul(length));
         if let Some(count) = count.filter(|count| *count <= CELLS_MAX) {
             return Ok(count);
         }
         let many = count.map_or_else(|| "countless".to_owned(), |count| count.to_string());
-        let longest = self.axes.iter().max_by_key(|axis| axis.len());
-        let first = longest.and_then(|axis| axis.first());
-        let name = first.map_or_else(String::new, |value| value.get_ref().name());
+        let longest = self
+            .dimensions
+            .iter()
+            .max_by_key(|dimension| dimension.len());
+        let first = longest.and_then(|dimension| dimension.first());
+        let name = first.map_or("", |value| value.get_ref().name());
         let why = format!(
             "the matrix has {many} cells, and {CELLS_MAX} is the most; name fewer values, of `{name}` to begin with, or make several plans"
         );
-        Err(Wrong::new(first.map_or(0..0, Spanned::span), why))
+        Err(PlanProblem::new(first.map_or(0..0, Spanned::span), why))
     }
 
     /// The values of one combination, one of each dimension; those of the last dimension change fastest.
     fn combination(&self, index: usize) -> Vec<&Spanned<Setting>> {
         let mut rest = index;
-        let mut settings = Vec::with_capacity(self.axes.len());
-        for axis in self.axes.iter().rev() {
-            settings.push(&axis[rest % axis.len()]);
-            rest /= axis.len();
+        let mut settings = Vec::with_capacity(self.dimensions.len());
+        for dimension in self.dimensions.iter().rev() {
+            settings.push(&dimension[rest % dimension.len()]);
+            rest /= dimension.len();
         }
         settings.reverse();
         settings
@@ -133,7 +129,11 @@ impl Plan {
             |value: &Spanned<Setting>| settings.iter().any(|s| s.get_ref() == value.get_ref());
         let mut is_excluded = false;
         for (exclusion, used) in self.exclusions.iter().zip(used) {
-            if exclusion.conditions.iter().all(|axis| axis.iter().any(has)) {
+            if exclusion
+                .conditions
+                .iter()
+                .all(|dimension| dimension.iter().any(has))
+            {
                 *used = true;
                 is_excluded = true;
             }
@@ -145,147 +145,137 @@ impl Plan {
         &self,
         places: &Places<'_>,
         settings: &[&Spanned<Setting>],
-    ) -> Result<PlannedCell, Wrong> {
-        let mut private = self.private.clone();
-        let mut load = self.load.clone();
+    ) -> Result<PlannedCell, PlanProblem> {
+        let mut what = self.common.clone();
         for setting in settings {
-            self.apply(setting.get_ref(), &mut private, &mut load);
-            if let Setting::Place { role, place } = setting.get_ref()
-                && let Some(place) = resolve(places, &private.placement, *role, place)
-                    .map_err(|why| Wrong::new(setting.span(), why))?
-            {
-                private.placement.places.insert(*role, place);
+            match &setting.get_ref().what {
+                What::Other(set) => set(&mut what),
+                What::Place(role) => self.place(&mut what, *role, places, setting)?,
             }
         }
-        if private.placement.is_emulated() {
+        if let Server::Private(private) = &mut what.server
+            && private.placement.is_emulated()
+        {
             private.placement.page_cache_bytes =
                 self.page_cache_bytes.as_ref().map(|b| *b.get_ref());
         }
-        let mut connections_most = load.connections.first().unwrap_or(defaults::CONNECTIONS);
-        if let Connections::Ramp(limits) = &load.connections {
+        let judged = what.validate();
+        judged.map_err(|problem| self.at_key(&problem, settings))?;
+        let mut connections_most = connections_by_default(&what);
+        if let Connections::Ramp(limits) = &what.load.connections {
             connections_most = limits.connections_max;
             if self.is_shortened {
-                load.connections = Connections::Fixed(limits.start);
+                what.load.connections = Connections::Fixed(limits.start);
             }
         }
-        let varies = |index: &usize| self.axes[*index].len() > 1;
+        let varies = |index: &usize| self.dimensions[*index].len() > 1;
         let setting = |index: usize| settings[index].get_ref().clone();
         let repeat_time_limit = self.repeat_time_limit;
-        let by_default = || {
-            repeat_time_limit_of(
-                self.lengths.warmup.most + self.lengths.window.most,
-                &private,
-                &load,
-            )
-        };
-        let cell = PlannedCell {
+        Ok(PlannedCell {
             ordinal: 0,
             settings: (0..settings.len()).map(setting).collect(),
             varying: (0..settings.len()).filter(varies).map(setting).collect(),
             connections_most,
             repeats: self.repeats,
-            repeat_time_limit: repeat_time_limit.unwrap_or_else(by_default),
-            what: Cell {
-                server: Server::Private(private),
-                load,
-                lengths: self.lengths,
-                checks: true,
-                lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),
-                meters: self.meters.clone(),
-            },
-        };
-        let judged = cell.what.validate();
-        judged.map_err(|problem| self.blame(&problem, settings))?;
-        Ok(cell)
+            repeat_time_limit: repeat_time_limit.unwrap_or_else(|| repeat_time_limit_of(&what)),
+            what,
+        })
     }
 
-    /// Sets what a dimension says; places are for [`resolve`].
-    fn apply(&self, setting: &Setting, private: &mut Private, load: &mut Load) {
-        match setting {
-            Setting::Engine(name) => {
-                private.binary = is_binary(name).then(|| PathBuf::from(name));
-                private.engine.clone_from(name);
-            }
-            Setting::Preset(name) => {
-                private.preset = Some(Preset {
-                    name: name.clone(),
-                    scale: self.scale,
-                });
-            }
-            Setting::Variable { name, value } => private.set.push((name.clone(), value.clone())),
-            Setting::Place { .. } => {}
-            Setting::Warehouses(warehouses) => private.population.warehouses = *warehouses,
-            Setting::Partitions(partitions) => private.population.partitions = *partitions,
-            Setting::Workload(workload) => load.workload = workload.clone(),
-            Setting::Style(style) => load.style = *style,
-            Setting::Isolation(level) => load.isolation = Some(*level),
-            Setting::Connections(count) => load.connections = Connections::Fixed(*count),
-            Setting::Terminals(count) => load.terminals = Some(*count),
-            Setting::Rate(rate) => {
-                load.rate = Some(OpenLoop {
-                    rate: *rate,
-                    spacing: self.spacing,
-                });
-            }
-            Setting::Instances(instances) => private.instances = *instances,
+    /// Places a role, data before the others.
+    fn place(
+        &self,
+        what: &mut Cell,
+        role: Role,
+        places: &Places<'_>,
+        setting: &Spanned<Setting>,
+    ) -> Result<(), PlanProblem> {
+        if let Server::Private(private) = &mut what.server {
+            let placement = &mut private.placement;
+            let place = resolve(places, placement, role, setting.get_ref().value())
+                .map_err(|why| PlanProblem::new(setting.span(), why))?;
+            placement.places.extend(place.map(|place| (role, place)));
         }
+        Ok(())
     }
 
     /// A contradiction, at the value that is to blame.
-    fn blame(&self, problem: &Problem, settings: &[&Spanned<Setting>]) -> Wrong {
+    fn at_key(&self, problem: &Problem, settings: &[&Spanned<Setting>]) -> PlanProblem {
         let name = problem.field.name();
         let mut of_cell = settings.iter();
         let dimension = of_cell.find(|setting| setting.get_ref().name() == name);
         let at = match dimension {
             Some(setting) => setting.span(),
-            None => self.spans.get(name).cloned().unwrap_or(0..0),
+            None => self.keys.value_or_table(name),
         };
         let or = match dimension {
             Some(_) => ", or leave these cells out by [[exclude]]",
             None => "",
         };
-        Wrong::new(at, format!("`{name}`: {}{or}", problem.why))
+        PlanProblem::new(at, format!("`{name}`: {}{or}", problem.why))
     }
 
     /// Refuses what says nothing of any cell.
-    fn require_use(&self, cells: &[PlannedCell], used: &[bool]) -> Result<(), Wrong> {
+    fn require_use(&self, cells: &[PlannedCell], used: &[bool]) -> Result<(), PlanProblem> {
         let mut exclusions = self.exclusions.iter().zip(used);
         if let Some((unused, _)) = exclusions.find(|(_, used)| !**used) {
             let why = "this [[exclude]] leaves nothing out: no cell has all of its values; correct it, or leave it out";
-            return Err(Wrong::new(unused.span.clone(), why));
+            return Err(PlanProblem::new(unused.span.clone(), why));
         }
         if let (true, Some(first)) = (cells.is_empty(), self.exclusions.first()) {
             let why = "the matrix is empty: [[exclude]] leaves out every cell; leave out fewer";
-            return Err(Wrong::new(first.span.clone(), why));
+            return Err(PlanProblem::new(first.span.clone(), why));
         }
         match &self.page_cache_bytes {
             Some(bytes)
-                if !cells
-                    .iter()
-                    .any(|cell| cell.private().placement.is_emulated()) =>
+                if !cells.iter().any(|cell| {
+                    let private = cell.what.server.private();
+                    private.is_some_and(|private| private.placement.is_emulated())
+                }) =>
             {
                 let why = "`page_cache` is for emulated devices, and real ones have this machine's; place a role on a profile (data = \
                            \"hdd-15k\"), or leave it out";
-                Err(Wrong::new(bytes.span(), why))
+                Err(PlanProblem::new(bytes.span(), why))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What a repeat may take where the plan names no limit; a point takes `of_point`.
-fn repeat_time_limit_of(of_point: Duration, private: &Private, load: &Load) -> Duration {
-    let of_each = TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * private.population.warehouses.0;
-    let of_points = match &load.connections {
+/// Connections of a cell that is no ramp.
+fn connections_by_default(what: &Cell) -> u32 {
+    let load = &what.load;
+    let private = what.server.private();
+    let made = private.map(|private| private.population.warehouses);
+    let warehouses = load.warehouses.or(made).unwrap_or(defaults::WAREHOUSES);
+    let fixed = load.connections.first();
+    fixed.unwrap_or_else(|| match load.workload {
+        WorkloadKind::TpccSpec => load.terminals.unwrap_or_else(|| {
+            let active = warehouses.0.saturating_sub(load.inactive_warehouses);
+            active.saturating_mul(TERMINALS_PER_WAREHOUSE)
+        }),
+        _ => defaults::CONNECTIONS,
+    })
+}
+
+/// What a repeat may take where the plan names no limit.
+fn repeat_time_limit_of(what: &Cell) -> Duration {
+    let of_point = what.lengths.warmup.most + what.lengths.window.most;
+    let of_points = match &what.load.connections {
         Connections::ByDefault | Connections::Fixed(_) => of_point,
-        Connections::Ramp(_) => (of_point + TIME_BESIDE_POINT) * load.connections.points_max(),
+        Connections::Ramp(_) => (of_point + TIME_BESIDE_POINT) * what.load.connections.points_max(),
     };
-    of_points + of_each * private.instances
+    let (warehouses, servers) = match &what.server {
+        Server::Private(private) => (Some(private.population.warehouses), private.instances),
+        Server::External(external) => (what.load.warehouses, external.schemas.unwrap_or(1)),
+    };
+    let warehouses = warehouses.unwrap_or(defaults::WAREHOUSES).0;
+    of_points + (TIME_BESIDE + TIME_BESIDE_PER_WAREHOUSE * warehouses) * servers
 }
 
 /// Where the last place of a cell is named; the roles other than data come after it.
-fn blamed_place(settings: &[&Spanned<Setting>]) -> Span {
-    let is_place = |s: &&&Spanned<Setting>| matches!(s.get_ref(), Setting::Place { .. });
+fn last_place(settings: &[&Spanned<Setting>]) -> Span {
+    let is_place = |s: &&&Spanned<Setting>| matches!(s.get_ref().what, What::Place(_));
     settings.iter().rfind(is_place).map_or(0..0, |s| s.span())
 }
 
@@ -293,19 +283,20 @@ fn read_place<'a>(
     places: &mut Places<'a>,
     setting: &'a Spanned<Setting>,
     known: &Known<'_>,
-) -> Result<(), Wrong> {
-    let Setting::Place { role, place } = setting.get_ref() else {
+) -> Result<(), PlanProblem> {
+    let What::Place(role) = setting.get_ref().what else {
         return Ok(());
     };
+    let place = setting.get_ref().value();
     let is_word = place == SAME || place == TWIN;
-    if is_word && *role == Role::Data {
+    if is_word && role == Role::Data {
         let why = format!(
             "`data` cannot be {place:?}, which is said of other roles; name a device profile or a directory, or leave it out"
         );
-        return Err(Wrong::new(setting.span(), why));
+        return Err(PlanProblem::new(setting.span(), why));
     }
-    if !is_word && !places.contains_key(place.as_str()) {
-        let read = (known.place)(place).map_err(|why| Wrong::new(setting.span(), why))?;
+    if !is_word && !places.contains_key(place) {
+        let read = (known.place)(place).map_err(|why| PlanProblem::new(setting.span(), why))?;
         places.insert(place, read);
     }
     Ok(())

@@ -3,7 +3,8 @@
 use base::Exit;
 use std::ops::Range;
 
-/// A plan that cannot be executed as it stands, printed as `plans/x.toml:12:5: what is wrong; what to do`.
+/// A plan that cannot be executed as it stands, printed as `plans/x.toml:12:5: what is wrong; what
+/// to do`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}:{column}: {why}")]
 pub struct PlanError {
@@ -29,14 +30,14 @@ pub(crate) type Span = Range<usize>;
 
 /// What is wrong, and which bytes of the text are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct PlanProblem {
     pub(crate) span: Span,
     pub(crate) why: String,
 }
 
-impl Wrong {
-    pub(crate) fn new(span: Span, why: impl Into<String>) -> Wrong {
-        Wrong {
+impl PlanProblem {
+    pub(crate) fn new(span: Span, why: impl Into<String>) -> PlanProblem {
+        PlanProblem {
             span,
             why: why.into(),
         }
@@ -52,22 +53,22 @@ pub(crate) struct Source {
 
 impl Source {
     /// The error with its line and column.
-    pub(crate) fn error(&self, wrong: Wrong) -> PlanError {
-        let at = wrong.span.start.min(self.text.len());
+    pub(crate) fn error(&self, problem: PlanProblem) -> PlanError {
+        let at = problem.span.start.min(self.text.len());
         let before = self.text.get(..at).unwrap_or(&self.text);
         let line_begins = before.rfind('\n').map_or(0, |newline| newline + 1);
         PlanError {
             path: self.path.clone(),
             line: before.matches('\n').count() + 1,
             column: before[line_begins..].chars().count() + 1,
-            why: wrong.why,
+            why: problem.why,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, Wrong};
+    use super::{PlanProblem, Source};
 
     #[test]
     fn lines_and_columns_count_from_one() {
@@ -77,10 +78,10 @@ mod tests {
         };
         for (word, line, column) in [("a", 1, 1), ("b", 2, 5), ("2", 3, 5)] {
             let at = source.text.find(word).unwrap();
-            let error = source.error(Wrong::new(at..at + 1, "why"));
+            let error = source.error(PlanProblem::new(at..at + 1, "why"));
             assert_eq!((error.line, error.column), (line, column), "{word}");
         }
-        let past_the_end = source.error(Wrong::new(999..999, "it ends too early"));
+        let past_the_end = source.error(PlanProblem::new(999..999, "it ends too early"));
         assert_eq!(past_the_end.to_string(), "p.toml:3:6: it ends too early");
     }
 }

@@ -1,31 +1,34 @@
-//! The plan file: a TOML file that names what is to be measured, as a matrix. [`Plan::parse`] reads it, [`Plan::cells`] expands it,
-//! [`execution_order`] says in which order its cells are measured, [`Plan::needs`] what that takes.
+//! The plan file: a TOML file that names what is to be measured, as a matrix. [`Plan::parse`] reads
+//! it, [`Plan::cells`] expands it, [`execution_order`] says in which order its cells are measured,
+//! [`Plan::needs`] what that takes.
 //!
-//! Everything that is wrong with a plan is told with line and column, before anything starts. Nothing here executes anything: names of
-//! engines, presets and places are handed in, so that this room reads no file and starts no process.
+//! Everything that is wrong with a plan is told with line and column, before anything starts.
+//! Nothing here executes anything: names of engines, presets and places are handed in, so that this
+//! crate reads no file and starts no process.
 
 mod cells;
+mod dimension;
+mod document;
 mod error;
 mod keys;
+mod kinds;
 mod needs;
 mod order;
 mod parse;
 mod plan;
-mod read;
-mod read_ramp;
 mod schema;
-mod setting;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use cells::Known;
+pub use dimension::Setting;
 pub use error::PlanError;
 pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
 pub use order::{Order, Schedule, Turn, execution_order};
 pub use parse::PLAN_BYTES_MAX;
 pub use plan::{Plan, PlannedCell};
 pub use schema::json_schema;
-pub use setting::Setting;
 
 /// Most cells of a matrix.
 pub const CELLS_MAX: usize = 10_000;

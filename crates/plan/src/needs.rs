@@ -1,6 +1,6 @@
 //! What a lab needs of a machine: memory, disk and time. Estimates, to refuse early what cannot be, and to plan a night by.
 
-use crate::error::{PlanError, Wrong};
+use crate::error::{PlanError, PlanProblem};
 use crate::plan::{Plan, PlannedCell};
 use base::Warehouses;
 use spec::Cell;
@@ -207,7 +207,7 @@ impl Plan {
                     humantime::format_duration(Duration::from_secs(needs.duration.as_secs())),
                     repeats.len()
                 );
-                Err(self.source.error(Wrong::new(limit.span(), why)))
+                Err(self.source.error(PlanProblem::new(limit.span(), why)))
             }
             _ => Ok(needs),
         }

@@ -12,6 +12,8 @@ pub enum Order {
 }
 
 impl Order {
+    pub const ALL: [Order; 2] = [Order::Random, Order::Listed];
+
     /// The name in a plan.
     pub fn name(self) -> &'static str {
         match self {

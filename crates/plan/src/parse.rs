@@ -1,24 +1,40 @@
 //! From the text of a plan to what it says.
 
-use crate::error::{PlanError, Source, Span, Wrong};
-use crate::keys::{self, Key, SECTIONS, Section};
+use crate::dimension::{Dimension, Setting, by_default, dimensions_of};
+use crate::document::{Document, LabTable, RampTable, ServerTable};
+use crate::error::{PlanError, PlanProblem, Source};
+use crate::keys::{Keys, no_table};
+use crate::kinds::with_known;
 use crate::order::Order;
-use crate::plan::{Axis, Exclusion, Plan};
-use crate::read::{self, Reader, refuse_unknown};
-use crate::read_ramp;
-use crate::setting::Setting;
-use base::Warehouses;
-use device::Role;
+use crate::plan::{Exclusion, Plan};
+use crate::schema::{dimension_keys, json_schema};
+use crate::values::spread;
+use serde::Deserialize;
 use spec::{
-    Connections, Isolation, Lengths, Load, Meters, Private, RampLimits, Scale, Spacing, Style,
+    Cell, Connections, External, Lengths, Load, Meters, Private, RampLimits, Server, WorkloadKind,
     defaults,
 };
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue, Deserializer};
+use tpcc::Transaction;
 
 /// Longest text of a plan: a hundred times what a large one needs.
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
+
+/// What only servers have that mydyno starts.
+const OF_PRIVATE: [&str; 10] = [
+    "engine",
+    "server_binary",
+    "preset",
+    "scale",
+    "set",
+    "instances",
+    "storage",
+    "population_seed",
+    "foreign_keys",
+    "partitions",
+];
 
 impl Plan {
     /// Reads a plan; `path` is its name in messages. Names of engines, presets and places are not
@@ -31,351 +47,341 @@ impl Plan {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        parse(&source).map_err(|wrong| source.error(wrong))
+        parse(&source).map_err(|problem| source.error(problem))
     }
 }
 
-fn parse(source: &Source) -> Result<Plan, Wrong> {
+fn parse(source: &Source) -> Result<Plan, PlanProblem> {
     if source.text.len() > PLAN_BYTES_MAX {
-        return Err(Wrong::new(0..0, "a plan is 1 MiB long at most"));
+        return Err(PlanProblem::new(0..0, "a plan is 1 MiB long at most"));
     }
     let root = DeTable::parse(&source.text).map_err(|error| {
         let message = error.message().trim().replace('\n', ", ");
         let span = error.span().unwrap_or(0..0);
-        Wrong::new(span, format!("this is not TOML: {message}"))
+        PlanProblem::new(span, format!("this is not TOML: {message}"))
     })?;
-    let root = root.get_ref();
-    let names = SECTIONS.map(|section| section.name);
-    refuse_unknown(
-        root,
-        &names,
-        "the plan, whose tables are [lab], [server], [storage], [load], [ramp], [meters] and [[exclude]]",
-    )?;
+    let excluded = root.get_ref().get("exclude").cloned();
+    // serde would read a struct from a list, too.
+    let is_list = |entry: &(&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+        entry.0.get_ref() != "exclude" && entry.1.get_ref().is_array()
+    };
+    if let Some((name, _)) = root.get_ref().iter().find(is_list) {
+        return Err(no_table(name.get_ref(), name.span()));
+    }
+    let keys = Keys::of(root.get_ref());
+    let mut document = read(root, &keys)?;
+    for table in ["lab", "server", "load"] {
+        if keys.name(table).is_none() {
+            let why = format!("the plan has no [{table}]; add it (docs/plans.md has all keys)");
+            return Err(PlanProblem::new(0..0, why));
+        }
+    }
+    let common = common(&document, &keys)?;
+    if common.server.private().is_some() {
+        let at = |table| keys.name(table).unwrap_or(0..0);
+        let preset = defaults::PRESET.to_owned();
+        by_default(&mut document.server.preset, preset, at("server"));
+        let warehouses = defaults::WAREHOUSES.0;
+        by_default(&mut document.load.warehouses, warehouses, at("load"));
+    }
+    let at_load = keys.value_or_table("load");
+    by_default(
+        &mut document.load.workload,
+        defaults::WORKLOAD,
+        at_load.clone(),
+    );
+    by_default(&mut document.load.style, defaults::STYLE, at_load);
+    let lab = std::mem::take(&mut document.lab);
+    let page_cache_bytes = std::mem::take(&mut document.storage.page_cache).0;
+    let dimensions = dimensions_of(document)?;
     let mut plan = Plan {
         source: source.clone(),
         name: String::new(),
-        scale: Scale::Auto,
         order: Order::Random,
         repeats: defaults::REPEATS,
-        seed: defaults::PLAN_SEED,
-        time_limit: None,
+        time_limit: lab.time_limit.0.clone(),
         repeat_time_limit: None,
-        page_cache_bytes: None,
-        // Each cell's dimensions say the rest.
-        private: Private::of_engine(""),
-        load: Load::of_seed(defaults::PLAN_SEED),
-        lengths: Lengths::default(),
-        meters: Meters::default(),
-        spacing: defaults::SPACING,
+        page_cache_bytes,
+        common,
         is_shortened: false,
-        axes: Vec::new(),
-        exclusions: Vec::new(),
-        spans: spans(root),
+        exclusions: exclusions(excluded, &dimensions)?,
+        dimensions,
+        keys,
     };
-    let (lab, _) = required(root, &keys::LAB)?;
-    let (server, at_server) = required(root, &keys::SERVER)?;
-    let (load, at_load) = required(root, &keys::LOAD)?;
-    plan.read_load(&load)?;
-    plan.read_lab(&lab)?;
-    plan.axes = server_axes(&server, Some(&at_server))?;
-    plan.scale = scale(&server)?;
-    if let Some((storage, _)) = section(root, &keys::STORAGE)? {
-        plan.axes.extend(storage_axes(&storage)?);
-        plan.page_cache_bytes = storage.one(&keys::PAGE_CACHE, read::size)?;
-        set(
-            &mut plan.private.placement.count,
-            storage.one(&keys::COUNT_IO, read::flag)?,
-        );
-    }
-    plan.axes.extend(load_axes(&load, Some(&at_load))?);
-    if let Some(limits) = ramp(root, &load, at_load)? {
-        plan.load.connections = Connections::Ramp(limits);
-    }
-    if let Some((meters, _)) = section(root, &keys::METERS)? {
-        let text = |key: &Key| Ok(meters.one(key, read::text)?.map(Spanned::into_inner));
-        plan.meters = Meters {
-            power_command: text(&keys::POWER_COMMAND)?,
-            host_metrics: text(&keys::HOST_METRICS)?,
-        };
-    }
-    plan.exclusions = exclusions(root, &plan.axes)?;
+    plan.set_lab(&lab)?;
     Ok(plan)
 }
 
-/// Where keys have their values; a table without such a key, where its own name is.
-fn spans(root: &DeTable<'_>) -> BTreeMap<String, Span> {
-    let mut spans = BTreeMap::new();
-    for (name, value) in root {
-        spans.insert(name.get_ref().to_string(), name.span());
-        let keys = value.get_ref().as_table().into_iter().flatten();
-        spans.extend(keys.map(|(key, value)| (key.get_ref().to_string(), value.span())));
-    }
-    spans
+fn read(root: Spanned<DeTable<'_>>, keys: &Keys) -> Result<Document, PlanProblem> {
+    Document::deserialize(Deserializer::from(root)).map_err(|error| keys.problem(&error))
 }
 
-/// Takes what the plan says, where it says anything.
-fn set<T>(field: &mut T, said: Option<Spanned<T>>) {
-    if let Some(said) = said {
-        *field = said.into_inner();
+/// What all cells have in common; dimensions say the rest.
+fn common(document: &Document, keys: &Keys) -> Result<Cell, PlanProblem> {
+    let Document {
+        server,
+        storage,
+        load,
+        meters,
+        ..
+    } = document;
+    let seed = document
+        .lab
+        .seed
+        .get()
+        .copied()
+        .unwrap_or(defaults::PLAN_SEED);
+    let mut cell = Cell {
+        server: Server::Private(Private::of_engine("")),
+        load: Load::of_seed(seed),
+        lengths: Lengths::default(),
+        checks: true,
+        lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),
+        meters: Meters {
+            power_command: meters.power_command.get().cloned(),
+            host_metrics: meters.host_metrics.get().cloned(),
+        },
+    };
+    match external(server, keys)? {
+        Some(external) => cell.server = Server::External(external),
+        None => {
+            let mut private = private(server, keys)?;
+            private.population.seed = load.population_seed.get().copied().unwrap_or(seed);
+            load.foreign_keys.set(&mut private.population.foreign_keys);
+            storage.count_io.set(&mut private.placement.count);
+            cell.server = Server::Private(private);
+        }
+    }
+    load.check.set(&mut cell.checks);
+    let most = &load.lock_wait_timeouts_max;
+    most.set(&mut cell.lock_wait_timeouts_max_share);
+    load.warmup.set(&mut cell.lengths.warmup);
+    load.window.set(&mut cell.lengths.window);
+    load.interval.set(&mut cell.lengths.interval);
+    cell.lengths.precision_share = load.precision.get().copied();
+    load.home.set(&mut cell.load.home);
+    cell.load.threads = load.threads.get().copied();
+    load.inactive_warehouses
+        .set(&mut cell.load.inactive_warehouses);
+    if load.arrivals.get().is_some() && load.rate.get().is_none() {
+        let why = "`arrivals` is the time between the transactions of an open loop; add `rate`, or \
+                   leave it out";
+        return Err(PlanProblem::new(load.arrivals.span(), why));
+    }
+    cell.load.connections = connections(document, keys)?;
+    Ok(cell)
+}
+
+/// The server that is there already, where the plan names one.
+fn external(server: &ServerTable, keys: &Keys) -> Result<Option<External>, PlanProblem> {
+    let Some(named) = [
+        ("dsn", server.dsn.get().is_some()),
+        ("defaults_file", server.defaults_file.get().is_some()),
+    ]
+    .into_iter()
+    .find_map(|(name, is_named)| is_named.then_some(name)) else {
+        let schemas = server.schemas.get().map(|_| {
+            let why = "`schemas` is for a server that is there already, and a private server has \
+                       one schema; name it by `dsn`, or leave `schemas` out";
+            PlanProblem::new(server.schemas.span(), why)
+        });
+        return schemas.map_or(Ok(None), Err);
+    };
+    if let Some((name, span)) = OF_PRIVATE
+        .iter()
+        .find_map(|name| Some((name, keys.name(name)?)))
+    {
+        let why = format!(
+            "`{name}` is for servers that mydyno starts, and `{named}` names one that is there \
+             already; leave one of them out"
+        );
+        return Err(PlanProblem::new(span, why));
+    }
+    for dsn in spread(server.dsn.0.clone()) {
+        let why = match server::dsn_has_password(dsn.get_ref()) {
+            Ok(false) => continue,
+            // Its text is not repeated: it may hold a password.
+            Err(error) => format!("`dsn`: {error}"),
+            Ok(true) => "`dsn` has a password in it, and the results file keeps the plan; leave \
+                         it out, and give it by MYDYNO_PASSWORD or an option file \
+                         (`defaults_file`)"
+                .to_owned(),
+        };
+        return Err(PlanProblem::new(dsn.span(), why));
+    }
+    Ok(Some(External {
+        dsn: None,
+        defaults_file: server.defaults_file.get().map(PathBuf::from),
+        schemas: None,
+    }))
+}
+
+fn private(server: &ServerTable, keys: &Keys) -> Result<Private, PlanProblem> {
+    let binary = server.server_binary.get().map(PathBuf::from);
+    if binary.is_none() && server.engine.get().is_none() {
+        let why = "[server] names no server; add `engine` for private ones (\"mysql-5.7\"; `mydyno \
+                   server list` has all) or the `server_binary` of one, or `dsn` for one that is \
+                   there already";
+        return Err(PlanProblem::new(keys.name("server").unwrap_or(0..0), why));
+    }
+    Ok(Private {
+        binary,
+        ..Private::of_engine(Private::OF_BINARY)
+    })
+}
+
+/// How many connections there are where no dimension says it: a plan has that, or a ramp, or
+/// nothing but terminals.
+fn connections(document: &Document, keys: &Keys) -> Result<Connections, PlanProblem> {
+    let at = |table| keys.name(table).unwrap_or(0..0);
+    let is_named = document.load.connections.get().is_some();
+    let workloads = document.load.workload.get();
+    let all_have_terminals =
+        workloads.is_some_and(|all| all.iter().all(|kind| *kind == WorkloadKind::TpccSpec));
+    match &document.ramp {
+        Some(_) if is_named => {
+            let why = "[ramp] finds the number of connections, and [load] names `connections`; \
+                       leave one of them out";
+            Err(PlanProblem::new(at("ramp"), why))
+        }
+        Some(ramp) => limits(ramp, keys).map(Connections::Ramp),
+        None if is_named || all_have_terminals => Ok(Connections::ByDefault),
+        None => {
+            let why = "[load] lacks `connections`, the number of client sessions; or add a table \
+                       [ramp], which finds how many each cell supports";
+            Err(PlanProblem::new(at("load"), why))
+        }
+    }
+}
+
+/// The limits of a ramp; those that are not named are the papers'.
+fn limits(ramp: &RampTable, keys: &Keys) -> Result<RampLimits, PlanProblem> {
+    let mut limits = RampLimits::default();
+    ramp.start.set(&mut limits.start);
+    ramp.step.set(&mut limits.step);
+    ramp.connections_max.set(&mut limits.connections_max);
+    limits.points_max = ramp
+        .points
+        .get()
+        .map_or(limits.points_max, |most| *most as usize);
+    ramp.stop_cpu.set(&mut limits.cpu_busy_share);
+    ramp.stop_kink.set(&mut limits.kink_elasticity);
+    ramp.stop_plateau.set(&mut limits.plateau_elasticity);
+    if let Some(times) = ramp.stop_p90.get() {
+        limits.p90_us.clear();
+        for (name, limit) in times.iter().flatten() {
+            let known = Transaction::ALL.map(Transaction::name);
+            if !known.contains(&&**name.get_ref()) {
+                let why = format!(
+                    "unknown transaction type `{}` in `stop_p90`",
+                    name.get_ref()
+                );
+                let why = with_known(&why, name.get_ref(), &known);
+                return Err(PlanProblem::new(name.span(), why));
+            }
+            limits
+                .p90_us
+                .insert(name.get_ref().clone(), *limit.get_ref());
+        }
+    }
+    match limits.check() {
+        Ok(()) => Ok(limits),
+        Err(error) => {
+            let named = error
+                .keys()
+                .into_iter()
+                .find(|key| keys.name(key).is_some());
+            let span = keys.value_or_table(named.unwrap_or("ramp"));
+            Err(PlanProblem::new(span, error.to_string()))
+        }
     }
 }
 
 impl Plan {
-    fn read_lab(&mut self, lab: &Reader<'_>) -> Result<(), Wrong> {
-        set(&mut self.name, lab.one(&keys::NAME, read::text)?);
-        set(&mut self.repeats, lab.one(&keys::REPEATS, read::count)?);
-        set(&mut self.seed, lab.one(&keys::SEED, read::seed)?);
-        self.load.seed = self.seed;
-        self.private.population.seed = self.seed;
-        let order = lab.one(&keys::ORDER, read::text)?;
-        if order.is_some_and(|order| order.get_ref() == Order::Listed.name()) {
-            self.order = Order::Listed;
-        }
-        self.time_limit = lab.one(&keys::TIME_LIMIT, read::duration)?;
-        let needed = self.lengths.warmup.most + self.lengths.window.most;
-        if let Some(limit) = lab.one(&keys::REPEAT_TIME_LIMIT, read::duration)? {
-            if *limit.get_ref() <= needed {
-                let why = format!(
-                    "`repeat_time_limit` ends every repeat before its end: warm-up and window may take {} alone",
-                    humantime::format_duration(needed)
-                );
-                return Err(Wrong::new(limit.span(), why));
-            }
-            self.repeat_time_limit = Some(limit.into_inner());
-        }
-        Ok(())
-    }
-
-    fn read_load(&mut self, load: &Reader<'_>) -> Result<(), Wrong> {
-        let population = &mut self.private.population;
-        set(
-            &mut population.foreign_keys,
-            load.one(&keys::FOREIGN_KEYS, read::flag)?,
-        );
-        let lengths = &mut self.lengths;
-        set(&mut lengths.warmup, load.one(&keys::WARMUP, read::length)?);
-        set(&mut lengths.window, load.one(&keys::WINDOW, read::length)?);
-        set(
-            &mut lengths.interval,
-            load.one(&keys::INTERVAL, read::duration)?,
-        );
-        let precision = load.one(&keys::PRECISION, read::precision)?;
-        lengths.precision_share = precision.map(Spanned::into_inner);
-        let threads = load.one(&keys::THREADS, read::count)?;
-        self.load.threads = threads.map(Spanned::into_inner);
-        set(&mut self.load.home, load.one(&keys::HOME, read::flag)?);
-        let inactive = load.one(&keys::INACTIVE_WAREHOUSES, read::count)?;
-        set(&mut self.load.inactive_warehouses, inactive);
-        let arrivals = load.one(&keys::ARRIVALS, |key, value| {
-            read::one_of(key, value, &Spacing::ALL, Spacing::name)
-        })?;
-        if let (Some(arrivals), None) = (&arrivals, load.each(&keys::RATE, read::rate)?) {
-            let why = "`arrivals` is the time between the transactions of an open loop; add `rate`, or leave it out";
-            return Err(Wrong::new(arrivals.span(), why));
-        }
-        set(&mut self.spacing, arrivals);
-        Ok(())
-    }
-}
-
-/// The reader of a table, and where the table begins.
-type Opened<'a> = (Reader<'a>, Span);
-
-fn section<'a>(root: &'a DeTable<'a>, section: &Section) -> Result<Option<Opened<'a>>, Wrong> {
-    match root.get_key_value(section.name) {
-        None => Ok(None),
-        Some((name, value)) => {
-            let reader = Reader::open(section, name.span(), value)?;
-            Ok(Some((reader, name.span())))
-        }
-    }
-}
-
-fn required<'a>(root: &'a DeTable<'a>, wanted: &Section) -> Result<Opened<'a>, Wrong> {
-    section(root, wanted)?.ok_or_else(|| {
-        let needed: Vec<String> = wanted
-            .required
-            .iter()
-            .map(|key| format!(" with at least `{}`", key.name))
-            .collect();
-        let why = format!(
-            "the plan has no {}; add it{} (docs/plans.md has all keys)",
-            wanted.header(),
-            needed.concat()
-        );
-        Wrong::new(0..0, why)
-    })
-}
-
-/// Reads the values of a key; they are a dimension where there are several.
-fn dimension<T: PartialEq>(
-    reader: &Reader<'_>,
-    key: &Key,
-    read: fn(&Key, &Spanned<DeValue<'_>>) -> Result<T, Wrong>,
-    setting: impl Fn(T) -> Setting,
-) -> Result<Option<Axis>, Wrong> {
-    let values = reader.each(key, read)?;
-    Ok(values.map(|values| axis(values, setting)))
-}
-
-fn axis<T>(values: Vec<Spanned<T>>, setting: impl Fn(T) -> Setting) -> Axis {
-    let spanned = values.into_iter();
-    spanned
-        .map(|value| Spanned::new(value.span(), setting(value.into_inner())))
-        .collect()
-}
-
-/// The only value of a dimension that the table at `section` does not name.
-fn by_default(setting: Setting, section: Option<&Span>) -> Option<Axis> {
-    section.map(|span| vec![Spanned::new(span.clone(), setting)])
-}
-
-/// The dimensions of [server]; where `section` is its place, with those that have a default.
-fn server_axes(reader: &Reader<'_>, section: Option<&Span>) -> Result<Vec<Axis>, Wrong> {
-    let mut axes = Vec::new();
-    axes.extend(dimension(
-        reader,
-        &keys::ENGINE,
-        read::text,
-        Setting::Engine,
-    )?);
-    let preset = Setting::Preset(defaults::PRESET.to_owned());
-    let presets = dimension(reader, &keys::PRESET, read::text, Setting::Preset)?;
-    axes.extend(presets.or_else(|| by_default(preset, section)));
-    for variable in reader.variables()? {
-        axes.push(axis(variable.values, |value| Setting::Variable {
-            name: variable.name.clone(),
-            value,
-        }));
-    }
-    axes.extend(dimension(
-        reader,
-        &keys::INSTANCES,
-        read::count,
-        Setting::Instances,
-    )?);
-    Ok(axes)
-}
-
-fn storage_axes(reader: &Reader<'_>) -> Result<Vec<Axis>, Wrong> {
-    let mut axes = Vec::new();
-    for role in Role::ALL {
-        let place = |place| Setting::Place { role, place };
-        axes.extend(dimension(reader, keys::of_role(role), read::text, place)?);
-    }
-    Ok(axes)
-}
-
-/// The dimensions of [load]; where `section` is its place, with those that have a default.
-fn load_axes(reader: &Reader<'_>, section: Option<&Span>) -> Result<Vec<Axis>, Wrong> {
-    let mut axes = Vec::new();
-    let warehouses = |count| Setting::Warehouses(Warehouses(count));
-    let sizes = dimension(reader, &keys::WAREHOUSES, read::count, warehouses)?;
-    let size = Setting::Warehouses(defaults::WAREHOUSES);
-    axes.extend(sizes.or_else(|| by_default(size, section)));
-    axes.extend(dimension(
-        reader,
-        &keys::PARTITIONS,
-        read::count,
-        Setting::Partitions,
-    )?);
-    let workloads = reader.each(&keys::WORKLOAD, |key, value| {
-        let workload = read::text(key, value)?.parse();
-        workload.map_err(|why: String| Wrong::new(value.span(), why))
-    })?;
-    let workloads = workloads.map(|values| axis(values, Setting::Workload));
-    axes.extend(workloads.or_else(|| by_default(Setting::Workload(defaults::WORKLOAD), section)));
-    let styles = reader.each(&keys::STYLE, |key, value| {
-        read::one_of(key, value, &Style::ALL, Style::name)
-    })?;
-    let styles = styles.map(|values| axis(values, Setting::Style));
-    axes.extend(styles.or_else(|| by_default(Setting::Style(defaults::STYLE), section)));
-    let levels = reader.each(&keys::ISOLATION, |key, value| {
-        read::one_of(key, value, &Isolation::ALL, Isolation::name)
-    })?;
-    axes.extend(levels.map(|values| axis(values, Setting::Isolation)));
-    axes.extend(dimension(
-        reader,
-        &keys::CONNECTIONS,
-        read::count,
-        Setting::Connections,
-    )?);
-    axes.extend(dimension(
-        reader,
-        &keys::TERMINALS,
-        read::count,
-        Setting::Terminals,
-    )?);
-    axes.extend(dimension(reader, &keys::RATE, read::rate, Setting::Rate)?);
-    Ok(axes)
-}
-
-/// The ramp of a plan; it has that, or numbers of connections.
-fn ramp(root: &DeTable<'_>, load: &Reader<'_>, at_load: Span) -> Result<Option<RampLimits>, Wrong> {
-    let counts = load.each(&keys::CONNECTIONS, read::count)?;
-    match (section(root, &keys::RAMP)?, counts) {
-        (None, Some(_)) => Ok(None),
-        (Some((reader, at)), None) => read_ramp::ramp(&reader, at).map(Some),
-        (Some((_, at)), Some(_)) => {
-            let why = "[ramp] finds the number of connections, and [load] names `connections`; leave one of them out";
-            Err(Wrong::new(at, why))
-        }
-        (None, None) => {
-            let key = &keys::CONNECTIONS;
+    fn set_lab(&mut self, lab: &LabTable) -> Result<(), PlanProblem> {
+        let Some(name) = lab.name.get() else {
+            let why = "[lab] lacks `name`, which results and reports call the lab by";
+            return Err(PlanProblem::new(self.keys.value_or_table("lab"), why));
+        };
+        self.name.clone_from(name);
+        lab.repeats.set(&mut self.repeats);
+        lab.order.set(&mut self.order);
+        let lengths = self.common.lengths;
+        let needed = lengths.warmup.most + lengths.window.most;
+        self.repeat_time_limit = lab.repeat_time_limit.get().copied();
+        if self.repeat_time_limit.is_some_and(|limit| limit <= needed) {
             let why = format!(
-                "[load] lacks `{}`, {}; it takes {}; or add a table [ramp], which finds how many each cell supports",
-                key.name,
-                key.meaning,
-                key.shape.words()
+                "`repeat_time_limit` ends every repeat before its end: warm-up and window may take \
+                 {} alone",
+                humantime::format_duration(needed)
             );
-            Err(Wrong::new(at_load, why))
+            return Err(PlanProblem::new(lab.repeat_time_limit.span(), why));
         }
+        Ok(())
     }
 }
 
-fn scale(server: &Reader<'_>) -> Result<Scale, Wrong> {
-    let named = server.one(&keys::SCALE, read::text)?;
-    Ok(match named {
-        Some(name) if *name.get_ref() == Scale::Papers.name() => Scale::Papers,
-        _ => Scale::Auto,
-    })
-}
-
-/// The tables of what is left out.
-fn exclusions(root: &DeTable<'_>, axes: &[Axis]) -> Result<Vec<Exclusion>, Wrong> {
-    let Some((name, value)) = root.get_key_value(keys::EXCLUDE.name) else {
+/// The tables of what is left out. Their keys are those of dimensions, whichever table has them.
+fn exclusions(
+    excluded: Option<Spanned<DeValue<'_>>>,
+    dimensions: &[Dimension],
+) -> Result<Vec<Exclusion>, PlanProblem> {
+    let Some(excluded) = excluded else {
         return Ok(Vec::new());
     };
-    let DeValue::Array(tables) = value.get_ref() else {
-        let why = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and its keys below";
-        return Err(Wrong::new(name.span(), why));
+    let no_tables = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and its \
+                     keys below";
+    let no_tables = PlanProblem::new(excluded.span(), no_tables);
+    let DeValue::Array(tables) = excluded.into_inner() else {
+        return Err(no_tables);
     };
+    let schema = json_schema();
+    let known: Vec<_> = dimension_keys(&schema).collect();
     let mut exclusions = Vec::new();
-    for table in tables.iter() {
-        let reader = Reader::open(&keys::EXCLUDE, table.span(), table)?;
-        let mut conditions = server_axes(&reader, None)?;
-        conditions.extend(storage_axes(&reader)?);
-        conditions.extend(load_axes(&reader, None)?);
+    for table in tables {
+        let span = table.span();
+        let DeValue::Table(table) = table.into_inner() else {
+            return Err(no_tables);
+        };
+        let mut root = DeTable::new();
+        for (key, value) in table {
+            let name = key.get_ref();
+            let Some((section, _)) = known.iter().find(|(_, known)| *known == name.as_ref()) else {
+                let why = format!("unknown key `{name}` in [[exclude]]");
+                let known: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
+                return Err(PlanProblem::new(key.span(), with_known(&why, name, &known)));
+            };
+            let section = Spanned::new(span.clone(), DeString::from(*section));
+            let table = root
+                .entry(section)
+                .or_insert_with(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));
+            if let DeValue::Table(table) = table.get_mut() {
+                table.insert(key, value);
+            }
+        }
+        let keys = Keys::of(&root);
+        let conditions = dimensions_of(read(Spanned::new(span.clone(), root), &keys)?)?;
         if conditions.is_empty() {
-            let why = "[[exclude]] names nothing, which would leave out every cell; name keys of the cells to leave out";
-            return Err(Wrong::new(table.span(), why));
+            let why = "[[exclude]] names nothing, which would leave out every cell; name keys of \
+                       the cells to leave out";
+            return Err(PlanProblem::new(span, why));
         }
         for value in conditions.iter().flatten() {
-            require_in_matrix(value, axes)?;
+            require_in_matrix(value, dimensions)?;
         }
-        exclusions.push(Exclusion {
-            span: table.span(),
-            conditions,
-        });
+        exclusions.push(Exclusion { span, conditions });
     }
     Ok(exclusions)
 }
 
 /// What is in no cell cannot be left out.
-fn require_in_matrix(value: &Spanned<Setting>, axes: &[Axis]) -> Result<(), Wrong> {
+fn require_in_matrix(
+    value: &Spanned<Setting>,
+    dimensions: &[Dimension],
+) -> Result<(), PlanProblem> {
     let wanted = value.get_ref();
     let name = wanted.name();
-    let all = axes.iter().flatten().map(Spanned::get_ref);
+    let all = dimensions.iter().flatten().map(Spanned::get_ref);
     let of_name: Vec<&Setting> = all.filter(|setting| setting.name() == name).collect();
     if of_name.contains(&wanted) {
         return Ok(());
@@ -384,11 +390,11 @@ fn require_in_matrix(value: &Spanned<Setting>, axes: &[Axis]) -> Result<(), Wron
         "no cell has {name} = {:?}, so that it cannot be left out",
         wanted.value()
     );
-    let values: Vec<String> = of_name.iter().map(|setting| setting.value()).collect();
+    let values: Vec<&str> = of_name.iter().map(|setting| setting.value()).collect();
     let why = if values.is_empty() {
         format!("{why}; the matrix has no `{name}` at all")
     } else {
-        read::with_known(why, &wanted.value(), &values)
+        with_known(&why, wanted.value(), &values)
     };
-    Err(Wrong::new(value.span(), why))
+    Err(PlanProblem::new(value.span(), why))
 }

@@ -1,23 +1,20 @@
 //! What a plan says, and what a cell of its matrix is.
 
-use crate::error::{PlanError, Source, Span, Wrong};
+use crate::dimension::{Dimension, Setting};
+use crate::error::{PlanError, PlanProblem, Source, Span};
+use crate::keys::Keys;
 use crate::needs::Files;
 use crate::order::{Order, Schedule};
-use crate::setting::Setting;
 use device::Role;
-use spec::{Cell, Length, Lengths, Load, Meters, Place, Private, Scale, Spacing, defaults};
-use std::collections::BTreeMap;
+use spec::{Cell, Length, Lengths, Meters, Place, defaults};
 use std::time::Duration;
 use toml::Spanned;
-
-/// One dimension of the matrix: its values, of which there is at least one.
-pub(crate) type Axis = Vec<Spanned<Setting>>;
 
 /// Cells that are left out: those that have one of the values of every condition.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Exclusion {
     pub(crate) span: Span,
-    pub(crate) conditions: Vec<Axis>,
+    pub(crate) conditions: Vec<Dimension>,
 }
 
 /// A plan whose form is right. See [`Plan::parse`].
@@ -25,27 +22,19 @@ pub(crate) struct Exclusion {
 pub struct Plan {
     pub(crate) source: Source,
     pub(crate) name: String,
-    pub(crate) scale: Scale,
     pub(crate) order: Order,
     pub(crate) repeats: u32,
-    pub(crate) seed: u64,
     pub(crate) time_limit: Option<Spanned<Duration>>,
     pub(crate) repeat_time_limit: Option<Duration>,
     pub(crate) page_cache_bytes: Option<Spanned<u64>>,
     /// What all cells have in common; dimensions say the rest.
-    pub(crate) private: Private,
-    pub(crate) load: Load,
-    pub(crate) lengths: Lengths,
-    pub(crate) meters: Meters,
-    /// Of open loops.
-    pub(crate) spacing: Spacing,
+    pub(crate) common: Cell,
     /// Its cells are for seconds, which say nothing of where a ramp ends.
     pub(crate) is_shortened: bool,
     /// In the order of the matrix: the values of the last one change fastest.
-    pub(crate) axes: Vec<Axis>,
+    pub(crate) dimensions: Vec<Dimension>,
     pub(crate) exclusions: Vec<Exclusion>,
-    /// Where keys have their values.
-    pub(crate) spans: BTreeMap<String, Span>,
+    pub(crate) keys: Keys,
 }
 
 impl Plan {
@@ -64,7 +53,7 @@ impl Plan {
         Schedule {
             order: self.order,
             repeats: self.repeats,
-            seed: self.seed,
+            seed: self.common.load.seed,
         }
     }
 
@@ -73,17 +62,17 @@ impl Plan {
         self.time_limit.as_ref().map(|limit| *limit.get_ref())
     }
 
-    /// The same cells, once each and for seconds: enough to see that their servers start and take the load. Of a ramp its start alone, as
-    /// a cell, which may do without a new order.
-    pub fn shortened(self) -> Plan {
+    /// The same cells, once each and for seconds: enough to see that their servers start and take
+    /// the load. Of a ramp its start alone, as a cell, which may do without a new order.
+    pub fn shortened(mut self) -> Plan {
+        self.common.lengths = Lengths {
+            warmup: Length::fixed(Duration::from_secs(1)),
+            window: Length::fixed(Duration::from_secs(2)),
+            precision_share: None,
+            interval: defaults::INTERVAL,
+        };
         Plan {
             repeats: 1,
-            lengths: Lengths {
-                warmup: Length::fixed(Duration::from_secs(1)),
-                window: Length::fixed(Duration::from_secs(2)),
-                precision_share: None,
-                interval: defaults::INTERVAL,
-            },
             is_shortened: true,
             time_limit: None,
             ..self
@@ -92,18 +81,18 @@ impl Plan {
 
     /// What of the server's machine only the user can name.
     pub fn meters(&self) -> &Meters {
-        &self.meters
+        &self.common.meters
     }
 
-    /// The error that says why `cell` cannot be measured, at the value of the key that is to blame (a [`Setting::name`]); at the
-    /// beginning of the plan where it has no such key.
+    /// The error that says why `cell` cannot be measured, at the value of the key that is to blame
+    /// (a [`Setting::name`]); at the beginning of the plan where it has no such key.
     pub fn refuse(&self, cell: &PlannedCell, key: &str, why: &str) -> PlanError {
-        let to_blame = cell.settings.iter().find(|setting| setting.name() == key);
-        let mut all = self.axes.iter().flatten();
-        let found = to_blame.and_then(|blamed| all.find(|value| value.get_ref() == blamed));
-        let span = found.map_or(0..0, Spanned::span);
+        let of_cell = cell.settings.iter().find(|setting| setting.name() == key);
+        let mut all = self.dimensions.iter().flatten();
+        let at_key = of_cell.and_then(|setting| all.find(|value| value.get_ref() == setting));
+        let span = at_key.map_or(0..0, Spanned::span);
         let why = format!("cell {} ({}): {why}", cell.ordinal, cell.label());
-        self.source.error(Wrong::new(span, why))
+        self.source.error(PlanProblem::new(span, why))
     }
 }
 
@@ -137,17 +126,12 @@ impl PlannedCell {
         all.collect::<Vec<_>>().join(" ")
     }
 
-    /// Its servers.
-    pub fn private(&self) -> &Private {
-        let private = self.what.server.private();
-        private.expect(
-            "a plan has an engine, which is required, so that its cells are of private servers",
-        )
-    }
-
     /// Where their files are to be: those of an emulated device in memory, if that has room.
     pub fn files(&self) -> Files {
-        match self.private().placement.places.get(&Role::Data) {
+        let Some(private) = self.what.server.private() else {
+            return Files::Elsewhere;
+        };
+        match private.placement.places.get(&Role::Data) {
             None => Files::Home,
             Some(Place::Emulated { at: None, .. }) => Files::Memory,
             Some(Place::Emulated { at: Some(_), .. } | Place::Directory(_)) => Files::Elsewhere,

@@ -1,117 +1,64 @@
-//! The JSON schema of a plan, for editors that check TOML while it is typed, and the tables of its documentation.
+//! The JSON schema of a plan, for editors that check TOML while it is typed, and the tables of its
+//! documentation.
 
-use crate::keys::{Key, SECTIONS, Section, Shape};
+use crate::document::Document;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 /// The schema, as docs/plan.schema.json has it.
 pub fn json_schema() -> Value {
-    let mut properties = Map::new();
-    for section in SECTIONS {
-        let table = table(section);
-        let value = if section.is_repeated {
-            json!({ "type": "array", "items": table })
-        } else {
-            table
-        };
-        properties.insert(section.name.to_owned(), value);
-    }
-    let required = SECTIONS
-        .iter()
-        .filter(|section| !section.required.is_empty());
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A plan of mydyno",
-        "type": "object",
-        "additionalProperties": false,
-        "required": required
-            .map(|section| section.name)
-            .chain(["load"])
-            .collect::<Vec<_>>(),
-        "anyOf": [
-            { "required": ["ramp"] },
-            { "properties": { "load": { "required": ["connections"] } } },
-        ],
-        "properties": properties,
-    })
-}
-
-fn table(section: &Section) -> Value {
-    let of_key = |key: &&Key| (key.name.to_owned(), value(key));
-    let properties: Map<String, Value> = section.keys.iter().map(of_key).collect();
-    let required: Vec<&str> = section.required.iter().map(|key| key.name).collect();
-    json!({
-        "description": section.about,
-        "type": "object",
-        "additionalProperties": false,
-        "required": required,
-        "properties": properties,
-    })
-}
-
-fn value(key: &Key) -> Value {
-    let mut schema = shape(key.shape);
-    if key.is_dimension {
-        schema = one_or_list(&schema);
-    }
-    if let Value::Object(schema) = &mut schema {
-        let default = if key.default.is_empty() {
-            String::new()
-        } else {
-            format!(" [default: {}]", key.default)
-        };
-        let description = format!("{}{default}", key.meaning);
-        schema.insert("description".to_owned(), Value::from(description));
-    }
+    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
+    let generator = settings.into_generator();
+    let mut schema = generator.into_root_schema_for::<Document>().to_value();
+    unwrap_descriptions(&mut schema);
+    let excluded = dimension_keys(&schema).map(|(section, key)| {
+        (
+            key.to_owned(),
+            schema["properties"][section]["properties"][key].clone(),
+        )
+    });
+    let excluded: Map<String, Value> = excluded.collect();
+    schema["properties"]["exclude"] = json!({
+        "type": "array",
+        "items": {
+            "description": "Cells to leave out: those that have one of the named values of every \
+                            key. Values have to be in the matrix, and each table has to leave \
+                            something out.",
+            "type": "object",
+            "additionalProperties": false,
+            "properties": excluded,
+        },
+    });
     schema
 }
 
-fn one_or_list(one: &Value) -> Value {
-    let list = json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": one });
-    json!({ "anyOf": [one, list] })
-}
-
-fn or_off(condition: Value) -> Value {
-    json!({ "anyOf": [condition, { "enum": [false] }] })
-}
-
-fn shape(shape: Shape) -> Value {
-    match shape {
-        Shape::Text => json!({ "type": "string", "minLength": 1 }),
-        Shape::OneOf(names) => json!({ "type": "string", "enum": names }),
-        Shape::Count { least, most } => {
-            json!({ "type": "integer", "minimum": least, "maximum": most })
-        }
-        Shape::Seed => json!({ "type": "integer", "minimum": 0 }),
-        Shape::Duration { .. } | Shape::Length { .. } | Shape::Size { .. } => json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "integer", "minimum": 0 },
-        ] }),
-        Shape::Rate => json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "number", "exclusiveMinimum": 0 },
-        ] }),
-        Shape::Share { least, most } => json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "number", "minimum": least, "maximum": most },
-        ] }),
-        Shape::Flag => json!({ "type": "boolean" }),
-        Shape::Variables => {
-            let scalar = json!({ "type": ["string", "number", "boolean"] });
-            json!({ "type": "object", "additionalProperties": one_or_list(&scalar) })
-        }
-        Shape::ShareOrOff => or_off(json!({ "type": ["string", "number"] })),
-        Shape::NumberOrOff { .. } => or_off(json!({ "type": "number" })),
-        Shape::TimesOrOff => {
-            let time = json!({ "type": ["string", "integer"] });
-            or_off(json!({ "type": "object", "additionalProperties": time }))
-        }
+/// Doc comments are wrapped, and what is read is not.
+fn unwrap_descriptions(schema: &mut Value) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = text.replace('\n', " ");
     }
+    let inside = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (_, property) in inside.into_iter().flatten() {
+        unwrap_descriptions(property);
+    }
+}
+
+/// The keys of dimensions with their tables, in the order of the documentation.
+pub(crate) fn dimension_keys(schema: &Value) -> impl Iterator<Item = (&'static str, &str)> {
+    ["server", "storage", "load"]
+        .into_iter()
+        .flat_map(|section| {
+            let keys = schema["properties"][section]["properties"].as_object();
+            let keys = keys.into_iter().flatten();
+            let is_dimension = |value: &Value| !value["anyOf"][1]["items"].is_null();
+            keys.filter(move |(name, value)| *name == "set" || is_dimension(value))
+                .map(move |(name, _)| (section, name.as_str()))
+        })
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::json_schema;
-    use crate::keys::{SECTIONS, Shape};
     use serde_json::Value;
     use std::fmt::Write;
     use std::path::{Path, PathBuf};
@@ -238,35 +185,49 @@ pub(crate) mod tests {
         is_as_written(&docs("plan.schema.json"), &text);
     }
 
+    /// What a key means, and its default.
+    fn description(property: &Value) -> (&str, &str) {
+        let text = property["description"].as_str().unwrap();
+        let text = text.strip_suffix(']').unwrap();
+        text.split_once(" [default: ").unwrap()
+    }
+
+    /// In the order of the structs, which a JSON object does not keep.
+    fn listed(properties: &Value) -> Vec<(&str, &Value)> {
+        let text = include_str!("document.rs");
+        let place = |name: &str| text.find(&format!("pub(crate) {name}: "));
+        let entries = properties.as_object().unwrap().iter();
+        let mut entries: Vec<_> = entries
+            .map(|(name, value)| (name.as_str(), value))
+            .collect();
+        entries.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
+        entries
+    }
+
     #[test]
     fn every_key_is_documented() {
+        let schema = json_schema();
         let mut tables = String::from(BEGIN);
-        for section in SECTIONS {
-            let about = section.about;
-            writeln!(tables, "\n### `{}`\n\n{about}\n", section.header()).unwrap();
+        for (name, section) in listed(&schema["properties"]) {
+            let about = |section: &Value| section["description"].as_str().unwrap().to_owned();
+            if name == "exclude" {
+                let keys = listed(&section["items"]["properties"]).into_iter();
+                let keys: Vec<String> = keys.map(|(key, _)| format!("`{key}`")).collect();
+                let about = about(&section["items"]);
+                let keys = keys.join(", ");
+                writeln!(tables, "\n### `[[{name}]]`\n\n{about} Its keys: {keys}.").unwrap();
+                continue;
+            }
+            writeln!(tables, "\n### `[{name}]`\n\n{}\n", about(section)).unwrap();
             writeln!(
                 tables,
                 "| key | takes | default | meaning |\n|---|---|---|---|"
             )
             .unwrap();
-            for key in section.keys {
-                let many = if key.is_dimension && key.shape != Shape::Variables {
-                    ", or a list"
-                } else {
-                    ""
-                };
-                let default = match key.default {
-                    _ if section.is_repeated => "",
-                    "" => "required",
-                    default => default,
-                };
-                let (name, takes, meaning) = (key.name, key.shape.words(), key.meaning);
-                let takes = takes.replace('"', "`");
-                writeln!(
-                    tables,
-                    "| `{name}` | {takes}{many} | {default} | {meaning} |"
-                )
-                .unwrap();
+            for (key, property) in listed(&section["properties"]) {
+                let takes = property["title"].as_str().unwrap().replace('"', "`");
+                let (meaning, default) = description(property);
+                writeln!(tables, "| `{key}` | {takes} | {default} | {meaning} |").unwrap();
             }
         }
         tables.push('\n');

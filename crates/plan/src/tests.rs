@@ -1,6 +1,9 @@
-//! Whole plans: those that are shipped, wrong ones with the place that is told, and properties of the expansion.
+//! Whole plans: those that are shipped, wrong ones with the place that is told, and properties of
+//! the expansion.
 
+mod external;
 mod lengths;
+mod ramps;
 
 use crate::schema::tests::violations;
 use crate::*;
@@ -210,7 +213,7 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
         "'200'",
         &["this value twice"],
     ),
-    ("[200, 2000]", "[200, [1]]", "[1]", &["is an array"]),
+    ("[200, 2000]", "[200, [1]]", "[1]", &["a list in a list"]),
     (
         "innodb_doublewrite",
         "port",
@@ -321,7 +324,7 @@ const WRONG: &[(&str, &str, &str, &[&str])] = &[
         "[8, 16, 32]",
         "[8, 16, 3.5]",
         "3.5",
-        &["`connections` is a float"],
+        &["`connections` is 3.5"],
     ),
     ("[8, 16, 32]", "[8, 1_000_000]", "1_000_000", &["100000"]),
 ];
@@ -365,16 +368,14 @@ fn exclusions_that_say_nothing_are_refused() {
 #[test]
 fn a_plan_needs_its_tables() {
     for missing in ["[lab]", "[server]", "[load]"] {
-        let all = PLAN
-            .split("\n\n")
-            .filter(|table| !table.starts_with(missing));
-        let text = all.collect::<Vec<_>>().join("\n\n");
+        let tables = PLAN.split("\n\n").filter(|t| !t.starts_with(missing));
+        let text = tables.collect::<Vec<_>>().join("\n\n");
         let (error, _) = wrong(&text);
         assert_eq!((error.line, error.column), (1, 1));
         assert!(error.why.contains(&format!("no {missing}")), "{error}");
     }
     let (error, at) = wrong(&PLAN.replace("[load]", "[[load]]"));
-    assert!(error.why.contains("`load` is an array"), "{error}");
+    assert!(error.why.contains("`load` is no table"), "{error}");
     assert!(
         at.starts_with("[[load]]") || at.starts_with("load]]"),
         "{at}"
@@ -532,10 +533,8 @@ fn listed_order_is_that_of_the_matrix() {
         repeats: 2,
         seed: 1,
     };
-    let indices: Vec<usize> = execution_order(3, schedule)
-        .iter()
-        .map(|turn| turn.index)
-        .collect();
+    let turns = execution_order(3, schedule);
+    let indices: Vec<usize> = turns.iter().map(|turn| turn.index).collect();
     assert_eq!(indices, [0, 1, 2, 0, 1, 2]);
 }
 

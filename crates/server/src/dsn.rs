@@ -203,6 +203,14 @@ fn encode(text: &str) -> String {
     encoded
 }
 
+/// Does this DSN hold a password?
+///
+/// # Errors
+/// What is wrong with it, without the password.
+pub fn dsn_has_password(text: &str) -> Result<bool, ServerError> {
+    Ok(parse(text)?.password.is_some())
+}
+
 /// Writes a login as a DSN. Parsed again, it gives the same login (without its password where that
 /// is hidden).
 pub fn render(options: &ConnectOptions, secret: Secret) -> String {

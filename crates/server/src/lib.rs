@@ -35,7 +35,7 @@ mod target;
 pub use builds::{Availability, ListedEngine, ServerBuild, find, list};
 pub use catalogue::{Engine, Flavour, VersionNumbers, engine, engines};
 pub use copy::Storage;
-pub use dsn::{Secret, render as render_dsn};
+pub use dsn::{Secret, dsn_has_password, render as render_dsn};
 pub use error::ServerError;
 pub use home::Home;
 pub use image::{Image, ImageKey};

@@ -79,12 +79,6 @@ impl WorkloadKind {
     }
 }
 
-impl fmt::Display for WorkloadKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for WorkloadKind {
     type Err = String;
 
@@ -157,6 +151,19 @@ impl Isolation {
         }
     }
 }
+
+/// Those whose name is all that there is to say.
+macro_rules! display {
+    ($($named:ty),+) => {$(
+        impl fmt::Display for $named {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    )+};
+}
+
+display!(WorkloadKind, Style, Isolation);
 
 /// How many connections there are.
 #[derive(Clone, Debug, PartialEq)]

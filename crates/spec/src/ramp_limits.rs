@@ -64,6 +64,7 @@ pub enum RampLimitsError {
         connections_max: u32,
     },
     OutOfRange {
+        key: &'static str,
         name: &'static str,
         value: f64,
         expected: &'static str,
@@ -89,12 +90,24 @@ impl fmt::Display for RampLimitsError {
                 name,
                 value,
                 expected,
+                ..
             } => write!(f, "{name} of a ramp is {value}; it must be {expected}"),
         }
     }
 }
 
 impl std::error::Error for RampLimitsError {}
+
+impl RampLimitsError {
+    /// The keys of a plan that may be to blame, the likeliest first.
+    pub fn keys(&self) -> Vec<&'static str> {
+        match self {
+            RampLimitsError::Zero => vec!["start", "step", "points"],
+            RampLimitsError::StartAboveMax { .. } => vec!["start", "connections_max"],
+            RampLimitsError::OutOfRange { key, .. } => vec![key],
+        }
+    }
+}
 
 /// `start=8 step=8 connections_max=1024 points=24 stop_cpu=0.8 stop_p90.new_order=5s stop_kink=2
 /// stop_plateau=0.2`: equal for equal limits.
@@ -134,10 +147,11 @@ impl RampLimits {
                 connections_max: self.connections_max,
             });
         }
-        let is_in = |name, value: Option<f64>, expected, fits: &dyn Fn(f64) -> bool| {
+        let is_in = |key, name, value: Option<f64>, expected, fits: &dyn Fn(f64) -> bool| {
             let wrong = value.filter(|value| !fits(*value));
             wrong.map_or(Ok(()), |value| {
                 Err(RampLimitsError::OutOfRange {
+                    key,
                     name,
                     value,
                     expected,
@@ -145,18 +159,21 @@ impl RampLimits {
             })
         };
         is_in(
+            "stop_cpu",
             "the CPU share",
             self.cpu_busy_share,
             "above 0 and at most 1",
             &|share| share > 0.0 && share <= 1.0,
         )?;
         is_in(
+            "stop_kink",
             "the kink's elasticity",
             self.kink_elasticity,
             "above 1",
             &|power| power > 1.0 && power.is_finite(),
         )?;
         is_in(
+            "stop_plateau",
             "the plateau's elasticity",
             self.plateau_elasticity,
             "from 0 to 1",
@@ -164,6 +181,7 @@ impl RampLimits {
         )?;
         for limit_us in self.p90_us.values() {
             is_in(
+                "stop_p90",
                 "a response-time limit in us",
                 Some(*limit_us),
                 "above 0",

@@ -53,6 +53,9 @@ pub struct Private {
 }
 
 impl Private {
+    /// What stands for the engine where only a binary is named.
+    pub const OF_BINARY: &'static str = "server-binary";
+
     /// One server of this engine, as it comes.
     pub fn of_engine(engine: &str) -> Private {
         Private {

@@ -9,6 +9,9 @@ pub fn redact(text: &str) -> String {
 /// The option whose value is a command of the user's, which may hold a password in any form.
 const POWER_COMMAND: &str = "--power-command";
 
+/// That option in a plan.
+const POWER_COMMAND_KEY: &str = "power_command";
+
 /// A command line for the file: each argument without its passwords, of `--power-command` the
 /// program only, quoted so that a shell reads the same arguments.
 pub fn command_line(arguments: &[String]) -> String {
@@ -74,6 +77,15 @@ fn redact_line(line: &str) -> String {
     {
         let end = if line.ends_with('\n') { "\n" } else { "" };
         return format!("{}= {HIDDEN}{end}", &line[..line.find('=').unwrap_or(0)]);
+    }
+    // Of a plan; the command line's is without its arguments too.
+    if let Some((key, command)) = line.split_once('=')
+        && let Some(at) = key.find(POWER_COMMAND_KEY)
+        && key[at + POWER_COMMAND_KEY.len()..].trim().is_empty()
+    {
+        let end = if line.ends_with('\n') { "\n" } else { "" };
+        let program = program_of(command.trim().trim_matches(['"', '\'']));
+        return format!("{key}= \"{program}\"{end}");
     }
     let mut result = String::with_capacity(line.len());
     let mut hide_next = false;
@@ -164,6 +176,10 @@ mod tests {
                 "[client]\npassword = ***\nuser=a\n",
             ),
             ("master-password=\"x y\"\n", "master-password= ***\n"),
+            (
+                "power_command = 'ipmitool -P geheim'\nx = 1",
+                "power_command = \"ipmitool ***\"\nx = 1",
+            ),
             ("innodb_io_capacity = 200\n", "innodb_io_capacity = 200\n"),
             (
                 "default_password_lifetime = 0\n",

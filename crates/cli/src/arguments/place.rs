@@ -3,7 +3,7 @@
 use super::target::TargetArguments;
 use super::values::size;
 use crate::failure::Failure;
-use base::Exit;
+use base::{Exit, limits};
 use clap::Args;
 use device::Role;
 use spec::{Place, Placement};
@@ -96,12 +96,9 @@ impl PlaceArguments {
     }
 }
 
-/// The shim keeps about 32 bytes for each page of 4 KiB, so this is half a gigabyte of real memory.
-const PAGE_CACHE_BYTES_MAX: u64 = 64 << 30;
-
 fn page_cache(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
-    if bytes > PAGE_CACHE_BYTES_MAX {
+    if bytes > limits::PAGE_CACHE_BYTES_MAX {
         return Err("64G is the most: its table of pages is in real memory".to_owned());
     }
     Ok(bytes)

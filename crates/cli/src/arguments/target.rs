@@ -7,8 +7,6 @@ use clap::Args;
 use spec::{External, Population, Private, Server};
 use std::path::PathBuf;
 
-/// The engine of a private server where only a binary is named.
-const BINARY: &str = "server-binary";
 const TARGET: &str = "Target";
 
 /// Where the database is.
@@ -56,7 +54,7 @@ impl TargetArguments {
     pub fn private(&self, population: Population) -> Option<Private> {
         let engine = match (&self.engine, &self.server_binary) {
             (Some(engine), _) => engine,
-            (None, Some(_)) => BINARY,
+            (None, Some(_)) => Private::OF_BINARY,
             (None, None) => return None,
         };
         Some(Private {

@@ -238,7 +238,7 @@ impl<'a> PresetDocument<'a> {
 impl<'a> CellDocument<'a> {
     fn of(cell: &'a PlannedCell, needs: &CellNeeds) -> CellDocument<'a> {
         let named = |(name, value): (String, String)| NamedDocument { name, value };
-        let varying = cell.varying.iter().map(|one| (one.name(), one.value()));
+        let varying = cell.varying.iter();
         let private = server_of(cell);
         let Cell { load, lengths, .. } = &cell.what;
         let preset = private.preset.as_ref();
@@ -254,7 +254,9 @@ impl<'a> CellDocument<'a> {
         CellDocument {
             ordinal: cell.ordinal,
             key: cell.what.key(),
-            varying: varying.map(named).collect(),
+            varying: varying
+                .map(|one| named((one.name().to_owned(), one.value().to_owned())))
+                .collect(),
             engine: private.engine.clone(),
             preset: preset
                 .map_or(defaults::PRESET, |preset| &preset.name)
@@ -373,7 +375,9 @@ fn same_for_all(out: &mut String, cell: &PlannedCell) {
     let Cell { load, lengths, .. } = &cell.what;
     let is_same = |setting: &&Setting| !cell.varying.contains(setting);
     let same = cell.settings.iter().filter(is_same);
-    let mut named: Vec<(String, String)> = same.map(|s| (s.name(), s.value())).collect();
+    let mut named: Vec<(String, String)> = same
+        .map(|s| (s.name().to_owned(), s.value().to_owned()))
+        .collect();
     named.push(("scale".to_owned(), scale_of(cell)));
     let foreign_keys = private.population.foreign_keys;
     named.push(("foreign_keys".to_owned(), foreign_keys.to_string()));
@@ -407,7 +411,7 @@ fn table(planned: &Planned) -> Vec<Vec<String>> {
         .map(|(cell, _)| cell.varying.as_slice());
     let varying = varying.unwrap_or_default().iter();
     let mut head = vec!["turn".to_owned(), "repeat".to_owned(), "cell".to_owned()];
-    head.extend(varying.map(Setting::name));
+    head.extend(varying.map(|setting| setting.name().to_owned()));
     head.extend(["memory", "disk", "time"].map(str::to_owned));
     let mut rows = vec![head];
     for (index, turn) in planned.turns.iter().enumerate() {
@@ -417,7 +421,7 @@ fn table(planned: &Planned) -> Vec<Vec<String>> {
             turn.repeat.to_string(),
             cell.ordinal.to_string(),
         ];
-        row.extend(cell.varying.iter().map(Setting::value));
+        row.extend(cell.varying.iter().map(|s| s.value().to_owned()));
         row.push(gigabytes(needs.memory_bytes()));
         row.push(gigabytes(needs.disk_bytes()));
         row.push(rough(needs.duration));

@@ -34,9 +34,12 @@ impl MeasuringArguments {
             }),
             external => external,
         };
+        // A private database has as many warehouses as are asked for, and all are used.
+        let used = load.warehouses.filter(|_| server.private().is_none());
         let cell = Cell {
             server,
             load: Load {
+                warehouses: used,
                 isolation: self.isolation,
                 home: self.home,
                 threads: self.threads,

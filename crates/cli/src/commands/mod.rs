@@ -15,6 +15,8 @@ pub mod report;
 pub mod run;
 mod run_request;
 pub mod server;
+#[cfg(test)]
+mod tests;
 
 use crate::console::print;
 use crate::failure::Failure;

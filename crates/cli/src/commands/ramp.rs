@@ -83,7 +83,7 @@ fn show(
     Ok(())
 }
 
-fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {
+pub(super) fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {
     let load = Load {
         workload: arguments.workload.clone(),
         style: arguments.style,

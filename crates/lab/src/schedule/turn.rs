@@ -363,14 +363,7 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
 
 /// What the plan says of the cell, in its words, but for what is a column of its own and for the preset, which its server tells.
 fn settings_of(cell: &PlannedCell) -> Vec<(String, String)> {
-    let told = |setting: &Setting| match setting {
-        Setting::Variable { name, value } => Some((name.clone(), value.clone())),
-        Setting::Place { .. } | Setting::Rate(_) | Setting::Terminals(_) => {
-            Some((setting.name(), setting.value()))
-        }
-        _ => None,
-    };
-    cell.settings.iter().filter_map(told).collect()
+    cell.settings.iter().filter_map(Setting::row).collect()
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.
