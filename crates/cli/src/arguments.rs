@@ -36,25 +36,26 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// The main job on private servers: load, drive at 8 and 32 connections on four emulated devices, check, report
+    /// Measure private servers on four emulated devices at 8 and 32 connections, check them and
+    /// write a report
     Demo(DemoArguments),
     /// Create and populate a TPC-C database
     Load(LoadArguments),
     /// Warm up, drive, measure, print a summary
     Run(Box<RunArguments>),
-    /// Raise connections until the target saturates, and say where and why
+    /// Raise the number of connections until the target saturates; say where and why
     Ramp(Box<RampArguments>),
-    /// Prove a database consistent: the twelve conditions of TPC-C and six invariants
+    /// Check the consistency of a database: the twelve conditions of TPC-C and six invariants
     Check(CheckArguments),
-    /// Server engines: what there is, install, start, stop
+    /// List, install, start and stop server engines
     Server(ServerArguments),
-    /// Storage devices: those that can be emulated; verify them, measure real ones
+    /// List storage devices that can be emulated, verify them, measure real ones
     Device(DeviceArguments),
-    /// Experiments: a plan file with the matrix to measure
+    /// Measure a matrix of configurations, which a plan file describes
     Lab(LabArguments),
     /// Write a lab of the results file as one HTML page
     Report(ReportArguments),
-    /// Compare two measurements: difference and ratio with confidence intervals, judged against chance
+    /// Compare two measurements: difference and ratio with confidence intervals and significance
     Compare(CompareArguments),
     /// Write a lab of the results file as CSV files
     Export(ExportArguments),

@@ -8,17 +8,19 @@ use std::str::FromStr;
 
 #[derive(Args)]
 pub struct CompareArguments {
-    /// What to compare with: the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1); several runs of the
-    /// same with commas (3,5,7)
+    /// Baseline: the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1);
+    /// several runs of one configuration with commas (3,5,7)
     #[arg(value_name = "A")]
     pub base: RunNames,
-    /// What is compared, named in the same way; 7 is the exit code where it is slower by more than --at-least
+    /// Measurement to compare with the baseline, named in the same way; the exit code is 7 where it
+    /// is slower by more than --at-least
     #[arg(value_name = "B")]
     pub other: RunNames,
-    /// Slowdown that matters: the interval of the ratio has to exclude a smaller one
+    /// Smallest slowdown that matters: the confidence interval of the ratio must exclude any
+    /// smaller one
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = slowdown)]
     pub at_least: f64,
-    /// What the two may differ in, with commas; any other difference is refused
+    /// Aspects that the two may differ in, with commas; any other difference is refused
     #[arg(long, value_name = "ASPECTS", value_delimiter = ',', value_parser = named(Aspect::NAMED, Aspect::name))]
     pub across: Vec<Aspect>,
     #[command(flatten)]

@@ -10,25 +10,26 @@ use spec::defaults;
 pub struct LoadArguments {
     #[command(flatten)]
     pub target: TargetArguments,
-    /// Warehouses, the size of the database: each about 100 MB on disk
+    /// Number of warehouses, each about 100 MB on disk
     #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
     pub warehouses: u32,
-    /// Equal seeds give equal databases, byte for byte
+    /// Seed of the population; equal seeds give databases that are equal to the byte
     #[arg(long, default_value_t = defaults::POPULATION_SEED)]
     pub seed: u64,
-    /// Connections that load at the same time [default: one per core, 2 to 8]
+    /// Number of connections that load at the same time [default: one per core, 2 to 8]
     #[arg(long, conflicts_with_all = ["engine", "server_binary"], value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: Option<u32>,
-    /// Load so many schemas, <schema>_0, <schema>_1 and so on, each with all warehouses
+    /// Number of schemas to load: <schema>_0, <schema>_1 and so on, each with all warehouses
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
     #[command(flatten)]
     pub schema: SchemaArguments,
-    /// Give HISTORY a primary key, a column h_id that counts rows, which TPC-C does not have [default: where the server demands
-    /// one: sql_require_primary_key, Group Replication, Galera (wsrep_on)]
+    /// Add a primary key to HISTORY, the row counter h_id, which TPC-C does not have [default: only
+    /// where the server requires one: sql_require_primary_key, Group Replication, Galera
+    /// (wsrep_on)]
     #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub history_key: bool,
-    /// Load anew over what mydyno loaded here before, or beside other tables
+    /// Load over what mydyno loaded here before, or beside other tables
     #[arg(long, conflicts_with_all = ["engine", "server_binary"])]
     pub force: bool,
     #[command(flatten)]
@@ -42,10 +43,10 @@ pub struct LoadArguments {
 pub struct CheckArguments {
     #[command(flatten)]
     pub target: TargetArguments,
-    /// Check so many schemas, <schema>_0, <schema>_1 and so on, together
+    /// Number of schemas to check together: <schema>_0, <schema>_1 and so on
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,
-    /// Warehouses of the private server's image
+    /// Number of warehouses of the private server's image
     #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses(), conflicts_with_all = ["dsn", "defaults_file"])]
     pub warehouses: u32,
     /// Print one JSON document on stdout

@@ -13,23 +13,23 @@ pub struct DeviceArguments {
 
 #[derive(Subcommand)]
 pub enum DeviceCommand {
-    /// Devices that can be emulated, with what their sheets promise
+    /// List the devices that can be emulated, with the figures of their data sheets
     List {
         /// Print one JSON document on stdout
         #[arg(long)]
         json: bool,
     },
-    /// A profile with the source of each figure, as a file to start one's own from
+    /// Print a profile with the source of each figure, as a file to start your own from
     Show {
-        /// A name of `device list`, or a file that ends in .toml
+        /// Name of `device list`, or a file that ends in .toml
         profile: String,
         /// Print one JSON document on stdout
         #[arg(long)]
         json: bool,
     },
-    /// Measure emulated devices with fio, and compare with their sheets
+    /// Measure emulated devices with fio and compare them with their data sheets
     Verify(DeviceVerifyArguments),
-    /// Measure the storage of a directory with fio, and make a profile of it
+    /// Measure the storage of a directory with fio and make a profile of it
     Probe(DeviceProbeArguments),
 }
 
@@ -38,13 +38,13 @@ pub struct DeviceVerifyArguments {
     /// Names of `device list`, or files that end in .toml
     #[arg(required_unless_present = "all", value_name = "PROFILE")]
     pub profiles: Vec<String>,
-    /// Every device of `device list`
+    /// Verify every device of `device list`
     #[arg(long, conflicts_with = "profiles")]
     pub all: bool,
-    /// Where fio's file goes [default: memory where it has room, else mydyno's own directory]
+    /// Directory of fio's file [default: memory where it has room, else mydyno's own directory]
     #[arg(long, value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
-    /// Measured time of each figure
+    /// Measured time of each figure, in seconds
     #[arg(long, default_value = "5", value_parser = job_duration)]
     pub seconds: Duration,
     /// Print one JSON document on stdout
@@ -54,12 +54,12 @@ pub struct DeviceVerifyArguments {
 
 #[derive(Args)]
 pub struct DeviceProbeArguments {
-    /// A directory of the storage; a file of up to 1 GiB is made there, and removed
+    /// Directory on the storage to measure; a file of up to 1 GiB is made there and removed
     pub directory: PathBuf,
-    /// The profile's file, which ends in .toml; must not exist yet [default: print it]
+    /// File of the profile; ends in .toml and must not exist yet [default: print it]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Measured time of each of about ten jobs
+    /// Measured time of each of about ten jobs, in seconds
     #[arg(long, default_value = "5", value_parser = job_duration)]
     pub seconds: Duration,
     /// Print one JSON document on stdout

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// The lab's number [default: the last one]
+    /// Number of the lab [default: the last one]
     pub lab: Option<i64>,
+    /// HTML page
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -17,7 +18,7 @@ pub struct ReportArguments {
 
 #[derive(Args)]
 pub struct ExportArguments {
-    /// The lab's number [default: the last one]
+    /// Number of the lab [default: the last one]
     pub lab: Option<i64>,
     /// Directory for the CSV files
     #[arg(short, long, value_name = "DIRECTORY", default_value = "mydyno-csv")]
@@ -28,10 +29,10 @@ pub struct ExportArguments {
 
 #[derive(Args)]
 pub struct DemoArguments {
-    /// Engine of the private server; installed where it is missing
+    /// Engine of the private servers; installed where it is missing
     #[arg(long, default_value = defaults::ENGINE)]
     pub engine: String,
-    /// Where the report goes
+    /// HTML report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
     #[command(flatten)]

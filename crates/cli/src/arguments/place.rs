@@ -13,31 +13,32 @@ const STORAGE: &str = "Storage";
 /// Where files go, by what they are for.
 #[derive(Args, Clone)]
 pub struct PlaceArguments {
-    /// Where data goes, and everything that has no place of its own: an emulated device (`mydyno device list`, or a
-    /// profile file), its bytes in memory or where PROFILE@DIRECTORY says, or a real device's directory
-    /// (with a slash), in which one is made; `server start` makes DIRECTORY itself the data directory where it is not there
+    /// Place of the data, and of everything that has no place of its own: an emulated device (a
+    /// name of `mydyno device list` or a profile file), whose bytes are in memory or where
+    /// PROFILE@DIRECTORY says; or a directory of a real device (with a slash), in which one is
+    /// made; `server start` makes DIRECTORY itself the data directory where it does not exist
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub data: Option<Place>,
-    /// The redo log
+    /// Place of the redo log
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub redo: Option<Place>,
-    /// Undo tablespaces, on servers that have them
+    /// Place of undo tablespaces, on servers that have them
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub undo: Option<Place>,
-    /// The doublewrite buffer
+    /// Place of the doublewrite buffer
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub doublewrite: Option<Place>,
-    /// The binary log, which this turns on
+    /// Place of the binary log, which this turns on
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub binlog: Option<Place>,
-    /// Temporary files
+    /// Place of temporary files
     #[arg(help_heading = STORAGE, long, value_name = "PLACE", value_parser = storage::parse_place)]
     pub temp: Option<Place>,
-    /// Memory that buffered I/O of emulated devices has as its page cache: 512M, 8G [default: half
-    /// of the tables; 1G for `server start`, which does not know them]
+    /// Size of the page cache for buffered I/O of emulated devices, such as 512M or 8G [default:
+    /// half of the tables; 1G for `server start`, which does not know them]
     #[arg(help_heading = STORAGE, long, value_name = "SIZE", value_parser = page_cache)]
     pub page_cache: Option<u64>,
-    /// Count the I/O of real storage too, by role; emulated devices are counted anyway
+    /// Count the I/O of real storage by role, too; that of emulated devices is always counted
     #[arg(help_heading = STORAGE, long)]
     pub count_io: bool,
 }

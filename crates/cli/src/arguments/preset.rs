@@ -13,12 +13,13 @@ use spec::Scale;
 // Without a heading of their own: they stand with the variables that they set.
 #[derive(Args, Clone)]
 pub struct PresetArguments {
-    /// Server variables of the white papers, translated for this server: config-1, config-2, config-3, config-a or default;
-    /// what --set says wins (docs/presets.md)
+    /// Server variables of the white papers, translated for this server: config-1, config-2,
+    /// config-3, config-a or default; --set overrides them (docs/presets.md)
     #[arg(help_heading = "Target", long, value_name = "NAME", value_parser = named)]
     pub preset: Option<&'static NamedPreset>,
-    /// Sizes of the preset's buffer pool and redo: auto (in the proportion to the warehouses of -w that the papers had), papers
-    /// (as they are there), or in that proportion to so many warehouses [default: auto; `server start` has to be told]
+    /// Sizes of the preset's buffer pool and redo log: auto (in the papers' proportion to the
+    /// warehouses of -w), papers (as they are there) or a number of warehouses (in that proportion
+    /// to it) [default: auto; required with `server start`]
     #[arg(help_heading = "Target", long, value_name = "SCALE", requires = "preset", value_parser = sizes)]
     pub scale: Option<Scale>,
 }

@@ -11,23 +11,17 @@ use std::path::PathBuf;
 use tpcc::Transaction;
 
 const CONDITIONS: &str = "Ramp";
-const POWER_COMMAND: &str =
-    "Read watts from a meter by a command for the shell; see `mydyno run --help`";
-const HOST_METRICS: &str = "Observe the server's machine through its Prometheus node_exporter, http://db:9100/metrics: elsewhere \
-                            nothing tells how busy another machine is [default: this machine, where the server is on it]";
 
-// Two options of `MeasuringArguments` have other words here.
 #[derive(Args)]
-#[command(mut_arg("power_command", |arg| arg.help(POWER_COMMAND)), mut_arg("host_metrics", |arg| arg.help(HOST_METRICS)))]
 pub struct RampArguments {
-    /// What is driven: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that tool, with its
-    /// deviations)
+    /// Workload: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that
+    /// tool, with its deviations)
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[WorkloadKind::TpccSpec]))]
     pub workload: WorkloadKind,
-    /// How statements travel: statements, pipelined, batched or procedures; see `mydyno run --help`
+    /// Statement style: statements, pipelined, batched or procedures; see `mydyno run --help`
     #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
     pub style: Style,
-    /// Warehouses to use [default: all of the database; 10 with --engine]
+    /// Number of warehouses to use [default: all of the database; 10 with --engine]
     #[arg(short, long, value_parser = warehouses())]
     pub warehouses: Option<u32>,
     /// Time before the window of each point, not measured; auto as in `mydyno run --help`
@@ -41,7 +35,7 @@ pub struct RampArguments {
     pub check: bool,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
-    /// The report
+    /// HTML report
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -50,23 +44,26 @@ pub struct RampArguments {
     #[arg(long)]
     pub json: bool,
     // Last, so that their section of the help is.
-    /// Connections of the first point
+    /// Number of connections of the first point
     #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().start, value_parser = connections())]
     pub start: u32,
-    /// The finest difference: all counts are the start and a multiple of it
+    /// Smallest difference between two points; each number of connections is the start plus a
+    /// multiple of it
     #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().step, value_parser = connections())]
     pub step: u32,
-    /// No count is larger
+    /// Maximum number of connections
     #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().connections_max, value_parser = connections())]
     pub max_connections: u32,
-    /// Most measurements
+    /// Maximum number of points
     #[arg(help_heading = CONDITIONS, long, value_name = "N", default_value_t = RampLimits::default().points_max as u32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub points: u32,
-    /// Stop where the server has used so much of the processor time that was left to it, or off: mydyno, the emulation of
-    /// devices and stolen time do not count; of another machine all that runs there does
+    /// Stop where the server uses this share of the processor time available to it, or off; mydyno,
+    /// the emulation of devices and stolen time do not count; on another machine all processes
+    /// count
     #[arg(help_heading = CONDITIONS, long, value_name = "SHARE", default_value = "80%", value_parser = share)]
     pub stop_cpu: Condition<f64>,
-    /// Stop where a 90th percentile of response times is longer: a time for each transaction type that has a limit, or off
+    /// Stop where a 90th percentile of response times exceeds its limit: a time for each
+    /// transaction type that has one, or off
     #[arg(
         help_heading = CONDITIONS,
         long,
@@ -75,7 +72,8 @@ pub struct RampArguments {
         value_parser = times
     )]
     pub stop_p90: Condition<BTreeMap<String, f64>>,
-    /// Stop where a 90th percentile turns up: where it rises as fast as this power of the connections, or off
+    /// Stop where a 90th percentile turns up: it rises as fast as this power of the connections, or
+    /// off
     #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "2", value_parser = power)]
     pub stop_kink: Condition<f64>,
     /// Stop where throughput no longer rises: no faster than this power of the connections, or off

@@ -10,65 +10,74 @@ use std::net::SocketAddr;
 
 #[derive(Args)]
 pub struct RunArguments {
-    /// What is driven: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and think times) or
-    /// tpcc-mysql (the statements of that tool, with its deviations)
+    /// Workload: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and
+    /// think times) or tpcc-mysql (the statements of that tool, with its deviations)
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
     pub workload: WorkloadKind,
-    /// How statements travel: statements (one per round trip, as applications send them), pipelined (the same, sent
-    /// together), batched (set-based, the fewest that do) or procedures (stored procedures)
+    /// Statement style: statements (one per round trip, as applications send them), pipelined (the
+    /// same, sent together), batched (set-based, the fewest round trips) or procedures (stored
+    /// procedures)
     #[arg(long, default_value = defaults::STYLE.name(), value_parser = named(Style::ALL, Style::name))]
     pub style: Style,
-    /// Connections: each a closed loop without think time or, with --rate and tpcc-spec, at the service of what comes
-    /// [default: 8; with tpcc-spec one for each terminal]
+    /// Number of connections; each is a closed loop without think time, or serves the arrivals of
+    /// --rate or the terminals of tpcc-spec [default: 8; with tpcc-spec one per terminal]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::CONNECTIONS_MAX)))]
     pub connections: Option<u32>,
-    /// Open loop: transactions of all types per second (500 or 500/s), whether a connection is free or not, or a share of
-    /// what a closed loop does (80%), which is measured first: behind a warm-up like --warmup, until its throughput is steady
-    /// and known to 3 %, for 1 minute at most
+    /// Open loop: transactions of all types per second (500 or 500/s), which arrive whether a
+    /// connection is free or not; or a share of what a closed loop does (80%), which is measured
+    /// first: after a warm-up like --warmup, until its throughput is steady and known to 3 %, for 1
+    /// minute at most
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Rate>,
-    /// Time between arrivals: poisson (random, as many users come) or uniform [default: poisson]
+    /// Spacing of arrivals: poisson (random, as independent users arrive) or uniform [default:
+    /// poisson]
     #[arg(long, requires = "rate", hide_possible_values = true, value_parser = named(Spacing::ALL, Spacing::name))]
     pub arrivals: Option<Spacing>,
-    /// Warehouses to use [default: all of the database; 10 with --engine]; with tpcc-spec each has ten terminals
+    /// Number of warehouses to use [default: all of the database; 10 with --engine]; with tpcc-spec
+    /// each has ten terminals
     #[arg(short, long, value_parser = warehouses())]
     pub warehouses: Option<u32>,
-    /// Warehouses of those to use that have rows but no terminals, with tpcc-spec (clause 4.2.2) [default: 0]
+    /// Number of those warehouses that have rows but no terminals, with tpcc-spec (clause 4.2.2)
+    /// [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub inactive_warehouses: u32,
-    /// Terminals, with tpcc-spec [default: ten for each active warehouse]; with another number some share a district, and
-    /// clause 4.1.3 is not judged
+    /// Number of terminals, with tpcc-spec [default: ten per active warehouse]; with another number
+    /// some share a district, and clause 4.1.3 is not judged
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::TERMINALS_MAX)))]
     pub terminals: Option<u32>,
-    /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint age are steady, after 30 s
-    /// and 30 intervals at least and 30 minutes at most, auto:10m after 10 minutes at most
+    /// Time before the window, not measured; auto ends when throughput, dirty pages and checkpoint
+    /// age are steady, after at least 30 s and 30 intervals and at most 30 minutes (auto:10m: at
+    /// most 10 minutes)
     #[arg(long, value_name = "TIME", default_value_t = defaults::WARMUP, value_parser = warmup)]
     pub warmup: Length,
-    /// Measured time; auto ends when the mean throughput is known to --precision, after 180 intervals at least and 1 hour at
-    /// most, auto:10m after 10 minutes at most
+    /// Measured time; auto ends when the mean throughput is known to --precision, after at least
+    /// 180 intervals and at most 1 hour (auto:10m: at most 10 minutes)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = window)]
     pub window: Length,
-    /// What ends --window auto: half the width of the mean's 95 % confidence interval, as a share of the mean [default: 2%]
+    /// Precision that ends --window auto: half the width of the 95 % confidence interval of the
+    /// mean, as a share of the mean [default: 2%]
     #[arg(long, value_name = "SHARE", value_parser = precision)]
     pub precision: Option<f64>,
     /// Run the checks of `mydyno check` after the run
     #[arg(long)]
     pub check: bool,
-    /// Drive so many private servers at once, each with a database of its own: they share this machine and its devices, and divide
-    /// the buffer pool and the connections
+    /// Number of private servers to drive at once, each with a database of its own; they share this
+    /// machine and its devices, and divide the buffer pool and the connections [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::INSTANCES_MAX)))]
     pub instances: u32,
     #[command(flatten)]
     pub measuring: MeasuringArguments,
-    /// What is printed: words for people, or live what tpcc-mysql's tpcc_start prints, for scripts that read it
+    /// Output format: words (a summary for people) or tpcc-mysql (what tpcc_start prints, live, for
+    /// scripts that read it)
     #[arg(long, default_value = "words", conflicts_with = "json", value_parser = named(Format::ALL, Format::name))]
     pub format: Format,
-    /// Watch the run: a dashboard on a terminal, else a line for each interval; the summary follows
+    /// Show the run live: a dashboard on a terminal, else a line for each interval; the summary
+    /// follows
     #[arg(long, conflicts_with = "json")]
     pub watch: bool,
-    /// Answer Prometheus with mydyno's own metrics while the run goes on, at http://ADDRESS/metrics; 127.0.0.1:9187 for this
-    /// machine only
+    /// Address at which Prometheus reads mydyno's own metrics during the run:
+    /// http://ADDRESS/metrics; 127.0.0.1:9187 is for this machine only
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub metrics_listen: Option<SocketAddr>,
     #[command(flatten)]

@@ -12,8 +12,9 @@ pub struct SchemaArguments {
     /// Leave out the foreign keys and the indexes that only they need
     #[arg(long)]
     pub no_foreign_keys: bool,
-    /// Split each table whose primary key has the warehouse into so many partitions, by hash of it; with --no-foreign-keys, as no MySQL
-    /// has both [default: none]
+    /// Number of partitions, by hash of the warehouse, of each table whose primary key has the
+    /// warehouse; needs --no-foreign-keys, because MySQL has no foreign keys on partitioned tables
+    /// [default: none]
     #[arg(
         long,
         value_name = "N",

@@ -14,7 +14,7 @@ pub struct ServerArguments {
 
 #[derive(Subcommand)]
 pub enum ServerCommand {
-    /// Engines that can be used or installed, and servers that run
+    /// List the engines that can be used or installed, and the named servers
     List {
         /// Print one JSON document on stdout
         #[arg(long)]
@@ -22,31 +22,35 @@ pub enum ServerCommand {
     },
     /// Install an engine into mydyno's own directory
     Install {
+        /// Name of `server list`
         engine: String,
-        /// An official archive (.tar.gz, .tar.xz) that is here already
+        /// Official archive (.tar.gz, .tar.xz) that is on this machine already
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
-    /// Start a server that lives until `server stop`
+    /// Start a server that runs until `server stop`
     Start(Box<ServerStartArguments>),
     /// Stop a server that `server start` started
     Stop {
+        /// Name of the server
         #[arg(default_value = "default")]
         name: String,
-        /// Remove its data too; else the next `server start` of that name goes on with it
+        /// Remove its data too; else the next `server start` of that name continues with them
         #[arg(long)]
         remove: bool,
     },
-    /// Populated databases that private servers start on a clone of; they are made where they are missing
+    /// List the populated databases that private servers are cloned from, and remove them; missing
+    /// ones are made when they are needed
     Images(ImagesArguments),
 }
 
 #[derive(Args)]
 pub struct ImagesArguments {
-    /// Remove this image
+    /// Name of an image to remove; may be repeated
     #[arg(long, value_name = "NAME")]
     pub remove: Vec<String>,
-    /// Remove those that were not used for longest, until the others take this much room at most (20G)
+    /// Size that the images may take (20G): remove the least recently used ones until the others
+    /// fit
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub keep: Option<u64>,
     /// Print one JSON document on stdout
@@ -56,22 +60,23 @@ pub struct ImagesArguments {
 
 #[derive(Args)]
 pub struct ServerStartArguments {
+    /// Engine of the server (see `mydyno server list`)
     #[arg(long, required_unless_present = "server_binary")]
     pub engine: Option<String>,
-    /// The server's binary (mysqld or mariadbd), instead of an installed engine
+    /// Binary of the server (mysqld or mariadbd), instead of an installed engine
     #[arg(long, value_name = "FILE", conflicts_with = "engine")]
     pub server_binary: Option<PathBuf>,
-    /// A name to stop it by
+    /// Name of the server, by which it is stopped
     #[arg(long, default_value = "default")]
     pub name: String,
-    /// The loopback port [default: a free one]
+    /// Loopback port [default: a free one]
     #[arg(long)]
     pub port: Option<u16>,
     #[command(flatten)]
     pub preset: PresetArguments,
     #[command(flatten)]
     pub places: PlaceArguments,
-    /// A server variable; may be repeated
+    /// Server variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Print one JSON document on stdout, with the password in its `dsn`

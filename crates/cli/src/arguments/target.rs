@@ -20,14 +20,14 @@ pub struct TargetArguments {
     /// MySQL option file with a [client] section, instead of ~/.my.cnf
     #[arg(help_heading = TARGET, long, value_name = "FILE", conflicts_with_all = ["engine", "server_binary", "set"])]
     pub defaults_file: Option<PathBuf>,
-    /// A private server of this engine, on a clone of a populated image, ended with this command
-    /// (see `mydyno server list`)
+    /// Engine of a private server, which starts on a clone of a populated image and ends with this
+    /// command (see `mydyno server list`)
     #[arg(help_heading = TARGET, long, value_name = "ENGINE")]
     pub engine: Option<String>,
-    /// The private server's binary (mysqld or mariadbd), instead of an installed engine
+    /// Binary of the private server (mysqld or mariadbd), instead of an installed engine
     #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub server_binary: Option<PathBuf>,
-    /// A server variable of the private server; may be repeated
+    /// Server variable of the private server; may be repeated
     #[arg(help_heading = TARGET, long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
 }
@@ -86,7 +86,7 @@ impl TargetArguments {
 
 #[derive(Args)]
 pub struct ResultsArguments {
-    /// The results file, a SQLite database
+    /// Results file, a SQLite database
     #[arg(long, value_name = "FILE", default_value = "mydyno.db")]
     pub results: PathBuf,
 }
