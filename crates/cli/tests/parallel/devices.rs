@@ -1,8 +1,6 @@
 //! Devices: profiles, and what cannot be verified or probed. What fio measures is in `serial/sheets.rs`.
 
-use crate::support::{
-    PATIENCE, assert_described, directory, float, list, mydyno, number, shim, text, until,
-};
+use crate::support::{assert_described, directory, float, list, mydyno, number, shim, text, until};
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -122,7 +120,7 @@ fn ctrl_c_ends_fio_and_leaves_nothing() {
     until("fio runs", started);
     assert!(!running.has_ended());
     running.signal(Signal::INT);
-    running.wait(PATIENCE).exits(130);
+    running.wait().exits(130);
     assert_eq!(fio_directories(work.path()), 0);
 }
 

@@ -1,18 +1,14 @@
 //! Runs on emulated devices: every engine under the shim, devices that differ, deaths, and what is refused.
 
 use crate::support::{
-    PATIENCE, Ran, Running, SMALL_REDO, directory, float, home, install, mydyno, number, result,
-    results, servers_under, shim, text, until, value,
+    AMPLE, Ran, Running, SMALL_REDO, directory, float, home, install, mydyno, number, result,
+    results, servers_under, shim, signal, text, value,
 };
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-
-/// A run of one warehouse on a private server, and all of its checks. Populating and starting come on top of its times.
-const RUN_PATIENCE: Duration = Duration::from_secs(180);
 
 fn start_run(engine: &str, work: &Path, arguments: &[&str]) -> Running {
     shim();
@@ -25,7 +21,7 @@ fn start_run(engine: &str, work: &Path, arguments: &[&str]) -> Running {
 }
 
 fn run(engine: &str, work: &Path, arguments: &[&str]) -> Ran {
-    start_run(engine, work, arguments).wait(RUN_PATIENCE)
+    start_run(engine, work, arguments).wait()
 }
 
 fn device<'a>(document: &'a Value, role: &str) -> &'a Value {
@@ -188,22 +184,6 @@ fn real_storage_is_counted_where_that_is_asked_for() {
     assert!(document["fidelity"].is_null() && redo["write"]["service_mean_us"].is_null());
 }
 
-fn kill_9(pid: u32) {
-    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
-}
-
-fn until_measuring(running: &mut Running, file: &Path) {
-    let sql = "SELECT count(*) FROM interval WHERE phase = 'window'";
-    until("intervals of the window are stored", || {
-        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        file.exists()
-            && rusqlite::Connection::open(file)
-                .and_then(|db| db.query_row(sql, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 10)
-    });
-}
-
 #[test]
 fn a_private_server_that_dies_under_the_shim_leaves_nothing() {
     let work = directory();
@@ -214,21 +194,18 @@ fn a_private_server_that_dies_under_the_shim_leaves_nothing() {
         "--warmup",
         "0",
         "--window",
-        "100s",
+        AMPLE,
         "--data",
         "sata-850pro",
     ];
     let mut running = start_run("mysql-5.7", work.path(), &arguments);
-    until("the results file is there", || {
-        file.exists() || running.has_ended()
-    });
-    until_measuring(&mut running, &file);
+    running.until_measuring(work.path());
     let servers = servers_under(running.pid());
     assert_eq!(servers.len(), 1);
     let data = data_directory(&file);
     assert!(data.is_dir(), "{}", data.display());
-    kill_9(servers[0]);
-    let ran = running.wait(PATIENCE).exits(5);
+    signal(servers[0], Signal::KILL);
+    let ran = running.wait().exits(5);
     assert_eq!(text(&ran.json(), "/reason_code"), "server_died");
     // It did not crash by itself, so nobody is blamed.
     assert!(!ran.stderr.contains("the crash"), "{}", ran.stderr);
@@ -275,19 +252,18 @@ fn what_was_committed_survives(engine: &str, profile: &str) {
     let (dsn, pid) = start_named(engine, name, &["--data", profile]);
     mydyno(["load", "--dsn", &dsn, "-w", "1"])
         .in_directory(work.path())
-        .spawn()
-        .wait(RUN_PATIENCE)
+        .run()
         .exits(0);
     let sum = "SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district";
     let before: i64 = value(&dsn, sum).parse().unwrap();
-    let arguments = ["-c", "8", "--warmup", "0", "--window", "100s", "--json"];
+    let arguments = ["-c", "8", "--warmup", "0", "--window", AMPLE, "--json"];
     let mut running = mydyno(["run", "--dsn", &dsn])
         .and_args(arguments)
         .in_directory(work.path())
         .spawn();
-    until_measuring(&mut running, &file);
-    kill_9(pid);
-    running.wait(PATIENCE).exits(5);
+    running.until_measuring(work.path());
+    signal(pid, Signal::KILL);
+    running.wait().exits(5);
     let committed = "SELECT sum(committed) FROM interval WHERE transaction_type = 'new_order'";
     let committed: i64 = result(&file, committed).parse().unwrap();
     assert!(committed > 0);
@@ -307,10 +283,7 @@ fn what_was_committed_survives(engine: &str, profile: &str) {
         "{committed} orders were committed, and {} are there",
         after - before
     );
-    mydyno(["check", "--dsn", &dsn])
-        .spawn()
-        .wait(RUN_PATIENCE)
-        .exits(0);
+    mydyno(["check", "--dsn", &dsn]).run().exits(0);
     // Its device is at work again, and is counted.
     let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--json"];
     let ran = mydyno(["run", "--dsn", &dsn])

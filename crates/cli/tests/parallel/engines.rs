@@ -3,8 +3,7 @@
 
 use crate::styles::{drive_style, is_described, time_adds_up};
 use crate::support::{
-    ENGINES, Held, PATIENCE, Server, alive, directory, execute, float, home, mydyno, number, text,
-    until,
+    ENGINES, Held, Server, alive, directory, execute, float, home, mydyno, number, text, until,
 };
 use base::Warehouses;
 use serde_json::Value;
@@ -167,7 +166,7 @@ fn run_and_watch_prepares(server: &Server, work: &Path) -> Value {
         all,
         "prepared before the start"
     );
-    let summary = running.wait(PATIENCE).exits(0).json();
+    let summary = running.wait().exits(0).json();
     assert_eq!(
         prepares("Com_stmt_prepare") - before,
         all,

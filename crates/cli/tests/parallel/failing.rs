@@ -2,7 +2,7 @@
 //! the server refuses.
 
 use crate::support::{
-    ENGINES, Held, PATIENCE, Running, Server, directory, list, mydyno, number, result, text, until,
+    ENGINES, Held, Running, Server, directory, list, mydyno, number, result, text,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -17,21 +17,13 @@ fn measuring(dsn: &str, work: &Path) -> Running {
         .and_args(["--warmup", "1s", "--window", AMPLE, "--json"])
         .in_directory(work)
         .spawn();
-    let file = work.join("mydyno.db");
-    until("intervals of the window are stored", || {
-        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        let intervals = "SELECT COUNT(*) FROM interval WHERE phase = 'window'";
-        file.exists()
-            && rusqlite::Connection::open(&file)
-                .and_then(|db| db.query_row(intervals, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 5)
-    });
+    running.until_measuring(work);
     running
 }
 
 /// The run ended as failed, and says why.
 fn failed(running: Running, file: &Path, reason: &[&str]) -> Value {
-    let summary = running.wait(PATIENCE).exits(1).json();
+    let summary = running.wait().exits(1).json();
     assert_eq!(text(&summary, "/status"), "failed", "{summary:#}");
     assert_eq!(text(&summary, "/reason_code"), "transaction_errors");
     for words in reason {

@@ -2,7 +2,7 @@
 
 mod planted;
 
-use crate::support::{Held, PATIENCE, Server, directory, mydyno, number, result, text, until};
+use crate::support::{Held, Server, directory, mydyno, number, result, text, until};
 use planted::{FAULTS, Fault};
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -139,7 +139,7 @@ fn a_second_writer_makes_a_run_fail() {
     });
     other.query("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 1");
     let ran = running
-        .wait(PATIENCE)
+        .wait()
         .exits(6)
         .says(&["does somebody else use it?"]);
     assert_eq!(text(&ran.json(), "/reason_code"), "check_failed");

@@ -1,17 +1,14 @@
 //! Several private servers that are driven together.
 
 use crate::support::{
-    PATIENCE, Running, SMALL_REDO, directory, float, install, list, mydyno, number, result,
-    servers_under, shim, text, until,
+    AMPLE, Running, SMALL_REDO, directory, float, install, list, mydyno, number, result,
+    servers_under, shim, signal, text, until,
 };
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
-use std::time::Duration;
 
 const ENGINE: &str = "mysql-5.7";
-/// Populating one warehouse, starting two servers, checks.
-const RUN_PATIENCE: Duration = Duration::from_secs(180);
 /// What the device of [`SLOW`] takes in a second.
 const SLOW_IOPS: f64 = 500.0;
 const SLOW: &str = include_str!(concat!(
@@ -38,10 +35,7 @@ fn two_servers_share_a_device_and_are_proven_together() {
     let work = directory();
     std::fs::write(work.path().join("slow.toml"), SLOW).unwrap();
     let arguments = ["--warmup", "2s", "--window", "8s", "--data", "./slow.toml"];
-    let document = start(work.path(), &arguments)
-        .wait(RUN_PATIENCE)
-        .exits(0)
-        .json();
+    let document = start(work.path(), &arguments).wait().exits(0).json();
     let checks = list(&document, "/checks");
     assert_eq!(checks.len(), 18);
     assert!(checks.iter().all(|check| check["passed"] == true));
@@ -94,24 +88,14 @@ fn two_servers_share_a_device_and_are_proven_together() {
 fn the_death_of_one_server_ends_the_run() {
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let mut running = start(work.path(), &["--warmup", "0", "--window", "100s"]);
-    until("the results file is there", || {
-        file.exists() || running.has_ended()
-    });
-    let intervals = "SELECT count(*) FROM interval";
-    until("intervals are stored", || {
-        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        rusqlite::Connection::open(&file)
-            .and_then(|db| db.query_row(intervals, [], |row| row.get::<_, i64>(0)))
-            .is_ok_and(|count| count > 0)
-    });
+    let mut running = start(work.path(), &["--warmup", "0", "--window", AMPLE]);
+    running.until_stored(&file, "SELECT COUNT(*) > 0 FROM interval");
     let servers = servers_under(running.pid());
     assert_eq!(servers.len(), 2);
     let last = *servers.iter().max().unwrap();
-    let pid = Pid::from_raw(i32::try_from(last).unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    signal(last, Signal::KILL);
     let id = running.pid();
-    let document = running.wait(PATIENCE).exits(5).json();
+    let document = running.wait().exits(5).json();
     assert_eq!(text(&document, "/reason_code"), "server_died");
     let reason = text(&document, "/reason");
     assert!(reason.contains(" of 2: "), "{reason}");

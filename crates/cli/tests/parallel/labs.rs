@@ -1,8 +1,8 @@
 //! `mydyno lab run`: a plan executed, watched, taken up again, and its failures.
 
 use crate::support::{
-    ENTER, LEAVE, Mydyno, OnTerminal, PATIENCE, Ran, Running, directory, install, list, mydyno,
-    number, results, screen, servers_under, shim, text, until,
+    ENTER, LEAVE, Mydyno, OnTerminal, Ran, Running, directory, install, list, mydyno, number,
+    populate, results, screen, servers_under, shim, text, until,
 };
 use rustix::process::Signal;
 use std::fs;
@@ -27,7 +27,7 @@ fn lab_run(directory: &Path, more: &[&str]) -> Mydyno {
 
 /// A lab's end, for which an image may have to be made.
 fn ended(directory: &Path, more: &[&str]) -> Ran {
-    lab_run(directory, more).spawn().wait(PATIENCE * 4)
+    lab_run(directory, more).run()
 }
 
 /// Repeats that are done and whole, by cell and repeat.
@@ -37,27 +37,6 @@ fn done(directory: &Path) -> Vec<Vec<String>> {
         "SELECT c.ordinal, r.ordinal, r.id FROM repeat r JOIN cell c ON c.id = r.cell_id WHERE r.status = 'done' AND NOT r.interrupted \
          ORDER BY c.ordinal, r.ordinal",
     )
-}
-
-/// Makes the image of one warehouse, where another test has not.
-fn populate(directory: &Path) {
-    let image = ["load", "--engine", "mysql-5.7", "-w", "1"];
-    let loading = mydyno(image).in_directory(directory).spawn();
-    loading.wait(PATIENCE * 4).exits(0);
-}
-
-/// Waits until the results file has such a row.
-fn reaches(lab: &mut Running, directory: &Path, sql: &str) {
-    let file = directory.join(DATABASE);
-    let has_row = || {
-        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let opened = rusqlite::Connection::open_with_flags(&file, flags);
-        opened.is_ok_and(|file| file.query_row(sql, [], |_| Ok(())).is_ok())
-    };
-    while !has_row() {
-        assert!(!lab.has_ended(), "it ended early: {}", lab.stderr());
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Changes the results file as no mydyno would.
@@ -81,8 +60,8 @@ fn a_lab_goes_on_where_it_was_killed() {
     );
     let mut first = lab_run(here, &[]).spawn();
     // What it tells is stored at once.
-    let noted = "SELECT n.note FROM note n JOIN repeat r ON r.id = n.repeat_id WHERE r.id = 2";
-    reaches(&mut first, here, noted);
+    let noted = "SELECT 1 FROM note n JOIN repeat r ON r.id = n.repeat_id WHERE r.id = 2";
+    first.until_stored(&here.join(DATABASE), noted);
     first.signal(Signal::KILL);
     drop(first);
     let before = done(here);
@@ -203,7 +182,7 @@ fn the_first_ctrl_c_keeps_what_is_measured() {
     plan(here, &format!("{TWO_CELLS}window = \"4s\"\n"));
     let mut first = lab_run(here, &[]).spawn();
     let in_window = "SELECT 1 FROM interval WHERE repeat_id = 2 AND phase = 'window'";
-    reaches(&mut first, here, in_window);
+    first.until_stored(&here.join(DATABASE), in_window);
     // One process at a time executes a lab.
     lab_run(here, &[])
         .run()
@@ -211,10 +190,7 @@ fn the_first_ctrl_c_keeps_what_is_measured() {
         .says(&["executed by another process", "--results"]);
     let pid = first.pid();
     first.signal(Signal::INT);
-    let first = first
-        .wait(PATIENCE)
-        .exits(130)
-        .says(&["1 repeat is missing"]);
+    let first = first.wait().exits(130).says(&["1 repeat is missing"]);
     let document = first.json();
     assert_eq!(text(&document, "/status"), "interrupted");
     assert_eq!(number(&document, "/left"), 1);
@@ -322,7 +298,7 @@ fn where_there_is_no_room_a_lab_ends_and_goes_on_later() {
     let tables = tables.replace("[load]", "[storage]\ndata = \"nvme-pm1725\"\n[load]");
     let tables = format!("{tables}window = \"2s\"\n");
     plan(here, &tables);
-    populate(here);
+    populate("mysql-5.7");
     lab_run(here, &[])
         .files_of_at_most_kib(20_000)
         .run()
@@ -366,12 +342,11 @@ impl Drop for Mounted<'_> {
 #[test]
 fn a_lab_can_be_watched() {
     shim();
-    install("mysql-5.7");
     let temp = directory();
     let here = temp.path();
     plan(here, &format!("{TWO_CELLS}window = \"5s\"\n"));
     // What is waited for below is one repeat after the other.
-    populate(here);
+    populate("mysql-5.7");
     let database = here.join(DATABASE);
     let arguments = format!(
         "lab run '{}' --results '{}' --watch",

@@ -1,8 +1,7 @@
 //! Warm-ups and windows that end by what they show, on a real server.
 
 use crate::support::{
-    Mydyno, PATIENCE, assert_described, counts_agree, directory, float, install, list, mydyno,
-    result, text, until,
+    Mydyno, assert_described, counts_agree, directory, float, install, list, mydyno, result, text,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -36,11 +35,7 @@ fn a_run_ends_by_itself() {
         "--precision",
         "10%",
     ];
-    let document = run(work.path(), &arguments)
-        .spawn()
-        .wait(PATIENCE * 3)
-        .exits(0)
-        .json();
+    let document = run(work.path(), &arguments).run().exits(0).json();
     assert_described(&document);
     assert_eq!(text(&document, "/status"), "done");
     assert_eq!(document["interrupted"], false);
@@ -75,16 +70,12 @@ fn an_interrupted_window_keeps_what_it_has() {
     let arguments = ["--warmup", "0", "--window", "auto", "--precision", "0.01%"];
     let mut running = run(work.path(), &arguments).spawn();
     let file = work.path().join("mydyno.db");
-    let stored = "SELECT COUNT(DISTINCT start_offset_ns) FROM interval WHERE phase = 'window'";
-    until("the window knows something of its mean", || {
-        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        file.exists()
-            && rusqlite::Connection::open(&file)
-                .and_then(|db| db.query_row(stored, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 40)
-    });
+    // Enough to know something of its mean.
+    let stored =
+        "SELECT COUNT(DISTINCT start_offset_ns) >= 40 FROM interval WHERE phase = 'window'";
+    running.until_stored(&file, stored);
     running.signal(Signal::INT);
-    let document = running.wait(PATIENCE).exits(130).json();
+    let document = running.wait().exits(130).json();
     assert_eq!(document["interrupted"], true);
     assert!(float(&document, "/nopm") > 0.0);
     assert!(float(&document, "/window_s") < 3_600.0);

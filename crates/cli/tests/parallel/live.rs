@@ -1,8 +1,8 @@
 //! A run that is watched: plain lines where stdout is no terminal, a dashboard on one, and metrics for Prometheus.
 
 use crate::support::{
-    ENTER, Held, LEAVE, Mydyno, OnTerminal, PATIENCE, SHOW_CURSOR, Server, directory, mydyno,
-    number, screen, servers_under, until,
+    AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, directory, mydyno, number,
+    populate, screen, servers_under, until,
 };
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -75,7 +75,7 @@ fn where_stdout_is_no_terminal_there_are_lines() {
 fn on_a_terminal_there_is_a_dashboard() {
     let _turn = turn();
     let arguments = format!(
-        "run --dsn '{}' -c 2 --warmup 1s --window 50s --watch",
+        "run --dsn '{}' -c 2 --warmup 1s --window {AMPLE} --watch",
         SERVER.dsn
     );
     let mut terminal = OnTerminal::start(&arguments);
@@ -122,9 +122,11 @@ fn on_a_terminal_there_is_a_dashboard() {
 #[test]
 fn io_on_emulated_devices_is_shown_by_role() {
     let _turn = turn();
-    let mut terminal = OnTerminal::start(
-        "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window 50s --data nvme-pm1725 --set innodb_log_file_size=64M --watch",
-    );
+    // To make the image takes long where the machine is busy, and is not what is waited for below.
+    populate("mysql-5.7");
+    let mut terminal = OnTerminal::start(&format!(
+        "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window {AMPLE} --data nvme-pm1725 --set innodb_log_file_size=64M --watch",
+    ));
     terminal.until_numbers(&[(" NOPM ", 1), ("data ", 5), ("redo ", 5)]);
     let shown = screen(&terminal.seen()).join("\n");
     assert!(shown.contains(" I/O by role "), "{shown}");
@@ -147,7 +149,7 @@ fn io_on_emulated_devices_is_shown_by_role() {
 fn a_second_signal_restores_the_terminal_too() {
     let _turn = turn();
     let arguments = format!(
-        "run --dsn '{}' -c 1 --warmup 1s --window 50s --watch",
+        "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch",
         SERVER.dsn
     );
     // The transaction under way will wait for a lock, so that the first signal does not end the run.
@@ -183,9 +185,7 @@ fn free_address() -> SocketAddr {
 /// The metrics, where they are answered.
 fn metrics(address: SocketAddr) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
         .write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
         .ok()?;
@@ -211,7 +211,7 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     let _turn = turn();
     let work = directory();
     let address = free_address();
-    let mut running = run(work.path(), "90s")
+    let mut running = run(work.path(), AMPLE)
         .and_args(["--json", "--metrics-listen", &address.to_string()])
         .spawn();
     let mut before = String::new();
@@ -250,7 +250,7 @@ fn prometheus_is_answered_while_a_run_goes_on() {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let summary = running.wait(PATIENCE).exits(130).json();
+    let summary = running.wait().exits(130).json();
     let committed = number(&summary, "/new_orders_committed_by_driver") as f64;
     assert!(0.0 < last && last <= committed, "{last} of {committed}");
     drop(silent);
@@ -265,11 +265,10 @@ fn an_address_in_use_is_refused_before_anything_is_started() {
         .in_directory(work.path())
         .spawn();
     let owner = running.pid();
-    let ran = running.wait(PATIENCE).exits(2).says(&[
-        "--metrics-listen",
-        &address,
-        "choose another port",
-    ]);
+    let ran = running
+        .wait()
+        .exits(2)
+        .says(&["--metrics-listen", &address, "choose another port"]);
     assert_eq!(ran.stdout, "");
     assert!(!ran.stderr.contains("starting"), "{}", ran.stderr);
     assert!(!work.path().join("mydyno.db").exists());

@@ -1,13 +1,12 @@
 //! Loads that are killed, repeated, contradicted, and loads that must not happen.
 
 use crate::support::{
-    Held, Mydyno, PATIENCE, QUICK, Running, Server, directory, execute, home, install, mydyno,
-    number, query, servers_under, text, until, value,
+    Held, Mydyno, QUICK, Running, Server, directory, execute, home, install, mydyno, number, query,
+    servers_under, signal, text, until, value,
 };
 use rustix::process::Signal;
 use serde_json::Value;
 use std::sync::LazyLock;
-use std::time::Duration;
 use tempfile::TempDir;
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| Server::quick("mysql-5.7", &[]));
@@ -53,7 +52,7 @@ fn a_killed_load_continues_and_nothing_else_does() {
     let mut running = load(&dsn, &["-w", "2", "--threads", "2"]).spawn();
     until_chunks(&mut running, "killed", 4);
     running.signal(Signal::KILL);
-    assert_eq!(running.wait(PATIENCE).code, None);
+    assert_eq!(running.wait().code, None);
 
     run(&dsn).run().exits(4).says(&[
         "half loaded",
@@ -128,10 +127,10 @@ fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order(
     // The schema is another, so is the lock.
     load(&SERVER.schema("free"), &["-w", "1"]).run().exits(0);
     if first.has_ended() {
-        first.wait(PATIENCE).exits(0);
+        first.wait().exits(0);
     } else {
         first.signal(Signal::INT);
-        let ended = first.wait(Duration::from_secs(20));
+        let ended = first.wait();
         assert!(
             [Some(130), Some(0)].contains(&ended.code),
             "{}",
@@ -240,9 +239,8 @@ fn a_server_that_dies_during_a_load_goes_on_with_it() {
             .try_query("SELECT COUNT(*) FROM tpcc.mydyno_load")
             .is_ok_and(|rows| rows[0].parse::<u64>().unwrap() >= 4)
     });
-    let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    running.wait(Duration::from_secs(20)).exits(5).says(&[
+    signal(server.pid, Signal::KILL);
+    running.wait().exits(5).says(&[
         "the server is gone",
         "the end of its log",
         "ready for connections",
@@ -278,7 +276,7 @@ fn ctrl_c_while_an_image_is_made_leaves_nothing() {
     });
     running.signal(Signal::INT);
     running
-        .wait(Duration::from_secs(60))
+        .wait()
         .exits(130)
         .says(&["populating 2 warehouses", "interrupted"]);
     assert_eq!(servers_under(owner), Vec::<u32>::new());

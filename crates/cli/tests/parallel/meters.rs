@@ -1,7 +1,7 @@
 //! What only the user can name, through the binary: a power meter, an exporter on the server's machine; and when samples are stored.
 
 use crate::support::{
-    Mydyno, PATIENCE, Server, directory, float, mydyno, result, servers_under, text, until,
+    AMPLE, Mydyno, Server, directory, float, holds, mydyno, result, servers_under, text,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Write};
@@ -116,7 +116,7 @@ fn a_meter_that_says_nothing_is_told_before_anything_is_started() {
             .in_directory(work.path())
             .spawn();
         let owner = running.pid();
-        let ran = running.wait(PATIENCE).exits(4).says(&words);
+        let ran = running.wait().exits(4).says(&words);
         assert_eq!(ran.stdout, "");
         assert!(!ran.stderr.contains("starting"), "{}", ran.stderr);
         assert_eq!(servers_under(owner), Vec::<u32>::new());
@@ -158,28 +158,17 @@ fn what_a_meter_leaves_behind_does_not_hold_up_the_run() {
     run_beside(47_120, "sleep 47120 & echo 200");
 }
 
-/// At how many times something was sampled, as far as there are any.
-fn sampled(file: &Path) -> i64 {
-    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = rusqlite::Connection::open_with_flags(file, flags);
-    let sql = "SELECT COUNT(DISTINCT at_offset_ns / 1000000000) FROM sample";
-    let count = connection.and_then(|connection| connection.query_row(sql, [], |row| row.get(0)));
-    count.unwrap_or(0)
-}
-
 /// A run that is killed keeps what was sampled, however long its intervals are.
 #[test]
 fn samples_are_stored_each_second() {
     let _turn = turn();
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let mut running = run(work.path(), "50s", &["--interval", "50s"]).spawn();
-    until("it runs", || {
-        assert!(!running.has_ended(), "{}", running.stderr());
-        sampled(&file) >= 3
-    });
+    let mut running = run(work.path(), AMPLE, &["--interval", "50s"]).spawn();
+    let sampled = "SELECT COUNT(DISTINCT at_offset_ns / 1000000000) >= 3 FROM sample";
+    running.until_stored(&file, sampled);
     running.signal(Signal::KILL);
-    assert_eq!(running.wait(PATIENCE).code, None);
-    assert!(sampled(&file) >= 3);
+    assert_eq!(running.wait().code, None);
+    assert!(holds(&file, sampled));
     assert_eq!(result(&file, "SELECT COUNT(*) FROM interval"), "0");
 }

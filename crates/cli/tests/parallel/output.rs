@@ -1,6 +1,6 @@
 //! Where the output goes: a reader who leaves has seen enough, and what cannot be written is told.
 
-use crate::support::{BINARY, PATIENCE, directory, home, mydyno};
+use crate::support::{BINARY, directory, home, mydyno};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ fn a_reader_who_has_gone_is_no_failure() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let ran = mydyno(arguments).spawn_to(writer);
-        let ran = ran.wait(PATIENCE).exits(0);
+        let ran = ran.wait().exits(0);
         assert_eq!(ran.stderr, "", "{arguments:?}");
     }
 }
@@ -29,7 +29,7 @@ fn a_stdout_that_takes_nothing_is_told() {
     for arguments in PRINTING {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let ran = mydyno(arguments).spawn_to(full);
-        ran.wait(PATIENCE)
+        ran.wait()
             .exits(1)
             .says(&["cannot write to stdout", "No space left"]);
     }

@@ -2,7 +2,6 @@
 
 use crate::support::{Server, counts_agree, directory, float, mydyno, number, text};
 use serde_json::Value;
-use std::time::Duration;
 
 const ENGINE: &str = "mysql-5.7";
 
@@ -14,8 +13,7 @@ fn a_share_of_the_capacity() {
         .and_args(["--rate", "40%", "--warmup", "1s", "--window", "5s"])
         .and_args(["--interval", "100ms"])
         .in_directory(work.path())
-        .spawn()
-        .wait(Duration::from_secs(180))
+        .run()
         .exits(0)
         .says(&["note: capacity:"])
         .json();
@@ -56,8 +54,7 @@ fn a_short_run_of_terminals_reaches_its_ceiling() {
             "50s",
         ])
         .in_directory(work.path())
-        .spawn()
-        .wait(Duration::from_secs(180))
+        .run()
         .exits(0)
         .says(&["shorter than 60 s", "120 min"])
         .json();

@@ -1,8 +1,8 @@
 //! Plans: what they come to, and that a wrong one is refused with its place before anything starts.
 
 use crate::support::{
-    PATIENCE, Ran, assert_described, directory, float, install, list, mydyno, number,
-    servers_under, shim, text,
+    Ran, assert_described, directory, float, install, list, mydyno, number, servers_under, shim,
+    text,
 };
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn a_plan_is_told_cell_by_cell() {
         .in_directory(work.path())
         .spawn();
     let owner = running.pid();
-    let words = running.wait(PATIENCE).exits(0);
+    let words = running.wait().exits(0);
     assert!(
         words
             .stdout

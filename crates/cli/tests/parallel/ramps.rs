@@ -2,8 +2,8 @@
 //! Windows are seconds here, so that only reasons are asserted: where a ramp ends is tested on synthetic curves.
 
 use crate::support::{
-    Mydyno, PATIENCE, Ran, Running, SMALL_REDO, assert_described, directory, float, install, list,
-    mydyno, number, result, results, shim, text,
+    Mydyno, Ran, Running, SMALL_REDO, assert_described, directory, float, install, list, mydyno,
+    number, result, results, shim, text,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -32,9 +32,9 @@ fn ramp(directory: &Path, condition: Option<(&str, &str)>, more: &[&str]) -> Myd
         "1",
         "--json",
         "--warmup",
-        "1s",
+        "0s",
         "--window",
-        "2s",
+        "1s",
         "--interval",
         "100ms",
     ];
@@ -48,18 +48,10 @@ fn ramp(directory: &Path, condition: Option<(&str, &str)>, more: &[&str]) -> Myd
 
 /// The document of a ramp that came to its end, for which an image may have to be made.
 fn ended(mydyno: Mydyno) -> Value {
-    let ran: Ran = mydyno.spawn().wait(PATIENCE * 4);
+    let ran: Ran = mydyno.run();
     let document = ran.exits(0).json();
     assert_described(&document);
     document
-}
-
-/// Waits until it says this; it ends by itself should that never come.
-fn until_says(running: &mut Running, words: &str) {
-    while !running.stderr().contains(words) && !running.has_ended() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(running.stderr().contains(words), "{}", running.stderr());
 }
 
 fn reason(document: &Value) -> &str {
@@ -218,12 +210,9 @@ fn ctrl_c_keeps_the_points() {
     let temp = directory();
     let here = temp.path();
     let mut running = ramp(here, None, &["--start", "1", "--step", "1"]).spawn();
-    until_says(
-        &mut running,
-        "point 2 of at most 24: 2 connections; at most",
-    );
+    running.until_says("point 2 of at most 24: 2 connections; at most");
     running.signal(Signal::INT);
-    let document = running.wait(PATIENCE).exits(130).json();
+    let document = running.wait().exits(130).json();
     assert_eq!(list(&document, "/ramp/points").len(), 1);
     assert!(document.pointer("/ramp/saturation").unwrap().is_null());
     assert!(text(&document, "/ramp/words").contains("not at its end"));
@@ -243,7 +232,7 @@ set = { innodb_buffer_pool_size = [\"64M\", \"128M\"], innodb_log_file_size = \"
 [load]
 warehouses = 1
 warmup = \"0s\"
-window = \"2s\"
+window = \"1s\"
 [ramp]
 start = 1
 step = 1
@@ -285,14 +274,14 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
     );
 
     let mut first = lab_run(&[]).spawn();
-    until_says(&mut first, "point 3 of at most 24: 4 connections");
+    first.until_says("point 3 of at most 24: 4 connections");
     first.signal(Signal::KILL);
     drop(first);
     let database = here.join("mydyno.db");
     let before = points(&database);
     assert_eq!(before.len(), 2, "{before:?}");
 
-    let ran = lab_run(&[]).spawn().wait(PATIENCE * 4);
+    let ran = lab_run(&[]).run();
     let document = ran
         .exits(0)
         .says(&["goes on", "point 3 of at most 24: 4 connections"])
@@ -315,7 +304,7 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
     let checked =
         "SELECT count(DISTINCT repeat_id) FROM check_result JOIN ramp_point USING (repeat_id)";
     assert_eq!(result(&database, checked), "2");
-    let again = lab_run(&[]).spawn().wait(PATIENCE);
+    let again = lab_run(&[]).run();
     again.exits(0).says(&["nothing is left to do"]);
     assert_eq!(points(&database), after);
     let status = mydyno(["lab", "status"]).in_directory(here).run().exits(0);
@@ -341,9 +330,9 @@ fn a_ramp_goes_on_with_its_own_server_and_device_only() {
     install(ENGINE);
     let lab_run = || mydyno(["lab", "run", "plan.toml"]).in_directory(here);
     let mut first = lab_run().spawn();
-    until_says(&mut first, "point 2 of at most 24: 2 connections");
+    first.until_says("point 2 of at most 24: 2 connections");
     first.signal(Signal::INT);
-    first.wait(PATIENCE).exits(130);
+    first.wait().exits(130);
 
     let larger = shown
         .stdout

@@ -1,6 +1,6 @@
 //! What is made of a results file afterwards: a page that opens offline in a browser, CSV files, and NA for what failed.
 
-use crate::support::{PATIENCE, Server, directory, float, mydyno, result, until};
+use crate::support::{AMPLE, Server, directory, float, mydyno, signal};
 use rustix::process::Signal;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,18 +37,10 @@ fn a_report_and_an_export_of_a_run() {
     csv_holds_the_numbers_of(&work.path().join("csv"), work.path(), &summary);
 
     // The same file, the same page: the report touches no server.
-    let mut failing = run("100s").spawn();
-    let intervals = "SELECT COUNT(*) FROM interval WHERE repeat_id = 2";
-    until("a second run measures", || {
-        assert!(!failing.has_ended(), "{}", failing.stderr());
-        result(&work.path().join("mydyno.db"), intervals)
-            .parse::<u64>()
-            .unwrap()
-            >= 10
-    });
-    let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    failing.wait(PATIENCE).exits(5);
+    let mut failing = run(AMPLE).spawn();
+    failing.until_measuring(work.path());
+    signal(server.pid, Signal::KILL);
+    failing.wait().exits(5);
     mydyno(["report", "1", "-o", "again.html"])
         .in_directory(work.path())
         .run()

@@ -8,7 +8,7 @@ use tpcc::transactions::{Outcome, Terminal, procedures};
 use tpcc::{Input, InputSource, NewOrder, RunConstants, Transaction};
 use wire::Connector;
 
-const WAREHOUSES: Warehouses = Warehouses(3);
+const WAREHOUSES: Warehouses = Warehouses(2);
 const TABLES: &str =
     "warehouse, district, customer, history, orders, new_orders, order_line, item, stock";
 
@@ -51,7 +51,7 @@ fn peculiarities(order: &NewOrder) -> Vec<&'static str> {
 fn inputs() -> Vec<Input> {
     let constants = RunConstants::for_run(Some(1), 1);
     let mut source = InputSource::new(Random::new(9, &[]), constants, WAREHOUSES, None);
-    let mut inputs: Vec<Input> = (0..1_500).map(|_| source.next_input()).collect();
+    let mut inputs: Vec<Input> = (0..800).map(|_| source.next_input()).collect();
     let mut seen = std::collections::BTreeMap::<&str, u32>::new();
     for _ in 0..400_000 {
         let Input::NewOrder(order) = source.input_of(Transaction::NewOrder) else {
@@ -77,7 +77,7 @@ fn inputs() -> Vec<Input> {
         assert!(names.contains(wanted), "{names:?}");
     }
     // Deliveries until districts have nothing more to deliver would take 900 each; some, one after another.
-    inputs.extend((0..40).map(|_| source.input_of(Transaction::Delivery)));
+    inputs.extend((0..20).map(|_| source.input_of(Transaction::Delivery)));
     inputs
 }
 
@@ -125,7 +125,7 @@ fn all_styles_on(engine: &str) {
     let mut first: Option<(Vec<Outcome>, Vec<String>)> = None;
     for style in Style::ALL {
         let dsn = server.schema(style.name());
-        mydyno(["load", "--dsn", &dsn, "-w", "3", "--seed", "1"])
+        mydyno(["load", "--dsn", &dsn, "-w", "2", "--seed", "1"])
             .in_directory(work_directory.path())
             .run()
             .exits(0);

@@ -1,14 +1,14 @@
 //! Readers of the output who stall, go, or stop the run with Ctrl-Z: none of them holds up what is measured.
 
 use crate::support::{
-    ENTER, LEAVE, Mydyno, OnTerminal, PATIENCE, SHOW_CURSOR, Server, alive, directory, fill,
-    mydyno, result, until,
+    AMPLE, ENTER, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, alive, directory, fill, mydyno,
+    result, until,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read};
 use std::path::Path;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
 
@@ -36,7 +36,11 @@ fn is_stored_in_time(work: &Path, window_s: f64) {
     });
     let marks = "SELECT (window_ended_utc_ns - window_started_utc_ns) / 1e9 FROM repeat";
     let marked_s: f64 = result(&file, marks).parse().unwrap();
-    assert!((marked_s - window_s).abs() < 2.0, "{marked_s} s");
+    // A thread that marks it may have to wait for a core, but not for a reader.
+    assert!(
+        (window_s - 1.0..window_s + 10.0).contains(&marked_s),
+        "{marked_s} s"
+    );
 }
 
 fn run(work: &Path, window: &str) -> Mydyno {
@@ -67,7 +71,7 @@ fn a_pipe_that_is_not_read_does_not_hold_up_the_run() {
         assert!(!running.has_ended(), "it waits for its reader now");
         let mut said = String::new();
         reader.read_to_string(&mut said).unwrap();
-        running.wait(PATIENCE).exits(0);
+        running.wait().exits(0);
         let said = &said[filled..];
         assert!(said.contains(last) && !said.contains("left out"), "{said}");
         if arguments.contains(&"--watch") {
@@ -89,7 +93,7 @@ fn a_reader_who_goes_is_no_failure() {
         assert!(!lines.next().unwrap().unwrap().is_empty());
     }
     drop(lines);
-    let ran = running.wait(PATIENCE).exits(0);
+    let ran = running.wait().exits(0);
     // The tests beside this one keep the host busy, which a note says.
     let is_told = |line: &str| line.contains("the host was not quiet");
     assert!(ran.stderr.lines().all(is_told), "{}", ran.stderr);
@@ -123,7 +127,7 @@ fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
     let _turn = turn();
     for watch in ["", "--watch"] {
         let arguments = format!(
-            "run --dsn '{}' -c 1 --warmup 1s --window 50s {watch}",
+            "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} {watch}",
             SERVER.dsn
         );
         let terminal = OnTerminal::start(&arguments);
@@ -138,14 +142,7 @@ fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
         std::thread::sleep(Duration::from_millis(50));
         terminal.signal(Signal::INT);
         let pid = terminal.pid();
-        // Long before its window ends.
-        let begun = Instant::now();
         until("it has ended", || !alive(pid));
-        assert!(
-            begun.elapsed() < Duration::from_secs(30),
-            "{:?}",
-            begun.elapsed()
-        );
         terminal.go_on();
     }
 }
@@ -154,7 +151,7 @@ fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
 fn a_stop_gives_the_terminal_back() {
     let _turn = turn();
     let arguments = format!(
-        "run --dsn '{}' -c 1 --warmup 1s --window 50s --watch",
+        "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch",
         SERVER.dsn
     );
     let mut terminal = OnTerminal::start(&arguments);

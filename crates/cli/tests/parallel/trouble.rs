@@ -3,8 +3,8 @@
 //! has had its trouble.
 
 use crate::support::{
-    ENGINES, Held, PATIENCE, QUICK, Running, Server, directory, float, mydyno, number, result,
-    text, until,
+    AMPLE, ENGINES, Held, QUICK, Running, Server, directory, float, mydyno, number, result, text,
+    until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const ENGINE: &str = ENGINES[0];
-/// A window that is still open when a slow machine has come to provoke what a test waits for.
-const AMPLE: &str = "100s";
 
 /// A loaded server, and runs against it in one style.
 struct Trouble {
@@ -53,14 +51,7 @@ impl Trouble {
     /// Waits until that is so of the intervals that are stored.
     fn until_stored(&self, running: &mut Running, condition: &str) {
         let sql = format!("SELECT {condition} FROM interval");
-        until(condition, || {
-            assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-            let file = self.file();
-            file.exists()
-                && rusqlite::Connection::open(&file)
-                    .and_then(|db| db.query_row(&sql, [], |row| row.get::<_, Option<bool>>(0)))
-                    .is_ok_and(|is_so| is_so == Some(true))
-        });
+        running.until_stored(&self.file(), &sql);
     }
 
     /// Lets it commit for two seconds more.
@@ -76,7 +67,7 @@ impl Trouble {
     fn end(&self, mut running: Running) -> Value {
         self.goes_on(&mut running);
         running.signal(Signal::INT);
-        let summary = running.wait(PATIENCE).exits(130).json();
+        let summary = running.wait().exits(130).json();
         assert_eq!(text(&summary, "/status"), "done");
         let committed = number(&summary, "/new_orders_committed_by_driver");
         let in_doubt = number(&summary, "/new_orders_in_doubt");

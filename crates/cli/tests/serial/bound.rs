@@ -9,10 +9,7 @@ use crate::turn;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-/// Populating and starting come on top of a run's times.
-const RUN_PATIENCE: Duration = Duration::from_secs(240);
 const ATTEMPTS: u32 = 3;
 /// Beside so many, the driver has less of its core than it needs for a few hundred transactions a second.
 const HOGS: u32 = 32;
@@ -25,8 +22,7 @@ fn run(work: &Path, warehouses: &str, arguments: &[&str]) -> Value {
         .and_args(SMALL_REDO)
         .and_args(arguments)
         .in_directory(work)
-        .spawn()
-        .wait(RUN_PATIENCE)
+        .run()
         .exits(0)
         .json()
 }
@@ -254,7 +250,7 @@ fn a_driver_without_a_core_is_driver_bound() {
             .unwrap();
         assert!(taskset.status.success(), "{taskset:?}");
         let hogs: Vec<Hog> = (0..HOGS).map(|_| Hog::start()).collect();
-        let document = driver.wait(RUN_PATIENCE).exits(0).json();
+        let document = driver.wait().exits(0).json();
         drop(hogs);
         document
     };

@@ -4,12 +4,7 @@ use crate::support::{assert_described, directory, float, list, mydyno, number, s
 use crate::turn;
 use serde_json::Value;
 use std::fs;
-use std::time::Duration;
 
-/// One device takes half a minute.
-const VERIFICATION: Duration = Duration::from_secs(240);
-/// A dozen jobs of a second and a half, on a busy machine.
-const PROBE: Duration = Duration::from_secs(240);
 /// A busy machine makes a figure `host-limited`, or slow in a way that nobody can explain, so that asking again is fair. A
 /// broken emulation is so every time.
 const ATTEMPTS: u32 = 3;
@@ -34,7 +29,7 @@ fn assert_holds(figure: &Value) {
 /// The figures of one device, after what holds for any.
 fn verified(profile: &str, seconds: &str) -> Vec<Value> {
     let arguments = ["device", "verify", profile, "--seconds", seconds, "--json"];
-    let ran = mydyno(arguments).spawn().wait(VERIFICATION);
+    let ran = mydyno(arguments).run();
     let document = ran.json();
     let figures = list(&document, "/devices/0/figures").to_vec();
     figures.iter().for_each(assert_holds);
@@ -118,7 +113,7 @@ fn a_directory_becomes_a_profile() {
         "1",
         "--json",
     ]);
-    let ran = ran.in_directory(work.path()).spawn().wait(PROBE);
+    let ran = ran.in_directory(work.path()).run();
     let document = ran.exits(0).json();
     assert_eq!(text(&document, "/output"), "mine.toml");
     assert_described(&document);

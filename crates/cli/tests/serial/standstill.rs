@@ -1,10 +1,10 @@
 //! Open loops and terminals against a server that stands still for two seconds: how long each waited is known.
 
-use crate::support::{Server, counts_agree, directory, float, mydyno, number, text, until};
+use crate::support::{Server, counts_agree, directory, float, mydyno, number, signal, text};
 use crate::turn;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,31 +14,17 @@ const STALL: Duration = Duration::from_secs(2);
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
 
-/// Sends the server a signal; it is one that these tests started.
-fn signal(signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(SERVER.pid).unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
-}
-
 /// Runs, and lets the server stand still for two seconds in the window.
 fn run_with_a_stall(work: &Path, arguments: &[&str]) -> Value {
     let mut running = mydyno(["run", "--dsn", &SERVER.dsn, "--json"])
         .and_args(arguments)
         .in_directory(work)
         .spawn();
-    let stored = "SELECT COUNT(*) FROM interval WHERE phase = 'window'";
-    until("the window is under way", || {
-        assert!(!running.has_ended(), "it ended early: {}", running.stderr());
-        let file = work.join("mydyno.db");
-        file.exists()
-            && rusqlite::Connection::open(file)
-                .and_then(|db| db.query_row(stored, [], |row| row.get::<_, i64>(0)))
-                .is_ok_and(|count| count >= 10)
-    });
-    signal(Signal::STOP);
+    running.until_measuring(work);
+    signal(SERVER.pid, Signal::STOP);
     std::thread::sleep(STALL);
-    signal(Signal::CONT);
-    running.wait(Duration::from_secs(120)).exits(0).json()
+    signal(SERVER.pid, Signal::CONT);
+    running.wait().exits(0).json()
 }
 
 /// Histograms of the window, added up.

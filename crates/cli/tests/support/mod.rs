@@ -18,6 +18,7 @@ pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, value};
 pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -36,8 +37,11 @@ pub const ENGINES: [&str; 6] = [
     "mariadb-11.8",
 ];
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
-/// Longest time for anything that these tests wait for.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Longest time for anything that these tests wait for: far more than a busy machine needs.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+/// A window that is longer than that: who waits for the end of such a run knows that something else
+/// has ended it.
+pub const AMPLE: &str = "1000s";
 
 /// The home of this process's servers and images. A shell removes it as soon as this process is gone, however it ends:
 /// the shell's stdin is a pipe from here.
@@ -102,6 +106,17 @@ pub fn install(engine: &str) {
     installed.push(engine.to_owned());
 }
 
+/// Makes the image of one warehouse, where another test has not: who waits for a run to measure has
+/// less patience than that may take.
+pub fn populate(engine: &str) {
+    install(engine);
+    let work = directory();
+    mydyno(["load", "--engine", engine, "-w", "1"])
+        .in_directory(work.path())
+        .run()
+        .exits(0);
+}
+
 /// A working directory of a test.
 pub fn directory() -> TempDir {
     tempfile::Builder::new()
@@ -117,6 +132,20 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Sends a signal to a process.
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Does a query of a results file give true? It does not where there is no such file or row.
+pub fn holds(file: &Path, sql: &str) -> bool {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    rusqlite::Connection::open_with_flags(file, flags)
+        .and_then(|file| file.query_row(sql, [], |row| row.get::<_, Option<bool>>(0)))
+        .is_ok_and(|is_so| is_so == Some(true))
 }
 
 /// Rows of the results file; columns as text, NULL as `NULL`.

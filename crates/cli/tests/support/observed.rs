@@ -2,7 +2,7 @@
 
 use super::{Held, Server, connect_options, execute, until};
 use observe::{Readings, SampleSource, ServerSource};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -139,8 +139,7 @@ impl Bed {
     }
 
     pub fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(i32::try_from(self.server.pid).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
+        super::signal(self.server.pid, signal);
         if signal == Signal::STOP {
             // Its threads stop one by one, and one that has not yet may still answer.
             until("all threads stand still", || self.stands_still());

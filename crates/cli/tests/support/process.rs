@@ -1,7 +1,7 @@
 //! The binary under test, with a time limit.
 
-use super::{BINARY, PATIENCE, home};
-use rustix::process::{Pid, Signal, kill_process};
+use super::{BINARY, PATIENCE, holds, home, signal, until};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -122,7 +122,7 @@ impl Mydyno {
 
     /// Runs it to its end.
     pub fn run(self) -> Ran {
-        self.spawn().wait(PATIENCE)
+        self.spawn().wait()
     }
 }
 
@@ -140,20 +140,45 @@ impl Running {
         self.child.try_wait().unwrap().is_some()
     }
 
-    pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    pub fn signal(&self, which: Signal) {
+        signal(self.pid(), which);
     }
 
-    /// Waits for its end; fails where that takes longer than `limit`.
-    pub fn wait(mut self, limit: Duration) -> Ran {
+    /// Waits until a query of its results file gives true; fails where it ends before.
+    #[track_caller]
+    pub fn until_stored(&mut self, file: &Path, sql: &str) {
+        until(sql, || {
+            assert!(!self.has_ended(), "it ended early: {}", self.stderr());
+            holds(file, sql)
+        });
+    }
+
+    /// Waits until intervals of its window are stored in the results file of that directory.
+    #[track_caller]
+    pub fn until_measuring(&mut self, work: &Path) {
+        let sql = "SELECT COUNT(*) >= 10 FROM interval WHERE phase = 'window' \
+                   AND repeat_id = (SELECT MAX(id) FROM repeat)";
+        self.until_stored(&work.join("mydyno.db"), sql);
+    }
+
+    /// Waits until it says this on stderr.
+    #[track_caller]
+    pub fn until_says(&mut self, words: &str) {
+        until(words, || self.stderr().contains(words) || self.has_ended());
+        assert!(self.stderr().contains(words), "{}", self.stderr());
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn wait(mut self) -> Ran {
         let start = Instant::now();
         let status: ExitStatus = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
             assert!(
-                start.elapsed() < limit,
-                "`mydyno {}` took longer than {limit:?}: {}",
+                start.elapsed() < PATIENCE,
+                "`mydyno {}` took longer than {PATIENCE:?}: {}",
                 self.line,
                 self.stderr()
             );

@@ -75,8 +75,7 @@ impl OnTerminal {
     }
 
     pub fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.pid().cast_signed()).unwrap();
-        kill_process(pid, signal).unwrap();
+        super::signal(self.pid(), signal);
     }
 
     /// From now on nobody reads the terminal, and not a byte more fits in.

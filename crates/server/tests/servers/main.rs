@@ -140,7 +140,7 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(
-            start.elapsed() < Duration::from_secs(60),
+            start.elapsed() < Duration::from_secs(600),
             "waited in vain until {what}"
         );
         std::thread::sleep(Duration::from_millis(20));
