@@ -1,19 +1,11 @@
 //! Requests that cannot be met: each is refused before anything is started, with what to do, and nothing is lost.
 
 use crate::support::{
-    Held, Mydyno, Ran, Server, directory, execute, home, mydyno, number, result, results,
+    Held, Mydyno, Ran, directory, execute, home, lent, mydyno, number, result, results,
     servers_under, until, value,
 };
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// A server with one warehouse; tests that change its variables have it alone.
-fn shared() -> MutexGuard<'static, Server> {
-    static SERVER: LazyLock<Mutex<Server>> =
-        LazyLock::new(|| Mutex::new(Server::loaded("mysql-5.7", &[])));
-    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn run(dsn: &str, work: &Path, arguments: &[&str]) -> Mydyno {
     run_for("1s", dsn, work, arguments)
@@ -136,7 +128,7 @@ fn unknown_engines_are_told_with_the_nearest_one() {
 #[test]
 fn logins_that_fail() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let wrong = server.dsn.replace(server.password(), "s3cretly-wrong");
     for command in ["load", "run", "check"] {
         let dsn = wrong.as_str();
@@ -187,7 +179,7 @@ fn contains(bytes: &[u8], needle: &str) -> bool {
 #[test]
 fn schemas_that_are_no_database_to_run_on() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     execute(
         &server.dsn,
         [
@@ -238,13 +230,11 @@ fn schemas_that_are_no_database_to_run_on() {
 #[test]
 fn limits_of_the_server_that_are_too_small() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let prepares = || value(&server.dsn, "SHOW GLOBAL STATUS LIKE 'Com_stmt_prepare'");
     let mut before = prepares();
-    for (name, connections, usual) in [
-        ("max_connections", "20", "151"),
-        ("max_prepared_stmt_count", "8", "16382"),
-    ] {
+    for (name, connections) in [("max_connections", "20"), ("max_prepared_stmt_count", "8")] {
+        let usual = value(&server.dsn, &format!("SELECT @@global.{name}"));
         // What is open besides counts too.
         let asked = || {
             sessions_have_ended(&server.dsn);
@@ -295,7 +285,7 @@ fn sessions_have_ended(dsn: &str) {
 #[test]
 fn read_only_servers() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     execute(&server.dsn, ["SET GLOBAL super_read_only = ON"]);
     refused(
         run(&server.dsn, work.path(), &[]).run(),
@@ -323,7 +313,7 @@ fn read_only_servers() {
 #[test]
 fn no_room_for_the_load() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let dsn = server.schema("huge");
     for socket in [false, true] {
         let dsn = match socket {
@@ -361,7 +351,7 @@ fn no_room_for_the_load() {
 #[test]
 fn results_files_that_are_not_to_be_written() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let file = work.path().join("mydyno.db");
     run(&server.dsn, work.path(), &["-c", "1"]).run().exits(0);
     let newer = rusqlite::Connection::open(&file).unwrap();
@@ -409,7 +399,7 @@ fn results_files_that_are_not_to_be_written() {
 #[test]
 fn a_full_disk_while_storing() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let file = work.path().join("mydyno.db");
     run(&server.dsn, work.path(), &["-c", "1"]).run().exits(0);
     let summary = |lab: &str| {
@@ -454,7 +444,7 @@ fn a_full_disk_while_storing() {
 #[test]
 fn passwords_are_nowhere() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let secret = server.password().to_owned();
     let mut said = String::new();
     for arguments in [
@@ -546,7 +536,7 @@ fn names_of_servers_that_are_no_names_or_not_there() {
     mydyno(["server", "start", "--engine", "mysql-5.7", "--name", "../x"])
         .run()
         .exits(2);
-    let server = shared();
+    let server = lent();
     let again = [
         "server",
         "start",

@@ -3,22 +3,15 @@
 
 use crate::support::{
     AMPLE, Held, Mydyno, Running, SMALL_REDO, Server, alive, directory, float, home,
-    home_of_its_own, install, mydyno, number, populate, result, servers_under, signal, text, until,
+    home_of_its_own, install, lent, mydyno, number, populate, result, servers_under, signal, text,
+    until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 const ENGINE: &str = "mysql-5.7";
 const WINDOW_INTERVALS: &str = "SELECT COUNT(*) FROM interval WHERE phase = 'window' AND repeat_id = (SELECT MAX(id) FROM repeat)";
-
-/// A loaded server for the tests that leave it alive; one test at a time.
-fn shared() -> MutexGuard<'static, Server> {
-    static SERVER: LazyLock<Mutex<Server>> =
-        LazyLock::new(|| Mutex::new(Server::loaded(ENGINE, &["innodb_lock_wait_timeout=50"])));
-    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Starts a run against a server; the results file is in `work`.
 fn run_against(dsn: &str, work: &Path, arguments: &[&str]) -> Running {
@@ -230,7 +223,7 @@ fn ctrl_c_in_the_window_keeps_what_was_measured() {
 #[test]
 fn ctrl_c_before_the_window_leaves_no_number() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let mut running = run_against(&server.dsn, work.path(), &["-c", "2", "--warmup", AMPLE]);
     let some = "SELECT COUNT(*) > 0 FROM interval";
     running.until_stored(&file(work.path()), some);
@@ -247,7 +240,7 @@ fn ctrl_c_before_the_window_leaves_no_number() {
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let mut other = Held::open(&server.dsn);
     let mut watcher = Held::open(&server.dsn);
     let mut running = run_against(

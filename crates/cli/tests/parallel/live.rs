@@ -1,37 +1,29 @@
 //! A run that is watched: plain lines where stdout is no terminal, a dashboard on one, and metrics for Prometheus.
 
 use crate::support::{
-    AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, directory, mydyno, number,
-    populate, screen, servers_under, until,
+    AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, directory, lent, mydyno,
+    number, populate, screen, servers_under, until,
 };
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::LazyLock;
 use std::time::Duration;
 
-static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
-
-/// Tests of one server take turns: each drives all of it, and none is about two at a time.
-static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-fn turn() -> std::sync::MutexGuard<'static, ()> {
-    TURN.lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn run(work: &Path, window: &str) -> Mydyno {
-    mydyno(["run", "--dsn", &SERVER.dsn, "-c", "2", "--warmup", "1s"])
+fn run(server: &Server, work: &Path, window: &str) -> Mydyno {
+    mydyno(["run", "--dsn", &server.dsn, "-c", "2", "--warmup", "1s"])
         .and_args(["--window", window])
         .in_directory(work)
 }
 
 #[test]
 fn where_stdout_is_no_terminal_there_are_lines() {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
-    let ran = run(work.path(), "4s").and_args(["--watch"]).run().exits(0);
+    let ran = run(&server, work.path(), "4s")
+        .and_args(["--watch"])
+        .run()
+        .exits(0);
     let lines: Vec<Vec<&str>> = ran
         .stdout
         .lines()
@@ -73,10 +65,10 @@ fn where_stdout_is_no_terminal_there_are_lines() {
 
 #[test]
 fn on_a_terminal_there_is_a_dashboard() {
-    let _turn = turn();
+    let server = lent();
     let arguments = format!(
         "run --dsn '{}' -c 2 --warmup 1s --window {AMPLE} --watch",
-        SERVER.dsn
+        server.dsn
     );
     let mut terminal = OnTerminal::start(&arguments);
     terminal.until_numbers(&[
@@ -101,7 +93,7 @@ fn on_a_terminal_there_is_a_dashboard() {
     terminal.signal(Signal::INT);
     assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());
     let seen = terminal.seen();
-    assert!(!seen.contains(SERVER.password()), "{seen}");
+    assert!(!seen.contains(server.password()), "{seen}");
     let (watched, after) = seen.rsplit_once(LEAVE).unwrap();
     assert!(after.contains(SHOW_CURSOR), "{after}");
     assert!(
@@ -121,7 +113,6 @@ fn on_a_terminal_there_is_a_dashboard() {
 
 #[test]
 fn io_on_emulated_devices_is_shown_by_role() {
-    let _turn = turn();
     // To make the image takes long where the machine is busy, and is not what is waited for below.
     populate("mysql-5.7");
     let mut terminal = OnTerminal::start(&format!(
@@ -147,13 +138,13 @@ fn io_on_emulated_devices_is_shown_by_role() {
 
 #[test]
 fn a_second_signal_restores_the_terminal_too() {
-    let _turn = turn();
+    let server = lent();
     let arguments = format!(
         "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch",
-        SERVER.dsn
+        server.dsn
     );
     // The transaction under way will wait for a lock, so that the first signal does not end the run.
-    let mut holder = Held::open(&SERVER.dsn);
+    let mut holder = Held::open(&server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     until("it is watched", || terminal.seen().contains(ENTER));
     holder.query("START TRANSACTION");
@@ -208,10 +199,10 @@ const NEW_ORDERS: &str = "mydyno_transactions_total{type=\"new_order\",outcome=\
 
 #[test]
 fn prometheus_is_answered_while_a_run_goes_on() {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
     let address = free_address();
-    let mut running = run(work.path(), AMPLE)
+    let mut running = run(&server, work.path(), AMPLE)
         .and_args(["--json", "--metrics-listen", &address.to_string()])
         .spawn();
     let mut before = String::new();
@@ -241,7 +232,7 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     let p99 = "mydyno_response_seconds{type=\"new_order\",quantile=\"0.99\"}";
     let p99_s = sum(&after, p99);
     assert!(p99_s > 0.0 && p99_s < 60.0, "{p99_s}");
-    assert!(!after.contains(SERVER.password()), "{after}");
+    assert!(!after.contains(server.password()), "{after}");
     running.signal(Signal::INT);
     let mut last = sum(&after, NEW_ORDERS);
     while !running.has_ended() {

@@ -1,26 +1,16 @@
 //! What only the user can name, through the binary: a power meter, an exporter on the server's machine; and when samples are stored.
 
 use crate::support::{
-    AMPLE, Mydyno, Server, directory, float, holds, mydyno, result, servers_under, text,
+    AMPLE, Mydyno, Server, directory, float, holds, lent, mydyno, result, servers_under, text,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
-
-/// Tests of one server take turns: a run that is not alone on its database fails.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn run(work: &Path, window: &str, arguments: &[&str]) -> Mydyno {
-    mydyno(["run", "--dsn", &SERVER.dsn, "-c", "2", "--warmup", "0"])
+fn run(server: &Server, work: &Path, window: &str, arguments: &[&str]) -> Mydyno {
+    mydyno(["run", "--dsn", &server.dsn, "-c", "2", "--warmup", "0"])
         .and_args(["--window", window, "--json"])
         .and_args(arguments)
         .in_directory(work)
@@ -28,10 +18,10 @@ fn run(work: &Path, window: &str, arguments: &[&str]) -> Mydyno {
 
 #[test]
 fn watts_of_a_meter() {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
     let secret = "echo 200 # geheim";
-    let summary = run(work.path(), "3s", &["--power-command", secret])
+    let summary = run(&server, work.path(), "3s", &["--power-command", secret])
         .run()
         .exits(0)
         .json();
@@ -88,10 +78,10 @@ fn three_cores() -> SocketAddr {
 
 #[test]
 fn another_machine_through_its_exporter() {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
     let url = format!("http://{}/metrics", three_cores());
-    let summary = run(work.path(), "4s", &["--host-metrics", &url])
+    let summary = run(&server, work.path(), "4s", &["--host-metrics", &url])
         .run()
         .exits(0)
         .json();
@@ -131,10 +121,10 @@ fn answers_once(then: &str) -> String {
 
 /// Runs with such a meter, which leaves a `sleep` of so many seconds; that has to end with the run.
 fn run_beside(seconds: u32, then: &str) {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
     let command = answers_once(then);
-    run(work.path(), "2s", &["--power-command", &command])
+    run(&server, work.path(), "2s", &["--power-command", &command])
         .run()
         .exits(0);
     let sleeps = || {
@@ -161,10 +151,10 @@ fn what_a_meter_leaves_behind_does_not_hold_up_the_run() {
 /// A run that is killed keeps what was sampled, however long its intervals are.
 #[test]
 fn samples_are_stored_each_second() {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let mut running = run(work.path(), AMPLE, &["--interval", "50s"]).spawn();
+    let mut running = run(&server, work.path(), AMPLE, &["--interval", "50s"]).spawn();
     let sampled = "SELECT COUNT(DISTINCT at_offset_ns / 1000000000) >= 3 FROM sample";
     running.until_stored(&file, sampled);
     running.signal(Signal::KILL);

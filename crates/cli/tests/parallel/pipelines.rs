@@ -1,10 +1,9 @@
 //! What is in flight behind a statement that fails: the server runs it in a transaction of its own, which must not stay.
 
-use crate::support::{ENGINES, Held, Server, connect_options, until};
+use crate::support::{Held, connect_options, lent, until};
 use base::{Connect, Random, Warehouses};
 use spec::{Isolation, Style};
 use std::sync::mpsc::channel;
-use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 use tpcc::transactions::{Failure, Outcome, Terminal, procedures};
 use tpcc::{Input, InputSource, RunConstants, Transaction};
@@ -53,9 +52,7 @@ fn tries(
 /// The order has the district and waits to insert its row into a gap that another session holds; that one has written far
 /// more and asks for the district, so InnoDB rolls back the order while the rest of it is in flight.
 fn a_deadlock_in_the_middle(style: Style) {
-    static SERVER: LazyLock<Mutex<Server>> =
-        LazyLock::new(|| Mutex::new(Server::loaded(ENGINES[0], &[])));
-    let server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = lent();
     let input = order();
     let Input::NewOrder(new_order) = input else {
         panic!("it is a New-Order")

@@ -1,6 +1,8 @@
 //! One seed, one database: whatever the threads and the way of loading. And its size is that of the clauses.
 
-use crate::support::{Held, Ran, Server, directory, execute, mydyno, number, query, text, value};
+use crate::support::{
+    Held, Ran, Server, directory, execute, lent, mydyno, number, query, text, value,
+};
 use serde_json::Value;
 
 const WAREHOUSES: u64 = 2;
@@ -36,7 +38,7 @@ fn server_checksums(dsn: &str) -> Vec<String> {
 
 #[test]
 fn a_run_draws_its_inputs_and_says_which() {
-    let server = Server::loaded("mysql-5.7", &[]);
+    let server = lent();
     let work = directory();
     let run = |more: &[&str]| {
         mydyno(["run", "--dsn", &server.dsn, "-c", "2", "--warmup", "0"])

@@ -1,24 +1,13 @@
 //! Readers of the output who stall, go, or stop the run with Ctrl-Z: none of them holds up what is measured.
 
 use crate::support::{
-    AMPLE, ENTER, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, alive, directory, fill, mydyno,
-    result, until,
+    AMPLE, ENTER, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, alive, directory, fill, lent,
+    mydyno, result, until,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read};
 use std::path::Path;
-use std::sync::LazyLock;
 use std::time::Duration;
-
-static SERVER: LazyLock<Server> = LazyLock::new(|| Server::loaded("mysql-5.7", &[]));
-
-/// Tests of one server take turns: each drives all of it, and none is about two at a time.
-static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-fn turn() -> std::sync::MutexGuard<'static, ()> {
-    TURN.lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 /// How the last lab of a results file stands, where there is one.
 fn status(file: &Path) -> Option<String> {
@@ -43,8 +32,8 @@ fn is_stored_in_time(work: &Path, window_s: f64) {
     );
 }
 
-fn run(work: &Path, window: &str) -> Mydyno {
-    mydyno(["run", "--dsn", &SERVER.dsn, "-c", "2", "--warmup", "1s"])
+fn run(server: &Server, work: &Path, window: &str) -> Mydyno {
+    mydyno(["run", "--dsn", &server.dsn, "-c", "2", "--warmup", "1s"])
         .and_args(["--window", window])
         .in_directory(work)
 }
@@ -58,7 +47,7 @@ fn full_pipe() -> (PipeReader, PipeWriter, usize) {
 
 #[test]
 fn a_pipe_that_is_not_read_does_not_hold_up_the_run() {
-    let _turn = turn();
+    let server = lent();
     let cases = [
         &["--watch", "--interval", "100ms"][..],
         &["--workload", "tpcc-mysql", "--format", "tpcc-mysql"],
@@ -66,7 +55,9 @@ fn a_pipe_that_is_not_read_does_not_hold_up_the_run() {
     for (arguments, last) in cases.into_iter().zip([" NOPM, ", "<TpmC>"]) {
         let work = directory();
         let (mut reader, writer, filled) = full_pipe();
-        let mut running = run(work.path(), "4s").and_args(arguments).spawn_to(writer);
+        let mut running = run(&server, work.path(), "4s")
+            .and_args(arguments)
+            .spawn_to(writer);
         is_stored_in_time(work.path(), 4.0);
         assert!(!running.has_ended(), "it waits for its reader now");
         let mut said = String::new();
@@ -82,10 +73,10 @@ fn a_pipe_that_is_not_read_does_not_hold_up_the_run() {
 
 #[test]
 fn a_reader_who_goes_is_no_failure() {
-    let _turn = turn();
+    let server = lent();
     let work = directory();
     let (reader, writer) = std::io::pipe().unwrap();
-    let running = run(work.path(), "2s")
+    let running = run(&server, work.path(), "2s")
         .and_args(["--watch"])
         .spawn_to(writer);
     let mut lines = BufReader::new(reader).lines();
@@ -102,10 +93,10 @@ fn a_reader_who_goes_is_no_failure() {
 
 #[test]
 fn a_terminal_that_is_not_read_does_not_hold_up_the_run() {
-    let _turn = turn();
+    let server = lent();
     let arguments = format!(
         "run --dsn '{}' -c 2 --warmup 1s --window 5s --watch",
-        SERVER.dsn
+        server.dsn
     );
     let mut terminal = OnTerminal::start(&arguments);
     until("it is watched", || terminal.seen().contains(ENTER));
@@ -124,11 +115,11 @@ fn a_terminal_that_is_not_read_does_not_hold_up_the_run() {
 
 #[test]
 fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
-    let _turn = turn();
+    let server = lent();
     for watch in ["", "--watch"] {
         let arguments = format!(
             "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} {watch}",
-            SERVER.dsn
+            server.dsn
         );
         let terminal = OnTerminal::start(&arguments);
         until("it runs", || {
@@ -149,10 +140,10 @@ fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
 
 #[test]
 fn a_stop_gives_the_terminal_back() {
-    let _turn = turn();
+    let server = lent();
     let arguments = format!(
         "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch",
-        SERVER.dsn
+        server.dsn
     );
     let mut terminal = OnTerminal::start(&arguments);
     terminal.until_numbers(&[(" NOPM ", 1)]);

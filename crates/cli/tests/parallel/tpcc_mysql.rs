@@ -1,18 +1,11 @@
 //! Compatibility with tpcc-mysql: its statements, its output, its several schemas, and a database as its loader makes one.
 
 use crate::support::{
-    Held, Mydyno, Server, directory, execute, mydyno, number, query, result, text, value,
+    Held, Mydyno, Server, directory, execute, lent, mydyno, number, query, result, text, value,
 };
 use serde_json::Value;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 use tempfile::TempDir;
-
-/// One test at a time: the load or the ALTER TABLE of another would stall a run of seconds.
-fn shared() -> MutexGuard<'static, Server> {
-    static SERVER: LazyLock<Mutex<Server>> =
-        LazyLock::new(|| Mutex::new(Server::quick("mysql-5.7", &[])));
-    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 static WORK: LazyLock<TempDir> = LazyLock::new(directory);
 
@@ -60,7 +53,7 @@ fn counts_are_equal(summary: &Value) {
 
 #[test]
 fn its_statements_on_a_database_of_ours() {
-    let server = shared();
+    let server = lent();
     let dsn = server.schema("ours");
     load(&dsn, &["-w", "1"]).run().exits(0);
     // Enough connections on one warehouse that two Deliveries would take one order, if they could.
@@ -130,7 +123,7 @@ fn lines_of<'a>(printed: &'a str, password: &str) -> Vec<&'a str> {
 /// What `tpcc_start` prints, by the words that scripts look for.
 #[test]
 fn its_output() {
-    let server = shared();
+    let server = lent();
     let dsn = server.schema("output");
     load(&dsn, &["-w", "1"]).run().exits(0);
     for workload in ["tpcc-mysql", "tpcc"] {
@@ -197,7 +190,7 @@ fn contradictions_are_usage_errors() {
 #[test]
 fn several_schemas_are_driven_and_proven_together() {
     let work = directory();
-    let server = shared();
+    let server = lent();
     let dsn = server.schema("many");
     let loaded = load(&dsn, &["--schemas", "2", "-w", "1"])
         .run()
@@ -292,7 +285,7 @@ const THEIR_TYPES: [&str; 8] = [
 
 #[test]
 fn a_database_as_its_loader_makes_one() {
-    let server = shared();
+    let server = lent();
     let dsn = server.schema("theirs");
     load(&dsn, &["-w", "1", "--no-foreign-keys"]).run().exits(0);
     let mut session = Held::open(&dsn);

@@ -2,6 +2,7 @@
 
 use super::{home, install, mydyno, number, text};
 use serde_json::Value;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -112,6 +113,38 @@ impl Drop for Server {
         // A second panic would hide the first; it ends with the home then.
         if !std::thread::panicking() {
             self.end();
+        }
+    }
+}
+
+/// A server of MySQL 5.7 with one warehouse that no other test uses meanwhile. So tests beside each
+/// other need as many servers as there are at a time, and none waits for another.
+pub struct Lent(Option<Server>);
+
+/// Servers that tests have given back.
+static FREE: Mutex<Vec<Server>> = Mutex::new(Vec::new());
+
+/// Lends a server; whoever changes its variables sets them back.
+pub fn lent() -> Lent {
+    let free = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let new = || Server::loaded("mysql-5.7", &["innodb_lock_wait_timeout=50"]);
+    Lent(Some(free.unwrap_or_else(new)))
+}
+
+impl Deref for Lent {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        self.0.as_ref().expect("it is there until it is given back")
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // What a test that failed has left is nobody's.
+        if !std::thread::panicking() {
+            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+            free.extend(self.0.take());
         }
     }
 }
