@@ -1,14 +1,13 @@
 //! `mydyno lab run`: a plan executed, watched, taken up again, and its failures.
 
 use crate::support::{
-    ENTER, LEAVE, Mydyno, OnTerminal, Ran, Running, directory, install, list, mydyno, number,
-    populate, results, screen, servers_under, shim, text, until,
+    ENTER, LEAVE, Mydyno, OnTerminal, Ran, directory, install, list, mydyno, number, populate,
+    results, screen, servers_under, shim, text, until,
 };
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 const DATABASE: &str = "tiny.db";
 

@@ -1,8 +1,8 @@
 //! A run that is watched: plain lines where stdout is no terminal, a dashboard on one, and metrics for Prometheus.
 
 use crate::support::{
-    AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, directory, lent, mydyno,
-    number, populate, screen, servers_under, until,
+    AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, PATIENCE, SHOW_CURSOR, Server, directory, lent,
+    mydyno, number, populate, screen, servers_under, until,
 };
 use rustix::process::Signal;
 use std::io::{Read, Write};

@@ -2,14 +2,13 @@
 //! Windows are seconds here, so that only reasons are asserted: where a ramp ends is tested on synthetic curves.
 
 use crate::support::{
-    Mydyno, Ran, Running, SMALL_REDO, assert_described, directory, float, install, list, mydyno,
-    number, result, results, shim, text,
+    Mydyno, Ran, SMALL_REDO, assert_described, directory, float, install, list, mydyno, number,
+    result, results, shim, text,
 };
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 const ENGINE: &str = "mysql-5.7";
 /// All conditions; a later one of the same name would be refused, so each test names those that it leaves out.

@@ -13,7 +13,7 @@ mod terminal;
 
 pub use observed::{Bed, Documented, OBSERVED, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
-pub use server::{Lent, QUICK, SMALL_REDO, Server, alive, lent, servers_under};
+pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under};
 pub use shim::shim;
 pub use sql::{Held, connect_options, execute, query, value};
 pub use terminal::{ENTER, LEAVE, OnTerminal, SHOW_CURSOR, fill, screen};
