@@ -2,7 +2,7 @@
 
 use crate::support::{
     AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, PATIENCE, SHOW_CURSOR, Server, directory, lent,
-    mydyno, number, populate, screen, servers_under, until,
+    mydyno, number, populate, screen, servers_under, shim, until,
 };
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -113,7 +113,8 @@ fn on_a_terminal_there_is_a_dashboard() {
 
 #[test]
 fn io_on_emulated_devices_is_shown_by_role() {
-    // To make the image takes long where the machine is busy, and is not what is waited for below.
+    // Both take long where the machine is busy, and without the shim there is no run.
+    shim();
     populate("mysql-5.7");
     let mut terminal = OnTerminal::start(&format!(
         "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window {AMPLE} --data nvme-pm1725 --set innodb_log_file_size=64M --watch",
