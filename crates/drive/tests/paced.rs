@@ -36,7 +36,7 @@ const MS: Duration = Duration::from_millis(1);
 fn judged_on_time(test: impl Fn()) {
     const LATE: Duration = Duration::from_millis(15);
     const ATTEMPTS: u32 = 20;
-    for _ in 0..ATTEMPTS {
+    for attempt in 1..=ATTEMPTS {
         let is_over = AtomicBool::new(false);
         let (judged, worst) = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| {
@@ -54,11 +54,10 @@ fn judged_on_time(test: impl Fn()) {
         });
         match judged {
             Ok(()) => return,
-            Err(panic) if worst < LATE => resume_unwind(panic),
-            Err(_) => println!("asked again: a thread was late by {worst:?}"),
+            Err(panic) if worst < LATE || attempt == ATTEMPTS => resume_unwind(panic),
+            Err(_) => {}
         }
     }
-    println!("nothing is judged: threads are late on this machine all the time");
 }
 
 /// Clients that take `busy` for a transaction, and nothing moves from `from` on for `stall` after the first one was opened.
