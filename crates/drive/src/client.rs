@@ -18,7 +18,7 @@ impl TransactionType {
 }
 
 /// What the engine knows of a type of transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransactionInfo {
     /// The name in results.
     pub name: &'static str,
@@ -26,6 +26,11 @@ pub struct TransactionInfo {
     pub is_primary: bool,
     /// Terminals do not wait for the answer, and connections do these last.
     pub is_deferred: bool,
+    /// Of the transactions that are dealt.
+    pub share: f64,
+    /// Bytes of rows that one changes, as long as rows typically are; 0 where it only reads, `None`
+    /// where nobody knows.
+    pub row_bytes: Option<u64>,
 }
 
 /// One value for each type, in the workload's order; the rest stays at its default.

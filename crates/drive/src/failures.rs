@@ -38,6 +38,32 @@ pub fn failed_by(error: &SessionError) -> Failed {
     }
 }
 
+/// May the transaction be there although its COMMIT failed? So it is where a kill or shutdown may have
+/// hit between the commit and its answer.
+pub fn leaves_in_doubt(error: &SessionError) -> bool {
+    matches!(
+        error.code(),
+        None | Some(ER_SERVER_SHUTDOWN | ER_QUERY_INTERRUPTED | ER_CONNECTION_KILLED)
+    )
+}
+
+/// What the failure of COMMIT means, or of a statement that commits itself.
+pub fn failed_in_commit(error: &SessionError) -> Failed {
+    if !leaves_in_doubt(error) {
+        return failed_by(error);
+    }
+    Failed {
+        kind: FailureKind::Lost { in_doubt: true },
+        code: "lost_in_commit".into(),
+        message: format!("COMMIT without an answer: {error}"),
+    }
+}
+
+/// Did the server give up making a statement anew, so that the client has to prepare it again?
+pub fn needs_prepare(error: &SessionError) -> bool {
+    error.code() == Some(ER_NEED_REPREPARE)
+}
+
 fn kind_of(code: u16) -> FailureKind {
     const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
     const ER_LOCK_DEADLOCK: u16 = 1213;

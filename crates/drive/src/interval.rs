@@ -145,6 +145,15 @@ impl Interval {
         primary.map(|(_, stats)| stats.completed()).sum()
     }
 
+    /// Response times of primary types.
+    pub fn primary_latency(&self) -> Times {
+        let mut all = Times::default();
+        for (_, stats) in self.by_type().filter(|(of, _)| of.is_primary) {
+            all.merge(&stats.latency);
+        }
+        all
+    }
+
     pub(crate) fn add_primary(&mut self, database: usize, transactions: u64) {
         if self.primary.len() <= database {
             self.primary.resize(database + 1, 0);

@@ -11,7 +11,10 @@ mod client;
 mod connection;
 mod failures;
 mod interval;
+mod isolation;
+mod loading;
 mod pace;
+mod proof;
 mod recorder;
 mod run;
 mod schedule;
@@ -28,9 +31,12 @@ pub use client::{
     Attempt, Client, Failed, FailureKind, Opening, PerType, Source, TransactionInfo,
     TransactionType, Workload, WorkloadCounters, per_type,
 };
-pub use failures::failed_by;
+pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
+pub use isolation::set_isolation;
+pub use loading::LoadProgress;
 pub use pace::{Arrivals, Pace, Terminals, think_time};
+pub use proof::{CheckResult, Facts, Proof};
 pub use run::{
     Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, WORKER_THREAD,
     process_cpu_ns, run,

@@ -276,6 +276,8 @@ mod tests {
         name: "new_order",
         is_primary: true,
         is_deferred: false,
+        share: 1.0,
+        row_bytes: None,
     };
     const TYPES: &[TransactionInfo] = &[
         NEW_ORDER,

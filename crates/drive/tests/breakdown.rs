@@ -19,6 +19,8 @@ const NEW_ORDER: TransactionInfo = TransactionInfo {
     name: "new_order",
     is_primary: true,
     is_deferred: false,
+    share: 1.0,
+    row_bytes: None,
 };
 const TYPES: &[TransactionInfo] = &[
     NEW_ORDER,

@@ -14,6 +14,8 @@ const TYPES: &[TransactionInfo] = &[TransactionInfo {
     name: "work",
     is_primary: true,
     is_deferred: false,
+    share: 1.0,
+    row_bytes: None,
 }];
 
 /// What one try of a fake client does: nothing for `busy`, then ends like `script` says for this operation and try.

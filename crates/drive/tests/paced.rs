@@ -20,11 +20,15 @@ const TYPES: &[TransactionInfo] = &[
         name: "work",
         is_primary: true,
         is_deferred: false,
+        share: 1.0,
+        row_bytes: None,
     },
     TransactionInfo {
         name: "deferred",
         is_primary: false,
         is_deferred: true,
+        share: 1.0,
+        row_bytes: None,
     },
 ];
 

@@ -33,6 +33,14 @@ pub enum LabError {
         doing: &'static str,
         error: SessionError,
     },
+    #[error(transparent)]
+    LoadOltp(#[from] oltp::LoadError),
+    /// A file with a workload.
+    #[error("{path}: {error}; docs/oltp.md has the keys")]
+    BadWorkload {
+        path: String,
+        error: oltp::file::FileError,
+    },
     /// The target is not fit for the request.
     #[error("{0}")]
     Unfit(String),
@@ -66,6 +74,8 @@ impl LabError {
             LabError::Plan(error) => error.exit(),
             LabError::Connect(error) => error.exit(),
             LabError::Load(error) => error.exit(),
+            LabError::LoadOltp(error) => error.exit(),
+            LabError::BadWorkload { .. } => Exit::PlanInvalid,
             LabError::Run(error) => error.exit(),
             LabError::Store(error) => error.exit(),
             LabError::Inspect(InspectError::Session(SessionError::Lost(_)))

@@ -3,11 +3,10 @@
 use crate::target::subject::Subject;
 use analyse::RunProgress;
 use base::Warehouses;
-use drive::Interval;
+use drive::{Interval, LoadProgress, TransactionInfo};
 use plan::PlannedCell;
 use spec::Cell;
 use store::{LabId, RepeatId, SampleBatch};
-use tpcc::LoadProgress;
 
 /// Something that happened, or how far something has come.
 pub enum Progress<'a> {
@@ -38,6 +37,7 @@ pub enum Progress<'a> {
     Load(LoadProgress),
     /// All connections are open and the warm-up begins.
     RunStarts {
+        types: &'static [TransactionInfo],
         /// Those of each schema.
         warehouses: Warehouses,
         connections: u32,

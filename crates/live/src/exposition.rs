@@ -2,7 +2,6 @@
 
 use crate::state::{QUANTILES, Stage, State, TypeState};
 use std::fmt::{Display, Write};
-use tpcc::Transaction;
 
 /// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
 pub(crate) fn text(state: &State) -> String {
@@ -113,8 +112,9 @@ impl Text {
         });
         let help = "Transactions that were given up.";
         self.begin("mydyno_errors_total", Kind::Counter, help);
-        for (name, of) in each(state) {
-            self.sample(format_args!("{{type=\"{name}\"}}"), of.errors as f64);
+        for of in &state.types {
+            let labels = format_args!("{{type=\"{}\"}}", of.name);
+            self.sample(labels, of.errors as f64);
         }
     }
 
@@ -125,18 +125,14 @@ impl Text {
         label: &str,
         counts: impl Fn(&TypeState) -> [(&'static str, u64); N],
     ) {
-        for (name, of) in each(state) {
+        for of in &state.types {
+            let name = of.name;
             for (text, count) in counts(of) {
                 let labels = format_args!("{{type=\"{name}\",{label}=\"{text}\"}}");
                 self.sample(labels, count as f64);
             }
         }
     }
-}
-
-fn each(state: &State) -> impl Iterator<Item = (&'static str, &TypeState)> {
-    let names = Transaction::ALL.into_iter().map(Transaction::name);
-    names.zip(&state.types)
 }
 
 /// The value of a label as the format has it.

@@ -4,7 +4,7 @@
 use crate::usage::{Recent, Usage};
 use analyse::{RunProgress, Window};
 use base::Warehouses;
-use drive::{Interval, Phase};
+use drive::{Interval, Phase, TransactionInfo};
 use std::collections::VecDeque;
 use std::time::Duration;
 use store::SampleBatch;
@@ -91,6 +91,7 @@ pub struct LabTurn {
 /// One transaction type.
 #[derive(Clone, Debug, Default)]
 pub struct TypeState {
+    pub name: &'static str,
     /// Since the run began, warm-up included.
     pub committed: u64,
     pub rolled_back: u64,
@@ -124,14 +125,14 @@ pub struct State {
     pub stage: Stage,
     /// The user has asked for the end.
     pub is_ending: bool,
-    /// Of each schema; none before all connections are open.
+    /// Of each schema of TPC-C; none before all connections are open.
     pub warehouses: Option<Warehouses>,
     pub connections: Option<u32>,
     pub run: RunProgress,
     /// Of the last interval.
     pub nopm: Option<f64>,
-    /// By [`tpcc::Transaction::index`].
-    pub types: [TypeState; 5],
+    /// Those of the workload, in its order; none before all connections are open.
+    pub types: Vec<TypeState>,
     /// The last ones.
     pub notes: VecDeque<String>,
     /// NOPM of the intervals in [`HISTORY`], the oldest first.
@@ -179,8 +180,19 @@ impl State {
     }
 
     /// All connections are open, and the warm-up begins.
-    pub fn begin_run(&mut self, warehouses: Warehouses, connections: u32) {
-        self.warehouses = Some(warehouses);
+    pub fn begin_run(
+        &mut self,
+        types: &[TransactionInfo],
+        warehouses: Warehouses,
+        connections: u32,
+    ) {
+        let named = |of: &TransactionInfo| TypeState {
+            name: of.name,
+            ..TypeState::default()
+        };
+        self.types = types.iter().map(named).collect();
+        // Workloads of other databases than TPC-C's have none.
+        self.warehouses = Some(warehouses).filter(|of| of.0 > 0);
         self.connections = Some(connections);
         self.stage = Stage::Warmup;
         self.run.elapsed = Duration::ZERO;
@@ -353,6 +365,7 @@ pub fn nopm(interval: &Interval) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    const TYPES: &[drive::TransactionInfo] = tpcc::Transaction::TYPES;
     use super::{About, Stage, State};
     use crate::testkit::{in_window, interval, run};
     use base::Warehouses;
@@ -365,7 +378,7 @@ mod tests {
         assert_eq!(state.stage, Stage::Starting);
         state.run_goes_on(run(1, 13, true));
         assert_eq!(state.stage, Stage::Capacity);
-        state.begin_run(Warehouses(3), 50);
+        state.begin_run(TYPES, Warehouses(3), 50);
         assert_eq!((state.stage, state.connections), (Stage::Warmup, Some(50)));
         state.run_goes_on(run(1, 4, true));
         assert_eq!(state.stage, Stage::Warmup);
@@ -415,7 +428,9 @@ mod tests {
     fn throughput_and_response_times_are_of_the_last_interval() {
         let mut state = in_window();
         assert_eq!(state.nopm, Some(12_000.0));
-        let [new_order, payment, order_status, ..] = &state.types;
+        let [new_order, payment, order_status, ..] = &state.types[..] else {
+            panic!("{:?}", state.types)
+        };
         assert_eq!(new_order.completed_per_s, Some(200.0));
         let p95_ms = new_order.p95_us().unwrap() / 1e3;
         assert!((p95_ms - 10.0).abs() < 0.02, "{p95_ms}");
@@ -434,7 +449,7 @@ mod tests {
     fn the_history_is_two_minutes() {
         let mut state = State::default();
         assert_eq!(state.history(3), [None; 3]);
-        state.begin_run(Warehouses(1), 1);
+        state.begin_run(TYPES, Warehouses(1), 1);
         for second in 0..300u32 {
             // A minute without intervals, as of a machine that slept.
             if (200..260).contains(&second) {
@@ -470,7 +485,7 @@ mod tests {
         assert_eq!(state.doing(), Some("starting a server"));
         state.step("populating");
         assert_eq!(state.doing(), Some("populating"));
-        state.begin_run(Warehouses(2), 4);
+        state.begin_run(TYPES, Warehouses(2), 4);
         assert_eq!((state.stage, state.doing()), (Stage::Warmup, None));
         state.finish();
         state.step("checking: 5 of 18");

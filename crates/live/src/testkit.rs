@@ -70,7 +70,7 @@ pub fn in_window() -> State {
         workload: "tpcc".to_owned(),
         style: "statements".to_owned(),
     };
-    state.begin_run(Warehouses(10), 8);
+    state.begin_run(Transaction::TYPES, Warehouses(10), 8);
     for second in 0..30 {
         let phase = if second < 10 {
             Phase::Warmup

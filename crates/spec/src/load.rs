@@ -1,6 +1,7 @@
 //! What is asked of a server.
 
 use crate::defaults;
+use crate::oltp::OltpMix;
 use crate::ramp_limits::RampLimits;
 use base::{Warehouses, limits};
 use std::fmt;
@@ -59,7 +60,14 @@ pub enum WorkloadKind {
     TpccSpec,
     /// The statement sequence of tpcc-mysql.
     TpccMysql,
+    /// The OLTP transactions of sysbench.
+    SysbenchOltp(OltpMix),
+    /// Those of a file, by its path.
+    File(String),
 }
+
+/// What the names of files with workloads end in.
+const FILE_ENDING: &str = ".toml";
 
 impl WorkloadKind {
     /// Those that have a name of their own.
@@ -67,6 +75,10 @@ impl WorkloadKind {
         WorkloadKind::Tpcc,
         WorkloadKind::TpccSpec,
         WorkloadKind::TpccMysql,
+        WorkloadKind::SysbenchOltp(OltpMix::ReadWrite),
+        WorkloadKind::SysbenchOltp(OltpMix::ReadOnly),
+        WorkloadKind::SysbenchOltp(OltpMix::WriteOnly),
+        WorkloadKind::SysbenchOltp(OltpMix::PointSelect),
     ];
 
     /// The name on the command line, in plans and in results.
@@ -75,7 +87,17 @@ impl WorkloadKind {
             WorkloadKind::Tpcc => "tpcc",
             WorkloadKind::TpccSpec => "tpcc-spec",
             WorkloadKind::TpccMysql => "tpcc-mysql",
+            WorkloadKind::SysbenchOltp(OltpMix::ReadWrite) => "sysbench-oltp",
+            WorkloadKind::SysbenchOltp(OltpMix::ReadOnly) => "sysbench-oltp-read-only",
+            WorkloadKind::SysbenchOltp(OltpMix::WriteOnly) => "sysbench-oltp-write-only",
+            WorkloadKind::SysbenchOltp(OltpMix::PointSelect) => "sysbench-oltp-point-select",
+            WorkloadKind::File(path) => path,
         }
+    }
+
+    /// Is it on a TPC-C database?
+    pub fn is_tpcc(&self) -> bool {
+        !matches!(self, WorkloadKind::SysbenchOltp(_) | WorkloadKind::File(_))
     }
 }
 
@@ -83,11 +105,18 @@ impl FromStr for WorkloadKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<WorkloadKind, String> {
+        if text.ends_with(FILE_ENDING) {
+            return Ok(WorkloadKind::File(text.to_owned()));
+        }
         let mut named = WorkloadKind::NAMED.iter();
         let found = named.find(|workload| workload.name() == text);
         found.cloned().ok_or_else(|| {
             let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
-            format!("unknown workload {text:?}; known are {}", names.join(", "))
+            format!(
+                "unknown workload {text:?}; known are {}, and files that end in \
+                 {FILE_ENDING}",
+                names.join(", ")
+            )
         })
     }
 }

@@ -17,6 +17,7 @@ pub enum Field {
     Rate,
     Terminals,
     InactiveWarehouses,
+    Warehouses,
     Schemas,
     Instances,
     Partitions,
@@ -38,6 +39,7 @@ impl Field {
             Field::Rate => "rate",
             Field::Terminals => "terminals",
             Field::InactiveWarehouses => "inactive_warehouses",
+            Field::Warehouses => "warehouses",
             Field::Schemas => "schemas",
             Field::Instances => "instances",
             Field::Partitions => "partitions",
@@ -108,7 +110,17 @@ impl Load {
     fn validate(&self) -> Result<(), Problem> {
         match &self.workload {
             WorkloadKind::Tpcc => {}
-            WorkloadKind::TpccMysql => self.validate_tpcc_mysql()?,
+            WorkloadKind::TpccMysql => self.validate_as_they_are()?,
+            WorkloadKind::SysbenchOltp(_) | WorkloadKind::File(_) => {
+                self.validate_as_they_are()?;
+                if self.warehouses.is_some() {
+                    let why = format!(
+                        "workload {} has no warehouses; leave them out",
+                        self.workload
+                    );
+                    return problem(Field::Warehouses, why);
+                }
+            }
             WorkloadKind::TpccSpec => return self.validate_terminals(),
         }
         let is_ramp = matches!(self.connections, Connections::Ramp(_));
@@ -129,18 +141,22 @@ impl Load {
         Ok(())
     }
 
-    fn validate_tpcc_mysql(&self) -> Result<(), Problem> {
+    /// Workloads whose statements are sent as they are written.
+    fn validate_as_they_are(&self) -> Result<(), Problem> {
+        let workload = &self.workload;
         if self.style != Style::Statements {
             let why = format!(
-                "workload tpcc-mysql is a sequence of statements, each a round trip of its own, \
+                "workload {workload} is a sequence of statements, each a round trip of its own, \
                  and has no style {:?}; leave the style out, or use workload tpcc",
                 self.style.name()
             );
             return problem(Field::Style, why);
         }
         if self.home {
-            let why = "workload tpcc-mysql uses any warehouse for each transaction; leave it out, \
-                       or use workload tpcc";
+            let why = format!(
+                "workload {workload} uses any rows for each transaction; leave it out, or use \
+                 workload tpcc"
+            );
             return problem(Field::Home, why);
         }
         Ok(())
@@ -199,6 +215,14 @@ impl Lengths {
 }
 
 fn validate_private(private: &Private, load: &Load) -> Result<(), Problem> {
+    if !load.workload.is_tpcc() {
+        let why = format!(
+            "private servers have a TPC-C database, which workload {} does not use; start a server \
+             with `mydyno server start`, load it, and name it by --dsn",
+            load.workload
+        );
+        return problem(Field::Workload, why);
+    }
     let instances = private.instances;
     if instances > 1 && load.workload == WorkloadKind::TpccSpec {
         let why = "the terminals of workload tpcc-spec share connections to one server, so that \

@@ -9,6 +9,7 @@ use crate::random::Constants;
 use crate::schema::Table;
 use crate::{Chunk, population, probe};
 use base::{Session, SessionError, Warehouses};
+use drive::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of schema and population rules. A database of another version is loaded anew.
@@ -518,12 +519,24 @@ pub struct Sums {
     pub payment_cents: i64,
 }
 
-impl Sums {
-    /// Adds those of another schema.
-    pub fn add(&mut self, other: &Sums) {
-        self.next_orders += other.next_orders;
-        self.oldest_open_orders += other.oldest_open_orders;
-        self.payment_cents += other.payment_cents;
+impl From<Sums> for Facts {
+    fn from(sums: Sums) -> Facts {
+        Facts(vec![
+            sums.next_orders,
+            sums.oldest_open_orders,
+            sums.payment_cents,
+        ])
+    }
+}
+
+impl From<&Facts> for Sums {
+    fn from(facts: &Facts) -> Sums {
+        let at = |place: usize| facts.0.get(place).copied().unwrap_or_default();
+        Sums {
+            next_orders: at(0),
+            oldest_open_orders: at(1),
+            payment_cents: at(2),
+        }
     }
 }
 

@@ -39,6 +39,8 @@ impl Transaction {
             name: self.name(),
             is_primary: matches!(self, Transaction::NewOrder),
             is_deferred: matches!(self, Transaction::Delivery),
+            share: DECK_CARDS[self as usize] as f64 / DECK_SIZE as f64,
+            row_bytes: Some(self.row_bytes()),
         }
     }
 
@@ -223,6 +225,11 @@ impl Input {
         }
     }
 }
+
+/// Cards of each type in a deck (clause 5.2.4.2).
+pub const DECK_CARDS: [u32; 5] = [10, 10, 1, 1, 1];
+/// Cards of a deck.
+pub const DECK_SIZE: u32 = 23;
 
 /// One set of cards (clause 5.2.4.2): 10 New-Orders, 10 Payments and one of each other type.
 const DECK: [Transaction; 23] = {

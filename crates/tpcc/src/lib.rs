@@ -22,11 +22,11 @@ pub mod transactions;
 pub mod verdicts;
 mod workload;
 
-pub use checks::{CHECKS, Check, CheckResult, run_checks};
+pub use checks::{CHECKS, Check, run_checks};
 pub use counters::{InputCounters, InputShare};
 pub use database::{Contents, Database, InspectError};
 pub use input::{Input, InputSource, NewOrder, Transaction};
-pub use load::{LoadError, LoadOptions, LoadProgress, LoadReport, Method, load};
+pub use load::{LoadError, LoadOptions, LoadReport, Method, load};
 pub use population::{Chunk, ChunkSummary, Population};
 pub use random::{Constants, RunConstants};
 pub use schema::Table;

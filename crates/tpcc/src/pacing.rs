@@ -1,6 +1,6 @@
 //! Keying and think times (clause 5.2.5), and what throughput they allow.
 
-use crate::input::Transaction;
+use crate::input::{DECK_CARDS, DECK_SIZE, Transaction};
 use std::time::Duration;
 
 /// Terminals of each warehouse (clause 4.2.2).
@@ -20,11 +20,6 @@ const fn seconds(of: [u64; 5]) -> [Duration; 5] {
 pub const KEYING: [Duration; 5] = seconds([18, 3, 2, 2, 2]);
 /// Least mean think time of each type (the same table).
 pub const THINK_MEAN: [Duration; 5] = seconds([12, 12, 10, 5, 5]);
-
-/// Cards of each type in a deck (clause 5.2.4.2).
-pub const DECK_CARDS: [u32; 5] = [10, 10, 1, 1, 1];
-/// Cards of a deck.
-pub const DECK_SIZE: u32 = 23;
 
 /// So many terminals with the times of the clauses.
 pub fn terminals(count: u32) -> drive::Terminals {

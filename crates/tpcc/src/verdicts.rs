@@ -2,10 +2,10 @@
 //! allows, and what chance gives a right run of that length.
 
 use crate::counters::{InputCounters, SPREAD};
-use crate::input::Transaction;
+use crate::input::{DECK_CARDS, DECK_SIZE, Transaction};
 use crate::pacing::{
-    Ceiling, DECK_CARDS, DECK_SIZE, KEYING, NOPM_PER_WAREHOUSE_MAX, NOPM_PER_WAREHOUSE_MIN,
-    TERMINALS_PER_WAREHOUSE, THINK_MEAN,
+    Ceiling, KEYING, NOPM_PER_WAREHOUSE_MAX, NOPM_PER_WAREHOUSE_MIN, TERMINALS_PER_WAREHOUSE,
+    THINK_MEAN,
 };
 use base::Warehouses;
 use std::time::Duration;

@@ -1,13 +1,17 @@
 //! TPC-C as a workload of the driver.
 
+use crate::checks::run_checks;
+use crate::cross_check::{Known, mismatch};
+use crate::database;
 use crate::pacing::TERMINALS_PER_WAREHOUSE;
 use crate::transactions::{Failure, Outcome, Terminal};
 use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
-use base::{Connect, DateTime, Random, Session, Warehouses};
+use base::{Connect, DateTime, Random, Session, SessionError, Warehouses};
 use drive::streams::{INPUTS, MORE_INPUTS};
 use drive::{
-    Attempt, Client, Failed, FailureKind, Opening, Schemas, Source, StatementTimes, Timed,
-    TransactionInfo, TransactionType, Workload, WorkloadCounters, failed_by,
+    Attempt, CheckResult, Client, Facts, Failed, FailureKind, Opening, Proof, RunReport, Schemas,
+    Source, StatementTimes, Timed, TransactionInfo, TransactionType, Workload, WorkloadCounters,
+    failed_by, failed_in_commit,
 };
 use spec::{Isolation, Style};
 
@@ -21,6 +25,11 @@ pub struct TpccOptions {
     pub warehouses: Warehouses,
     pub seed: u64,
     pub homes: Homes,
+    /// Of each schema, those that no transaction is for too.
+    pub configured: Warehouses,
+    /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave
+    /// it.
+    pub open_orders_have_no_gaps: bool,
 }
 
 /// Which statements the transactions send.
@@ -75,6 +84,45 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     /// Terminals on the databases that `schemas` reach.
     pub fn new(schemas: Schemas<C>, options: TpccOptions) -> TpccWorkload<C> {
         TpccWorkload { schemas, options }
+    }
+
+    /// The same transactions with other inputs.
+    pub fn with_seed(&self, seed: u64) -> TpccWorkload<C>
+    where
+        C: Clone,
+    {
+        TpccWorkload {
+            schemas: self.schemas.clone(),
+            options: TpccOptions {
+                seed,
+                ..self.options
+            },
+        }
+    }
+}
+
+impl<C: Connect + Sync> Proof for TpccWorkload<C> {
+    async fn facts<S: Session>(&self, session: &mut S) -> Result<Facts, SessionError> {
+        Ok(database::sums(session).await?.into())
+    }
+
+    fn mismatch(&self, report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
+        let known = Known {
+            open_orders_have_no_gaps: self.options.open_orders_have_no_gaps,
+            commits_each_district: matches!(
+                self.options.statements,
+                StatementSet::TpccMysql { .. }
+            ),
+        };
+        mismatch(report, &before.into(), &after.into(), known)
+    }
+
+    async fn checks<S: Session>(
+        &self,
+        session: &mut S,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<CheckResult>, SessionError> {
+        run_checks(session, self.options.configured.0, progress).await
     }
 }
 
@@ -207,11 +255,7 @@ impl<C: Connect> Client for TerminalClient<C> {
 fn classify(failure: &Failure) -> Failed {
     match failure {
         Failure::Statement(error) => failed_by(error),
-        Failure::InDoubt(_) => Failed {
-            kind: FailureKind::Lost { in_doubt: true },
-            code: "lost_in_commit".into(),
-            message: failure.to_string(),
-        },
+        Failure::InDoubt(error) => failed_in_commit(error),
         Failure::MissingRow(_) => Failed {
             kind: FailureKind::Fatal,
             code: "missing_row".into(),
@@ -259,6 +303,8 @@ mod tests {
             warehouses: Warehouses(2),
             seed: 1,
             homes: Homes::Terminals,
+            configured: Warehouses(2),
+            open_orders_have_no_gaps: true,
         };
         for terminal in 0..20 {
             let expected = (terminal / 10 + 1, terminal % 10 + 1);

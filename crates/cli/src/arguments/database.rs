@@ -2,14 +2,25 @@
 
 use super::schema::SchemaArguments;
 use super::target::{ResultsArguments, TargetArguments};
-use super::values::{schemas, warehouses};
+use super::values::{schemas, warehouses, workload};
+use base::limits;
 use clap::Args;
-use spec::defaults;
+use spec::{WorkloadKind, defaults};
 
 #[derive(Args)]
 pub struct LoadArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    /// Workload of the database: tpcc (for all workloads of TPC-C), sysbench-oltp (for all of its
+    /// kinds) or FILE.toml, whose setup is run
+    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]), conflicts_with_all = ["engine", "server_binary"])]
+    pub workload: WorkloadKind,
+    /// Number of tables of sysbench-oltp: sbtest1, sbtest2 and so on
+    #[arg(long, value_name = "N", default_value_t = defaults::SBTEST_TABLES, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
+    pub tables: u32,
+    /// Number of rows of each table of sysbench-oltp, each about 240 bytes on disk
+    #[arg(long, value_name = "ROWS", default_value_t = defaults::SBTEST_ROWS, value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    pub table_size: u32,
     /// Number of warehouses, each about 100 MB on disk
     #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
     pub warehouses: u32,
@@ -43,6 +54,9 @@ pub struct LoadArguments {
 pub struct CheckArguments {
     #[command(flatten)]
     pub target: TargetArguments,
+    /// Workload of the database: tpcc, sysbench-oltp or FILE.toml, which has checks of its own
+    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]), conflicts_with_all = ["engine", "server_binary"])]
+    pub workload: WorkloadKind,
     /// Number of schemas to check together: <schema>_0, <schema>_1 and so on
     #[arg(long, value_name = "K", value_parser = schemas())]
     pub schemas: Option<u32>,

@@ -14,8 +14,9 @@ const CONDITIONS: &str = "Ramp";
 
 #[derive(Args)]
 pub struct RampArguments {
-    /// Workload: tpcc (transactions by the clauses, no waits) or tpcc-mysql (the statements of that
-    /// tool, with its deviations)
+    /// Workload: tpcc (transactions by the clauses, no waits), tpcc-mysql (the statements of that
+    /// tool, with its deviations), sysbench-oltp and its kinds, or FILE.toml; see
+    /// `mydyno run --help`
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[WorkloadKind::TpccSpec]))]
     pub workload: WorkloadKind,
     /// Statement style: statements, pipelined, batched or procedures; see `mydyno run --help`

@@ -1,7 +1,7 @@
 //! Values of options as people write them.
 
 use base::limits;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
 use spec::{Length, WorkloadKind, defaults, parse_precision};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -17,12 +17,14 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     })
 }
 
-/// A workload by its name; `without` some, which the command cannot drive.
-pub fn workload(without: &[WorkloadKind]) -> impl TypedValueParser<Value = WorkloadKind> + use<> {
-    let named = WorkloadKind::NAMED.iter();
-    let names = named.filter(|workload| !without.contains(workload));
-    PossibleValuesParser::new(names.map(WorkloadKind::name))
-        .try_map(|name| name.parse::<WorkloadKind>())
+/// A workload by its name or its file; `without` some, which the command cannot drive.
+pub fn workload(without: &'static [WorkloadKind]) -> impl TypedValueParser<Value = WorkloadKind> {
+    StringValueParser::new().try_map(|text| match text.parse::<WorkloadKind>() {
+        Ok(workload) if without.contains(&workload) => {
+            Err(format!("this command does not drive workload {workload}"))
+        }
+        parsed => parsed,
+    })
 }
 
 pub fn warehouses() -> clap::builder::RangedI64ValueParser<u32> {

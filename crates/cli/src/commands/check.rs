@@ -44,7 +44,9 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     };
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
-    let checked = lab::check_subject(&subject, &stop, &mut |p| console.show(p))?;
+    let checked = lab::check_subject(&subject, &arguments.workload, &stop, &mut |p| {
+        console.show(p)
+    })?;
     console.done();
     let checks = &checked.checks;
     if arguments.json {
@@ -57,7 +59,10 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
         print(format_args!(
             "{good} of {} checks passed on {}{}\n",
             checks.len(),
-            counted(checked.warehouses.0 as usize, "warehouse", "warehouses"),
+            match checked.warehouses.0 {
+                0 => format!("a database of {}", arguments.workload),
+                warehouses => counted(warehouses as usize, "warehouse", "warehouses"),
+            },
             match subject.schemas() {
                 1 => String::new(),
                 schemas => format!(" in each of {schemas} schemas"),

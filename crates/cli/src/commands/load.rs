@@ -8,7 +8,7 @@ use ::server::Home;
 use base::{Exit, counted};
 use lab::{LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, record_load};
 use serde::Serialize;
-use spec::Server;
+use spec::{SbtestTables, Server};
 use std::fmt::Write;
 use store::{Load, Results};
 
@@ -102,6 +102,11 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
             let results = Results::create_or_open(&arguments.results.results)?;
             let subject = external(&server, &mut |p| console.show(p))?;
             let spec = LoadSpec {
+                workload: arguments.workload.clone(),
+                sbtest: SbtestTables {
+                    count: arguments.tables,
+                    rows: arguments.table_size,
+                },
                 threads: arguments.threads,
                 history_key: arguments.history_key,
                 force: arguments.force,

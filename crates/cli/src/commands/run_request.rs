@@ -31,9 +31,9 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
             "--watch and --format tpcc-mysql both print while the run goes on; leave one out",
         );
     }
-    if arguments.workload == WorkloadKind::TpccSpec {
+    if arguments.workload == WorkloadKind::TpccSpec || !arguments.workload.is_tpcc() {
         return Some(
-            "--format tpcc-mysql has no words for terminals and deferred Deliveries; use --workload tpcc or tpcc-mysql, or \
+            "--format tpcc-mysql has no words for terminals and deferred Deliveries, nor for other transactions than TPC-C's; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
         );
     }

@@ -12,7 +12,6 @@ use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Borders, Paragraph, Sparkline, Widget};
 use std::time::Duration;
-use tpcc::Transaction;
 
 /// Columns of the table of transactions; CPU stands to its right where there is room for both.
 const TYPES_WIDTH: u16 = 54;
@@ -211,10 +210,10 @@ fn draw_types(state: &State, title: String, area: Rect, buffer: &mut Buffer) {
         "", "completed/s", "p95 ms", "retries", "errors"
     );
     let mut lines = vec![Line::styled(names, TITLE)];
-    for (transaction, of) in Transaction::ALL.iter().zip(&state.types) {
+    for of in &state.types {
         let line = format!(
             "{:<13}{:>12}{:>9}{:>10}{:>9}",
-            transaction.name(),
+            of.name,
             optional(of.completed_per_s, 1),
             ms(of.p95_us()),
             of.retries(),

@@ -9,7 +9,6 @@ use lab::{Interval, Phase};
 use live::{State, nopm};
 use std::fmt::Write;
 use std::time::Duration;
-use tpcc::Transaction;
 
 /// The output under way.
 pub struct Lines {
@@ -65,7 +64,7 @@ fn line(interval: &Interval, state: &State) -> String {
     // What a drain does per minute means nothing.
     let is_measured = interval.phase != Phase::Drain;
     let nopm = is_measured.then(|| nopm(interval));
-    let latency = &interval.transactions[Transaction::NewOrder.index()].latency;
+    let latency = interval.primary_latency();
     let p95_ms =
         (is_measured && latency.count() > 0).then(|| latency.at_quantile_ns(0.95) as f64 / 1e6);
     let usage = state.usage_of_interval();

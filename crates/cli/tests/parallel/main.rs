@@ -21,6 +21,7 @@ mod live;
 mod loads;
 mod meters;
 mod observed;
+mod oltp;
 mod output;
 mod pacing;
 mod pipelines;

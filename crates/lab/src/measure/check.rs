@@ -1,15 +1,17 @@
 //! The twelve conditions and six invariants, run and put into the store's words.
 
 use crate::error::LabError;
+use crate::measure::workload::{AnyWorkload, Fitted, fit};
 use crate::progress::{OnProgress, Progress};
-use crate::target::schemas::inspect;
 use crate::target::sessions::with_session_until;
 use crate::target::subject::{INSTANCE, Subject};
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Exit, Warehouses};
 use drive::Schemas;
+use spec::{Load, WorkloadKind};
 use std::sync::atomic::AtomicBool;
 use store::{CheckResult, CheckedOn, RepeatFailure, RepeatId, Results};
+use tpcc::Database;
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use wire::Connector;
 
@@ -21,26 +23,22 @@ use wire::Connector;
 pub(crate) fn check(
     databases: &Schemas<Connector>,
     each: &str,
-    warehouses: Warehouses,
+    workload: &AnyWorkload,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Vec<CheckResult>, LabError> {
     let several = !databases.others().is_empty();
     let count = databases.iter().count() as u64;
-    let mut all: Vec<tpcc::CheckResult> = Vec::new();
+    let mut all: Vec<drive::CheckResult> = Vec::new();
     for (number, connector) in databases.iter().enumerate() {
         let mut found = with_session_until(connector, stop, async |session| {
-            tpcc::checks::run_checks(session, warehouses.0, &mut |done, total| {
+            let progress = &mut |done, total| {
                 on_progress(Progress::Checks {
                     done: number as u64 * total + done,
                     total: count * total,
                 });
-            })
-            .await
-            .map_err(|error| LabError::Session {
-                doing: "checking the database",
-                error,
-            })
+            };
+            workload.checks(session, progress).await
         })?;
         if several {
             // Schemas have a number in their names, from 0; instances count from 1, as everywhere else.
@@ -51,9 +49,9 @@ pub(crate) fn check(
     Ok(all
         .into_iter()
         .map(|check| CheckResult {
-            name: check.name.to_owned(),
-            title: check.title.to_owned(),
-            clause: check.clause.to_owned(),
+            name: check.name,
+            title: check.title,
+            clause: check.clause,
             passed: check.passed,
             offending_rows: check.offending_rows,
             examples_json: serde_json::Value::from(check.examples).to_string(),
@@ -63,14 +61,14 @@ pub(crate) fn check(
 }
 
 /// Puts the database's number before each example.
-fn name_database(found: &mut [tpcc::CheckResult], each: &str, number: usize) {
+fn name_database(found: &mut [drive::CheckResult], each: &str, number: usize) {
     for example in found.iter_mut().flat_map(|check| &mut check.examples) {
         example.insert_str(0, &format!("{each} {number}, "));
     }
 }
 
 /// Adds what was found in another schema.
-fn add(all: &mut Vec<tpcc::CheckResult>, found: Vec<tpcc::CheckResult>) {
+fn add(all: &mut Vec<drive::CheckResult>, found: Vec<drive::CheckResult>) {
     if all.is_empty() {
         *all = found;
         return;
@@ -131,20 +129,27 @@ pub struct Checked {
 /// Where a schema holds no database, the server refuses or is gone, or the user interrupts.
 pub fn check_subject(
     subject: &Subject,
+    workload: &WorkloadKind,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Checked, LabError> {
     let databases = subject.databases()?;
-    let result = inspect(&databases, None).and_then(|inspected| {
-        let database = inspected.database;
+    let load = Load {
+        workload: workload.clone(),
+        ..Load::of_seed(0)
+    };
+    let result = fit(&databases, &load, load.seed).and_then(|fitted| {
+        let Fitted { workload, tpcc, .. } = fitted;
+        let database = tpcc.map(|inspected| inspected.database);
         let each = subject.word_for_database();
-        let checks = check(&databases, each, database.warehouses, stop, on_progress)?;
-        let failed = FailedChecks::of(&checks, database.driven_by_tpcc_mysql);
+        let checks = check(&databases, each, &workload, stop, on_progress)?;
+        let by_tpcc_mysql = |of: &Database| of.driven_by_tpcc_mysql;
+        let failed = FailedChecks::of(&checks, database.as_ref().is_some_and(by_tpcc_mysql));
         if let Some(note) = failed.note() {
             on_progress(Progress::Note(&note));
         }
         Ok(Checked {
-            warehouses: database.warehouses,
+            warehouses: database.map_or(Warehouses(0), |of| of.warehouses),
             checks,
             unexpected: failed.unexpected,
         })
@@ -183,15 +188,14 @@ pub(crate) fn record(
 mod tests {
     use super::*;
 
-    fn result(name: &'static str, rows: u64) -> tpcc::CheckResult {
-        tpcc::CheckResult {
-            name,
-            title: "",
-            clause: "",
+    fn result(name: &'static str, rows: u64) -> drive::CheckResult {
+        drive::CheckResult {
+            name: name.to_owned(),
             passed: rows == 0,
             offending_rows: rows,
             examples: (0..rows).map(|row| format!("row {row}")).collect(),
             duration_ns: 1,
+            ..drive::CheckResult::default()
         }
     }
 

@@ -8,15 +8,15 @@ use crate::measure::measurement::{Begun, Measurement};
 use crate::measure::observing::Observer;
 use crate::measure::pacing::{self, Paced};
 use crate::measure::records::{Last, rows_of};
+use crate::measure::workload::of_each;
 use crate::progress::{OnProgress, Progress};
-use crate::target::schemas;
+use crate::target::schemas::{self, Inspected};
 use base::limits;
 use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
-use spec::{OpenLoop, Rate, WorkloadKind, defaults};
+use spec::{OpenLoop, Rate, WorkloadKind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::StoreError;
-use tpcc::{Homes, RunConstants, StatementSet, TpccOptions, TpccWorkload};
 use wire::Connector;
 
 /// So often samples go to the store and are told, also where an interval is longer.
@@ -142,7 +142,8 @@ impl Measurement<'_> {
         }
         let options = self.options(begun, pace);
         on_progress(Progress::RunStarts {
-            warehouses: begun.warehouses,
+            types: begun.workload.types(),
+            warehouses: begun.concurrency.active,
             connections: begun.concurrency.connections,
         });
         let run = RunOf::Result(lengths);
@@ -196,36 +197,17 @@ impl Measurement<'_> {
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<RunReport, LabError> {
-        let databases = databases.clone();
-        let load = &self.cell.load;
-        let statements = match &load.workload {
-            WorkloadKind::TpccMysql => StatementSet::TpccMysql {
-                isolation: load.isolation,
-            },
-            WorkloadKind::Tpcc | WorkloadKind::TpccSpec => StatementSet::Clauses {
-                style: load.style,
-                isolation: load.isolation.unwrap_or(defaults::ISOLATION),
-            },
-        };
-        if load.workload == WorkloadKind::TpccMysql && begun.database.c_load.is_some() {
-            schemas::mark_driven_by_tpcc_mysql(&databases)?;
+        let is_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
+        let is_ours = |inspected: &Inspected| inspected.database.c_load.is_some();
+        if is_tpcc_mysql && begun.tpcc.as_ref().is_some_and(is_ours) {
+            schemas::mark_driven_by_tpcc_mysql(databases)?;
         }
-        let of_workload = TpccOptions {
-            statements,
-            constants: RunConstants::for_run(begun.database.c_load, self.seed),
-            warehouses: begun.warehouses,
-            seed: match run {
-                RunOf::Result(_) => self.seed,
-                RunOf::Capacity(_) => !self.seed,
-            },
-            homes: match begun.concurrency.terminals {
-                Some(_) => Homes::Terminals,
-                None if load.home => Homes::Connections,
-                None => Homes::None,
-            },
+        let other_inputs = match run {
+            RunOf::Result(_) => None,
+            RunOf::Capacity(_) => Some(begun.workload.with_seed(!self.seed)),
         };
-        let workload = TpccWorkload::new(databases, of_workload);
-        self.run_workload(&workload, run, options, on_progress)
+        let workload = other_inputs.as_ref().unwrap_or(&begun.workload);
+        of_each!(workload, workload => self.run_workload(workload, run, options, on_progress))
     }
 
     /// Intervals and samples go to the store as they come.

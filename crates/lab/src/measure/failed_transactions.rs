@@ -1,15 +1,11 @@
 //! Is a run whose transactions fail a result? One rule for every workload, lab and ramp.
 
 use drive::{RunReport, TransactionStats};
-use tpcc::Transaction;
-use tpcc::pacing::{DECK_CARDS, DECK_SIZE};
 
 /// ER_LOCK_WAIT_TIMEOUT.
 const LOCK_WAIT_TIMEOUT: &str = "1205";
 /// Of the transactions of a type, and of the time of connections.
 const ERRORS_MAX_SHARE: f64 = 0.01;
-/// A right mix is taken for a wrong one once in 10^9 runs: ln(10^9 x 5 types x 2 sides).
-const FALSE_ALARM_LN: f64 = 23.0;
 /// Kinds of errors that a reason names.
 const ERRORS_TOLD_MAX: usize = 5;
 
@@ -158,33 +154,38 @@ fn first_errors(report: &RunReport, types: &[&str]) -> String {
     told.join("; ")
 }
 
-/// The mix of what ended is not what was dealt. Every workload deals decks of 23 cards; by the
+/// The mix of what ended is not what was dealt. TPC-C deals decks of 23 cards, others draw; by the
 /// inequality of Bernstein, which holds for draws from decks as for independent ones, and where at
 /// each end of the window every connection may be in a transaction of one type.
 fn mix(report: &RunReport, made: Made) -> Option<Refusal> {
     let window = report.window.as_ref()?;
-    let mut counts: [u64; 5] = std::array::from_fn(|index| ended(&window.transactions[index]));
-    if made.terminals.is_some() {
-        // Deliveries may wait in their queue: what was put into it was dealt.
-        counts[Transaction::Delivery.index()] = window.terminals.acknowledgement.count();
-    }
+    let types = window.types;
+    let counts: Vec<u64> = window
+        .by_type()
+        .map(|(of, stats)| match made.terminals {
+            // They may wait in their queue: what was put into it was dealt.
+            Some(_) if of.is_deferred => window.terminals.acknowledgement.count(),
+            _ => ended(stats),
+        })
+        .collect();
     let all: u64 = counts.iter().sum();
     let under_way = f64::from(made.connections + made.terminals.unwrap_or(0));
-    Transaction::ALL.into_iter().find_map(|transaction| {
-        let index = transaction.index();
-        let dealt = f64::from(DECK_CARDS[index]) / f64::from(DECK_SIZE);
+    // A right mix is taken for a wrong one once in 10^9 runs.
+    let false_alarm_ln = (1e9 * 2.0 * types.len() as f64).ln();
+    types.iter().zip(counts).find_map(|(of, count)| {
+        let dealt = of.share;
         let expected = all as f64 * dealt;
         let variance = expected * (1.0 - dealt);
-        let third = FALSE_ALARM_LN / 3.0;
-        let chance = third + (third * third + 2.0 * FALSE_ALARM_LN * variance).sqrt();
-        let off = (counts[index] as f64 - expected).abs();
+        let third = false_alarm_ln / 3.0;
+        let chance = third + (third * third + 2.0 * false_alarm_ln * variance).sqrt();
+        let off = (count as f64 - expected).abs();
         (off > chance + under_way).then(|| Refusal {
             code: "mix_outside_chance",
             reason: format!(
                 "{} of {all} transactions of the window were of type {}, but of the mix that is dealt {expected:.0} were \
                  to come, give or take {:.0} by chance; what ended is another workload",
-                counts[index],
-                transaction.name(),
+                count,
+                of.name,
                 chance + under_way
             ),
         })

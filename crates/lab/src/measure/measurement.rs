@@ -9,15 +9,15 @@ use crate::measure::pacing::{self, Concurrency};
 use crate::measure::preflight;
 use crate::measure::quiet::look_at_host;
 use crate::measure::records::{counters_of, failures_of, result_of, times_of};
-use crate::measure::workload::{self, isolation_on, prepared_statements_of};
+use crate::measure::workload::{self, AnyWorkload, Fitted, fit, isolation_on};
 use crate::progress::{OnProgress, Progress};
 use crate::target::populate::engine_name;
 use crate::target::preset::PRESET_SETTING;
-use crate::target::schemas;
+use crate::target::schemas::{self, Inspected};
 use crate::target::sessions::with_session;
 use crate::target::subject::Subject;
 use base::{Exit, Session, Warehouses};
-use drive::{Abort, AbortCause, RunError, RunReport, Schemas};
+use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use spec::{Cell, Load, Server, Style, WorkloadKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -26,8 +26,6 @@ use store::{
     RepeatResult, Results,
 };
 use tpcc::Database;
-use tpcc::cross_check::{Known, mismatch};
-use tpcc::database::Sums;
 use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
@@ -72,7 +70,7 @@ pub(crate) fn measure(
 ) -> Result<Measured, LabError> {
     subject.require_armed()?;
     let databases = subject.databases()?;
-    let begun = before(&databases, subject.instances(), &cell.load)
+    let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
     let threads = driver_threads(
@@ -105,7 +103,7 @@ pub(crate) fn measure(
         on_progress(progress);
     };
     let notes = begun.notes(&cell.load);
-    let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.database.warehouses);
+    let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
     let of_preset = subject
         .configured
         .as_ref()
@@ -149,22 +147,33 @@ fn tell_all<'a>(notes: impl IntoIterator<Item = &'a String>, on_progress: &mut O
 
 /// What is known before a run.
 pub(crate) struct Begun {
-    pub(crate) database: Database,
-    pub(crate) warehouses: Warehouses,
+    pub(crate) workload: AnyWorkload,
+    /// The database of TPC-C.
+    pub(crate) tpcc: Option<Inspected>,
+    /// What else names the cell.
+    settings: Vec<(String, String)>,
     pub(crate) server: ServerInfo,
     pub(crate) transport: &'static str,
     pub(crate) result_metadata: &'static str,
     pub(crate) concurrency: Concurrency,
     /// TLS version and cipher.
     pub(crate) tls: Option<String>,
-    pub(crate) sums: Sums,
+    pub(crate) facts: Facts,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) status: Vec<(String, String)>,
-    /// Of a database of another tool.
-    pub(crate) missing_indexes: Vec<&'static str>,
 }
 
 impl Begun {
+    fn database(&self) -> Option<&Database> {
+        self.tpcc.as_ref().map(|inspected| &inspected.database)
+    }
+
+    /// All warehouses, inactive ones too; none where the database is no TPC-C one.
+    fn configured(&self) -> Warehouses {
+        self.database()
+            .map_or(Warehouses(0), |database| database.warehouses)
+    }
+
     /// What of the target a reader of the numbers should know.
     fn notes(&self, load: &Load) -> Vec<String> {
         let tls = self.tls.as_ref();
@@ -172,18 +181,25 @@ impl Begun {
             .map(|tls| format!("connections were encrypted: {tls}"))
             .into_iter()
             .collect();
-        if self.database.c_load.is_none() {
+        let Some(Inspected {
+            database,
+            missing_indexes,
+        }) = &self.tpcc
+        else {
+            return notes;
+        };
+        if database.c_load.is_none() {
             notes.push(
                 "the database was not loaded by mydyno: its constant for last names is unknown, so the distance that \
                  clause 2.1.6.1 asks for between load and run cannot be kept"
                     .to_owned(),
             );
         }
-        if !self.missing_indexes.is_empty() {
+        if !missing_indexes.is_empty() {
             notes.push(format!(
                 "the database lacks indexes on {}: each lookup by them reads a district, and queries crawl; make them (in \
                  tpcc-mysql, add_fkey_idx.sql does)",
-                self.missing_indexes.join(" and ")
+                missing_indexes.join(" and ")
             ));
         }
         let isolation = isolation_on(load, &self.variables);
@@ -196,14 +212,21 @@ impl Begun {
 }
 
 /// `servers` are those that the databases are on.
-fn before(databases: &Schemas<Connector>, servers: u32, load: &Load) -> Result<Begun, LabError> {
-    let inspected = schemas::inspect(databases, load.warehouses)?;
-    let sums = schemas::sums(databases)?;
-    let database = inspected.database;
-    let concurrency = Concurrency::of(load, database.warehouses)?;
-    let warehouses = concurrency.active;
+fn before(
+    databases: &Schemas<Connector>,
+    servers: u32,
+    load: &Load,
+    seed: u64,
+) -> Result<Begun, LabError> {
+    let Fitted {
+        workload,
+        concurrency,
+        tpcc,
+        statements,
+        settings,
+    } = fit(databases, load, seed)?;
+    let facts = workload.facts(databases)?;
     with_session(databases.first(), async |session| {
-        let statements = prepared_statements_of(load);
         // The first of several servers has the most of them.
         let connections = concurrency.connections.div_ceil(servers);
         preflight::check_server(session, connections, statements).await
@@ -215,17 +238,17 @@ fn before(databases: &Schemas<Connector>, servers: u32, load: &Load) -> Result<B
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
         Ok(Begun {
-            database,
-            warehouses,
+            workload,
+            tpcc,
+            settings,
             concurrency,
             server: session.server().clone(),
             transport: session.transport(),
             result_metadata: result_metadata(session, load.style).await?,
             tls: session.tls(),
-            sums,
+            facts,
             variables,
             status,
-            missing_indexes: inspected.missing_indexes,
         })
     })
 }
@@ -248,16 +271,19 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
 fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> NewCell {
     let (planned, load) = (place.planned, &cell.load);
     let mut settings = planned.settings.clone();
+    settings.extend(begun.settings.iter().cloned());
+    let warehouses = begun.concurrency.active;
+    let database = begun.database();
     if let Some(configured) = &subject.configured {
         settings.retain(|(name, _)| name != PRESET_SETTING);
-        settings.extend(configured.settings(begun.warehouses.0));
+        settings.extend(configured.settings(warehouses.0));
     }
     let flavour = match begun.server.is_mariadb {
         true => "mariadb",
         false => "mysql",
     };
     let terminals = begun.concurrency.terminals;
-    let inactive = begun.database.warehouses.0 - begun.warehouses.0;
+    let inactive = begun.configured().0 - warehouses.0;
     NewCell {
         ordinal: place.ordinal,
         engine: match &cell.server {
@@ -268,11 +294,13 @@ fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> N
         flavour: flavour.to_owned(),
         transport: begun.transport.to_owned(),
         target: subject.dsn(),
-        warehouses: Some(begun.warehouses.0),
+        transactions: workload::cell_transactions(begun.workload.types()),
+        warehouses: database.map(|_| warehouses.0),
         connections: begun.concurrency.connections,
-        foreign_keys: Some(begun.database.foreign_keys),
-        partitions: begun.database.partitions,
-        history_key: Some(begun.database.history_key),
+        home: database.map(|_| load.home),
+        foreign_keys: database.map(|of| of.foreign_keys),
+        partitions: database.map_or(0, |of| of.partitions),
+        history_key: database.map(|of| of.history_key),
         isolation: isolation_on(load, &begun.variables),
         schemas: subject.schemas(),
         instances: subject.instances(),
@@ -300,15 +328,15 @@ pub(crate) struct Measurement<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Sums, variables and status, when all has been driven.
-type After = (Sums, Vec<(String, String)>, Vec<(String, String)>);
+/// Facts, variables and status, when all has been driven.
+type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
 
-fn read_after(databases: &Schemas<Connector>) -> Result<After, LabError> {
-    let sums = schemas::sums(databases)?;
+fn read_after(databases: &Schemas<Connector>, begun: &Begun) -> Result<After, LabError> {
+    let facts = begun.workload.facts(databases)?;
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
-        Ok((sums, variables, status))
+        Ok((facts, variables, status))
     })
 }
 
@@ -342,12 +370,14 @@ impl Measurement<'_> {
         tell_all(&notes, on_progress);
         self.results
             .record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
-        let counters = counters_of(report.counters.into(), begun.warehouses);
-        self.results.record_inputs(self.repeat, &counters)?;
+        if begun.tpcc.is_some() {
+            let counters = counters_of(report.counters.into(), begun.concurrency.active);
+            self.results.record_inputs(self.repeat, &counters)?;
+        }
         if let Some(abort) = &report.aborted {
             return self.aborted(abort, &report);
         }
-        let (sums, variables, status) = match read_after(databases) {
+        let (facts, variables, status) = match read_after(databases, begun) {
             Ok(after) => after,
             Err(error) => return self.failed(error),
         };
@@ -359,17 +389,18 @@ impl Measurement<'_> {
             let reason = "the run was interrupted before its window began";
             return self.fail(Exit::Interrupted, "interrupted", reason);
         }
-        let judged = pacing::judge(begun.concurrency, begun.database.warehouses, &report);
+        let judged = pacing::judge(begun.concurrency, begun.configured(), &report);
         if let Some(judged) = &judged {
             self.results
                 .record_requirements(self.repeat, &judged.requirements)?;
         }
-        let result = result_of(&report, (&begun.sums, &sums));
+        let sums = begun.tpcc.is_some().then_some((&begun.facts, &facts));
+        let result = result_of(&report, sums);
         let result = pacing::complete(result, paced, judged.as_ref());
         let result = lengths.complete(result);
         self.finish(&report, &result)?;
         // From here on the measurement is kept, whatever becomes of its proof.
-        match self.prove(begun, &report, &sums)? {
+        match self.prove(begun, &report, &facts)? {
             Some(exit) => Ok(exit),
             None => self.check(databases, begun, on_progress),
         }
@@ -381,13 +412,9 @@ impl Measurement<'_> {
         &self,
         begun: &Begun,
         report: &RunReport,
-        sums: &Sums,
+        facts: &Facts,
     ) -> Result<Option<Exit>, LabError> {
-        let known = Known {
-            open_orders_have_no_gaps: begun.database.c_load.is_some(),
-            commits_each_district: self.cell.load.workload == WorkloadKind::TpccMysql,
-        };
-        if let Some(reason) = mismatch(report, &begun.sums, sums, known) {
+        if let Some(reason) = begun.workload.mismatch(report, (&begun.facts, facts)) {
             return self
                 .fail(Exit::CheckFailed, "check_failed", &reason)
                 .map(Some);
@@ -492,7 +519,7 @@ impl Measurement<'_> {
         self.fail(exit, code, &error.to_string())
     }
 
-    /// The eighteen checks, where they are asked for.
+    /// The workload's checks, where they are asked for.
     fn check(
         &self,
         databases: &Schemas<Connector>,
@@ -503,8 +530,7 @@ impl Measurement<'_> {
             return Ok(Exit::Ok);
         }
         let each = self.subject.word_for_database();
-        let warehouses = begun.database.warehouses;
-        let checked = check(databases, each, warehouses, self.stop, on_progress);
+        let checked = check(databases, each, &begun.workload, self.stop, on_progress);
         let checks = match checked {
             Ok(checks) => checks,
             Err(LabError::Interrupted) => {
@@ -518,10 +544,15 @@ impl Measurement<'_> {
             }
             Err(error) => return self.failed(error),
         };
+        if checks.is_empty() {
+            let note = format!("workload {} has no checks", self.cell.load.workload);
+            on_progress(Progress::Note(&note));
+            return Ok(Exit::Ok);
+        }
         let by_tpcc_mysql = self.cell.load.workload == WorkloadKind::TpccMysql;
         let failed = FailedChecks::of(
             &checks,
-            by_tpcc_mysql || begun.database.driven_by_tpcc_mysql,
+            by_tpcc_mysql || begun.database().is_some_and(|of| of.driven_by_tpcc_mysql),
         );
         if let Some(note) = failed.note() {
             on_progress(Progress::Note(&note));

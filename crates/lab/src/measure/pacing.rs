@@ -29,6 +29,15 @@ pub(crate) struct Concurrency {
 }
 
 impl Concurrency {
+    /// Of a workload without warehouses.
+    pub(crate) fn without_terminals(load: &Load) -> Concurrency {
+        Concurrency {
+            terminals: None,
+            connections: load.connections.first().unwrap_or(defaults::CONNECTIONS),
+            active: Warehouses(0),
+        }
+    }
+
     /// For a database with rows for `loaded` warehouses.
     pub(crate) fn of(load: &Load, loaded: Warehouses) -> Result<Concurrency, LabError> {
         let used = load.warehouses.unwrap_or(loaded).0;
@@ -41,9 +50,8 @@ impl Concurrency {
         }
         if load.workload != WorkloadKind::TpccSpec {
             return Ok(Concurrency {
-                terminals: None,
-                connections: load.connections.first().unwrap_or(defaults::CONNECTIONS),
                 active,
+                ..Concurrency::without_terminals(load)
             });
         }
         let by_default = u64::from(active.0) * u64::from(TERMINALS_PER_WAREHOUSE);
@@ -81,6 +89,7 @@ impl Concurrency {
 pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, LabError> {
     match &load.connections {
         Connections::Ramp(limits) => Ok(limits.connections_max),
+        _ if !load.workload.is_tpcc() => Ok(Concurrency::without_terminals(load).connections),
         _ => Ok(Concurrency::of(load, loaded)?.connections),
     }
 }

@@ -438,7 +438,7 @@ impl<'a> Rise<'a> {
         Ok(Some(stored))
     }
 
-    /// The eighteen checks after the last point, where they are asked for.
+    /// The checks after the last point, where they are asked for.
     fn check(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
         let Some(repeat) = self.measured.filter(|_| self.cell.checks) else {
             return Ok(Exit::Ok);
@@ -446,12 +446,14 @@ impl<'a> Rise<'a> {
         let results = self.place.results;
         on_progress(Progress::Step("checking the database after the last point"));
         let mut notes = Vec::new();
-        let checked = check_subject(self.subject, self.stop, &mut |progress: Progress<'_>| {
+        let workload = &self.cell.load.workload;
+        let mut noting = |progress: Progress<'_>| {
             if let Progress::Note(note) = &progress {
                 notes.push((*note).to_owned());
             }
             on_progress(progress);
-        });
+        };
+        let checked = check_subject(self.subject, workload, self.stop, &mut noting);
         for note in &notes {
             results.record_note(NoteOn::Repeat(repeat), note)?;
         }

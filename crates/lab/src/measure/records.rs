@@ -2,7 +2,7 @@
 
 use analyse::RunProgress;
 use base::Warehouses;
-use drive::{FailedTries, Interval, Phase, RunReport, Times};
+use drive::{Facts, FailedTries, Interval, PerType, Phase, RunReport, Times};
 use hdrhistogram::Histogram;
 use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
@@ -11,11 +11,17 @@ use store::{
     Band, CounterUnit, Failure, InputCounter, IntervalRow, RepeatResult, StatementTime, TimeTotals,
     TransactionTime, Verdict, empty_histogram,
 };
+use tpcc::InputCounters;
 use tpcc::database::Sums;
-use tpcc::{InputCounters, Transaction};
 
-/// What a finished run counted; the sums are those before and after it.
-pub(crate) fn result_of(report: &RunReport, (before, after): (&Sums, &Sums)) -> RepeatResult {
+/// What a finished run counted; of TPC-C with the facts before and after it.
+pub(crate) fn result_of(report: &RunReport, facts: Option<(&Facts, &Facts)>) -> RepeatResult {
+    let next_orders = |facts: &Facts| Sums::from(facts).next_orders;
+    let of_primary = |counts: &PerType<u64>| {
+        let types = report.types.iter().zip(counts);
+        let primary = types.filter(|(of, _)| of.is_primary);
+        primary.map(|(_, count)| count).sum()
+    };
     RepeatResult {
         window_started_utc_ns: report.window_started_utc_ns,
         window_ended_utc_ns: report.window_ended_utc_ns,
@@ -25,10 +31,10 @@ pub(crate) fn result_of(report: &RunReport, (before, after): (&Sums, &Sums)) -> 
         client_cpu_ns: report.client_cpu_ns,
         client_peak_rss_bytes: peak_rss_bytes(),
         statements: report.statements,
-        committed_new_orders: Some(report.totals.committed[Transaction::NewOrder.index()]),
-        in_doubt_new_orders: Some(report.totals.in_doubt[Transaction::NewOrder.index()]),
-        district_next_o_id_sum_before: Some(before.next_orders),
-        district_next_o_id_sum_after: Some(after.next_orders),
+        committed_new_orders: facts.map(|_| of_primary(&report.totals.committed)),
+        in_doubt_new_orders: facts.map(|_| of_primary(&report.totals.in_doubt)),
+        district_next_o_id_sum_before: facts.map(|(before, _)| next_orders(before)),
+        district_next_o_id_sum_after: facts.map(|(_, after)| next_orders(after)),
         reconnects: report.totals.reconnects,
         ..RepeatResult::default()
     }
@@ -140,8 +146,8 @@ impl Last {
     pub(crate) fn take(&mut self, interval: &Interval) {
         let ns = (interval.end_offset_ns - interval.start_offset_ns).max(1);
         self.nopm = interval.primary_completed() as f64 * 60e9 / ns as f64;
-        let new_order = &interval.transactions[Transaction::NewOrder.index()];
-        self.new_order_p95_us = new_order.latency.at_quantile_ns(0.95) as f64 / 1e3;
+        let latency = interval.primary_latency();
+        self.new_order_p95_us = latency.at_quantile_ns(0.95) as f64 / 1e3;
         for stats in &interval.transactions {
             self.errors += stats.errors;
             self.retries += stats.deadlocks + stats.lock_wait_timeouts + stats.other_retries;

@@ -1,41 +1,242 @@
-//! What TPC-C and its server make of a load.
+//! The workloads, as a measurement has them: what is driven on the databases of a target, and what a
+//! load makes of it.
 
+use crate::error::LabError;
+use crate::measure::pacing::Concurrency;
 use crate::measure::preflight::PreparedStatements;
-use spec::{Isolation, Load, WorkloadKind, defaults};
+use crate::target::schemas::{self, Inspected};
+use crate::target::sessions::with_session;
+use drive::{CheckResult, Facts, Proof, RunReport, Schemas, TransactionInfo, Workload as _};
+use oltp::{Script, ScriptOptions, ScriptWorkload};
+use spec::{Isolation, Load, SbtestTables, WorkloadKind, defaults};
+use std::sync::Arc;
 use store::{CellTransaction, ThroughputMetric};
 use tpcc::tpcc_mysql::{self, DEVIATIONS, Decision, FAILING_CHECKS};
-use tpcc::{Transaction, prepared_statements};
+use tpcc::{
+    Homes, RunConstants, StatementSet, TpccOptions, TpccWorkload, Transaction, prepared_statements,
+};
+use wire::{Connection, Connector};
 
-/// What each connection of this load holds.
-pub(crate) fn prepared_statements_of(load: &Load) -> PreparedStatements {
-    PreparedStatements(match &load.workload {
-        WorkloadKind::Tpcc | WorkloadKind::TpccSpec => prepared_statements(load.style),
-        WorkloadKind::TpccMysql => tpcc_mysql::PREPARED_STATEMENTS,
+/// A workload of any crate.
+pub(crate) enum AnyWorkload {
+    Tpcc(TpccWorkload<Connector>),
+    Script(ScriptWorkload<Connector>),
+}
+
+/// The same for each crate's workload.
+macro_rules! of_each {
+    ($any:expr, $workload:ident => $value:expr) => {
+        match $any {
+            $crate::measure::workload::AnyWorkload::Tpcc($workload) => $value,
+            $crate::measure::workload::AnyWorkload::Script($workload) => $value,
+        }
+    };
+}
+pub(crate) use of_each;
+
+impl AnyWorkload {
+    /// The same transactions with other inputs.
+    pub(crate) fn with_seed(&self, seed: u64) -> AnyWorkload {
+        match self {
+            AnyWorkload::Tpcc(workload) => AnyWorkload::Tpcc(workload.with_seed(seed)),
+            AnyWorkload::Script(workload) => AnyWorkload::Script(workload.with_seed(seed)),
+        }
+    }
+
+    /// The types of its transactions.
+    pub(crate) fn types(&self) -> &'static [TransactionInfo] {
+        of_each!(self, workload => workload.transactions())
+    }
+
+    /// What the databases add up to.
+    ///
+    /// # Errors
+    /// Where a server refuses.
+    pub(crate) fn facts(&self, databases: &Schemas<Connector>) -> Result<Facts, LabError> {
+        let mut all = Facts::default();
+        for connector in databases.iter() {
+            let of_one = with_session(connector, async |session| {
+                let facts = of_each!(self, workload => workload.facts(session).await);
+                facts.map_err(|error| LabError::Session {
+                    doing: "reading what the rows of the database add up to",
+                    error,
+                })
+            })?;
+            all.add(&of_one);
+        }
+        Ok(all)
+    }
+
+    /// See [`Proof::mismatch`].
+    pub(crate) fn mismatch(
+        &self,
+        report: &RunReport,
+        (before, after): (&Facts, &Facts),
+    ) -> Option<String> {
+        of_each!(self, workload => workload.mismatch(report, before, after))
+    }
+
+    /// See [`Proof::checks`].
+    pub(crate) async fn checks(
+        &self,
+        session: &mut Connection,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<CheckResult>, LabError> {
+        let checks = of_each!(self, workload => workload.checks(session, progress).await);
+        checks.map_err(|error| LabError::Session {
+            doing: "checking the database",
+            error,
+        })
+    }
+}
+
+/// A load on the databases that are there.
+pub(crate) struct Fitted {
+    pub(crate) workload: AnyWorkload,
+    pub(crate) concurrency: Concurrency,
+    /// Of TPC-C.
+    pub(crate) tpcc: Option<Inspected>,
+    /// What each connection holds.
+    pub(crate) statements: PreparedStatements,
+    /// The size of the database, where it is no TPC-C one.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// Finds out what the databases are, and makes the workload for them; `seed` is that of the inputs.
+///
+/// # Errors
+/// Where there is no database for this workload, or the file of the workload is wrong.
+pub(crate) fn fit(
+    databases: &Schemas<Connector>,
+    load: &Load,
+    seed: u64,
+) -> Result<Fitted, LabError> {
+    let mut settings = Vec::new();
+    let script = match &load.workload {
+        WorkloadKind::SysbenchOltp(mix) => {
+            let tables = schemas::inspect_sbtest(databases)?;
+            settings = settings_of(tables);
+            oltp::sysbench::script(*mix, tables)
+        }
+        WorkloadKind::File(path) => read_workload(path)?.script,
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
+            return fit_tpcc(databases, load, seed);
+        }
+    };
+    Ok(fit_script(databases, load, seed, script, settings))
+}
+
+/// Reads the file of a workload.
+///
+/// # Errors
+/// Where it cannot be read, or what is wrong in it.
+pub(crate) fn read_workload(path: &str) -> Result<oltp::file::WorkloadFile, LabError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))?;
+    oltp::file::read(&text).map_err(|error| LabError::BadWorkload {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
+    let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
+    vec![
+        setting("tables", tables.count),
+        setting("table_size", tables.rows),
+    ]
+}
+
+fn fit_script(
+    databases: &Schemas<Connector>,
+    load: &Load,
+    seed: u64,
+    script: Script,
+    settings: Vec<(String, String)>,
+) -> Fitted {
+    let options = ScriptOptions {
+        isolation: load.isolation,
+        seed,
+    };
+    Fitted {
+        concurrency: Concurrency::without_terminals(load),
+        tpcc: None,
+        statements: PreparedStatements(script.prepared_statements()),
+        settings,
+        workload: AnyWorkload::Script(ScriptWorkload::new(
+            databases.clone(),
+            Arc::new(script),
+            options,
+        )),
+    }
+}
+
+fn fit_tpcc(databases: &Schemas<Connector>, load: &Load, seed: u64) -> Result<Fitted, LabError> {
+    let inspected = schemas::inspect(databases, load.warehouses)?;
+    let database = &inspected.database;
+    let concurrency = Concurrency::of(load, database.warehouses)?;
+    let is_tpcc_mysql = load.workload == WorkloadKind::TpccMysql;
+    let options = TpccOptions {
+        statements: if is_tpcc_mysql {
+            StatementSet::TpccMysql {
+                isolation: load.isolation,
+            }
+        } else {
+            StatementSet::Clauses {
+                style: load.style,
+                isolation: load.isolation.unwrap_or(defaults::ISOLATION),
+            }
+        },
+        constants: RunConstants::for_run(database.c_load, seed),
+        warehouses: concurrency.active,
+        seed,
+        homes: match concurrency.terminals {
+            Some(_) => Homes::Terminals,
+            None if load.home => Homes::Connections,
+            None => Homes::None,
+        },
+        configured: database.warehouses,
+        open_orders_have_no_gaps: database.c_load.is_some(),
+    };
+    Ok(Fitted {
+        workload: AnyWorkload::Tpcc(TpccWorkload::new(databases.clone(), options)),
+        concurrency,
+        statements: PreparedStatements(if is_tpcc_mysql {
+            tpcc_mysql::PREPARED_STATEMENTS
+        } else {
+            prepared_statements(load.style)
+        }),
+        settings: Vec::new(),
+        tpcc: Some(inspected),
     })
 }
 
 /// What the throughput of a workload counts.
 pub(crate) fn metric_of(workload: &WorkloadKind) -> ThroughputMetric {
-    match workload {
-        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
-            ThroughputMetric::Nopm
-        }
+    match workload.is_tpcc() {
+        true => ThroughputMetric::Nopm,
+        false => ThroughputMetric::Tpm,
     }
 }
 
-/// The types of a workload's transactions, as results name them.
+/// The types of a workload's transactions, as results name them; those of a file are known when it
+/// has been read.
 pub(crate) fn transactions_of(workload: &WorkloadKind) -> Vec<CellTransaction> {
-    match workload {
-        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => {
-            let types = Transaction::ALL.into_iter().zip(Transaction::TYPES);
-            let types = types.map(|(transaction, info)| CellTransaction {
-                name: info.name.to_owned(),
-                is_primary: info.is_primary,
-                row_bytes: Some(transaction.row_bytes()),
-            });
-            types.collect()
-        }
-    }
+    cell_transactions(match workload {
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => Transaction::TYPES,
+        WorkloadKind::SysbenchOltp(mix) => oltp::sysbench::types(*mix),
+        WorkloadKind::File(_) => &[],
+    })
+}
+
+/// Types of transactions, as results name them.
+pub(crate) fn cell_transactions(types: &[TransactionInfo]) -> Vec<CellTransaction> {
+    let of_type = |info: &TransactionInfo| CellTransaction {
+        name: info.name.to_owned(),
+        is_primary: info.is_primary,
+        row_bytes: info.row_bytes,
+    };
+    types.iter().map(of_type).collect()
 }
 
 /// The isolation level of its sessions, on a server with these variables.
@@ -45,7 +246,7 @@ pub(crate) fn isolation_on(load: &Load, variables: &[(String, String)]) -> Optio
         (None, WorkloadKind::Tpcc | WorkloadKind::TpccSpec) => {
             Some(defaults::ISOLATION.name().to_owned())
         }
-        (None, WorkloadKind::TpccMysql) => {
+        (None, _) => {
             let of_server = |(name, _): &&(String, String)| {
                 name == "transaction_isolation" || name == "tx_isolation"
             };

@@ -1,13 +1,14 @@
 //! Loading a database, with everything around it: the schema, the disk, the record in the results file.
 
 use crate::error::LabError;
+use crate::measure::workload::read_workload;
 use crate::progress::{OnProgress, Progress};
 use crate::target::sessions::{block_on, with_session};
 use crate::target::subject::{Subject, is_local};
-use base::{Connect, Session, SessionError, now_utc_ns};
+use base::{Connect, Session, SessionError, counted, now_utc_ns};
 use observe::peak_rss_bytes;
 use server::{Secret, render_dsn};
-use spec::Population;
+use spec::{Population, SbtestTables, WorkloadKind};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{Load, LoadId, LoadMethod, LoadTable, Results};
@@ -16,9 +17,14 @@ use tpcc::{LoadError, LoadOptions, LoadReport, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LoadSpec {
+    /// What the database is for.
+    pub workload: WorkloadKind,
+    /// Of TPC-C; the seed is of every database.
     pub population: Population,
+    /// Of sysbench's OLTP.
+    pub sbtest: SbtestTables,
     /// Connections; by default as many as the machine has cores, 2 to 8.
     pub threads: Option<u32>,
     /// Give HISTORY a primary key also where the server does not demand one.
@@ -30,7 +36,9 @@ impl LoadSpec {
     /// This database, where there is nothing yet.
     pub fn of(population: Population) -> LoadSpec {
         LoadSpec {
+            workload: WorkloadKind::Tpcc,
             population,
+            sbtest: SbtestTables::default(),
             threads: None,
             history_key: false,
             force: false,
@@ -70,11 +78,27 @@ pub(crate) fn check_disk(
         partitions,
         ..
     } = spec.population;
-    let tables = database_bytes_estimate(warehouses, foreign_keys, partitions);
+    let (tables, what) = match &spec.workload {
+        // Nobody knows what a file's statements make.
+        WorkloadKind::File(_) => return Ok(()),
+        WorkloadKind::SysbenchOltp(_) => {
+            let of = spec.sbtest;
+            let what = format!(
+                "{} of {} rows",
+                counted(of.count as usize, "table", "tables"),
+                of.rows
+            );
+            (oltp::sysbench::database_bytes_estimate(of), what)
+        }
+        WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => (
+            database_bytes_estimate(warehouses, foreign_keys, partitions),
+            format!("{warehouses} warehouses"),
+        ),
+    };
     let needed = (tables + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
-            "{warehouses} warehouses take about {:.1} GB more, but {} has room for {:.1} GB; load fewer warehouses or free \
+            "{what} take about {:.1} GB more, but {} has room for {:.1} GB; load less or free \
              space",
             needed as f64 / 1e9,
             directory.display(),
@@ -130,6 +154,13 @@ fn populate_target(
     let connector = Connector::new(connect.clone())?;
     let options = spec.options();
     let started_utc_ns = now_utc_ns();
+    if !spec.workload.is_tpcc() {
+        let report = load_oltp(&connector, spec, stop, on_progress)?;
+        return Ok(Load {
+            target: render_dsn(connect, Secret::Hidden),
+            ..record_of_oltp(subject, &server, &options, report, started_utc_ns)
+        });
+    }
     let report = tpcc::load(&connector, &options, stop, &mut |progress| {
         on_progress(Progress::Load(progress));
     })?;
@@ -159,6 +190,28 @@ fn populate_target(
     Ok(Load {
         target: render_dsn(connect, Secret::Hidden),
         ..record_of(subject, &server, &options, &report, started_utc_ns)
+    })
+}
+
+/// Loads what is no TPC-C database.
+fn load_oltp(
+    connector: &Connector,
+    spec: &LoadSpec,
+    stop: &AtomicBool,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<oltp::LoadReport, LabError> {
+    let options = oltp::LoadOptions {
+        seed: spec.population.seed,
+        threads: spec.threads.unwrap_or_else(default_threads),
+        force: spec.force,
+    };
+    let on_progress = &mut |progress| on_progress(Progress::Load(progress));
+    Ok(match &spec.workload {
+        WorkloadKind::File(path) => {
+            let file = read_workload(path)?;
+            oltp::load_file(connector, &file, options, stop, on_progress)?
+        }
+        _ => oltp::load_sbtest(connector, spec.sbtest, options, stop, on_progress)?,
     })
 }
 
@@ -264,6 +317,46 @@ fn record_of(
                 name: table.name().to_owned(),
                 rows: *rows,
                 checksum: format!("{checksum:016x}"),
+            })
+            .collect(),
+    }
+}
+
+fn record_of_oltp(
+    subject: &Subject,
+    server: &ServerInfo,
+    options: &LoadOptions,
+    report: oltp::LoadReport,
+    started_utc_ns: i64,
+) -> Load {
+    Load {
+        lab: None,
+        target: subject.dsn(),
+        engine: engine_name(subject, server),
+        server_version: server.version.clone(),
+        warehouses: None,
+        seed: options.seed,
+        threads: options.threads,
+        method: match report.is_local_infile {
+            true => LoadMethod::LocalInfile,
+            false => LoadMethod::Inserts,
+        },
+        foreign_keys: None,
+        partitions: 0,
+        history_key: None,
+        started_utc_ns,
+        finished_utc_ns: now_utc_ns(),
+        duration_ns: report.duration.as_nanos() as u64,
+        total_bytes: report.bytes,
+        client_cpu_ns: report.client_cpu_ns,
+        client_peak_rss_bytes: peak_rss_bytes(),
+        tables: report
+            .tables
+            .into_iter()
+            .map(|table| LoadTable {
+                name: table.name,
+                rows: table.rows,
+                checksum: format!("{:016x}", table.checksum),
             })
             .collect(),
     }

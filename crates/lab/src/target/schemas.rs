@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::target::sessions::with_session;
 use base::Warehouses;
 use drive::Schemas;
-use tpcc::database::Sums;
+use spec::SbtestTables;
 use tpcc::{Database, probe};
 use wire::{Connection, Connector};
 
@@ -103,23 +103,26 @@ fn join(
     Ok(())
 }
 
-/// What the transactions so far add up to, over all schemas.
+/// The tables of sysbench in all schemas, which have to be alike.
 ///
 /// # Errors
-/// Where a server refuses.
-pub(crate) fn sums(databases: &Schemas<Connector>) -> Result<Sums, LabError> {
-    let mut sums = Sums::default();
+/// Where there are none, or a load of them has not ended.
+pub(crate) fn inspect_sbtest(databases: &Schemas<Connector>) -> Result<SbtestTables, LabError> {
+    let mut all: Option<SbtestTables> = None;
     for connector in databases.iter() {
-        let of_one = with_session(connector, async |session| {
-            let sums = tpcc::database::sums(session).await;
-            sums.map_err(|error| LabError::Session {
-                doing: "summing d_next_o_id, w_ytd and the oldest open orders",
-                error,
-            })
+        let found = with_session(connector, async |session: &mut Connection| {
+            let found = oltp::sysbench::inspect(session).await;
+            found.map_err(|error| LabError::Unfit(error.to_string()))
         })?;
-        sums.add(&of_one);
+        if all.is_some_and(|all| all != found) {
+            return Err(LabError::Unfit(
+                "the schemas differ in their tables; load all with one `mydyno load --schemas`"
+                    .to_owned(),
+            ));
+        }
+        all = Some(found);
     }
-    Ok(sums)
+    Ok(all.unwrap_or_default())
 }
 
 /// Writes into databases of ours that workload `tpcc-mysql` drives them.

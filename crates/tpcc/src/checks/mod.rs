@@ -7,26 +7,10 @@ pub use list::{CHECKS, Check, Statement};
 
 use base::limits::OFFENDING_ROWS_MAX;
 use base::{Answer, Session, SessionError};
+use drive::CheckResult;
 use list::Scan;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-
-/// What became of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckResult {
-    /// C1..C12, X1..X6.
-    pub name: &'static str,
-    pub title: &'static str,
-    pub clause: &'static str,
-    pub passed: bool,
-    /// All of them, except that without foreign keys C10, X1 and X4 count each warehouse beyond the first
-    /// [`OFFENDING_ROWS_MAX`] offending ones as one row.
-    pub offending_rows: u64,
-    /// Some of them, [`OFFENDING_ROWS_MAX`] at most: `w_id 1, d_id 2, sum(o_ol_cnt) 30013, order lines 30012`.
-    pub examples: Vec<String>,
-    /// Time of its statements; a scan that serves several checks counts equally for each.
-    pub duration_ns: u64,
-}
 
 /// A check under way.
 struct Running {
@@ -108,9 +92,9 @@ impl Running {
 
     fn result(self) -> CheckResult {
         CheckResult {
-            name: self.check.name,
-            title: self.check.title,
-            clause: self.check.clause,
+            name: self.check.name.to_owned(),
+            title: self.check.title.to_owned(),
+            clause: self.check.clause.to_owned(),
             passed: self.offending_rows == 0,
             offending_rows: self.offending_rows,
             examples: self.examples,
@@ -142,7 +126,9 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
 }
 
 /// Runs all checks on warehouses 1..=`warehouses` in one consistent read-only snapshot, which ends with it. `progress`
-/// hears of steps done and of all steps. The schema must be the session's default one.
+/// hears of steps done and of all steps. The schema must be the session's default one. Without
+/// foreign keys C10, X1 and X4 count each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending
+/// ones as one row.
 ///
 /// # Errors
 /// The first error of the session; what was found until then is lost with it, as it proves nothing.

@@ -11,7 +11,7 @@ use crate::database::{self, InspectError, LoadState, LoadedChunks, Meta, TableSu
 use crate::schema::{self, Table};
 use crate::{Chunk, ChunkSummary, Population, population};
 use base::{Connect, Exit, RowSource, Session, SessionError, Warehouses};
-use drive::process_cpu_ns;
+use drive::{LoadProgress, process_cpu_ns};
 use plan::{Plan, Task};
 use state::{Existing, Prepared, prepare, require_alone};
 use std::collections::BTreeSet;
@@ -42,17 +42,6 @@ pub enum Method {
     LocalInfile,
     /// Multi-row INSERTs, where the server does not allow LOAD DATA LOCAL.
     Inserts,
-}
-
-/// How far a load has come.
-#[derive(Clone, Copy, Debug)]
-pub struct LoadProgress {
-    /// Bytes of rows generated and sent, those of an earlier, killed load included.
-    pub bytes: u64,
-    pub bytes_total: u64,
-    /// Index builds done and to do, foreign keys counted as one.
-    pub steps: u32,
-    pub steps_total: u32,
 }
 
 /// What a load did.

@@ -17,9 +17,10 @@ mod stock_level;
 pub use deviations::{DEVIATIONS, Decision, Deviation, FAILING_CHECKS};
 
 use crate::input::Input;
-use crate::transactions::{Failure, Outcome, set_isolation};
+use crate::transactions::{Failure, Outcome};
 use base::{Session, SessionError};
 use delivery::Progress;
+use drive::set_isolation;
 use spec::Isolation;
 use statements::Statements;
 

@@ -20,6 +20,7 @@ mod sql;
 
 use crate::input::Input;
 use base::{Session, SessionError};
+use drive::{leaves_in_doubt, needs_prepare, set_isolation};
 pub(crate) use rules::{middle_row, one_row, only_row};
 
 use procedures::Procedures;
@@ -54,16 +55,16 @@ pub enum Failure {
 impl Failure {
     /// What an error of COMMIT means.
     pub(crate) fn of_commit(error: SessionError) -> Failure {
-        match error.code() {
-            // A kill or shutdown may have hit between the commit and its answer.
-            None | Some(1053 | 1317 | 1927) => Failure::InDoubt(error),
-            Some(_) => Failure::Statement(error),
+        if leaves_in_doubt(&error) {
+            Failure::InDoubt(error)
+        } else {
+            Failure::Statement(error)
         }
     }
 
     /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.
     pub(crate) fn needs_prepare(&self) -> bool {
-        matches!(self, Failure::Statement(error) if error.code() == Some(1615))
+        matches!(self, Failure::Statement(error) if needs_prepare(error))
     }
 }
 
@@ -96,19 +97,6 @@ pub fn prepared_statements(style: Style) -> u32 {
         Style::Batched => Sets::PREPARED,
         Style::Procedures => Procedures::PREPARED,
     }
-}
-
-/// Makes it the isolation level of the session's transactions.
-///
-/// # Errors
-/// Where the server refuses.
-pub(crate) async fn set_isolation<S: Session>(
-    session: &mut S,
-    isolation: Isolation,
-) -> Result<(), SessionError> {
-    let level = isolation.name().replace('-', " ").to_ascii_uppercase();
-    let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
-    session.query(&sql).await.map(drop)
 }
 
 /// A session that is ready for transactions.

@@ -1,0 +1,74 @@
+//! Workloads beside TPC-C: sysbench's OLTP, and those of a file.
+
+use crate::support::{Mydyno, Server, directory, execute, mydyno, number, text, value};
+use std::path::Path;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+static SERVER: LazyLock<Server> = LazyLock::new(|| Server::quick("mysql-8.0", &[]));
+static WORK: LazyLock<TempDir> = LazyLock::new(directory);
+
+fn shop() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/shop.workload.toml");
+    path.to_str().unwrap().to_owned()
+}
+
+fn command(name: &str, dsn: &str, workload: &str, more: &[&str]) -> Mydyno {
+    mydyno([name, "--json", "--dsn", dsn, "--workload", workload])
+        .and_args(more)
+        .in_directory(WORK.path())
+}
+
+fn run(dsn: &str, workload: &str) -> Mydyno {
+    let lengths = ["-c", "4", "--warmup", "0", "--window", "1", "--check"];
+    command("run", dsn, workload, &lengths)
+}
+
+#[test]
+fn sysbench_oltp_loads_runs_and_is_proven() {
+    let dsn = SERVER.schema("sbtest");
+    let tables = ["--tables", "2", "--table-size", "5000"];
+    let load =
+        |more: &[&str]| command("load", &dsn, "sysbench-oltp", &[&tables[..], more].concat());
+    let loaded = load(&[]).run().exits(0).json();
+    assert_eq!(number(&loaded, "/rows"), 10_000);
+    assert_eq!(text(&loaded, "/tables/1/name"), "sbtest2");
+    // As sysbench's: eleven digits a group, and an index that was made behind the rows.
+    let shape = "SELECT COUNT(*) FROM sbtest1 WHERE c REGEXP '^([0-9]{11}-){9}[0-9]{11}$' \
+                 AND pad REGEXP '^([0-9]{11}-){4}[0-9]{11}$' AND k BETWEEN 1 AND 5000";
+    assert_eq!(value(&dsn, shape), "5000");
+    load(&[]).run().exits(4).says(&["not empty", "--force"]);
+    let again = load(&["--force"]).run().exits(0).json();
+    assert_eq!(again["tables"], loaded["tables"]);
+    for mix in ["", "-read-only", "-write-only", "-point-select"] {
+        let workload = format!("sysbench-oltp{mix}");
+        let summary = run(&dsn, &workload).run().exits(0).json();
+        assert_eq!(text(&summary, "/workload"), workload);
+        let checks = summary["checks"].as_array().unwrap();
+        assert_eq!(checks.len(), 2);
+        assert!(checks.iter().all(|check| check["passed"] == true));
+        assert_eq!(summary["errors"].as_array().unwrap().len(), 0, "{summary}");
+    }
+    execute(&dsn, ["DELETE FROM sbtest2 WHERE id = 77"]);
+    let checked = command("check", &dsn, "sysbench-oltp", &[]).run().exits(6);
+    assert_eq!(checked.json()["checks"][1]["examples"][0], "4999, 1, 5000");
+    run(&dsn, "tpcc").run().exits(4).says(&["mydyno load"]);
+}
+
+#[test]
+fn transactions_of_a_file_have_rows_of_their_own() {
+    let dsn = SERVER.schema("shop");
+    let shop = shop();
+    command("load", &dsn, &shop, &[]).run().exits(0);
+    assert_eq!(value(&dsn, "SELECT COUNT(*) FROM product"), "10000");
+    let summary = run(&dsn, &shop).run().exits(0).json();
+    assert_eq!(text(&summary, "/checks/0/name"), "stock");
+    assert_eq!(summary["checks"][0]["passed"], true, "{summary}");
+    execute(&dsn, ["UPDATE product SET stock = stock - 1"]);
+    run(&dsn, &shop).run().exits(6);
+    let wrong = WORK.path().join("wrong.toml");
+    std::fs::write(&wrong, "[[transaction]]\nname = \"a\"\nstatments = []\n").unwrap();
+    let wrong = wrong.to_str().unwrap();
+    let told = ["wrong.toml: line 3", "statments"];
+    run(&dsn, wrong).run().exits(3).says(&told);
+}

@@ -1,0 +1,456 @@
+//! Workloads of a file: TOML with weighted transactions, each a list of SQL statements whose
+//! parameters are generated. `docs/oltp.md` has the keys.
+
+use crate::generate::{Generator, Literal, Span, Zipf};
+use crate::script::{Check, PARAMETERS_MAX, Script, Step, Transaction};
+use crate::sql::{named_parameters, verb};
+use base::limits::TRANSACTION_TYPES_MAX;
+use drive::TransactionInfo;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use toml::Spanned;
+
+/// What a file says.
+#[derive(Debug)]
+pub struct WorkloadFile {
+    pub script: Script,
+    pub(crate) setup: Vec<Setup>,
+}
+
+/// A statement of `mydyno load`.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) sql: String,
+    /// How often it runs.
+    pub(crate) times: u64,
+    pub(crate) generators: Vec<Generator>,
+    pub(crate) parameters: Vec<usize>,
+}
+
+/// What is wrong with a file, and on which line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct FileError {
+    pub line: usize,
+    pub what: String,
+}
+
+/// The document, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    setup: Vec<SetupTable>,
+    transaction: Vec<Spanned<TransactionTable>>,
+    #[serde(default)]
+    check: Vec<CheckTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SetupTable {
+    sql: Spanned<String>,
+    #[serde(default = "once")]
+    times: u64,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TransactionTable {
+    name: Spanned<String>,
+    #[serde(default = "one")]
+    weight: Spanned<f64>,
+    #[serde(default = "yes")]
+    primary: bool,
+    statements: Vec<Spanned<String>>,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckTable {
+    name: String,
+    #[serde(default)]
+    title: String,
+    sql: String,
+}
+
+type Parameters = BTreeMap<String, Spanned<Kind>>;
+
+/// How a parameter is generated.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+enum Kind {
+    Uniform { from: i64, to: i64 },
+    Special { from: i64, to: i64 },
+    Zipf { from: i64, to: i64, exponent: f64 },
+    Sequence { from: i64 },
+    String { length: u32 },
+    OneOf(Vec<toml::Value>),
+    Offset { of: String, plus: i64 },
+}
+
+fn once() -> u64 {
+    1
+}
+
+fn one() -> Spanned<f64> {
+    Spanned::new(0..0, 1.0)
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A reader with the text that lines are counted in.
+struct Reader<'a> {
+    text: &'a str,
+}
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
+    let reader = Reader { text };
+    let document: Document = toml::from_str(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        let line = reader.line(&span);
+        let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+        FileError {
+            line,
+            what: format!("`{written}`: {}", error.message()),
+        }
+    })?;
+    reader.document(document)
+}
+
+impl Reader<'_> {
+    fn line(&self, span: &Range<usize>) -> usize {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn wrong<T>(&self, span: &Range<usize>, what: String) -> Result<T, FileError> {
+        let line = self.line(span);
+        Err(FileError { line, what })
+    }
+
+    fn document(&self, document: Document) -> Result<WorkloadFile, FileError> {
+        let count = document.transaction.len();
+        if count == 0 || count > TRANSACTION_TYPES_MAX {
+            let what = format!(
+                "transaction: there are {count}, and a workload has 1 to {TRANSACTION_TYPES_MAX}"
+            );
+            return self.wrong(&(0..0), what);
+        }
+        let mut types: Vec<TransactionInfo> = Vec::new();
+        let mut transactions = Vec::new();
+        for table in document.transaction {
+            let name = table.get_ref().name.get_ref().clone();
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_name) {
+                let what = format!("name: {name:?} is not made of letters, digits and _");
+                return self.wrong(&table.get_ref().name.span(), what);
+            }
+            if types.iter().any(|known| known.name == name) {
+                let what = format!("name: there are two transactions {name:?}");
+                return self.wrong(&table.get_ref().name.span(), what);
+            }
+            types.push(TransactionInfo {
+                name: interned(&name),
+                is_primary: table.get_ref().primary,
+                is_deferred: false,
+                share: *table.get_ref().weight.get_ref(),
+                row_bytes: None,
+            });
+            transactions.push(self.transaction(table)?);
+        }
+        if !types.iter().any(|of| of.is_primary) {
+            let what =
+                "primary: no transaction is, so that there would be no throughput".to_owned();
+            return self.wrong(&(0..0), what);
+        }
+        let setup = document.setup.into_iter().map(|table| self.setup(table));
+        let setup = setup.collect::<Result<_, _>>()?;
+        let check = |table: CheckTable| Check {
+            name: table.name,
+            title: table.title,
+            sql: table.sql,
+        };
+        Ok(WorkloadFile {
+            script: Script {
+                types: types_of(types),
+                transactions,
+                checks: document.check.into_iter().map(check).collect(),
+                constant: None,
+            },
+            setup,
+        })
+    }
+
+    fn setup(&self, table: SetupTable) -> Result<Setup, FileError> {
+        let (names, generators) = self.parameters("setup", table.parameters)?;
+        let mut used = vec![false; names.len()];
+        let (sql, parameters) = self.statement("setup", &table.sql, &names, &mut used)?;
+        self.require_used("setup", &table.sql.span(), &names, &used)?;
+        Ok(Setup {
+            sql,
+            times: table.times,
+            generators,
+            parameters,
+        })
+    }
+
+    fn transaction(&self, table: Spanned<TransactionTable>) -> Result<Transaction, FileError> {
+        let span = table.span();
+        let table = table.into_inner();
+        let of = format!("transaction {:?}", table.name.get_ref());
+        let weight = *table.weight.get_ref();
+        if !(weight.is_finite() && weight > 0.0) {
+            let what = format!("{of}, weight: {weight} is no weight; name a number above 0");
+            return self.wrong(&table.weight.span(), what);
+        }
+        if table.statements.is_empty() {
+            return self.wrong(&span, format!("{of}, statements: there is none"));
+        }
+        let (names, generators) = self.parameters(&of, table.parameters)?;
+        let mut used = vec![false; names.len()];
+        let mut steps = Vec::new();
+        for (index, written) in table.statements.iter().enumerate() {
+            let (sql, parameters) = self.statement(&of, written, &names, &mut used)?;
+            steps.push(Step {
+                kind: interned(&format!("{}_{}", verb(&sql), index + 1)),
+                variants: vec![sql],
+                picked_by: None,
+                parameters,
+            });
+        }
+        self.require_used(&of, &span, &names, &used)?;
+        Ok(Transaction {
+            generators,
+            is_explicit: steps.len() > 1,
+            steps,
+        })
+    }
+
+    /// The statement with `?` for its parameters, and their places.
+    fn statement(
+        &self,
+        of: &str,
+        written: &Spanned<String>,
+        names: &[String],
+        used: &mut [bool],
+    ) -> Result<(String, Vec<usize>), FileError> {
+        let (sql, parameters) = named_parameters(written.get_ref());
+        if parameters.len() > PARAMETERS_MAX {
+            let count = parameters.len();
+            let what =
+                format!("{of}: a statement has {count} parameters, and {PARAMETERS_MAX} at most");
+            return self.wrong(&written.span(), what);
+        }
+        let mut places = Vec::new();
+        for parameter in parameters {
+            let Some(place) = names.iter().position(|name| *name == parameter) else {
+                let what = format!(
+                    "{of}: the statement has the parameter :{parameter}, and `parameters` has none \
+                     of that name"
+                );
+                return self.wrong(&written.span(), what);
+            };
+            used[place] = true;
+            places.push(place);
+        }
+        Ok((sql, places))
+    }
+
+    fn require_used(
+        &self,
+        of: &str,
+        span: &Range<usize>,
+        names: &[String],
+        used: &[bool],
+    ) -> Result<(), FileError> {
+        match names.iter().zip(used).find(|(_, is_used)| !**is_used) {
+            Some((name, _)) => {
+                let what = format!("{of}, parameters.{name}: no statement has :{name}");
+                self.wrong(span, what)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The names and generators; an offset stands behind what it is of.
+    fn parameters(
+        &self,
+        of: &str,
+        parameters: Parameters,
+    ) -> Result<(Vec<String>, Vec<Generator>), FileError> {
+        let is_offset = |kind: &Kind| matches!(kind, Kind::Offset { .. });
+        let mut all: Vec<_> = parameters.into_iter().collect();
+        all.sort_by_key(|(_, kind)| is_offset(kind.get_ref()));
+        let mut names: Vec<String> = Vec::new();
+        let mut generators = Vec::new();
+        for (name, kind) in all {
+            let span = kind.span();
+            match generator(kind.into_inner(), &names) {
+                Ok(generator) => generators.push(generator),
+                Err(why) => return self.wrong(&span, format!("{of}, parameters.{name}: {why}")),
+            }
+            names.push(name);
+        }
+        Ok((names, generators))
+    }
+}
+
+fn generator(kind: Kind, names: &[String]) -> Result<Generator, String> {
+    let span = |from: i64, to: i64| match from <= to {
+        true => Ok(Span { from, to }),
+        false => Err(format!("from {from} is above to {to}")),
+    };
+    Ok(match kind {
+        Kind::Uniform { from, to } => Generator::Uniform(span(from, to)?),
+        Kind::Special { from, to } => Generator::Special(span(from, to)?),
+        Kind::Zipf { from, to, exponent } => {
+            if !(0.0..=10.0).contains(&exponent) {
+                return Err(format!("exponent {exponent} is not from 0 to 10"));
+            }
+            Generator::Zipf(Zipf::new(span(from, to)?, exponent))
+        }
+        Kind::Sequence { from } => Generator::Sequence(from.into()),
+        Kind::String { length } if length <= STRING_MAX => Generator::Text(length),
+        Kind::String { length } => {
+            return Err(format!("length {length} is above {STRING_MAX}"));
+        }
+        Kind::OneOf(values) if values.is_empty() => return Err("the list is empty".to_owned()),
+        Kind::OneOf(values) => {
+            let literals = values.into_iter().map(|value| match value {
+                toml::Value::Integer(value) => Ok(Literal::Int(value)),
+                toml::Value::String(text) => Ok(Literal::Text(text)),
+                other => Err(format!("{other} is no integer and no string")),
+            });
+            Generator::OneOf(literals.collect::<Result<_, _>>()?)
+        }
+        Kind::Offset { of, plus } => {
+            let place = names.iter().position(|name| *name == of);
+            let of =
+                place.ok_or_else(|| format!("there is no parameter {of:?} to be offset from"))?;
+            Generator::Offset { of, plus }
+        }
+    })
+}
+
+/// Longest string that is generated.
+const STRING_MAX: u32 = 65_535;
+
+/// Names live as long as the program: results are kept under them. So each is kept once, however
+/// often a file is read.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    match names.iter().find(|known| **known == name) {
+        Some(known) => known,
+        None => {
+            let name: &'static str = name.to_owned().leak();
+            names.push(name);
+            name
+        }
+    }
+}
+
+/// The same of lists of types, whose shares are weights yet.
+fn types_of(mut types: Vec<TransactionInfo>) -> &'static [TransactionInfo] {
+    static TYPES: Mutex<Vec<&'static [TransactionInfo]>> = Mutex::new(Vec::new());
+    let weights: f64 = types.iter().map(|of| of.share).sum();
+    for of in &mut types {
+        of.share /= weights;
+    }
+    let mut all = TYPES.lock().unwrap_or_else(PoisonError::into_inner);
+    match all.iter().find(|known| ***known == *types) {
+        Some(known) => known,
+        None => {
+            let types: &'static [TransactionInfo] = types.leak();
+            all.push(types);
+            types
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOP: &str = include_str!("../../../plans/shop.workload.toml");
+
+    fn wrong(text: &str) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_example_is_right() {
+        let file = read(SHOP).unwrap();
+        let names: Vec<&str> = file.script.types.iter().map(|of| of.name).collect();
+        assert_eq!(names, ["browse", "buy", "restock"]);
+        assert_eq!(file.script.checks.len(), 1);
+        assert!(file.script.transactions[1].is_explicit);
+        assert!(!file.script.transactions[0].is_explicit);
+        let again = read(SHOP).unwrap();
+        assert!(std::ptr::eq(file.script.types, again.script.types));
+    }
+
+    #[test]
+    fn errors_name_line_and_key() {
+        let transaction = "[[transaction]]\nname = \"a\"\n";
+        let with = |rest: &str| wrong(&format!("{transaction}{rest}"));
+        for (message, words) in [
+            (wrong("x = 1\n[[transaction]]\n"), ["line 1", "`x`"]),
+            (with("statments = []\n"), ["line 3", "`statments`"]),
+            (with(""), ["line 1", "`statements`"]),
+            (with("statements = []\n"), ["line 1", "statements"]),
+            (
+                with("statements = [\n\"SELECT :id\",\n]\n"),
+                ["line 4", "parameter :id"],
+            ),
+            (
+                with("statements = [\"SELECT 1\"]\nweight = -1\n"),
+                ["line 4", "weight"],
+            ),
+            (
+                with(
+                    "statements = [\"SELECT 1\"]\nparameters.id = { uniform = { from = 1, to = 2 } }\n",
+                ),
+                ["line 1", "parameters.id"],
+            ),
+            (
+                with(
+                    "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, to = 2 } }\n",
+                ),
+                ["line 4", "parameters.id"],
+            ),
+            (
+                with(
+                    "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, upto = 2 } }\n",
+                ),
+                ["line 4", "`upto`"],
+            ),
+            (
+                with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [1.5] }\n"),
+                ["line 4", "1.5"],
+            ),
+            (
+                with(
+                    "statements = [\"SELECT :id\"]\nparameters.id = { offset = { of = \"x\", plus = 1 } }\n",
+                ),
+                ["line 4", "\"x\""],
+            ),
+        ] {
+            assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Filling a database: the tables of sysbench in parallel, or the statements of a file one after the
+//! other.
+
+use crate::file::{Setup, WorkloadFile};
+use crate::generate::Values;
+use crate::script::PARAMETERS_MAX;
+use crate::sysbench::{
+    COMMENT, COMMENT_LOADING, Rows, bytes_estimate, create_sql, index_sql, tables_of,
+};
+use base::{Connect, Exit, Param, Random, RowSource, Session, SessionError};
+use drive::{LoadProgress, process_cpu_ns};
+use spec::SbtestTables;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::Xxh3;
+
+/// How to load.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadOptions {
+    pub seed: u64,
+    /// Connections that load at the same time, a table each.
+    pub threads: u32,
+    /// Drop what mydyno loaded here before; load beside other tables.
+    pub force: bool,
+}
+
+/// What a load did.
+#[derive(Clone, Debug, Default)]
+pub struct LoadReport {
+    /// Rows went by LOAD DATA LOCAL.
+    pub is_local_infile: bool,
+    pub tables: Vec<LoadedTable>,
+    /// Bytes of rows as lines.
+    pub bytes: u64,
+    pub duration: Duration,
+    pub client_cpu_ns: u64,
+}
+
+/// A table that was filled.
+#[derive(Clone, Debug)]
+pub struct LoadedTable {
+    pub name: String,
+    pub rows: u64,
+    /// Of its rows as lines.
+    pub checksum: u64,
+}
+
+/// Why a load did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("{0}")]
+    Connect(String),
+    #[error("{what} failed: {error}")]
+    Server { what: String, error: SessionError },
+    #[error("the schema is not empty: it holds {tables}; use another schema, or --force")]
+    NotEmpty { tables: String },
+    #[error(
+        "the schema holds {table}, which mydyno did not make, and mydyno drops only its own; drop it \
+         yourself or use another schema"
+    )]
+    NotOurs { table: String },
+    #[error("interrupted; load again with --force")]
+    Interrupted,
+    #[error("a loading thread failed: {0}")]
+    Thread(std::io::Error),
+}
+
+impl LoadError {
+    /// What the shell is told.
+    pub fn exit(&self) -> Exit {
+        match self {
+            LoadError::Interrupted => Exit::Interrupted,
+            LoadError::Server {
+                error: SessionError::Lost(_),
+                ..
+            } => Exit::ServerFailed,
+            LoadError::Server { .. } | LoadError::Thread(_) => Exit::Failed,
+            LoadError::Connect(_) | LoadError::NotEmpty { .. } | LoadError::NotOurs { .. } => {
+                Exit::Environment
+            }
+        }
+    }
+}
+
+fn failed(what: impl Into<String>) -> impl FnOnce(SessionError) -> LoadError {
+    let what = what.into();
+    move |error| LoadError::Server { what, error }
+}
+
+fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
+    reactor::block_on(future).map_err(LoadError::Thread)?
+}
+
+async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
+    let session = connect.connect().await;
+    session.map_err(|error| LoadError::Connect(error.to_string()))
+}
+
+/// Loads the tables of sysbench into the schema that `connect` names, which must exist.
+///
+/// # Errors
+/// Any [`LoadError`].
+pub fn load_sbtest<C: Connect + Sync>(
+    connect: &C,
+    tables: SbtestTables,
+    options: LoadOptions,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport, LoadError> {
+    let started = Instant::now();
+    let cpu_before = process_cpu_ns();
+    let is_local_infile = block_on(async {
+        let mut session = connect_to(connect).await?;
+        make_room(&mut session, options.force).await?;
+        let sql = "SELECT @@global.local_infile";
+        let answer = session.query(sql).await.map_err(failed(sql))?;
+        let is_on = answer.row(0).and_then(|row| row.int(0).ok()) == Some(1);
+        C::close(session).await;
+        Ok(is_on)
+    })?;
+    let shared = Shared {
+        tables,
+        seed: options.seed,
+        is_local_infile,
+        next: AtomicU32::new(1),
+        steps_done: AtomicU32::new(0),
+        bytes: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
+        stop,
+    };
+    let mut loaded = fill_all(connect, options.threads, &shared, on_progress)?;
+    loaded.sort_by_key(|(number, _)| *number);
+    Ok(LoadReport {
+        is_local_infile,
+        tables: loaded.into_iter().map(|(_, table)| table).collect(),
+        bytes: shared.bytes.load(Ordering::Relaxed),
+        duration: started.elapsed(),
+        client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
+    })
+}
+
+/// Refuses a schema that is not empty or, where it is forced, drops our own tables of it.
+async fn make_room<S: Session>(session: &mut S, force: bool) -> Result<(), LoadError> {
+    let there = tables_of(session).await;
+    let there = there.map_err(failed("listing the tables"))?;
+    if !force && !there.is_empty() {
+        const SHOWN: usize = 3;
+        let names: Vec<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
+        let more = match names.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let tables = names[..names.len().min(SHOWN)].join(", ") + &more;
+        return Err(LoadError::NotEmpty { tables });
+    }
+    let is_ours = |comment: &str| comment == COMMENT || comment == COMMENT_LOADING;
+    for (table, comment) in there {
+        if !table.starts_with("sbtest") {
+            continue;
+        }
+        if !is_ours(&comment) {
+            return Err(LoadError::NotOurs { table });
+        }
+        let dropped = session.query(&format!("DROP TABLE {table}")).await;
+        dropped.map_err(failed(format!("dropping {table}")))?;
+    }
+    Ok(())
+}
+
+/// What the loading threads have in common.
+struct Shared<'a> {
+    tables: SbtestTables,
+    seed: u64,
+    is_local_infile: bool,
+    /// The next table that nobody fills.
+    next: AtomicU32,
+    /// Indexes that were built.
+    steps_done: AtomicU32,
+    bytes: AtomicU64,
+    failed: AtomicBool,
+    stop: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+}
+
+type Loaded = Vec<(u32, LoadedTable)>;
+
+/// Runs the loading threads; this one reports their progress.
+fn fill_all<C: Connect + Sync>(
+    connect: &C,
+    threads: u32,
+    shared: &Shared<'_>,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<Loaded, LoadError> {
+    thread::scope(|scope| {
+        let threads = threads.clamp(1, shared.tables.count.max(1));
+        let work = || {
+            let loaded = block_on(fill_tables(connect, shared));
+            shared.failed.fetch_or(loaded.is_err(), Ordering::Relaxed);
+            loaded
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::sleep(Duration::from_millis(20));
+            on_progress(LoadProgress {
+                bytes: shared.bytes.load(Ordering::Relaxed),
+                bytes_total: bytes_estimate(shared.tables),
+                steps: shared.steps_done.load(Ordering::Relaxed),
+                steps_total: shared.tables.count,
+            });
+        }
+        let mut all = Loaded::new();
+        let mut failure = None;
+        for worker in workers {
+            match worker.join() {
+                Ok(Ok(loaded)) => all.extend(loaded),
+                // One thread's failure interrupts the others: their interruption is not the cause.
+                Ok(Err(LoadError::Interrupted)) => {
+                    failure = failure.or(Some(LoadError::Interrupted));
+                }
+                Ok(Err(error)) => failure = Some(error),
+                Err(_) => {
+                    let error = std::io::Error::other("it panicked");
+                    failure = Some(LoadError::Thread(error));
+                }
+            }
+        }
+        failure.map_or(Ok(all), Err)
+    })
+}
+
+async fn fill_tables<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
+    let mut session = connect_to(connect).await?;
+    let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
+    session
+        .query(set)
+        .await
+        .map_err(failed("preparing a session"))?;
+    let mut loaded = Loaded::new();
+    loop {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        if number > shared.tables.count {
+            break;
+        }
+        loaded.push((number, fill(&mut session, number, shared).await?));
+    }
+    C::close(session).await;
+    Ok(loaded)
+}
+
+/// Makes one table: its rows first, its index behind them, as sysbench does.
+async fn fill<S: Session>(
+    session: &mut S,
+    number: u32,
+    shared: &Shared<'_>,
+) -> Result<LoadedTable, LoadError> {
+    let name = format!("sbtest{number}");
+    let created = session.query(&create_sql(number)).await;
+    created.map_err(failed(format!("creating {name}")))?;
+    let mut rows = Rows::new(shared.seed, number, shared.tables.rows);
+    let mut checksum = Xxh3::new();
+    let (mut lines, mut stored) = (Vec::new(), 0);
+    while rows.next_lines(&mut lines) {
+        if shared.is_over() {
+            return Err(LoadError::Interrupted);
+        }
+        checksum.update(&lines);
+        shared
+            .bytes
+            .fetch_add(lines.len() as u64, Ordering::Relaxed);
+        let sent = if shared.is_local_infile {
+            let sql = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} (id, k, c, pad)");
+            let mut source = OneFill(Some(&lines));
+            session.load_local(&sql, &mut source).await
+        } else {
+            insert(session, &name, &lines).await
+        };
+        stored += sent.map_err(failed(format!("filling {name}")))?;
+        lines.clear();
+    }
+    for sql in [
+        index_sql(number),
+        format!("ALTER TABLE {name} COMMENT = '{COMMENT}'"),
+        // Plans of the first minutes must not depend on when the server thinks of it.
+        format!("ANALYZE TABLE {name}"),
+    ] {
+        session.query(&sql).await.map_err(failed(sql.as_str()))?;
+    }
+    shared.steps_done.fetch_add(1, Ordering::Relaxed);
+    Ok(LoadedTable {
+        name,
+        rows: stored,
+        checksum: checksum.digest(),
+    })
+}
+
+/// Lines that were made already.
+struct OneFill<'a>(Option<&'a [u8]>);
+
+impl RowSource for OneFill<'_> {
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
+        let lines = self.0.take();
+        buffer.extend_from_slice(lines.unwrap_or_default());
+        lines.is_some()
+    }
+}
+
+/// Where the server does not take files: statements of about a MiB. No value needs escaping.
+async fn insert<S: Session>(
+    session: &mut S,
+    table: &str,
+    lines: &[u8],
+) -> Result<u64, SessionError> {
+    const STATEMENT_BYTES: usize = 1 << 20;
+    let text = String::from_utf8_lossy(lines);
+    let mut stored = 0;
+    let mut tuples = text
+        .lines()
+        .map(|line| format!("('{}')", line.replace('\t', "','")))
+        .peekable();
+    while tuples.peek().is_some() {
+        let mut sql = format!("INSERT INTO {table} (id, k, c, pad) VALUES ");
+        while let Some(tuple) = tuples.next_if(|_| sql.len() < STATEMENT_BYTES) {
+            sql.push_str(&tuple);
+            sql.push(',');
+        }
+        sql.pop();
+        stored += session.query(&sql).await?.affected_rows;
+    }
+    Ok(stored)
+}
+
+/// Runs the setup of a file in the schema that `connect` names, which must exist.
+///
+/// # Errors
+/// Any [`LoadError`].
+pub fn load_file<C: Connect + Sync>(
+    connect: &C,
+    file: &WorkloadFile,
+    options: LoadOptions,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport, LoadError> {
+    let started = Instant::now();
+    let cpu_before = process_cpu_ns();
+    block_on(async {
+        let mut session = connect_to(connect).await?;
+        make_room(&mut session, options.force).await?;
+        let steps_total = file.setup.len() as u32;
+        for (steps, setup) in (0..).zip(&file.setup) {
+            let mut random = Random::new(options.seed, &[u64::from(steps)]);
+            let what = format!("statement {} of the setup", steps + 1);
+            let mut on_row = || {
+                on_progress(LoadProgress {
+                    bytes: 0,
+                    bytes_total: 0,
+                    steps,
+                    steps_total,
+                });
+                !stop.load(Ordering::Relaxed)
+            };
+            let done = set_up(&mut session, setup, &mut random, &mut on_row).await;
+            if !done.map_err(failed(what))? {
+                return Err(LoadError::Interrupted);
+            }
+        }
+        C::close(session).await;
+        Ok(())
+    })?;
+    Ok(LoadReport {
+        duration: started.elapsed(),
+        client_cpu_ns: process_cpu_ns().saturating_sub(cpu_before),
+        ..LoadReport::default()
+    })
+}
+
+/// Runs a statement as often as it says; false where `go_on` did.
+async fn set_up<S: Session>(
+    session: &mut S,
+    setup: &Setup,
+    random: &mut Random,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<bool, SessionError> {
+    const ROWS_OF_COMMIT: u64 = 1_000;
+    if setup.parameters.is_empty() && setup.times == 1 {
+        session.query(&setup.sql).await?;
+        return Ok(go_on());
+    }
+    let statement = session.prepare(&setup.sql).await?;
+    for row in 0..setup.times {
+        if row % ROWS_OF_COMMIT == 0 {
+            let sql = if row == 0 {
+                "BEGIN"
+            } else {
+                "COMMIT AND CHAIN"
+            };
+            session.query(sql).await?;
+            if !go_on() {
+                return Ok(false);
+            }
+        }
+        let values = Values::drawn(&setup.generators, random);
+        let mut params = [Param::Null; PARAMETERS_MAX];
+        for (param, place) in params.iter_mut().zip(&setup.parameters) {
+            *param = values.param(*place);
+        }
+        session
+            .execute(statement, &params[..setup.parameters.len()])
+            .await?;
+    }
+    session.query("COMMIT").await?;
+    Ok(true)
+}

@@ -1,0 +1,74 @@
+//! What a workload of statements is: types of transactions, each a list of statements with the
+//! generators of their parameters.
+
+use crate::generate::{Generator, Values};
+use drive::TransactionInfo;
+use std::collections::BTreeSet;
+
+/// Most parameters of one statement.
+pub(crate) const PARAMETERS_MAX: usize = 64;
+
+/// A workload of statements.
+#[derive(Debug)]
+pub struct Script {
+    /// The types, by the place of their transactions.
+    pub(crate) types: &'static [TransactionInfo],
+    pub(crate) transactions: Vec<Transaction>,
+    /// What proves the database whole.
+    pub(crate) checks: Vec<Check>,
+    /// What stays the same over a run: one number.
+    pub(crate) constant: Option<Constant>,
+}
+
+/// A type of transactions.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    pub(crate) generators: Vec<Generator>,
+    pub(crate) steps: Vec<Step>,
+    /// BEGIN stands before the statements, and COMMIT behind them.
+    pub(crate) is_explicit: bool,
+}
+
+/// A statement of a transaction.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// What it does, in results.
+    pub(crate) kind: &'static str,
+    /// The statement for each table of several.
+    pub(crate) variants: Vec<String>,
+    /// The value that picks one of them, from 0.
+    pub(crate) picked_by: Option<usize>,
+    /// Places of the parameters' values.
+    pub(crate) parameters: Vec<usize>,
+}
+
+impl Step {
+    /// The variant for these values.
+    pub(crate) fn variant(&self, values: &Values) -> usize {
+        self.picked_by.map_or(0, |place| values.int(place) as usize)
+    }
+}
+
+/// SQL whose rows offend.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) sql: String,
+}
+
+/// A number that transactions leave as it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Constant {
+    pub(crate) what: &'static str,
+    pub(crate) sql: String,
+}
+
+impl Script {
+    /// Different statements, all of which each connection holds prepared.
+    pub fn prepared_statements(&self) -> u32 {
+        let steps = self.transactions.iter().flat_map(|of| &of.steps);
+        let all: BTreeSet<&String> = steps.flat_map(|step| &step.variants).collect();
+        all.len() as u32
+    }
+}

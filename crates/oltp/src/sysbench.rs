@@ -1,0 +1,363 @@
+//! sysbench's OLTP, as its release 1.0.20 has it: tables, rows, statements, and the distribution of
+//! what they ask for. Numbers compare with those of that tool at equal tables and connections.
+
+use crate::generate::{Generator, Span, write_groups};
+use crate::script::{Check, Constant, Script, Step, Transaction};
+use base::{Random, Session, SessionError};
+use drive::TransactionInfo;
+use spec::{OltpMix, SbtestTables};
+use std::io::Write;
+
+/// Rows that a range query reads.
+const RANGE_SIZE: i64 = 100;
+const POINT_SELECTS: usize = 10;
+/// Groups of digits in the columns c and pad.
+const C_GROUPS: u32 = 10;
+const PAD_GROUPS: u32 = 5;
+/// Rows that one statement of a load stores at most.
+const CHUNK_ROWS: u32 = 20_000;
+
+const fn only(name: &'static str, row_bytes: Option<u64>) -> [TransactionInfo; 1] {
+    [TransactionInfo {
+        name,
+        is_primary: true,
+        is_deferred: false,
+        share: 1.0,
+        row_bytes,
+    }]
+}
+
+const READ_WRITE: &[TransactionInfo] = &only("read_write", None);
+const READ_ONLY: &[TransactionInfo] = &only("read_only", Some(0));
+const WRITE_ONLY: &[TransactionInfo] = &only("write_only", None);
+const POINT_SELECT: &[TransactionInfo] = &only("point_select", Some(0));
+
+/// The only type of a mix.
+pub fn types(mix: OltpMix) -> &'static [TransactionInfo] {
+    match mix {
+        OltpMix::ReadWrite => READ_WRITE,
+        OltpMix::ReadOnly => READ_ONLY,
+        OltpMix::WriteOnly => WRITE_ONLY,
+        OltpMix::PointSelect => POINT_SELECT,
+    }
+}
+
+/// A transaction that is being put together.
+struct Builder {
+    tables: SbtestTables,
+    generators: Vec<Generator>,
+    steps: Vec<Step>,
+}
+
+impl Builder {
+    fn value(&mut self, generator: Generator) -> usize {
+        self.generators.push(generator);
+        self.generators.len() - 1
+    }
+
+    /// Any of the tables.
+    fn table(&mut self) -> usize {
+        let to = i64::from(self.tables.count) - 1;
+        self.value(Generator::Uniform(Span { from: 0, to }))
+    }
+
+    fn id(&mut self) -> usize {
+        let to = i64::from(self.tables.rows);
+        self.value(Generator::Special(Span { from: 1, to }))
+    }
+
+    /// A statement on a table; `{}` stands for its number.
+    fn step(&mut self, kind: &'static str, table: usize, sql: &str, parameters: Vec<usize>) {
+        let numbers = 1..=self.tables.count;
+        self.steps.push(Step {
+            kind,
+            variants: numbers.map(|n| sql.replace("{}", &n.to_string())).collect(),
+            picked_by: Some(table),
+            parameters,
+        });
+    }
+
+    fn point_selects(&mut self, count: usize) {
+        let table = self.table();
+        for _ in 0..count {
+            let id = self.id();
+            let sql = "SELECT c FROM sbtest{} WHERE id=?";
+            self.step("point_select", table, sql, vec![id]);
+        }
+    }
+
+    fn ranges(&mut self) {
+        const RANGES: [(&str, &str, &str); 4] = [
+            ("simple_range", "c", ""),
+            ("sum_range", "SUM(k)", ""),
+            ("order_range", "c", " ORDER BY c"),
+            ("distinct_range", "DISTINCT c", " ORDER BY c"),
+        ];
+        for (kind, columns, order) in RANGES {
+            let table = self.table();
+            let first = self.id();
+            let last = self.value(Generator::Offset {
+                of: first,
+                plus: RANGE_SIZE - 1,
+            });
+            let sql = format!("SELECT {columns} FROM sbtest{{}} WHERE id BETWEEN ? AND ?{order}");
+            self.step(kind, table, &sql, vec![first, last]);
+        }
+    }
+
+    fn writes(&mut self) {
+        let (table, id) = (self.table(), self.id());
+        let sql = "UPDATE sbtest{} SET k=k+1 WHERE id=?";
+        self.step("index_update", table, sql, vec![id]);
+        let (table, c) = (self.table(), self.value(Generator::DigitGroups(C_GROUPS)));
+        let id = self.id();
+        let sql = "UPDATE sbtest{} SET c=? WHERE id=?";
+        self.step("non_index_update", table, sql, vec![c, id]);
+        let (table, id, k) = (self.table(), self.id(), self.id());
+        let c = self.value(Generator::DigitGroups(C_GROUPS));
+        let pad = self.value(Generator::DigitGroups(PAD_GROUPS));
+        self.step("delete", table, "DELETE FROM sbtest{} WHERE id=?", vec![id]);
+        let sql = "INSERT INTO sbtest{} (id, k, c, pad) VALUES (?, ?, ?, ?)";
+        self.step("insert", table, sql, vec![id, k, c, pad]);
+    }
+}
+
+/// The transactions of a mix on these tables.
+pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
+    let mut builder = Builder {
+        tables,
+        generators: Vec::new(),
+        steps: Vec::new(),
+    };
+    match mix {
+        OltpMix::ReadWrite => {
+            builder.point_selects(POINT_SELECTS);
+            builder.ranges();
+            builder.writes();
+        }
+        OltpMix::ReadOnly => {
+            builder.point_selects(POINT_SELECTS);
+            builder.ranges();
+        }
+        OltpMix::WriteOnly => {
+            builder.writes();
+        }
+        OltpMix::PointSelect => {
+            builder.point_selects(1);
+        }
+    }
+    let each = |sql: &str| {
+        let of_table = |n: u32| sql.replace("{}", &n.to_string());
+        let all: Vec<String> = (1..=tables.count).map(of_table).collect();
+        all.join(" + ")
+    };
+    Script {
+        types: types(mix),
+        transactions: vec![Transaction {
+            generators: builder.generators,
+            steps: builder.steps,
+            is_explicit: mix != OltpMix::PointSelect,
+        }],
+        checks: (1..=tables.count).map(|n| check(n, tables.rows)).collect(),
+        constant: Some(Constant {
+            what: "the first and the last id of each table",
+            sql: format!(
+                "SELECT {}",
+                each("(SELECT MIN(id) + MAX(id) FROM sbtest{})")
+            ),
+        }),
+    }
+}
+
+/// A row that was deleted was inserted again, and ids are a primary key: as many rows as at first.
+fn check(table: u32, rows: u32) -> Check {
+    Check {
+        name: format!("sbtest{table}"),
+        title: format!("sbtest{table} has the rows 1 to {rows}, each once"),
+        sql: format!(
+            "SELECT found, lowest, highest FROM (SELECT COUNT(*) AS found, MIN(id) AS lowest, \
+             MAX(id) AS highest FROM sbtest{table}) AS counted \
+             WHERE found <> {rows} OR lowest <> 1 OR highest <> {rows}"
+        ),
+    }
+}
+
+/// What stands in the comment of a table of ours while it is being filled, and behind.
+pub(crate) const COMMENT_LOADING: &str = "mydyno: loading";
+pub(crate) const COMMENT: &str = "mydyno";
+
+pub(crate) fn create_sql(table: u32) -> String {
+    format!(
+        "CREATE TABLE sbtest{table} (\n  id INTEGER NOT NULL AUTO_INCREMENT,\n  \
+         k INTEGER DEFAULT '0' NOT NULL,\n  c CHAR(120) DEFAULT '' NOT NULL,\n  \
+         pad CHAR(60) DEFAULT '' NOT NULL,\n  PRIMARY KEY (id)\n) ENGINE = InnoDB \
+         COMMENT = '{COMMENT_LOADING}'"
+    )
+}
+
+pub(crate) fn index_sql(table: u32) -> String {
+    format!("CREATE INDEX k_{table} ON sbtest{table} (k)")
+}
+
+/// The rows of a table, in the order of their ids. Equal seeds give equal rows.
+pub(crate) struct Rows {
+    random: Random,
+    ids: std::ops::RangeInclusive<u32>,
+    k: Span,
+}
+
+impl Rows {
+    pub(crate) fn new(seed: u64, table: u32, rows: u32) -> Rows {
+        Rows {
+            random: Random::new(seed, &[u64::from(table)]),
+            ids: 1..=rows,
+            k: Span {
+                from: 1,
+                to: i64::from(rows),
+            },
+        }
+    }
+
+    /// Appends the rows of the next statement as lines of LOAD DATA: a tab between fields, a
+    /// newline after each row. False where there are no more.
+    pub(crate) fn next_lines(&mut self, lines: &mut Vec<u8>) -> bool {
+        let before = lines.len();
+        for id in self.ids.by_ref().take(CHUNK_ROWS as usize) {
+            let k = self.k.special(&mut self.random);
+            // Writing to a vector cannot fail.
+            let _ = write!(lines, "{id}\t{k}\t");
+            write_groups(lines, C_GROUPS, &mut self.random);
+            lines.push(b'\t');
+            write_groups(lines, PAD_GROUPS, &mut self.random);
+            lines.push(b'\n');
+        }
+        lines.len() > before
+    }
+}
+
+/// About as much as the rows take as lines.
+pub(crate) fn bytes_estimate(tables: SbtestTables) -> u64 {
+    const OF_ROW: u64 = 192;
+    u64::from(tables.count) * u64::from(tables.rows) * OF_ROW
+}
+
+/// About as much as the tables take on disk.
+pub fn database_bytes_estimate(tables: SbtestTables) -> u64 {
+    bytes_estimate(tables) * 5 / 4
+}
+
+/// Why a schema is not one of sysbench.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    #[error("looking for the tables of sysbench failed: {0}")]
+    Session(#[from] SessionError),
+    #[error(
+        "the schema has no table sbtest1 with rows; run `mydyno load --workload sysbench-oltp`, or \
+         sysbench's prepare"
+    )]
+    NoTables,
+    #[error("a load of these tables has not ended; load them anew with --force")]
+    Loading,
+}
+
+/// The tables of the session's schema, ours or those that sysbench made.
+///
+/// # Errors
+/// Any [`InspectError`].
+pub async fn inspect<S: Session>(session: &mut S) -> Result<SbtestTables, InspectError> {
+    let mut count = 0;
+    for (name, comment) in tables_of(session).await? {
+        let number = name.strip_prefix("sbtest");
+        if number.is_none_or(|number| number.parse::<u32>().is_err()) {
+            continue;
+        }
+        if comment == COMMENT_LOADING {
+            return Err(InspectError::Loading);
+        }
+        count += 1;
+    }
+    if count == 0 {
+        return Err(InspectError::NoTables);
+    }
+    let answer = session.query("SELECT MAX(id) FROM sbtest1").await?;
+    let rows = answer.row(0).and_then(|row| row.int(0).ok()).unwrap_or(0);
+    match u32::try_from(rows) {
+        Ok(rows) if rows > 0 => Ok(SbtestTables { count, rows }),
+        _ => Err(InspectError::NoTables),
+    }
+}
+
+/// The tables of the session's schema with their comments.
+///
+/// # Errors
+/// Where the server refuses.
+pub(crate) async fn tables_of<S: Session>(
+    session: &mut S,
+) -> Result<Vec<(String, String)>, SessionError> {
+    let sql = "SELECT table_name, table_comment FROM information_schema.tables \
+               WHERE table_schema = DATABASE() ORDER BY table_name";
+    let answer = session.query(sql).await?;
+    let rows = answer.rows().map(|row| (row.text(0), row.text(1)));
+    Ok(rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::Values;
+
+    const TABLES: SbtestTables = SbtestTables {
+        count: 3,
+        rows: 1_000,
+    };
+
+    fn kinds(mix: OltpMix) -> Vec<&'static str> {
+        let script = script(mix, TABLES);
+        let steps = &script.transactions[0].steps;
+        steps.iter().map(|step| step.kind).collect()
+    }
+
+    #[test]
+    fn mixes_have_the_statements_of_sysbench() {
+        let read_write = kinds(OltpMix::ReadWrite);
+        // With BEGIN and COMMIT the 20 queries of a transaction that sysbench reports.
+        assert_eq!(read_write.len(), 18);
+        assert_eq!(read_write[..10], ["point_select"; 10]);
+        assert_eq!(kinds(OltpMix::ReadOnly), read_write[..14]);
+        assert_eq!(kinds(OltpMix::WriteOnly), read_write[14..]);
+        assert_eq!(kinds(OltpMix::PointSelect), ["point_select"]);
+        assert_eq!(script(OltpMix::ReadWrite, TABLES).prepared_statements(), 27);
+    }
+
+    #[test]
+    fn values_fit_their_statements() {
+        let script = script(OltpMix::ReadWrite, TABLES);
+        let transaction = &script.transactions[0];
+        let mut random = Random::new(1, &[]);
+        for _ in 0..1_000 {
+            let values = Values::drawn(&transaction.generators, &mut random);
+            for step in &transaction.steps {
+                let sql = &step.variants[step.variant(&values)];
+                assert_eq!(sql.matches('?').count(), step.parameters.len(), "{sql}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_rows() {
+        let all = |seed, table| {
+            let mut rows = Rows::new(seed, table, 25_000);
+            let mut lines = Vec::new();
+            while rows.next_lines(&mut lines) {}
+            lines
+        };
+        let first = all(1, 1);
+        assert_eq!(first, all(1, 1));
+        assert_ne!(first, all(2, 1));
+        assert_ne!(first, all(1, 2));
+        let text = String::from_utf8(first).unwrap();
+        assert_eq!(text.lines().count(), 25_000);
+        let last: Vec<&str> = text.lines().last().unwrap().split('\t').collect();
+        assert_eq!((last[0], last[2].len(), last[3].len()), ("25000", 119, 59));
+    }
+}

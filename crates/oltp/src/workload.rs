@@ -1,0 +1,320 @@
+//! A script as a workload of the driver.
+
+use crate::generate::Values;
+use crate::script::{PARAMETERS_MAX, Script, Step};
+use base::limits::OFFENDING_ROWS_MAX;
+use base::{Connect, Param, Random, Row, Session, SessionError, StatementId};
+use drive::streams::INPUTS;
+use drive::{
+    Attempt, CheckResult, Client, Facts, Failed, Opening, Proof, RunReport, Schemas, Source,
+    StatementTimes, Timed, TransactionInfo, TransactionType, Workload, failed_by, failed_in_commit,
+    needs_prepare, set_isolation,
+};
+use spec::Isolation;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What the connections of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct ScriptOptions {
+    /// The server's own level where none is named.
+    pub isolation: Option<Isolation>,
+    /// Of the inputs.
+    pub seed: u64,
+}
+
+/// Transactions of a script over any kind of session.
+pub struct ScriptWorkload<C> {
+    schemas: Schemas<C>,
+    script: Arc<Script>,
+    options: ScriptOptions,
+}
+
+impl<C: Connect + Sync> ScriptWorkload<C> {
+    /// The same transactions with other inputs.
+    pub fn with_seed(&self, seed: u64) -> ScriptWorkload<C>
+    where
+        C: Clone,
+    {
+        ScriptWorkload {
+            schemas: self.schemas.clone(),
+            script: Arc::clone(&self.script),
+            options: ScriptOptions {
+                seed,
+                ..self.options
+            },
+        }
+    }
+
+    /// Connections to the databases that `schemas` reach.
+    pub fn new(
+        schemas: Schemas<C>,
+        script: Arc<Script>,
+        options: ScriptOptions,
+    ) -> ScriptWorkload<C> {
+        ScriptWorkload {
+            schemas,
+            script,
+            options,
+        }
+    }
+}
+
+impl<C: Connect + Sync> Workload for ScriptWorkload<C> {
+    type Operation = Operation;
+    type Source = ScriptSource;
+    type Client = ScriptClient<C>;
+
+    fn transactions(&self) -> &'static [TransactionInfo] {
+        self.script.types
+    }
+
+    fn source(&self, of: u32) -> ScriptSource {
+        ScriptSource {
+            script: Arc::clone(&self.script),
+            random: Random::new(self.options.seed, &[INPUTS, u64::from(of)]),
+        }
+    }
+
+    fn database(&self, connection: u32) -> usize {
+        self.schemas.number(connection)
+    }
+
+    async fn open(&self, which: Opening) -> Result<ScriptClient<C>, Failed> {
+        let session = self.schemas.connect(which.connection).await?;
+        let mut client = ScriptClient {
+            session: Timed::new(session),
+            script: Arc::clone(&self.script),
+            prepared: Vec::new(),
+        };
+        let opened = client.set_up(self.options.isolation).await;
+        opened.map_err(|error| failed_by(&error))?;
+        Ok(client)
+    }
+}
+
+impl<C: Connect + Sync> Proof for ScriptWorkload<C> {
+    async fn facts<S: Session>(&self, session: &mut S) -> Result<Facts, SessionError> {
+        let Some(constant) = &self.script.constant else {
+            return Ok(Facts::default());
+        };
+        let answer = session.query(&constant.sql).await?;
+        let number = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
+        Ok(Facts(vec![number]))
+    }
+
+    fn mismatch(&self, _report: &RunReport, before: &Facts, after: &Facts) -> Option<String> {
+        let what = self.script.constant.as_ref()?.what;
+        (before != after).then(|| {
+            format!(
+                "no transaction of the driver changes {what}, but they are others than before; \
+                 does somebody else use the database?"
+            )
+        })
+    }
+
+    async fn checks<S: Session>(
+        &self,
+        session: &mut S,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<CheckResult>, SessionError> {
+        let total = self.script.checks.len() as u64;
+        let mut results = Vec::new();
+        for (done, check) in (0..).zip(&self.script.checks) {
+            progress(done, total);
+            let start = Instant::now();
+            let answer = session.query(&check.sql).await?;
+            let text = |row: Row<'_>| {
+                let values: Vec<String> = (0..answer.width).map(|at| row.text(at)).collect();
+                values.join(", ")
+            };
+            results.push(CheckResult {
+                name: check.name.clone(),
+                title: check.title.clone(),
+                clause: String::new(),
+                passed: answer.is_empty(),
+                offending_rows: answer.len() as u64,
+                examples: answer.rows().take(OFFENDING_ROWS_MAX).map(text).collect(),
+                duration_ns: start.elapsed().as_nanos() as u64,
+            });
+        }
+        Ok(results)
+    }
+}
+
+/// A transaction with its values.
+pub struct Operation {
+    transaction: usize,
+    values: Values,
+}
+
+/// Draws transactions by their weights.
+pub struct ScriptSource {
+    script: Arc<Script>,
+    random: Random,
+}
+
+impl Source for ScriptSource {
+    type Operation = Operation;
+
+    fn deal(&mut self) -> TransactionType {
+        let types = self.script.types;
+        let mut left = self.random.unit();
+        let dealt = types.iter().position(|of| {
+            left -= of.share;
+            left < 0.0
+        });
+        TransactionType(dealt.unwrap_or(types.len() - 1) as u8)
+    }
+
+    fn draw(&mut self, transaction: TransactionType) -> Operation {
+        let of = &self.script.transactions[transaction.index()];
+        Operation {
+            transaction: transaction.index(),
+            values: Values::drawn(&of.generators, &mut self.random),
+        }
+    }
+}
+
+/// One connection.
+pub struct ScriptClient<C: Connect> {
+    session: Timed<C::Session>,
+    script: Arc<Script>,
+    /// The statements of each transaction's steps, by variant.
+    prepared: Vec<Vec<Vec<StatementId>>>,
+}
+
+impl<C: Connect> ScriptClient<C> {
+    async fn set_up(&mut self, isolation: Option<Isolation>) -> Result<(), SessionError> {
+        if let Some(isolation) = isolation {
+            set_isolation(&mut self.session, isolation).await?;
+        }
+        // The time-out is the server's largest.
+        let set = "SET SESSION autocommit = 1, wait_timeout = 2147483";
+        self.session.query(set).await?;
+        self.prepare().await
+    }
+
+    /// Prepares every statement once, however many steps have it.
+    async fn prepare(&mut self) -> Result<(), SessionError> {
+        let mut known: BTreeMap<&str, StatementId> = BTreeMap::new();
+        self.prepared.clear();
+        for transaction in &self.script.transactions {
+            let mut steps = Vec::new();
+            for step in &transaction.steps {
+                let mut variants = Vec::new();
+                for sql in &step.variants {
+                    let id = match known.get(sql.as_str()) {
+                        Some(id) => *id,
+                        None => self.session.prepare_kind(step.kind, sql).await?,
+                    };
+                    known.insert(sql, id);
+                    variants.push(id);
+                }
+                steps.push(variants);
+            }
+            self.prepared.push(steps);
+        }
+        self.session.all_prepared().await
+    }
+
+    /// One try; what has failed before its COMMIT is to be rolled back.
+    async fn run(&mut self, operation: &Operation) -> Result<(), TryError> {
+        let script = Arc::clone(&self.script);
+        let transaction = &script.transactions[operation.transaction];
+        // A statement without BEGIN is its own COMMIT.
+        let failed = if transaction.is_explicit {
+            self.session
+                .query("BEGIN")
+                .await
+                .map_err(TryError::Before)?;
+            TryError::Before
+        } else {
+            TryError::InCommit
+        };
+        for (place, step) in transaction.steps.iter().enumerate() {
+            let variant = step.variant(&operation.values);
+            let id = self.prepared[operation.transaction][place][variant];
+            let executed = execute(&mut self.session, id, step, &operation.values).await;
+            executed.map_err(failed)?;
+        }
+        if transaction.is_explicit {
+            let committed = self.session.query("COMMIT").await;
+            committed.map_err(TryError::InCommit)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the session as it was before the try.
+    async fn recover(&mut self, error: &SessionError) -> Result<(), SessionError> {
+        if error.code().is_none() {
+            // The session is of no more use.
+            return Ok(());
+        }
+        self.session.query("ROLLBACK").await?;
+        if needs_prepare(error) {
+            self.session.forget_prepared().await?;
+            self.prepare().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a try failed.
+enum TryError {
+    Before(SessionError),
+    InCommit(SessionError),
+}
+
+async fn execute<S: Session>(
+    session: &mut S,
+    id: StatementId,
+    step: &Step,
+    values: &Values,
+) -> Result<(), SessionError> {
+    let mut params = [Param::Null; PARAMETERS_MAX];
+    let count = step.parameters.len();
+    for (param, place) in params.iter_mut().zip(&step.parameters) {
+        *param = values.param(*place);
+    }
+    session.execute(id, &params[..count]).await.map(drop)
+}
+
+impl<C: Connect> Client for ScriptClient<C> {
+    type Operation = Operation;
+
+    fn begin(&mut self) {
+        self.session.begin();
+    }
+
+    async fn attempt(&mut self, operation: &Operation) -> Attempt {
+        let (error, failed) = match self.run(operation).await {
+            Ok(()) => return Attempt::Committed,
+            Err(TryError::Before(error)) => {
+                let failed = failed_by(&error);
+                (error, failed)
+            }
+            Err(TryError::InCommit(error)) => {
+                let failed = failed_in_commit(&error);
+                (error, failed)
+            }
+        };
+        match self.recover(&error).await {
+            Ok(()) => Attempt::Failed(failed),
+            Err(error) => Attempt::Failed(failed_by(&error)),
+        }
+    }
+
+    fn statements(&self) -> u64 {
+        self.session.statements()
+    }
+
+    fn statement_times(&self) -> StatementTimes<'_> {
+        self.session.times()
+    }
+
+    async fn close(self) {
+        C::close(self.session.into_inner()).await;
+    }
+}
