@@ -154,7 +154,9 @@ pub(crate) struct LoadTable {
     /// For databases with `foreign_keys = false`: no MySQL has both [default: 0]
     pub(crate) partitions: Axis<Count<0, PARTITIONS_MAX>>,
     /// What is driven: `tpcc` (transactions by the clauses, no waits), `tpcc-spec` (terminals with
-    /// keying and think times) or `tpcc-mysql` (the statements of that tool) [default: tpcc]
+    /// keying and think times), `tpcc-mysql` (the statements of that tool), `sysbench-oltp` and its
+    /// kinds (the statements of sysbench 1.0.20) or a file (transactions of your own: docs/oltp.md)
+    /// [default: tpcc]
     pub(crate) workload: Axis<WorkloadKind>,
     /// How statements travel: `statements`, `pipelined`, `batched` or `procedures`
     /// [default: statements]

@@ -122,7 +122,6 @@ named! {
     Order: Order::ALL;
     Spacing: Spacing::ALL;
     Style: Style::ALL;
-    WorkloadKind: WorkloadKind::NAMED;
 }
 
 /// A name or a place; what it may be is not this crate's to know.
@@ -172,6 +171,35 @@ impl Kind for Text {
             Raw::Text(text) => Ok((*text).to_owned()),
             _ => Err(None),
         }
+    }
+}
+
+impl Kind for WorkloadKind {
+    type Value = WorkloadKind;
+
+    fn takes() -> String {
+        let quoted = WorkloadKind::NAMED
+            .iter()
+            .map(|one| format!("\"{one}\" or "));
+        quoted.collect::<String>() + "the path of a file that ends in .toml"
+    }
+
+    fn schema() -> Value {
+        let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
+        json!({ "anyOf": [
+            { "type": "string", "enum": names },
+            { "type": "string", "pattern": "\\.toml$" },
+        ] })
+    }
+
+    fn read(raw: &Raw<'_>) -> Result<WorkloadKind, Why> {
+        let text = Text::read(raw)?;
+        let names: Vec<&str> = WorkloadKind::NAMED.iter().map(WorkloadKind::name).collect();
+        let unknown = |_| {
+            let why = with_known(&with_key(&format!("is {raw}")), &text, &names);
+            Some(format!("{why}, and files that end in .toml"))
+        };
+        text.parse().map_err(unknown)
     }
 }
 

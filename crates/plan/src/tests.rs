@@ -485,15 +485,17 @@ fn the_shipped_plans_are_sound() {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if stem.ends_with(".workload") {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).unwrap();
         let plan = Plan::parse(&text, path.to_str().unwrap()).unwrap_or_else(|e| panic!("{e}"));
         let cells = plan.cells(&known()).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(plan.name(), stem);
         let repeats = plan.schedule().repeats;
-        let told = if repeats == 1 {
-            "one repeat"
-        } else {
-            &format!("{repeats} repeats")
+        let told = match repeats {
+            1 => "one repeat".to_owned(),
+            _ => format!("{repeats} repeats"),
         };
         let head: Vec<&str> = text
             .lines()
@@ -505,11 +507,10 @@ fn the_shipped_plans_are_sound() {
             "{stem}: {}",
             cells.len()
         );
-        assert!(head.contains(told), "{stem}");
-        let value: toml::Value = toml::from_str(&text).unwrap();
-        let value = serde_json::to_value(value).unwrap();
+        assert!(head.contains(&told), "{stem}");
+        let value = serde_json::to_value(toml::from_str::<toml::Value>(&text).unwrap()).unwrap();
         let violated = violations(&json_schema(), &value, &stem);
-        assert_eq!(violated, Vec::<String>::new());
+        assert!(violated.is_empty(), "{violated:?}");
         seen.insert(stem);
     }
     for number in ["1-", "2-", "3-", "4-", "5-", "7-", "8-", "9-"] {

@@ -87,6 +87,17 @@ const SAID: &[(&str, &[&str])] = &[
         &["load.partitions = 8", "load.foreign_keys = false"],
     ),
     ("--workload tpcc-mysql", &["load.workload = 'tpcc-mysql'"]),
+    (
+        "--workload sysbench-oltp-read-only --dsn mysql://me@h/s",
+        &[
+            "load.workload = 'sysbench-oltp-read-only'",
+            "server.dsn = 'mysql://me@h/s'",
+        ],
+    ),
+    (
+        "--workload my.toml --dsn mysql://me@h/s",
+        &["load.workload = 'my.toml'", "server.dsn = 'mysql://me@h/s'"],
+    ),
     ("--style batched", &["load.style = 'batched'"]),
     (
         "--isolation serializable",
