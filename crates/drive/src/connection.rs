@@ -6,7 +6,7 @@ use crate::client::{Attempt, Client, FailureKind, Opening, Source, TransactionTy
 use crate::recorder::{Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
-use crate::terminals::Hall;
+use crate::terminals::TerminalQueue;
 use base::{Random, limits};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(crate) enum Feed<'a, W: Workload> {
     /// Its own source, when the schedule says.
     Schedule(W::Source, &'a Backlog),
     /// Terminals.
-    Hall(&'a Hall<W::Operation>),
+    Terminals(&'a TerminalQueue<W::Operation>),
 }
 
 /// A transaction to do.
@@ -37,7 +37,7 @@ struct Job<O> {
     /// When it was taken up, to be tried at once.
     taken_ns: u64,
     scheduled_try_ns: Option<u64>,
-    /// Who waits for the answer, by place in the hall.
+    /// Who waits for the answer, by place among the worker's terminals.
     terminal: Option<usize>,
 }
 
@@ -103,8 +103,8 @@ impl<W: Workload> Connection<'_, W> {
                 let (intended_ns, now_ns) = backlog.next(self.schedule, self.recorder).await?;
                 (source, Some(intended_ns), Some(now_ns))
             }
-            Feed::Hall(hall) => {
-                let request = hall.requests.pop().await?;
+            Feed::Terminals(queue) => {
+                let request = queue.requests.pop().await?;
                 return Some(Job {
                     terminal: request.terminal(),
                     transaction: request.transaction,
@@ -168,8 +168,8 @@ impl<W: Workload> Connection<'_, W> {
         self.under_way.set(None);
         let statements = client.statements() - statements_before;
         self.recorder.borrow_mut().add_statements(statements);
-        if let Feed::Hall(hall) = &self.feed {
-            hall.answer(job.terminal);
+        if let Feed::Terminals(queue) = &self.feed {
+            queue.answer(job.terminal);
         }
         alive
     }

@@ -17,21 +17,21 @@ pub(crate) struct Request<O> {
     pub(crate) transaction: TransactionType,
     pub(crate) operation: O,
     pub(crate) submitted_ns: u64,
-    /// Who waits for the answer, by place in the hall; nobody does for a deferred one.
+    /// Who waits for the answer, by place among the worker's terminals; nobody does for a deferred one.
     terminal: Option<usize>,
 }
 
 /// Between the terminals of a worker and its connections.
-pub(crate) struct Hall<O> {
+pub(crate) struct TerminalQueue<O> {
     /// Deferred ones wait until nobody waits for anything else, as clause 2.7.2 of TPC-C has it,
     /// but no longer than [`limits::DEFERRED_MAX`].
     pub(crate) requests: Queue<Request<O>>,
     answers: Vec<Signal>,
 }
 
-impl<O> Hall<O> {
-    pub(crate) fn new(terminals: usize) -> io::Result<Hall<O>> {
-        Ok(Hall {
+impl<O> TerminalQueue<O> {
+    pub(crate) fn new(terminals: usize) -> io::Result<TerminalQueue<O>> {
+        Ok(TerminalQueue {
             requests: Queue::new()?,
             answers: (0..terminals).map(|_| Signal::default()).collect(),
         })
@@ -85,8 +85,8 @@ pub(crate) struct Terminal<'a, S: Source> {
     /// Decides think times.
     pub(crate) random: Random,
     pub(crate) times: &'a Terminals,
-    pub(crate) hall: &'a Hall<S::Operation>,
-    /// In the hall.
+    pub(crate) queue: &'a TerminalQueue<S::Operation>,
+    /// Among the worker's terminals.
     pub(crate) place: usize,
     pub(crate) schedule: &'a Schedule,
     pub(crate) recorder: &'a RefCell<Recorder>,
@@ -169,11 +169,11 @@ impl<S: Source> Terminal<'_, S> {
             terminal: (!deferred).then_some(self.place),
         };
         if !deferred {
-            self.hall.requests.push(request);
-            self.hall.answers[self.place].wait().await;
-        } else if self.hall.requests.len().1 < limits::QUEUE_MAX {
+            self.queue.requests.push(request);
+            self.queue.answers[self.place].wait().await;
+        } else if self.queue.requests.len().1 < limits::QUEUE_MAX {
             let latest = self.schedule.instant(submitted_ns) + limits::DEFERRED_MAX;
-            self.hall.requests.push_deferred(request, latest);
+            self.queue.requests.push_deferred(request, latest);
             self.at_terminals(|stats, now_ns| stats.acknowledgement.record(now_ns - submitted_ns));
         } else {
             let why = "as many deferred transactions wait as the driver keeps; the server does not \

@@ -9,7 +9,7 @@ use crate::pace::{Pace, Share, Terminals};
 use crate::recorder::Recorder;
 use crate::run::RunOptions;
 use crate::schedule::Schedule;
-use crate::terminals::{Hall, Terminal, thinking};
+use crate::terminals::{Terminal, TerminalQueue, thinking};
 use crate::totals::Totals;
 use reactor::Tasks;
 use std::cell::{Cell, RefCell};
@@ -134,7 +134,7 @@ fn open_all<W: Workload>(
 enum Station<O> {
     None,
     Schedule(Backlog),
-    Hall(Hall<O>),
+    Terminals(TerminalQueue<O>),
 }
 
 impl<O> Station<O> {
@@ -150,7 +150,7 @@ impl<O> Station<O> {
         match self {
             Station::None => {}
             Station::Schedule(backlog) => backlog.end(schedule, recorder),
-            Station::Hall(hall) => hall.requests.close(),
+            Station::Terminals(queue) => queue.requests.close(),
         }
     }
 }
@@ -186,13 +186,13 @@ impl<W: Workload> Work<'_, W> {
         }
         match (&station, &self.options.pace) {
             (Station::Schedule(backlog), _) => tasks.spawn(backlog.fill(schedule, recorder)),
-            (Station::Hall(hall), Pace::Terminals(times)) => {
+            (Station::Terminals(queue), Pace::Terminals(times)) => {
                 for (place, number) in self.share.of(times.count).enumerate() {
                     let terminal = Terminal {
                         source: self.workload.source(number),
                         random: thinking(self.options.seed, number),
                         times,
-                        hall,
+                        queue,
                         place,
                         schedule,
                         recorder,
@@ -228,8 +228,8 @@ impl<W: Workload> Work<'_, W> {
                 abandoned
                     .iter()
                     .for_each(|under_way| recorder.abandoned(*under_way, schedule));
-                if let Station::Hall(hall) = &station {
-                    hall.give_up(schedule, &mut recorder);
+                if let Station::Terminals(queue) = &station {
+                    queue.give_up(schedule, &mut recorder);
                 }
                 return Ok(abandoned.len());
             }
@@ -243,7 +243,7 @@ impl<W: Workload> Work<'_, W> {
                 Station::Schedule(Backlog::new(*arrivals, self.share, self.options.seed)?)
             }
             Pace::Terminals(Terminals { count, .. }) => {
-                Station::Hall(Hall::new(self.share.of(*count).len())?)
+                Station::Terminals(TerminalQueue::new(self.share.of(*count).len())?)
             }
         })
     }
@@ -252,7 +252,7 @@ impl<W: Workload> Work<'_, W> {
         match station {
             Station::None => Feed::Own(self.workload.source(connection)),
             Station::Schedule(backlog) => Feed::Schedule(self.workload.source(connection), backlog),
-            Station::Hall(hall) => Feed::Hall(hall),
+            Station::Terminals(queue) => Feed::Terminals(queue),
         }
     }
 }

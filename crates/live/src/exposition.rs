@@ -35,7 +35,8 @@ pub(crate) fn text(state: &State) -> String {
     out.optional(state.nopm);
     let help = "Response times in the last interval, by quantile.";
     out.begin("mydyno_response_seconds", Kind::Summary, help);
-    for (name, of) in each(state) {
+    for of in &state.types {
+        let name = of.name;
         for (quantile, ns) in QUANTILES.iter().zip(of.response_ns.iter().flatten()) {
             let labels = format_args!("{{type=\"{name}\",quantile=\"{quantile}\"}}");
             out.sample(labels, *ns as f64 / 1e9);

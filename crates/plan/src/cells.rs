@@ -10,7 +10,7 @@ use spec::{Cell, Connections, Place, Placement, Problem, Server, WorkloadKind, d
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Spanned;
-use tpcc::pacing::TERMINALS_PER_WAREHOUSE;
+use tpcc::terminal_times::TERMINALS_PER_WAREHOUSE;
 
 /// On data's device; the default of every other role.
 const SAME: &str = "same";

@@ -3,7 +3,7 @@
 
 use crate::counters::{InputCounters, SPREAD};
 use crate::input::{DECK_CARDS, DECK_SIZE, Transaction};
-use crate::pacing::{
+use crate::terminal_times::{
     Ceiling, KEYING, NOPM_PER_WAREHOUSE_MAX, NOPM_PER_WAREHOUSE_MIN, TERMINALS_PER_WAREHOUSE,
     THINK_MEAN,
 };
@@ -305,7 +305,7 @@ fn title(transaction: Transaction) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pacing::ceiling;
+    use crate::terminal_times::ceiling;
 
     fn times(count: u64, mean_s: f64, p90_s: f64) -> Times {
         Times {

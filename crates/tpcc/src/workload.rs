@@ -3,7 +3,7 @@
 use crate::checks::run_checks;
 use crate::cross_check::{Known, mismatch};
 use crate::database;
-use crate::pacing::TERMINALS_PER_WAREHOUSE;
+use crate::terminal_times::TERMINALS_PER_WAREHOUSE;
 use crate::transactions::{Failure, Outcome, Terminal};
 use crate::{Input, InputCounters, InputSource, RunConstants, Transaction, tpcc_mysql};
 use base::{Connect, DateTime, Random, Session, SessionError, Warehouses};

@@ -10,7 +10,7 @@ use store::{
     Band, PacedInterval, RepeatResult, Requirement, RequirementUnit, ScheduleCounts, TimeKind,
     TimeRow, Verdict,
 };
-use tpcc::pacing::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
+use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals};
 use tpcc::verdicts::{Measured, Range, Unit, WINDOW_MIN};
 use tpcc::{InputCounters, Transaction, verdicts};
 

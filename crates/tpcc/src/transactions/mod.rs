@@ -12,6 +12,7 @@
 //! Every row that must exist is checked to exist (clause 2.3.6), every read that a write depends on is locked or the
 //! write is relative, so that REPEATABLE READ gives the isolation of clause 3.4. Sessions run with autocommit off.
 
+mod outcome;
 pub mod procedures;
 mod rules;
 mod sets;
@@ -20,74 +21,15 @@ mod sql;
 
 use crate::input::Input;
 use base::{Session, SessionError};
-use drive::{leaves_in_doubt, needs_prepare, set_isolation};
+use drive::set_isolation;
+pub(crate) use outcome::commit;
+pub use outcome::{Failure, Outcome};
 pub(crate) use rules::{middle_row, one_row, only_row};
 
 use procedures::Procedures;
 use sets::Sets;
 use single::Single;
 use spec::{Isolation, Style};
-use std::fmt;
-
-/// How a transaction ended well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Committed,
-    /// The deliberate rollback of 1 % of the New-Orders (clause 2.4.1.4): work done, counted as throughput (5.4.2).
-    RolledBack,
-    /// A Delivery that committed and found so many of its ten districts without an open order (clause 2.7.4.2).
-    Delivered {
-        skipped_districts: u32,
-    },
-}
-
-/// Why a transaction did not end well.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// A statement failed before COMMIT was sent: nothing of the transaction stays.
-    Statement(SessionError),
-    /// The connection was lost while COMMIT was under way: the transaction may be there or not.
-    InDoubt(SessionError),
-    /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled back.
-    MissingRow(&'static str),
-}
-
-impl Failure {
-    /// What an error of COMMIT means.
-    pub(crate) fn of_commit(error: SessionError) -> Failure {
-        if leaves_in_doubt(&error) {
-            Failure::InDoubt(error)
-        } else {
-            Failure::Statement(error)
-        }
-    }
-
-    /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.
-    pub(crate) fn needs_prepare(&self) -> bool {
-        matches!(self, Failure::Statement(error) if needs_prepare(error))
-    }
-}
-
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Failure {
-        Failure::Statement(error)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Statement(error) => error.fmt(f),
-            Failure::InDoubt(error) => write!(f, "COMMIT without an answer: {error}"),
-            Failure::MissingRow(what) => {
-                write!(
-                    f,
-                    "no row for {what}; the database is not a whole TPC-C one: run `mydyno check`"
-                )
-            }
-        }
-    }
-}
 
 /// Statements of a style that each terminal holds prepared: what `max_prepared_stmt_count` must leave
 /// room for.
@@ -197,13 +139,5 @@ impl<S: Session> Terminal<S> {
             }
             other => other,
         }
-    }
-}
-
-/// Commits; every answer before has been read, which the session verifies.
-async fn commit<S: Session>(session: &mut S) -> Result<(), Failure> {
-    match session.query("COMMIT").await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::of_commit(error)),
     }
 }

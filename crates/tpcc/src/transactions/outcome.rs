@@ -1,0 +1,73 @@
+//! How a transaction ends.
+
+use base::{Session, SessionError};
+use drive::{leaves_in_doubt, needs_prepare};
+use std::fmt;
+
+/// How a transaction ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Committed,
+    /// The deliberate rollback of 1 % of the New-Orders (clause 2.4.1.4): work done, counted as throughput (5.4.2).
+    RolledBack,
+    /// A Delivery that committed and found so many of its ten districts without an open order (clause 2.7.4.2).
+    Delivered {
+        skipped_districts: u32,
+    },
+}
+
+/// Why a transaction did not end well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A statement failed before COMMIT was sent: nothing of the transaction stays.
+    Statement(SessionError),
+    /// The connection was lost while COMMIT was under way: the transaction may be there or not.
+    InDoubt(SessionError),
+    /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled back.
+    MissingRow(&'static str),
+}
+
+impl Failure {
+    /// What an error of COMMIT means.
+    pub(crate) fn of_commit(error: SessionError) -> Failure {
+        if leaves_in_doubt(&error) {
+            Failure::InDoubt(error)
+        } else {
+            Failure::Statement(error)
+        }
+    }
+
+    /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.
+    pub(crate) fn needs_prepare(&self) -> bool {
+        matches!(self, Failure::Statement(error) if needs_prepare(error))
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        Failure::Statement(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Statement(error) => error.fmt(f),
+            Failure::InDoubt(error) => write!(f, "COMMIT without an answer: {error}"),
+            Failure::MissingRow(what) => {
+                write!(
+                    f,
+                    "no row for {what}; the database is not a whole TPC-C one: run `mydyno check`"
+                )
+            }
+        }
+    }
+}
+
+/// Commits; every answer before has been read, which the session verifies.
+pub(crate) async fn commit<S: Session>(session: &mut S) -> Result<(), Failure> {
+    match session.query("COMMIT").await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::of_commit(error)),
+    }
+}
