@@ -3,6 +3,7 @@
 
 use crate::length::Length;
 use crate::load::{Isolation, Spacing, Style, WorkloadKind};
+use crate::oltp::SbtestTables;
 use base::Warehouses;
 use std::time::Duration;
 
@@ -14,10 +15,11 @@ pub const PRESET: &str = "default";
 pub const WAREHOUSES: Warehouses = Warehouses(10);
 /// Of the population.
 pub const POPULATION_SEED: u64 = 1;
-/// Tables of sysbench's OLTP, as that tool has it.
-pub const SBTEST_TABLES: u32 = 1;
-/// Rows of each of them.
-pub const SBTEST_ROWS: u32 = 10_000;
+/// Of sysbench's OLTP, as that tool has it.
+pub const SBTEST: SbtestTables = SbtestTables {
+    count: 1,
+    rows: 10_000,
+};
 pub const WORKLOAD: WorkloadKind = WorkloadKind::Tpcc;
 pub const STYLE: Style = Style::Statements;
 /// The weakest level that TPC-C takes (clause 3.4.1); workload `tpcc-mysql` keeps the server's.

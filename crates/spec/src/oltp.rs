@@ -1,7 +1,5 @@
 //! The OLTP workloads of sysbench.
 
-use crate::defaults;
-
 /// Which statements of sysbench's OLTP a transaction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OltpMix {
@@ -18,13 +16,4 @@ pub struct SbtestTables {
     pub count: u32,
     /// Of each table.
     pub rows: u32,
-}
-
-impl Default for SbtestTables {
-    fn default() -> SbtestTables {
-        SbtestTables {
-            count: defaults::SBTEST_TABLES,
-            rows: defaults::SBTEST_ROWS,
-        }
-    }
 }

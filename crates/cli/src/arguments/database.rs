@@ -16,10 +16,10 @@ pub struct LoadArguments {
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]), conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
     /// Number of tables of sysbench-oltp: sbtest1, sbtest2 and so on
-    #[arg(long, value_name = "N", default_value_t = defaults::SBTEST_TABLES, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = defaults::SBTEST.count, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
     pub tables: u32,
     /// Number of rows of each table of sysbench-oltp, each about 240 bytes on disk
-    #[arg(long, value_name = "ROWS", default_value_t = defaults::SBTEST_ROWS, value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    #[arg(long, value_name = "ROWS", default_value_t = defaults::SBTEST.rows, value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pub table_size: u32,
     /// Number of warehouses, each about 100 MB on disk
     #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]

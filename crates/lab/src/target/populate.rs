@@ -38,7 +38,7 @@ impl LoadSpec {
         LoadSpec {
             workload: WorkloadKind::Tpcc,
             population,
-            sbtest: SbtestTables::default(),
+            sbtest: spec::defaults::SBTEST,
             threads: None,
             history_key: false,
             force: false,

@@ -122,7 +122,7 @@ pub(crate) fn inspect_sbtest(databases: &Schemas<Connector>) -> Result<SbtestTab
         }
         all = Some(found);
     }
-    Ok(all.unwrap_or_default())
+    Ok(all.unwrap_or(spec::defaults::SBTEST))
 }
 
 /// Writes into databases of ours that workload `tpcc-mysql` drives them.
