@@ -1,6 +1,7 @@
 //! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
 
 use crate::error::LabError;
+use crate::measure::changed_variables::note_on_changed;
 use crate::measure::check::{FailedChecks, check, record};
 use crate::measure::driving::driver_threads;
 use crate::measure::failed_transactions::{Made, TRANSACTION_ERRORS, all_errors, refusal};
@@ -19,7 +20,6 @@ use crate::target::subject::Subject;
 use base::{Exit, Session, Warehouses};
 use drive::{Abort, AbortCause, Facts, RunError, RunReport, Schemas};
 use spec::{Cell, Load, Server, Style, WorkloadKind};
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use store::{
     DISK_FULL, LabId, Moment, NewCell, NewRepeat, NoteOn, RampId, RepeatFailure, RepeatId,
@@ -564,52 +564,5 @@ impl Measurement<'_> {
             &failed.unexpected,
             self.subject,
         )
-    }
-}
-
-/// What to know where variables are others after a run than before it: the numbers are of no one configuration.
-fn note_on_changed(before: &[(String, String)], after: &[(String, String)]) -> Option<String> {
-    // Positions in the binary log, which every commit moves.
-    let is_setting = |name: &str| !name.to_ascii_lowercase().starts_with("gtid_");
-    let before: BTreeMap<&str, &str> = before
-        .iter()
-        .map(|(n, v)| (n.as_str(), v.as_str()))
-        .collect();
-    let changed: Vec<String> = after
-        .iter()
-        .filter(|(name, _)| is_setting(name))
-        .filter_map(|(name, value)| {
-            let earlier = before.get(name.as_str())?;
-            (*earlier != value).then(|| format!("{name} from {earlier:?} to {value:?}"))
-        })
-        .collect();
-    (!changed.is_empty()).then(|| {
-        format!(
-            "server variables changed during the run, so that its numbers are of no one configuration: {}",
-            changed.join(", ")
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::note_on_changed;
-
-    #[test]
-    fn changed_variables_are_told() {
-        let variables = |pool: &str, gtid: &str| {
-            let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-            vec![
-                pair("innodb_buffer_pool_size", pool),
-                pair("gtid_executed", gtid),
-            ]
-        };
-        let before = variables("1", "a:1-5");
-        assert_eq!(note_on_changed(&before, &variables("1", "a:1-9")), None);
-        let note = note_on_changed(&before, &variables("2", "a:1-9")).unwrap();
-        assert!(
-            note.contains("innodb_buffer_pool_size from \"1\" to \"2\""),
-            "{note}"
-        );
     }
 }

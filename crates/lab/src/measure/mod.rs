@@ -1,6 +1,7 @@
 //! One measurement on a server that is up and loaded: one window, or the points of a ramp.
 
 pub(crate) mod capacity;
+pub(crate) mod changed_variables;
 pub(crate) mod check;
 pub(crate) mod device_io;
 pub(crate) mod driving;
