@@ -1,6 +1,10 @@
 //! House rules that a machine can check and clippy cannot: the floors of the design, the length of files, the reasons for
 //! dependencies, words that must not be in the tree.
 
+mod circles;
+mod names;
+mod sources;
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,250 @@
+//! A type name has one meaning, and numbers in a signature cannot be mixed up.
+
+use super::sources::{crates, is_test};
+use quote::ToTokens;
+use std::collections::BTreeMap;
+use syn::visit::Visit;
+use syn::{FnArg, Ident, Item, Signature, Type};
+
+/// What std and everybody else call them; each crate has its own.
+const NUMBERS: [&str; 14] = [
+    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
+    "f64",
+];
+
+/// Names that still have several meanings, to be renamed; the list only shrinks.
+const SEVERAL_MEANINGS: &[&str] = &[
+    "At",
+    "Begun",
+    "ByDistrict",
+    "Check",
+    "Column",
+    "Columns",
+    "Connection",
+    "Count",
+    "Document",
+    "Facts",
+    "Failed",
+    "Failure",
+    "Generator",
+    "ImageDocument",
+    "InspectError",
+    "Interval",
+    "Item",
+    "Kind",
+    "Known",
+    "Limit",
+    "Limits",
+    "Line",
+    "Lines",
+    "ListDocument",
+    "Load",
+    "LoadError",
+    "LoadOptions",
+    "LoadReport",
+    "Measured",
+    "Measurement",
+    "Metric",
+    "Numbers",
+    "Observed",
+    "Operation",
+    "Pace",
+    "PageCache",
+    "Part",
+    "Place",
+    "Placed",
+    "Plan",
+    "Point",
+    "Population",
+    "Precision",
+    "Prepared",
+    "Profile",
+    "Progress",
+    "Queue",
+    "Rates",
+    "Rise",
+    "Row",
+    "Rows",
+    "Run",
+    "Schedule",
+    "Series",
+    "Server",
+    "Setup",
+    "Share",
+    "Shared",
+    "Source",
+    "Stage",
+    "Step",
+    "Sums",
+    "Table",
+    "Terminal",
+    "Text",
+    "Times",
+    "Totals",
+    "Transaction",
+    "Turn",
+    "Value",
+    "Values",
+    "Variable",
+    "Window",
+];
+
+/// Functions that still take two numbers of one type side by side; the list only shrinks.
+const NUMBERS_ALIKE: &[&str] = &[
+    "analyse::bend::add",
+    "analyse::blocks::contrast",
+    "analyse::memory::bands",
+    "analyse::memory::expected",
+    "analyse::pairs::of",
+    "analyse::runs::influences",
+    "analyse::sweep::contrast",
+    "analyse::sweep::interval",
+    "base::random::between",
+    "cli::tpcc_mysql_format::percent",
+    "cli::tpcc_mysql_format::verdict",
+    "drive::recorder::begun",
+    "drive::recorder::paused",
+    "drive::run::wait_until_open",
+    "drive::schedule::new",
+    "lab::measure::device_io::times_of",
+    "lab::measure::failed_transactions::is_beyond",
+    "lab::measure::seeds::seed_of_point",
+    "lab::schedule::run_lab::summary",
+    "live::testkit::run",
+    "oltp::sysbench::check",
+    "oltp::sysbench::new",
+    "report::overview::bar",
+    "spec::ramp_limits::between",
+    "store::repeats::between",
+    "store::summary::ratio",
+    "store::summary_devices::share",
+    "tpcc::counters::share",
+    "tpcc::database::add",
+    "tpcc::random::is_legal_pair",
+    "tpcc::random::nurand",
+    "tpcc::random::write_a_string",
+    "tpcc::tpcc_mysql::new_order::stock_after",
+    "tpcc::transactions::rules::stock_after",
+    "tpcc::workload::source",
+];
+
+#[test]
+fn a_type_name_has_one_meaning() {
+    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (package, modules) in crates() {
+        for (module, file) in &modules {
+            for name in file.items.iter().filter_map(type_name) {
+                let home = format!("{package}::{}", module.join("::"));
+                homes.entry(name.to_string()).or_default().push(home);
+            }
+        }
+    }
+    homes.retain(|_, homes| homes.len() > 1);
+    let known = |name: &&&str| !homes.contains_key(**name);
+    let renamed: Vec<&&str> = SEVERAL_MEANINGS.iter().filter(known).collect();
+    assert!(
+        renamed.is_empty(),
+        "take off the list of names with several meanings: {renamed:?}"
+    );
+    let several = homes.iter();
+    let told: Vec<String> = several
+        .filter(|(name, _)| !SEVERAL_MEANINGS.contains(&name.as_str()))
+        .map(|(name, homes)| format!("{name}: {}", homes.join(", ")))
+        .collect();
+    assert!(
+        told.is_empty(),
+        "type names with several meanings; say in the name what each is:\n{}",
+        told.join("\n")
+    );
+}
+
+fn type_name(item: &Item) -> Option<&Ident> {
+    match item {
+        Item::Struct(item) => Some(&item.ident),
+        Item::Enum(item) => Some(&item.ident),
+        Item::Trait(item) => Some(&item.ident),
+        Item::Union(item) => Some(&item.ident),
+        _ => None,
+    }
+}
+
+#[test]
+fn two_numbers_never_stand_side_by_side() {
+    let mut found = Vec::new();
+    for (package, modules) in crates() {
+        for (module, file) in &modules {
+            let mut signatures = Alike::default();
+            signatures.visit_file(file);
+            let home = format!("{package}::{}", module.join("::"));
+            let names = signatures.names.iter();
+            found.extend(names.map(|name| format!("{home}::{name}")));
+        }
+    }
+    let gone = |name: &&&str| !found.contains(&(**name).to_owned());
+    let mended: Vec<&&str> = NUMBERS_ALIKE.iter().filter(gone).collect();
+    assert!(
+        mended.is_empty(),
+        "take off the list of numbers side by side: {mended:?}"
+    );
+    found.retain(|name| !NUMBERS_ALIKE.contains(&name.as_str()));
+    assert!(
+        found.is_empty(),
+        "functions that take two numbers of one type side by side; name them by a struct or types of \
+         their own:\n{}",
+        found.join("\n")
+    );
+}
+
+/// Functions with two neighbours that a caller can mix up.
+#[derive(Default)]
+struct Alike {
+    names: Vec<String>,
+}
+
+impl Visit<'_> for Alike {
+    fn visit_item_mod(&mut self, item: &syn::ItemMod) {
+        if !is_test(&item.attrs) {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
+    /// What the C library dictates is not ours to change.
+    fn visit_signature(&mut self, signature: &Signature) {
+        let numbers: Vec<Option<String>> = signature.inputs.iter().map(number).collect();
+        let alike = |pair: &[Option<String>]| pair[0].is_some() && pair[0] == pair[1];
+        if signature.abi.is_none() && numbers.windows(2).any(alike) {
+            self.names.push(signature.ident.to_string());
+        }
+    }
+
+    /// A trait of another crate dictates the signature.
+    fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
+        if item.trait_.is_none() {
+            syn::visit::visit_item_impl(self, item);
+        }
+    }
+}
+
+/// The type of an argument that is a number.
+fn number(argument: &FnArg) -> Option<String> {
+    let FnArg::Typed(argument) = argument else {
+        return None;
+    };
+    let inner = match &*argument.ty {
+        Type::Reference(reference) => &reference.elem,
+        _ => &argument.ty,
+    };
+    let name = inner.to_token_stream().to_string();
+    NUMBERS.contains(&name.as_str()).then_some(name)
+}
+
+#[test]
+fn what_can_be_mixed_up_is_found() {
+    let file = syn::parse_file(
+        "fn share(part: u64, whole: u64) {} fn of(part: Part, whole: u64) {} \
+         extern \"C\" fn write(length: usize, at: usize) {}",
+    );
+    let mut found = Alike::default();
+    found.visit_file(&file.unwrap());
+    assert_eq!(found.names, ["share"]);
+}
