@@ -427,7 +427,7 @@ fn an_exporters_cores_are_not_the_drivers() {
 
 /// The keys of each table of `resources` in the page.
 fn described(page: &str, table: &str) -> BTreeSet<String> {
-    let of_resources = page.split_once("`resources` holds").unwrap().1;
+    let of_resources = page.split_once("`resources` is one key more").unwrap().1;
     let begins = |line: &&str| {
         let line: &str = line;
         let line = line.strip_prefix("Each of ").unwrap_or(line);

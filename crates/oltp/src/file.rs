@@ -409,7 +409,10 @@ mod tests {
         let transaction = "[[transaction]]\nname = \"a\"\n";
         let with = |rest: &str| wrong(&format!("{transaction}{rest}"));
         for (message, words) in [
-            (wrong("x = 1\n[[transaction]]\n"), ["line 1", "`x`"]),
+            (
+                with("statements = [\"SELECT 1\"]\n[x]\n"),
+                ["line 4", "`x`"],
+            ),
             (with("statments = []\n"), ["line 3", "`statments`"]),
             (with(""), ["line 1", "`statements`"]),
             (with("statements = []\n"), ["line 1", "statements"]),
@@ -437,7 +440,7 @@ mod tests {
                 with(
                     "statements = [\"SELECT :id\"]\nparameters.id = { uniform = { from = 3, upto = 2 } }\n",
                 ),
-                ["line 4", "`upto`"],
+                ["line 4", "upto"],
             ),
             (
                 with("statements = [\"SELECT :id\"]\nparameters.id = { one_of = [1.5] }\n"),

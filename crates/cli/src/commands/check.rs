@@ -45,7 +45,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
     let checked = lab::check_subject(&subject, &arguments.workload, &stop, &mut |p| {
-        console.show(p)
+        console.show(p);
     })?;
     console.done();
     let checks = &checked.checks;

@@ -403,7 +403,11 @@ mod tests {
     fn before_anything_is_known() {
         let rows = drawn(&State::default(), 80, 24);
         has_all(&rows, &["starting", "NOPM NA", "CPU NA %", "0 s of 0 s"]);
-        assert_eq!(row(&rows, "delivery")[1..5], ["NA", "NA", "0", "0"]);
+        // The run names its types of transactions when it starts.
+        assert!(
+            !rows.iter().any(|row| row.contains("delivery")),
+            "{rows:#?}"
+        );
     }
 
     #[test]

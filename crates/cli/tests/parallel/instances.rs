@@ -55,7 +55,10 @@ fn two_servers_share_a_device_and_are_proven_together() {
         "{each:?} of {nopm}"
     );
     let file = work.path().join("mydyno.db");
-    let of_each = result(&file, "SELECT sum(new_orders) FROM instance_result");
+    let of_each = result(
+        &file,
+        "SELECT sum(primary_transactions) FROM instance_result",
+    );
     let of_all = "SELECT sum(committed + rolled_back) FROM interval WHERE phase = 'window' AND transaction_type = 'new_order'";
     assert_eq!(of_each, result(&file, of_all));
     // Half of the pool each; the server may round it down to pages.

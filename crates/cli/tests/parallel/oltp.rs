@@ -47,9 +47,11 @@ fn sysbench_oltp_loads_runs_and_is_proven() {
         let checks = summary["checks"].as_array().unwrap();
         assert_eq!(checks.len(), 2);
         assert!(checks.iter().all(|check| check["passed"] == true));
-        assert_eq!(summary["errors"].as_array().unwrap().len(), 0, "{summary}");
+        // Deadlocks are tried again; nothing else may fail.
+        let mut errors = summary["errors"].as_array().unwrap().iter();
+        assert!(errors.all(|error| error["code"] == "1213"), "{summary}");
     }
-    execute(&dsn, ["DELETE FROM sbtest2 WHERE id = 77"]);
+    execute(&dsn, ["DELETE FROM sbtest.sbtest2 WHERE id = 77"]);
     let checked = command("check", &dsn, "sysbench-oltp", &[]).run().exits(6);
     assert_eq!(checked.json()["checks"][1]["examples"][0], "4999, 1, 5000");
     run(&dsn, "tpcc").run().exits(4).says(&["mydyno load"]);
@@ -64,7 +66,7 @@ fn transactions_of_a_file_have_rows_of_their_own() {
     let summary = run(&dsn, &shop).run().exits(0).json();
     assert_eq!(text(&summary, "/checks/0/name"), "stock");
     assert_eq!(summary["checks"][0]["passed"], true, "{summary}");
-    execute(&dsn, ["UPDATE product SET stock = stock - 1"]);
+    execute(&dsn, ["UPDATE shop.product SET stock = stock - 1"]);
     run(&dsn, &shop).run().exits(6);
     let wrong = WORK.path().join("wrong.toml");
     std::fs::write(&wrong, "[[transaction]]\nname = \"a\"\nstatments = []\n").unwrap();

@@ -38,7 +38,8 @@ fn a_report_and_an_export_of_a_run() {
 
     // The same file, the same page: the report touches no server.
     let mut failing = run(AMPLE).spawn();
-    failing.until_measuring(work.path());
+    let second = "SELECT COUNT(*) >= 10 FROM interval WHERE repeat_id = 2";
+    failing.until_stored(&work.path().join("mydyno.db"), second);
     signal(server.pid, Signal::KILL);
     failing.wait().exits(5);
     mydyno(["report", "1", "-o", "again.html"])

@@ -64,7 +64,10 @@ fn needs(modules: &Modules) -> BTreeMap<Module, BTreeSet<Module>> {
             let Item::Use(item) = item else { continue };
             for path in leaves(&item.tree) {
                 if let (Some(path), Some(last)) = (absolute(modules, module, &path), path.last()) {
-                    re_exported.insert([module.as_slice(), &[last.clone()]].concat(), path);
+                    re_exported.insert(
+                        [module.as_slice(), std::slice::from_ref(last)].concat(),
+                        path,
+                    );
                 }
             }
         }
@@ -160,10 +163,9 @@ fn home(modules: &Modules, re_exported: &BTreeMap<Names, Names>, path: &Names) -
         }
     }
     let end = (0..=path.len()).rev();
-    let known = end.map(|end| path[..end].to_vec());
+    let mut known = end.map(|end| path[..end].to_vec());
     known
-        .filter(|module| modules.contains_key(module))
-        .next()
+        .find(|module| modules.contains_key(module))
         .unwrap_or_default()
 }
 

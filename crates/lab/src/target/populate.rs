@@ -78,7 +78,7 @@ pub(crate) fn check_disk(
         partitions,
         ..
     } = spec.population;
-    let (tables, what) = match &spec.workload {
+    let (tables, what, fewer) = match &spec.workload {
         // Nobody knows what a file's statements make.
         WorkloadKind::File(_) => return Ok(()),
         WorkloadKind::SysbenchOltp(_) => {
@@ -88,18 +88,20 @@ pub(crate) fn check_disk(
                 counted(of.count as usize, "table", "tables"),
                 of.rows
             );
-            (oltp::sysbench::database_bytes_estimate(of), what)
+            let bytes = oltp::sysbench::database_bytes_estimate(of);
+            (bytes, what, "tables or rows")
         }
         WorkloadKind::Tpcc | WorkloadKind::TpccSpec | WorkloadKind::TpccMysql => (
             database_bytes_estimate(warehouses, foreign_keys, partitions),
             format!("{warehouses} warehouses"),
+            "warehouses",
         ),
     };
     let needed = (tables + DISK_EXTRA_BYTES).saturating_sub(there_bytes);
     match storage::room_bytes(directory) {
         Ok(free) if free < needed => Err(LabError::NoRoom(format!(
-            "{what} take about {:.1} GB more, but {} has room for {:.1} GB; load less or free \
-             space",
+            "{what} take about {:.1} GB more, but {} has room for {:.1} GB; load fewer {fewer} or \
+             free space",
             needed as f64 / 1e9,
             directory.display(),
             free as f64 / 1e9
