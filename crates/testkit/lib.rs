@@ -27,11 +27,7 @@ impl Scratch {
         let directory = tempfile::tempdir().unwrap();
         let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
         let lab = results.begin_lab(lab).unwrap();
-        Scratch {
-            lab,
-            results,
-            directory,
-        }
+        Scratch { lab, results, directory }
     }
 
     /// The results file.
@@ -102,13 +98,7 @@ pub fn transactions() -> Vec<CellTransaction> {
 
 /// A repeat without an option file and a seed.
 pub fn repeat(cell: CellId, ordinal: u32) -> NewRepeat {
-    NewRepeat {
-        cell,
-        ordinal,
-        my_cnf: None,
-        seed: None,
-        driver_threads: None,
-    }
+    NewRepeat { cell, ordinal, my_cnf: None, seed: None, driver_threads: None }
 }
 
 /// Begins that repeat.
@@ -151,18 +141,12 @@ pub fn measure(results: &Results, repeat: RepeatId, new_orders: u64) {
 
 /// A result that says nothing but how long its window was.
 pub fn result(window_ns: u64) -> RepeatResult {
-    RepeatResult {
-        measured_window_ns: window_ns,
-        ..RepeatResult::default()
-    }
+    RepeatResult { measured_window_ns: window_ns, ..RepeatResult::default() }
 }
 
 /// Fails a repeat for this reason.
 pub fn fail(results: &Results, repeat: RepeatId, reason_code: &str) {
-    let failure = RepeatFailure {
-        reason_code: reason_code.to_owned(),
-        ..RepeatFailure::default()
-    };
+    let failure = RepeatFailure { reason_code: reason_code.to_owned(), ..RepeatFailure::default() };
     results.fail_repeat(repeat, &failure).unwrap();
 }
 
@@ -178,12 +162,7 @@ pub fn place(role: &str, device: &str) -> CellPlace {
 }
 
 pub fn metric((source, kind): (MetricSource, MetricKind), name: &str, label: &str) -> Metric {
-    Metric {
-        source,
-        name: name.to_owned(),
-        label: label.to_owned(),
-        kind,
-    }
+    Metric { source, name: name.to_owned(), label: label.to_owned(), kind }
 }
 
 /// Executions of a kind of statement, with the two digits that the driver keeps.

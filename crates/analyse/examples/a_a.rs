@@ -16,11 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut measured = Vec::new();
     for (index, cell) in outcome.cells.iter().enumerate() {
         let of = |repeat: &analyse::RepeatOutcome| {
-            Some(Measured {
-                cell: index,
-                block: repeat.block as usize,
-                value: repeat.nopm?,
-            })
+            Some(Measured { cell: index, block: repeat.block as usize, value: repeat.nopm? })
         };
         measured.extend(cell.repeats.iter().filter_map(of));
     }
@@ -28,9 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cells = outcome.cells.len();
     let pairs = (0..cells).flat_map(|base| (base + 1..cells).map(move |cell| (cell, base)));
     let contrasts = pairs.filter_map(|(cell, base)| blocks.contrast(cell, base));
-    let p_values: Vec<f64> = contrasts
-        .filter_map(|contrast| contrast.p_value())
-        .collect();
+    let p_values: Vec<f64> = contrasts.filter_map(|contrast| contrast.p_value()).collect();
     let below = |p_values: &[f64]| p_values.iter().filter(|p| **p < 0.05).count();
     println!(
         "{} cells, {} repeats, {} pairs: {} with p < 0.05, {} after correction",

@@ -25,10 +25,7 @@ fn main() -> Result<()> {
     )?;
     for autocorrelation in [0.0, 0.5, 0.9, 0.98] {
         for intervals in [60, 300, 600, 1_800] {
-            let throughput = Throughput {
-                autocorrelation,
-                ..Throughput::steady(intervals)
-            };
+            let throughput = Throughput { autocorrelation, ..Throughput::steady(intervals) };
             let told = coverage(|noise| throughput.draw(noise), throughput.mean);
             writeln!(out, "| {autocorrelation} | {intervals} | {told} |")?;
         }
@@ -44,11 +41,8 @@ fn main() -> Result<()> {
     )?;
     for (deviation_share, autocorrelation) in [(0.1, 0.3), (0.05, 0.9), (0.02, 0.98), (0.05, 0.98)]
     {
-        let throughput = Throughput {
-            deviation_share,
-            autocorrelation,
-            ..Throughput::steady(AUTO_MOST)
-        };
+        let throughput =
+            Throughput { deviation_share, autocorrelation, ..Throughput::steady(AUTO_MOST) };
         let told = automatic(throughput);
         let percent = 100.0 * deviation_share;
         writeln!(out, "| {percent} % | {autocorrelation} | {told} |")?;
@@ -59,10 +53,7 @@ fn main() -> Result<()> {
 /// A wander of 10 % of which neighbours share 0.98, in noise of the same size.
 fn hidden(intervals: usize, noise: &mut Noise) -> Vec<f64> {
     let fast = Throughput::steady(intervals).draw(noise);
-    let slow = Throughput {
-        autocorrelation: 0.98,
-        ..Throughput::steady(intervals)
-    };
+    let slow = Throughput { autocorrelation: 0.98, ..Throughput::steady(intervals) };
     let sums = slow.draw(noise).into_iter().zip(fast);
     sums.map(|(slow, fast)| slow + fast - 10_000.0).collect()
 }
@@ -91,10 +82,7 @@ fn coverage(mut draw: impl FnMut(&mut Noise) -> Vec<f64>, truth: f64) -> String 
 
 /// Windows of automatic length, which end where the mean is known to 2 %.
 fn automatic(throughput: Throughput) -> String {
-    let asked = PrecisionAsked {
-        half_width_share: 0.02,
-        intervals_min: 180,
-    };
+    let asked = PrecisionAsked { half_width_share: 0.02, intervals_min: 180 };
     let mut noise = Noise::new(5);
     let mut lengths = Vec::new();
     let mut right = 0;

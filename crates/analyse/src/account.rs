@@ -209,14 +209,7 @@ impl Observed {
     }
 
     fn by_sessions(&self, sessions: &Sessions) -> Amounts {
-        let Sessions {
-            active,
-            running,
-            core_wait,
-            reads,
-            log,
-            page_writes,
-        } = *sessions;
+        let Sessions { active, running, core_wait, reads, log, page_writes } = *sessions;
         let alone = running + core_wait + reads + log + page_writes;
         let blocked = (active - alone).max(0.0);
         // A wait is counted as a whole when it ends: those of a window may be longer than it.

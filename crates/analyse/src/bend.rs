@@ -46,12 +46,9 @@ struct Lines {
 /// The best corner of `corners` (ascending) for the points, whose values scatter by at least
 /// `noise_share`. `None` where no corner has the curve turn that way.
 pub(crate) fn bend(points: &[At], corners: &[u32], turn: Turn, noise_share: f64) -> Option<Bend> {
-    let usable = points
-        .iter()
-        .filter(|point| point.value > 0.0 && point.value.is_finite());
-    let logs: Vec<(f64, f64)> = usable
-        .map(|point| (point.connections.ln(), point.value.ln()))
-        .collect();
+    let usable = points.iter().filter(|point| point.value > 0.0 && point.value.is_finite());
+    let logs: Vec<(f64, f64)> =
+        usable.map(|point| (point.connections.ln(), point.value.ln())).collect();
     let turns = |lines: &Lines| match turn {
         Turn::Down => lines.slope_after < lines.slope_before,
         Turn::Up => lines.slope_after > lines.slope_before,
@@ -61,24 +58,19 @@ pub(crate) fn bend(points: &[At], corners: &[u32], turn: Turn, noise_share: f64)
         .filter_map(|corner| Some((*corner, lines(&logs, f64::from(*corner).ln())?)))
         .filter(|(_, lines)| turns(lines))
         .collect();
-    let (corner, best) = fits
-        .iter()
-        .min_by(|one, other| one.1.squares.total_cmp(&other.1.squares))?;
+    let (corner, best) =
+        fits.iter().min_by(|one, other| one.1.squares.total_cmp(&other.1.squares))?;
     let freedom = logs.len().saturating_sub(PARAMETERS);
     // Fewer points than that fit any corner equally well.
     let allowed = if freedom == 0 {
         f64::INFINITY
     } else {
-        let student = Student {
-            degrees_of_freedom: freedom as f64,
-        };
+        let student = Student { degrees_of_freedom: freedom as f64 };
         let variance = (best.squares / freedom as f64).max(noise_share.powi(2));
         best.squares + student.reach(INSIDE).powi(2) * variance
     };
-    let mut open = fits
-        .iter()
-        .filter(|(_, lines)| lines.squares <= allowed)
-        .map(|(corner, _)| *corner);
+    let mut open =
+        fits.iter().filter(|(_, lines)| lines.squares <= allowed).map(|(corner, _)| *corner);
     let low = open.next().unwrap_or(*corner);
     Some(Bend {
         corner: *corner,
@@ -110,18 +102,10 @@ fn lines(logs: &[(f64, f64)], corner: f64) -> Option<Lines> {
     let slope_before = (left.xy - level * left.x) / left.xx;
     let slope_after = (right.xy - level * right.x) / right.xx;
     let residual = |(x, y): &(f64, f64)| {
-        let slope = if *x < corner {
-            slope_before
-        } else {
-            slope_after
-        };
+        let slope = if *x < corner { slope_before } else { slope_after };
         (y - level - slope * (x - corner)).powi(2)
     };
-    Some(Lines {
-        slope_before,
-        slope_after,
-        squares: logs.iter().map(residual).sum(),
-    })
+    Some(Lines { slope_before, slope_after, squares: logs.iter().map(residual).sum() })
 }
 
 #[derive(Default)]
@@ -147,10 +131,7 @@ mod tests {
 
     fn points(of: impl Fn(f64) -> f64) -> Vec<At> {
         [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 40.0, 56.0, 96.0]
-            .map(|connections| At {
-                connections,
-                value: of(connections),
-            })
+            .map(|connections| At { connections, value: of(connections) })
             .to_vec()
     }
 
@@ -159,10 +140,7 @@ mod tests {
         for corner in [16_u32, 40, 64] {
             let at = f64::from(corner);
             let found = bend(&points(|n| 50.0 * n.min(at)), &CORNERS, Turn::Down, 0.0).unwrap();
-            assert_eq!(
-                (found.corner, found.low, found.high),
-                (corner, corner, corner)
-            );
+            assert_eq!((found.corner, found.low, found.high), (corner, corner, corner));
             assert!(found.slope_after.abs() < 1e-9);
             let knee = |n: f64| 3.0 * (n / at).max(1.0).powi(3);
             let found = bend(&points(knee), &CORNERS, Turn::Up, 0.0).unwrap();

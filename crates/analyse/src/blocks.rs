@@ -109,11 +109,7 @@ impl Contrast {
     /// two-sided.
     pub fn p_value(&self) -> Option<f64> {
         let known = self.known?;
-        Some(
-            known
-                .student
-                .two_sided_p(self.log_ratio / known.standard_error),
-        )
+        Some(known.student.two_sided_p(self.log_ratio / known.standard_error))
     }
 
     /// Behind the interval.
@@ -141,10 +137,8 @@ impl Blocks {
                 cell.entry(block).or_default().push(one.value.ln());
             }
         }
-        let mut cells: BTreeMap<usize, CellFit> = logs
-            .iter()
-            .map(|(cell, logs)| (*cell, CellFit::new(logs, blocks.len())))
-            .collect();
+        let mut cells: BTreeMap<usize, CellFit> =
+            logs.iter().map(|(cell, logs)| (*cell, CellFit::new(logs, blocks.len()))).collect();
         let components = components(&cells, blocks.len());
         for cell in cells.values_mut() {
             let first = cell.logs.keys().next();
@@ -154,11 +148,7 @@ impl Blocks {
         for cell in cells.values_mut() {
             cell.fit(&covariance, &effects);
         }
-        Blocks {
-            residual: Residual::of(&cells),
-            cells,
-            covariance,
-        }
+        Blocks { residual: Residual::of(&cells), cells, covariance }
     }
 
     /// How `cell` differs from `base`; `None` where one has no measurement, or nothing links the
@@ -184,9 +174,7 @@ impl Blocks {
             log_ratio: cell.level - base.level,
             known: has_interval.then(|| Known {
                 standard_error: (self.residual.variance * spread).sqrt(),
-                student: Student {
-                    degrees_of_freedom: self.residual.degrees_of_freedom,
-                },
+                student: Student { degrees_of_freedom: self.residual.degrees_of_freedom },
             }),
             repeats,
         })
@@ -195,19 +183,14 @@ impl Blocks {
 
 /// The pair by its own differences inside blocks; `None` where fewer than two blocks have both.
 fn own_differences(cell: &CellFit, base: &CellFit) -> Option<Contrast> {
-    let differences: Vec<f64> = cell
-        .logs
-        .iter()
-        .filter_map(|(block, log)| Some(log - base.logs.get(block)?))
-        .collect();
+    let differences: Vec<f64> =
+        cell.logs.iter().filter_map(|(block, log)| Some(log - base.logs.get(block)?)).collect();
     let estimate = Estimate::of_repeats(&differences)?;
     Some(Contrast {
         log_ratio: estimate.mean,
         known: (estimate.deviation.powi(2) > VARIANCE_MIN).then_some(Known {
             standard_error: estimate.standard_error,
-            student: Student {
-                degrees_of_freedom: estimate.degrees_of_freedom,
-            },
+            student: Student { degrees_of_freedom: estimate.degrees_of_freedom },
         }),
         repeats: differences.len(),
     })
@@ -334,11 +317,7 @@ impl Residual {
         // Whole but for rounding.
         let degrees_of_freedom = freedom.round();
         Residual {
-            variance: if degrees_of_freedom > 0.0 {
-                squares / degrees_of_freedom
-            } else {
-                0.0
-            },
+            variance: if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 },
             degrees_of_freedom,
             is_common: scatter_alike(cells),
         }
@@ -389,11 +368,7 @@ mod tests {
         let rows = cells.iter().enumerate();
         let all = rows.flat_map(|(cell, values)| {
             let values = values.iter().enumerate();
-            values.map(move |(block, value)| Measured {
-                cell,
-                block,
-                value: *value,
-            })
+            values.map(move |(block, value)| Measured { cell, block, value: *value })
         });
         Blocks::of(&all.collect::<Vec<_>>())
     }
@@ -423,15 +398,9 @@ mod tests {
         // ln = cell + block + residual, with residuals that add up to 0 in each cell and block: the
         // fit finds them all.
         let (cells, blocks) = ([0.0, 0.5, -0.2], [0.0, 1.0, 0.3]);
-        let left = [
-            [0.01, -0.02, 0.01],
-            [-0.02, 0.01, 0.01],
-            [0.01, 0.01, -0.02],
-        ];
+        let left = [[0.01, -0.02, 0.01], [-0.02, 0.01, 0.01], [0.01, 0.01, -0.02]];
         let value = |i: usize, j: usize| f64::exp(cells[i] + blocks[j] + left[i][j]);
-        let rows: Vec<Vec<f64>> = (0..3)
-            .map(|i| (0..3).map(|j| value(i, j)).collect())
-            .collect();
+        let rows: Vec<Vec<f64>> = (0..3).map(|i| (0..3).map(|j| value(i, j)).collect()).collect();
         let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
         let found = fitted(&rows).contrast(1, 0).unwrap();
         assert!((found.log_ratio - 0.5).abs() < 1e-12);
@@ -492,12 +461,7 @@ mod tests {
     #[test]
     fn measured_again_in_a_block_is_no_repeat() {
         let one = |cell, block, value| Measured { cell, block, value };
-        let all = [
-            one(0, 0, 100.0),
-            one(0, 0, 110.0),
-            one(0, 0, 105.0),
-            one(1, 0, 90.0),
-        ];
+        let all = [one(0, 0, 100.0), one(0, 0, 110.0), one(0, 0, 105.0), one(1, 0, 90.0)];
         let found = Blocks::of(&all).contrast(1, 0).unwrap();
         assert_eq!((found.repeats, found.p_value()), (1, None));
     }

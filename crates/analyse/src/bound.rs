@@ -32,19 +32,10 @@ pub(crate) struct Evidence<'a> {
 pub(crate) enum Offered {
     /// By a schedule: transactions that it had and that ended, and in the mean how long one waited
     /// to be begun and was served.
-    Schedule {
-        offered: u64,
-        ended: u64,
-        lag_us: f64,
-        service_us: f64,
-    },
+    Schedule { offered: u64, ended: u64, lag_us: f64, service_us: f64 },
     /// By terminals: new orders per minute, and those that they would do if nothing took time, with
     /// the standard deviation of that.
-    Terminals {
-        nopm: f64,
-        ceiling_nopm: f64,
-        deviation_nopm: f64,
-    },
+    Terminals { nopm: f64, ceiling_nopm: f64, deviation_nopm: f64 },
 }
 
 impl Offered {
@@ -53,12 +44,7 @@ impl Offered {
     /// What is said of it where the server did what it was asked for.
     fn met(self) -> Option<String> {
         match self {
-            Offered::Schedule {
-                offered,
-                ended,
-                lag_us,
-                service_us,
-            } => {
+            Offered::Schedule { offered, ended, lag_us, service_us } => {
                 let is_met = ended as f64 >= Offered::MET_SHARE * offered as f64;
                 (is_met && offered > 0 && lag_us <= service_us / 2.0).then(|| {
                     let lag = lag_us / 1e3;
@@ -69,11 +55,7 @@ impl Offered {
                     )
                 })
             }
-            Offered::Terminals {
-                nopm,
-                ceiling_nopm,
-                deviation_nopm,
-            } => {
+            Offered::Terminals { nopm, ceiling_nopm, deviation_nopm } => {
                 let is_met = nopm + deviation_nopm >= Offered::MET_SHARE * ceiling_nopm;
                 is_met.then(|| {
                     format!(
@@ -107,8 +89,7 @@ impl HostCpu {
     /// Do others have most of what is busy?
     fn is_others(self) -> bool {
         let executed = self.busy_share - self.steal_share;
-        self.own_share
-            .is_some_and(|own| own < OWN_CPU_SHARE * executed)
+        self.own_share.is_some_and(|own| own < OWN_CPU_SHARE * executed)
     }
 
     fn in_words(self) -> String {
@@ -228,10 +209,7 @@ pub(crate) fn bound(evidence: &Evidence<'_>) -> Option<Bound> {
 fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<Bound> {
     let account = evidence.account?;
     let (limit, share) = holders;
-    let of_locks = format!(
-        "waits for row locks are {} of a transaction's time",
-        percent(locked)
-    );
+    let of_locks = format!("waits for row locks are {} of a transaction's time", percent(locked));
     let because = match limit.kind {
         Kind::Unexplained => of_locks,
         _ => {
@@ -291,10 +269,7 @@ fn limited(
             } else if cpu.is_busy() || waits_more {
                 by(BoundBy::CoreWait, because)
             } else {
-                by(
-                    BoundBy::Mixed,
-                    format!("{because}: more connections may do more"),
-                )
+                by(BoundBy::Mixed, format!("{because}: more connections may do more"))
             }
         }
     }
@@ -348,11 +323,7 @@ impl Shares {
         // Where the driver shares busy cores, what its part takes is a wait for them too.
         let client = share(Part::NetworkAndDriver);
         let is_shared = cpu.is_some_and(|cpu| cpu.is_drivers && cpu.is_busy());
-        let (of_cores, client) = if is_shared {
-            (client, 0.0)
-        } else {
-            (0.0, client)
-        };
+        let (of_cores, client) = if is_shared { (client, 0.0) } else { (0.0, client) };
         let at_cpu = share(Part::Running) + waiting + of_cores;
         let limit = |kind, share| Limit {
             kind,
@@ -394,9 +365,7 @@ fn driver(evidence: &Evidence<'_>) -> Option<Bound> {
     }
     // On a busy host every thread waits for cores; where cores are idle, one that waits is confined
     // to others.
-    let has_idle_cores = evidence
-        .cpu
-        .is_some_and(|cpu| cpu.is_drivers && !cpu.is_busy());
+    let has_idle_cores = evidence.cpu.is_some_and(|cpu| cpu.is_drivers && !cpu.is_busy());
     let starved = highest(DriverThread::wanted_share)?;
     if has_idle_cores && starved.wanted_share() >= DRIVER_BUSY_SHARE {
         let because = told("one", starved) + ", although the host had idle cores";

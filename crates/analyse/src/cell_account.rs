@@ -139,10 +139,8 @@ impl CellAccount {
 
     /// Were requests counted in only one of two cells?
     pub fn is_counted_unlike(&self, base: &CellAccount) -> bool {
-        let is_counted = |of: &CellAccount| {
-            of.spent(Part::Reads)
-                .is_some_and(|reads| reads.requests.is_some())
-        };
+        let is_counted =
+            |of: &CellAccount| of.spent(Part::Reads).is_some_and(|reads| reads.requests.is_some());
         is_counted(self) != is_counted(base)
     }
 }
@@ -193,10 +191,8 @@ mod tests {
             ],
         );
         let changes = other.changes_from(&base);
-        let found: Vec<(Part, bool, bool)> = changes
-            .iter()
-            .map(|c| (c.part, c.weighs, c.with_transaction))
-            .collect();
+        let found: Vec<(Part, bool, bool)> =
+            changes.iter().map(|c| (c.part, c.weighs, c.with_transaction)).collect();
         assert_eq!(
             found,
             [
@@ -224,10 +220,7 @@ mod tests {
 
     #[test]
     fn the_page_cache_counts_where_both_have_one() {
-        let with = |page_cache_hits| CellAccount {
-            page_cache_hits,
-            ..account(1.0, &[])
-        };
+        let with = |page_cache_hits| CellAccount { page_cache_hits, ..account(1.0, &[]) };
         let change = |one, base| with(one).page_cache_change(&with(base));
         assert_eq!(change(Some(0.0), Some(140.0)), Some((0.0, 140.0)));
         assert_eq!(change(Some(183.0), Some(182.0)), None);

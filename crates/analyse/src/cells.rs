@@ -98,10 +98,7 @@ pub const INSTANCES: &str = "instances";
 pub fn varying(cells: &[CellOutcome]) -> Vec<String> {
     let matrix = matrix(cells);
     let names = matrix.dimensions().iter().flat_map(Dimension::names);
-    names
-        .filter(|name| *name != CONNECTIONS)
-        .map(str::to_owned)
-        .collect()
+    names.filter(|name| *name != CONNECTIONS).map(str::to_owned).collect()
 }
 
 /// What the cells differ in.
@@ -115,11 +112,7 @@ pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option
     let mut measured = Vec::new();
     for (cell, of) in cells.iter().enumerate() {
         measured.extend(of.repeats.iter().filter_map(|repeat| {
-            Some(Measured {
-                cell,
-                block: repeat.block as usize,
-                value: number(repeat)?,
-            })
+            Some(Measured { cell, block: repeat.block as usize, value: number(repeat)? })
         }));
     }
     Blocks::of(&measured)
@@ -147,9 +140,7 @@ pub(crate) mod tests {
             engine: "mysql-5.7".to_owned(),
             preset: None,
             places: BTreeMap::new(),
-            settings: settings
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
+            settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             warehouses: Some(10),
             foreign_keys: Some(true),
             partitions: 0,
@@ -162,11 +153,7 @@ pub(crate) mod tests {
             instances: 1,
             instance_spread: None,
             repeats: nopm.iter().zip(1..).map(repeat).collect(),
-            basis: if nopm.len() == 1 {
-                Basis::Intervals
-            } else {
-                Basis::Repeats
-            },
+            basis: if nopm.len() == 1 { Basis::Intervals } else { Basis::Repeats },
             nopm: Value::of_repeats(nopm),
             new_order_p95_us: Value::of_repeats(&p95),
         }

@@ -69,9 +69,7 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
             });
         }
         let rows = tables.iter_mut().flat_map(|table| &mut table.rows);
-        let (nopm, p95) = rows
-            .map(|row| (&mut row.nopm, &mut row.new_order_p95_us))
-            .unzip();
+        let (nopm, p95) = rows.map(|row| (&mut row.nopm, &mut row.new_order_p95_us)).unzip();
         correct(nopm);
         correct(p95);
         all.extend(tables);
@@ -110,11 +108,7 @@ mod tests {
                 row("data", "innodb_io_capacity=200; 8 connections", vec![1, 3]),
                 row("data", "innodb_io_capacity=2000; 8 connections", vec![2, 4]),
                 row("innodb_io_capacity", "hdd-15k; 8 connections", vec![1, 2]),
-                row(
-                    "innodb_io_capacity",
-                    "nvme-pm1725; 8 connections",
-                    vec![3, 4]
-                ),
+                row("innodb_io_capacity", "nvme-pm1725; 8 connections", vec![3, 4]),
             ]
         );
         let by_capacity = &found[2];

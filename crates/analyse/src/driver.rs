@@ -18,10 +18,7 @@ impl Driver {
         if bound.by != BoundBy::Driver {
             return bound;
         }
-        Bound {
-            because: format!("{}; {}", bound.because, self.advice()),
-            ..bound
-        }
+        Bound { because: format!("{}; {}", bound.because, self.advice()), ..bound }
     }
 
     fn advice(self) -> String {
@@ -51,20 +48,13 @@ mod tests {
     #[test]
     fn the_verdict_on_the_driver_says_what_to_raise() {
         let told = |by, threads, connections| {
-            let driver = Driver {
-                threads,
-                cores: 16,
-                connections,
-            };
+            let driver = Driver { threads, cores: 16, connections };
             let because = "it was busy".to_owned();
             let share = None;
             driver.advise(Bound { by, share, because }).because
         };
         let words = told(BoundBy::Driver, 4, 64);
-        assert_eq!(
-            words,
-            "it was busy; the driver had 4 threads on 16 cores: raise --threads"
-        );
+        assert_eq!(words, "it was busy; the driver had 4 threads on 16 cores: raise --threads");
         assert!(told(BoundBy::Driver, 16, 64).contains("a machine with more cores"));
         assert!(told(BoundBy::Driver, 4, 4).contains("--connections"));
         assert_eq!(told(BoundBy::Cpu, 4, 64), "it was busy");

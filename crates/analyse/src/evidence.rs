@@ -66,11 +66,7 @@ fn committing_ns(statements: &[StatementTime], totals: &WindowTotals) -> Option<
     let reading_ns = sum(&|of| only_read(of) * of.times.sum_ns as f64);
     let all = sum(&|of| of.executions() as f64);
     let all_ns = sum(&|of| of.times.sum_ns as f64);
-    let floor_ns = if reading > 0.0 {
-        reading_ns / reading
-    } else {
-        0.0
-    };
+    let floor_ns = if reading > 0.0 { reading_ns / reading } else { 0.0 };
     (all > 0.0).then(|| (all_ns - floor_ns * all).max(0.0))
 }
 
@@ -82,13 +78,7 @@ impl OfWindow<'_> {
         measured: &Measured<'_>,
         resources: &Resources,
     ) -> Result<Option<Observed>, StoreError> {
-        let Measured {
-            results,
-            repeat,
-            cell,
-            load,
-            ..
-        } = measured;
+        let Measured { results, repeat, cell, load, .. } = measured;
         let at_driver = AtDriver::of(
             &results.transaction_times(repeat.id)?,
             &results.statement_times(repeat.id)?,
@@ -153,11 +143,7 @@ impl OfWindow<'_> {
                 commits_per_s: changing * measured.load.ended_per_s,
                 group_max: f64::from(measured.cell.what.connections),
             };
-            Some(if flushes_per_s > 0.0 {
-                group.waiting()
-            } else {
-                0.0
-            })
+            Some(if flushes_per_s > 0.0 { group.waiting() } else { 0.0 })
         };
         LOGS.iter().map(waiting).sum()
     }
@@ -206,9 +192,7 @@ fn host_cpu(resources: &Resources) -> Option<HostCpu> {
 
 /// What the schedule or the terminals asked for.
 fn offered(measured: &Measured<'_>) -> Result<Option<Offered>, StoreError> {
-    let Measured {
-        results, repeat, ..
-    } = measured;
+    let Measured { results, repeat, .. } = measured;
     if let Some(counts) = results.window_schedule(repeat.id)? {
         let times = results.window_times(repeat.id)?;
         let mean_us = |kind: TimeKind| {
@@ -216,27 +200,21 @@ fn offered(measured: &Measured<'_>) -> Result<Option<Offered>, StoreError> {
             of.and_then(TimeTotals::mean_ns).map(|ns| ns / 1e3)
         };
         let lag_and_service = mean_us(TimeKind::Lag).zip(mean_us(TimeKind::Service));
-        return Ok(
-            lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
-                offered: counts.offered,
-                ended: measured.totals.completed(),
-                lag_us,
-                service_us,
-            }),
-        );
+        return Ok(lag_and_service.map(|(lag_us, service_us)| Offered::Schedule {
+            offered: counts.offered,
+            ended: measured.totals.completed(),
+            lag_us,
+            service_us,
+        }));
     }
     let result = repeat.result.as_ref();
     let ceiling = result.and_then(|result| result.ceiling_nopm);
     let nopm = Rates::of(repeat, measured.totals).nopm;
-    Ok(nopm
-        .zip(ceiling)
-        .map(|(nopm, ceiling_nopm)| Offered::Terminals {
-            nopm,
-            ceiling_nopm,
-            deviation_nopm: result
-                .and_then(|result| result.ceiling_deviation_nopm)
-                .unwrap_or(0.0),
-        }))
+    Ok(nopm.zip(ceiling).map(|(nopm, ceiling_nopm)| Offered::Terminals {
+        nopm,
+        ceiling_nopm,
+        deviation_nopm: result.and_then(|result| result.ceiling_deviation_nopm).unwrap_or(0.0),
+    }))
 }
 
 #[cfg(test)]

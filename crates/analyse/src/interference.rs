@@ -35,10 +35,7 @@ pub fn interference(cells: &[CellOutcome]) -> Vec<Interference> {
     let slices = index.map_or_else(Vec::new, |index| matrix.slices(index));
     let mut rows = Vec::new();
     for slice in &slices {
-        let of = slice
-            .cells
-            .iter()
-            .map(|(_, place)| (*place, &cells[*place]));
+        let of = slice.cells.iter().map(|(_, place)| (*place, &cells[*place]));
         let one = of.clone().find(|(_, cell)| cell.instances == 1);
         let alone = one.and_then(|(_, cell)| cell.nopm.mean);
         rows.extend(of.map(|(place, cell)| row(place, cell, alone)));
@@ -86,18 +83,11 @@ mod tests {
             cell("lone", 1, Some(5.0)),
         ];
         let rows = interference(&cells);
-        let told: Vec<_> = rows
-            .iter()
-            .map(|row| (row.place, row.instances, row.efficiency))
-            .collect();
+        let told: Vec<_> =
+            rows.iter().map(|row| (row.place, row.instances, row.efficiency)).collect();
         assert_eq!(
             told,
-            [
-                (0, 1, Some(1.0)),
-                (1, 1, Some(1.0)),
-                (2, 2, Some(1.5)),
-                (3, 4, Some(0.8)),
-            ]
+            [(0, 1, Some(1.0)), (1, 1, Some(1.0)), (2, 2, Some(1.5)), (3, 4, Some(0.8)),]
         );
         assert_eq!((rows[0].spread, rows[2].spread), (None, Some(0.1)));
     }
@@ -113,11 +103,7 @@ mod tests {
 
     #[test]
     fn a_cell_that_never_started_is_among_its_like() {
-        let mut cells = [
-            cell("x", 1, Some(10.0)),
-            cell("x", 2, Some(15.0)),
-            cell("x", 4, None),
-        ];
+        let mut cells = [cell("x", 1, Some(10.0)), cell("x", 2, Some(15.0)), cell("x", 4, None)];
         // Known once there is a server.
         for started in &mut cells[..2] {
             let scale = ("scale".to_owned(), "papers".to_owned());
@@ -141,11 +127,7 @@ mod tests {
         let mut noise = Noise::new(3);
         let mut spread_of = |servers: usize| {
             let spreads: Vec<f64> = (0..400)
-                .map(|_| {
-                    (0..servers)
-                        .map(|_| 1_000.0 + 50.0 * noise.normal())
-                        .collect()
-                })
+                .map(|_| (0..servers).map(|_| 1_000.0 + 50.0 * noise.normal()).collect())
                 .map(|nopm: Vec<f64>| instance_spread(&nopm).unwrap())
                 .collect();
             mean(&spreads).unwrap()

@@ -136,17 +136,12 @@ impl Matrix {
                     values.len() - 1
                 })
             };
-            let places: Vec<usize> = cells
-                .iter()
-                .map(|cell| place(value_of(cell, name).unwrap_or(ABSENT)))
-                .collect();
+            let places: Vec<usize> =
+                cells.iter().map(|cell| place(value_of(cell, name).unwrap_or(ABSENT))).collect();
             let dimension = Dimension {
                 name: name.to_owned(),
                 values: values.clone(),
-                parts: vec![Part {
-                    name: name.to_owned(),
-                    values,
-                }],
+                parts: vec![Part { name: name.to_owned(), values }],
             };
             let together = columns
                 .iter_mut()
@@ -159,13 +154,7 @@ impl Matrix {
         let places = (0..cells.len())
             .map(|cell| columns.iter().map(|(_, places)| places[cell]).collect())
             .collect();
-        Matrix {
-            dimensions: columns
-                .into_iter()
-                .map(|(dimension, _)| dimension)
-                .collect(),
-            places,
-        }
+        Matrix { dimensions: columns.into_iter().map(|(dimension, _)| dimension).collect(), places }
     }
 
     /// Those that have more than one value, in the order of the cells' names.
@@ -282,14 +271,8 @@ mod tests {
         };
         let found = Matrix::of(&[cell("ANSI, STRICT", "200"), cell("ANSI", "2000")]);
         let dimension = &found.dimensions()[0];
-        assert_eq!(
-            dimension.named(0).words(),
-            "sql_mode=ANSI, STRICT, innodb_io_capacity=200"
-        );
-        assert_eq!(
-            dimension.names().collect::<Vec<_>>(),
-            ["sql_mode", "innodb_io_capacity"]
-        );
+        assert_eq!(dimension.named(0).words(), "sql_mode=ANSI, STRICT, innodb_io_capacity=200");
+        assert_eq!(dimension.names().collect::<Vec<_>>(), ["sql_mode", "innodb_io_capacity"]);
         // The mode counts, which is no number.
         let numbers = Matrix::of(&[cell("1, 2", "200"), cell("3", "2000")]);
         assert_eq!(numbers.dimensions()[0].numbers(), None);
@@ -303,13 +286,7 @@ mod tests {
             "engine=a data=ssd preset=x connections=8",
             "engine=a data=ssd preset=x connections=16",
         ]);
-        assert_eq!(
-            names(&found),
-            [
-                ("data", vec!["hdd", "ssd"]),
-                ("connections", vec!["8", "16"])
-            ]
-        );
+        assert_eq!(names(&found), [("data", vec!["hdd", "ssd"]), ("connections", vec!["8", "16"])]);
         let by_device = found.slices(0);
         let connections = |n| vec![NamedValue::of("connections", n)];
         assert_eq!(by_device.len(), 2);
@@ -329,10 +306,7 @@ mod tests {
         ]);
         assert_eq!(
             names(&found),
-            [
-                ("engine, preset", vec!["mysql, 3", "percona, a"]),
-                ("data", vec!["hdd", "ssd"])
-            ]
+            [("engine, preset", vec!["mysql, 3", "percona, a"]), ("data", vec!["hdd", "ssd"])]
         );
         assert_eq!(found.slices(0).len(), 2);
         // Connections are never taken for the device that they were chosen for.

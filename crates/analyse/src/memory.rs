@@ -56,9 +56,8 @@ impl Condensed {
     pub(crate) fn of(values: &[f64]) -> Condensed {
         let together = values.len().div_ceil(POINTS_MAX).max(1);
         let means = values.rchunks_exact(together);
-        let mut values: Vec<f64> = means
-            .map(|part| part.iter().sum::<f64>() / together as f64)
-            .collect();
+        let mut values: Vec<f64> =
+            means.map(|part| part.iter().sum::<f64>() / together as f64).collect();
         values.reverse();
         Condensed { values }
     }
@@ -67,9 +66,7 @@ impl Condensed {
     pub(crate) fn projections(&self, first: usize) -> Vec<f64> {
         let half_periods = first..self.values.len().min(COSINES_MAX + 1);
         let cosines = self.cosines();
-        half_periods
-            .map(|half_periods| self.along(&cosines, half_periods))
-            .collect()
+        half_periods.map(|half_periods| self.along(&cosines, half_periods)).collect()
     }
 
     /// What it has of the cosine that goes through `half_periods` of them, 1 or more, from its
@@ -83,9 +80,7 @@ impl Condensed {
     fn cosines(&self) -> Vec<f64> {
         let count = self.values.len();
         let scale = (2.0 / count as f64).sqrt();
-        (0..4 * count)
-            .map(|step| scale * (PI * step as f64 / (2 * count) as f64).cos())
-            .collect()
+        (0..4 * count).map(|step| scale * (PI * step as f64 / (2 * count) as f64).cos()).collect()
     }
 
     fn along(&self, cosines: &[f64], half_periods: usize) -> f64 {
@@ -134,10 +129,7 @@ struct Wander {
 
 impl Wander {
     fn of(memory: f64) -> Wander {
-        Wander {
-            memory,
-            kept: (-1.0 / memory).exp(),
-        }
+        Wander { memory, kept: (-1.0 / memory).exp() }
     }
 
     /// Its spectrum, 1 at frequency 0.
@@ -207,10 +199,7 @@ pub(crate) fn expected(squares: &[f64], half_periods: usize, count: usize) -> Op
 
 /// All that was said, each by its likelihood.
 fn averaged(said: &[Said], freedom: f64) -> Expected {
-    let best = said
-        .iter()
-        .map(|said| said.likelihood_log)
-        .fold(f64::MIN, f64::max);
+    let best = said.iter().map(|said| said.likelihood_log).fold(f64::MIN, f64::max);
     let (mut weights, mut sum, mut squares, mut too_short) = (0.0, 0.0, 0.0, 0.0);
     for one in said {
         let weight = (one.likelihood_log - best).exp();
@@ -274,10 +263,7 @@ mod tests {
     #[test]
     fn what_wanders_for_long_needs_long() {
         let too_short = |intervals: usize, autocorrelation: f64| {
-            let throughput = Throughput {
-                autocorrelation,
-                ..Throughput::steady(intervals)
-            };
+            let throughput = Throughput { autocorrelation, ..Throughput::steady(intervals) };
             let mut noise = Noise::new(11);
             let long = (0..50).filter(|_| {
                 let series = throughput.draw(&mut noise);

@@ -10,9 +10,7 @@ pub(crate) struct Noise {
 
 impl Noise {
     pub(crate) fn new(seed: u64) -> Noise {
-        Noise {
-            random: Random::new(seed, &[]),
-        }
+        Noise { random: Random::new(seed, &[]) }
     }
 
     /// Mean 0, deviation 1 (Box and Muller).
@@ -46,12 +44,7 @@ pub(crate) struct Throughput {
 impl Throughput {
     /// 10,000 with 10 % of noise that does not hang together.
     pub(crate) fn steady(intervals: usize) -> Throughput {
-        Throughput {
-            intervals,
-            mean: 10_000.0,
-            deviation_share: 0.1,
-            autocorrelation: 0.0,
-        }
+        Throughput { intervals, mean: 10_000.0, deviation_share: 0.1, autocorrelation: 0.0 }
     }
 
     pub(crate) fn draw(self, noise: &mut Noise) -> Vec<f64> {

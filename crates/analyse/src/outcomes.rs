@@ -134,11 +134,7 @@ impl LabOutcome {
     pub fn metric(&self) -> ThroughputMetric {
         let mut all = self.cells.iter().map(|cell| cell.metric);
         let first = all.next().unwrap_or_default();
-        if all.all(|metric| metric == first) {
-            first
-        } else {
-            ThroughputMetric::Tpm
-        }
+        if all.all(|metric| metric == first) { first } else { ThroughputMetric::Tpm }
     }
 }
 

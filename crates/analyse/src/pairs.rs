@@ -175,15 +175,7 @@ struct Numbers {
 
 impl Numbers {
     fn of(run: &Run, cell: usize, block: usize) -> Numbers {
-        Numbers {
-            at: Measured {
-                cell,
-                block,
-                value: 0.0,
-            },
-            nopm: run.nopm,
-            p95_us: run.p95_us,
-        }
+        Numbers { at: Measured { cell, block, value: 0.0 }, nopm: run.nopm, p95_us: run.p95_us }
     }
 }
 
@@ -240,12 +232,7 @@ impl Paired {
                 }
             }
         }
-        Ok(Paired {
-            by: Some(PairedBy::Block),
-            pairs,
-            measured,
-            base_first: false,
-        })
+        Ok(Paired { by: Some(PairedBy::Block), pairs, measured, base_first: false })
     }
 
     fn by_time(sides: [&[Placed]; 2]) -> Paired {
@@ -256,10 +243,8 @@ impl Paired {
         order.sort_by_key(|(_, one)| one.started_utc_ns);
         let sequence: Vec<usize> = order.iter().map(|(cell, _)| *cell).collect();
         let pairs = neighbours(&sequence);
-        let in_turns = pairs.len()
-            >= CLAIM_REPEATS_MIN
-                .min(sides[BASE].len())
-                .min(sides[OTHER].len());
+        let in_turns =
+            pairs.len() >= CLAIM_REPEATS_MIN.min(sides[BASE].len()).min(sides[OTHER].len());
         let numbers = |(block, first): (usize, &usize)| {
             let pair = order[*first..*first + 2].iter();
             let numbers = pair.map(|(cell, one)| Numbers::of(&one.run, *cell, block));
@@ -288,9 +273,7 @@ impl Paired {
         let alone = runs.saturating_sub(2 * self.pairs);
         if by_time && alone > 0 {
             let runs = base::counted(alone, "run has", "runs have");
-            notes.push(format!(
-                "{runs} no neighbour of the other side, and no part in the ratios"
-            ));
+            notes.push(format!("{runs} no neighbour of the other side, and no part in the ratios"));
         }
         if !has_claims {
             notes.push(format!(

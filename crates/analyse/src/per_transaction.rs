@@ -18,22 +18,10 @@ fn bytes_per_s(
     let of_server = |name: &str| of_window.mean(Server, name, "");
     let process = &resources.server_process;
     [
-        (
-            IoCountedBy::Shim,
-            of_shim("read_bytes"),
-            of_shim("write_bytes"),
-        ),
-        (
-            IoCountedBy::Server,
-            of_server("data_read_bytes"),
-            of_server("data_written_bytes"),
-        ),
+        (IoCountedBy::Shim, of_shim("read_bytes"), of_shim("write_bytes")),
+        (IoCountedBy::Server, of_server("data_read_bytes"), of_server("data_written_bytes")),
         // The last: of small writes to the page cache the kernel may count many times too much.
-        (
-            IoCountedBy::Process,
-            process.read_bytes_per_s,
-            process.written_bytes_per_s,
-        ),
+        (IoCountedBy::Process, process.read_bytes_per_s, process.written_bytes_per_s),
     ]
     .into_iter()
     .find(|(_, read, written)| read.is_some() || written.is_some())
@@ -53,15 +41,10 @@ pub(crate) fn of(
     let each = |amount_per_s: Option<f64>| amount_per_s.map(|amount| amount / load.ended_per_s);
     let each_us = |cores: Option<f64>| each(cores).map(|s| s * 1e6);
     let host = &resources.host;
-    let host_cores = of_window
-        .cpu()
-        .executed()
-        .zip(host.cpu_cores)
-        .map(|(share, cores)| share * cores);
+    let host_cores =
+        of_window.cpu().executed().zip(host.cpu_cores).map(|(share, cores)| share * cores);
     let counted = |name: &str| each(of_window.mean(Host, name, ""));
-    let flushes_per_s = of_window
-        .total(Shim, "flushes")
-        .or(resources.server.data_fsyncs_per_s);
+    let flushes_per_s = of_window.total(Shim, "flushes").or(resources.server.data_fsyncs_per_s);
     let bytes = bytes_per_s(of_window, resources);
     let written_bytes = each(bytes.and_then(|(_, _, written)| written));
     // What was rolled back has left no row.
@@ -80,9 +63,7 @@ pub(crate) fn of(
         page_cache_hits: asked("cache_hits", &[""])
             .filter(|_| cell.places.iter().any(|place| place.emulated)),
         path_length_cycles: each(
-            host_cores
-                .zip(host.cpu_frequency_hz)
-                .map(|(cores, hz)| cores * hz),
+            host_cores.zip(host.cpu_frequency_hz).map(|(cores, hz)| cores * hz),
         ),
         cycles: counted("cycles"),
         instructions: counted("instructions"),

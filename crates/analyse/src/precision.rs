@@ -32,9 +32,7 @@ pub fn precision(values: &[f64], asked: &PrecisionAsked) -> Precision {
     let estimate = Estimate::of_series(values).ok();
     let half_width_share = estimate.and_then(|estimate| estimate.half_width_share());
     let earlier = &values[..(values.len() as f64 * EARLIER_SHARE) as usize];
-    let earlier = Estimate::of_series(earlier)
-        .ok()
-        .and_then(|earlier| earlier.half_width_share());
+    let earlier = Estimate::of_series(earlier).ok().and_then(|earlier| earlier.half_width_share());
     let is_precise = |share: Option<f64>, asked: f64| share.is_some_and(|share| share <= asked);
     // Fewer points know the mean less well by the root of their share.
     let asked_earlier = asked.half_width_share / EARLIER_SHARE.sqrt();
@@ -58,10 +56,7 @@ mod tests {
     use crate::noise::{Noise, Throughput};
     use crate::statistics::mean;
 
-    const ASKED: PrecisionAsked = PrecisionAsked {
-        half_width_share: 0.02,
-        intervals_min: 180,
-    };
+    const ASKED: PrecisionAsked = PrecisionAsked { half_width_share: 0.02, intervals_min: 180 };
 
     #[test]
     fn a_quiet_window_is_short() {
@@ -107,10 +102,7 @@ mod tests {
     fn windows_end_when_the_mean_is_known() {
         // 10 % of noise, correlated to 0.3: 185 points behind one another are worth 100, which know
         // the mean to 2 %.
-        let throughput = Throughput {
-            autocorrelation: 0.3,
-            ..Throughput::steady(1_500)
-        };
+        let throughput = Throughput { autocorrelation: 0.3, ..Throughput::steady(1_500) };
         let (lengths, right) = ends(throughput, 60);
         assert!(lengths.len() >= 57, "{lengths:?}");
         assert!((180..700).contains(&lengths[30]), "{lengths:?}");

@@ -21,16 +21,9 @@ pub(crate) fn price(setup: &str, nopm: Option<f64>) -> PriceResources {
 }
 
 fn total_usd(setup: &Setup) -> Option<f64> {
-    let everywhere = Role::ALL
-        .iter()
-        .all(|role| setup.device_of(*role).is_some());
-    let prices = setup
-        .devices
-        .iter()
-        .map(|device| device_price_usd(&device.profile));
-    prices
-        .sum::<Option<f64>>()
-        .filter(|usd| everywhere && *usd > 0.0)
+    let everywhere = Role::ALL.iter().all(|role| setup.device_of(*role).is_some());
+    let prices = setup.devices.iter().map(|device| device_price_usd(&device.profile));
+    prices.sum::<Option<f64>>().filter(|usd| everywhere && *usd > 0.0)
 }
 
 /// What a device costs, in USD. An array without a price of its own costs what its members do.
@@ -63,10 +56,7 @@ mod tests {
             every_file: None,
             doublewrite_in_system_tablespace: None,
             spin: true,
-            cache: CacheSetup {
-                bytes: 1 << 20,
-                read_ahead_bytes: 128 << 10,
-            },
+            cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 128 << 10 },
             sharing: None,
             devices: profiles.iter().map(device).collect(),
             roles: roles.iter().enumerate().map(role).collect(),
@@ -78,10 +68,7 @@ mod tests {
     fn all_devices_are_paid() {
         let two = setup(&["sata-850pro", "nvme-pm1725"], &Role::ALL);
         let priced = price(&two, Some(4_192.0));
-        assert_eq!(
-            (priced.devices_usd, priced.nopm_per_usd),
-            (Some(2_096.0), Some(2.0))
-        );
+        assert_eq!((priced.devices_usd, priced.nopm_per_usd), (Some(2_096.0), Some(2.0)));
     }
 
     #[test]
@@ -102,12 +89,7 @@ mod tests {
     fn what_has_no_price_has_none() {
         let unpriced = setup(&["sata-850pro", "hdd-15k"], &Role::ALL);
         let partly_real = setup(&["sata-850pro"], &[Role::Data]);
-        for text in [
-            unpriced.as_str(),
-            partly_real.as_str(),
-            "",
-            "no = \"setup\"",
-        ] {
+        for text in [unpriced.as_str(), partly_real.as_str(), "", "no = \"setup\""] {
             assert_eq!(price(text, Some(1.0)).devices_usd, None, "{text}");
         }
     }

@@ -67,20 +67,13 @@ mod tests {
     use crate::resources::{HostMachine, OfWindow, Resources};
     use crate::samples::{Samples, Window};
 
-    const WINDOW: Window = Window {
-        start_ns: 0,
-        end_ns: 1,
-    };
+    const WINDOW: Window = Window { start_ns: 0, end_ns: 1 };
 
     /// A machine of four cores: one idle, one with mydyno, 0.4 stolen, 1.4 with the server, of
     /// which the emulation spins 0.5.
     fn used(machine: HostMachine) -> Resources {
         let samples = Samples::default();
-        let mut used = OfWindow {
-            samples: &samples,
-            window: WINDOW,
-        }
-        .resources();
+        let mut used = OfWindow { samples: &samples, window: WINDOW }.resources();
         used.host.machine = Some(machine);
         used.host.cpu_cores = Some(4.0);
         used.host.cpu_user_share = Some(0.5);

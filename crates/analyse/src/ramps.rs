@@ -178,9 +178,7 @@ fn outcome(results: &Results, stored: &StoredRamp) -> Result<RampOutcome, StoreE
         None => None,
     };
     Ok(RampOutcome {
-        metric: cell
-            .as_ref()
-            .map_or_else(Default::default, |of| of.throughput_metric),
+        metric: cell.as_ref().map_or_else(Default::default, |of| of.throughput_metric),
         primary: cell.and_then(|of| of.only_primary().map(str::to_owned)),
         ordinal: stored.what.ordinal,
         repeat: stored.what.repeat,
@@ -252,27 +250,18 @@ fn standing<K: PartialEq>(
         found.rposition(|is| is).map_or(0, |index| index + 1)
     };
     let all = attempts.len();
-    let failures_from = if is_taken_up {
-        all
-    } else {
-        last(&is_good, all)
-    };
+    let failures_from = if is_taken_up { all } else { last(&is_good, all) };
     let points_from = last(&disproves, failures_from);
     let mut points = Vec::new();
     for (index, (place, point)) in attempts.iter().enumerate().skip(points_from) {
-        let is_last = attempts[index + 1..]
-            .iter()
-            .all(|(other, _)| other != place);
+        let is_last = attempts[index + 1..].iter().all(|(other, _)| other != place);
         let counts = |point: &&RampPoint| is_last && (index >= failures_from || is_good(point));
         points.extend(point.as_ref().filter(counts).cloned());
     }
     let mut failures = points.iter().filter(|point| !is_good(point));
     let disproof = failures.clone().rfind(|point| disproves(point));
     let failed = disproof.or_else(|| failures.next_back());
-    StandingPoints {
-        failed: failed.and_then(RampPoint::failed),
-        points,
-    }
+    StandingPoints { failed: failed.and_then(RampPoint::failed), points }
 }
 
 /// A stored measurement as a point; `None` where it was interrupted, so that it says nothing.
@@ -333,10 +322,8 @@ impl RampPoint {
         }
         self.nopm = run.nopm.mean;
         self.nopm_half_width = run.nopm.estimate.map(|estimate| estimate.half_width());
-        self.nopm_noise_share = run
-            .nopm
-            .estimate
-            .map(|estimate| estimate.standard_error / estimate.mean);
+        self.nopm_noise_share =
+            run.nopm.estimate.map(|estimate| estimate.standard_error / estimate.mean);
         self.new_order_p95_us = run.new_order_p95_us.mean;
         let window = results.window_totals(repeat.id)?;
         let p90_ns = window.primary().quantile_ns(0.9);
@@ -357,10 +344,7 @@ impl RampPoint {
         let used = used_by(results, (repeat, cell), &window, &samples)?;
         let start_ns = repeat.warmup_ns(&cell.what);
         let length_ns = repeat.result.as_ref().map(|of| of.measured_window_ns);
-        let whole = Window {
-            start_ns,
-            end_ns: start_ns + length_ns.unwrap_or(0),
-        };
+        let whole = Window { start_ns, end_ns: start_ns + length_ns.unwrap_or(0) };
         let spin_ns = samples.mean(whole, MetricSource::Shim, "spin_ns", "");
         let spin_cores = spin_ns.unwrap_or(0.0) / 1e9;
         self.cpu = used.and_then(|used| RampCpu::of(&used, spin_cores));

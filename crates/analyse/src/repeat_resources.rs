@@ -31,10 +31,7 @@ pub fn used_by(
         return Ok(None);
     };
     let start_ns = repeat.warmup_ns(&cell.what);
-    let window = Window {
-        start_ns,
-        end_ns: start_ns + result.measured_window_ns,
-    };
+    let window = Window { start_ns, end_ns: start_ns + result.measured_window_ns };
     let of_window = OfWindow { samples, window };
     let mut resources = of_window.resources();
     let emulated = cell.what.places.iter().any(|place| place.emulated);
@@ -52,13 +49,7 @@ pub fn used_by(
     let load = Load::of(results, repeat, cell, totals, result.measured_window_ns)?;
     resources.per_transaction =
         per_transaction::of(&of_window, &resources, totals, &load, &cell.what);
-    let measured = Measured {
-        results,
-        repeat,
-        cell,
-        totals,
-        load,
-    };
+    let measured = Measured { results, repeat, cell, totals, load };
     of_window.judge(&measured, &mut resources)?;
     if let Some(driver) = driver_of(results, repeat, cell)? {
         resources.bound = resources.bound.map(|bound| driver.advise(bound));
@@ -75,12 +66,9 @@ fn driver_of(
     let facts = results.host_facts(cell.lab)?;
     let cores = facts.iter().find(|(name, _)| name == "cpu_cores");
     let cores = cores.and_then(|(_, cores)| cores.parse().ok());
-    Ok(repeat
-        .driver_threads
-        .zip(cores)
-        .map(|(threads, cores)| Driver {
-            threads,
-            cores,
-            connections: cell.what.connections,
-        }))
+    Ok(repeat.driver_threads.zip(cores).map(|(threads, cores)| Driver {
+        threads,
+        cores,
+        connections: cell.what.connections,
+    }))
 }

@@ -221,11 +221,8 @@ impl OfWindow<'_> {
     }
 
     pub(crate) fn resources(&self) -> Resources {
-        let mut disks: Vec<DiskResources> = self
-            .samples
-            .labels(Host, "disk_reads")
-            .map(|disk| self.disk(disk))
-            .collect();
+        let mut disks: Vec<DiskResources> =
+            self.samples.labels(Host, "disk_reads").map(|disk| self.disk(disk)).collect();
         disks.sort_by(|a, b| a.disk.cmp(&b.disk));
         Resources {
             host: self.host(),
@@ -310,9 +307,7 @@ impl OfWindow<'_> {
 
     fn driver(&self) -> DriverResources {
         let threads = self.driver_threads();
-        let busiest = threads
-            .iter()
-            .max_by(|a, b| a.on_core_share.total_cmp(&b.on_core_share));
+        let busiest = threads.iter().max_by(|a, b| a.on_core_share.total_cmp(&b.on_core_share));
         DriverResources {
             cpu_cores_used: cores_used("mydyno", self.get()),
             resident_bytes: self.mean(Process, "resident_bytes", "mydyno"),
@@ -373,10 +368,6 @@ impl OfWindow<'_> {
             Some(watts) => (Some(watts), Some(PowerMeter::Meter)),
             None => (by_rapl(), by_rapl().map(|_| PowerMeter::Rapl)),
         };
-        PowerResources {
-            watts_mean,
-            measured_by,
-            nopm_per_watt: None,
-        }
+        PowerResources { watts_mean, measured_by, nopm_per_watt: None }
     }
 }

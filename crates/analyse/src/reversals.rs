@@ -34,10 +34,7 @@ pub(crate) fn reversals(comparisons: &[CellComparison]) -> Vec<Reversal> {
             let Some(percent_difference) = difference else {
                 continue;
             };
-            let place = Place {
-                others: comparison.others.clone(),
-                percent_difference,
-            };
+            let place = Place { others: comparison.others.clone(), percent_difference };
             let of = Reversal {
                 dimension: comparison.dimension.clone(),
                 baseline: comparison.baseline.clone(),
@@ -90,11 +87,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         let of = &found[0];
         assert_eq!(
-            (
-                of.dimension.as_str(),
-                of.baseline.as_str(),
-                of.value.as_str()
-            ),
+            (of.dimension.as_str(), of.baseline.as_str(), of.value.as_str()),
             ("innodb_io_capacity", "200", "2000")
         );
         assert_eq!((of.helps.len(), of.hurts.len()), (1, 1));

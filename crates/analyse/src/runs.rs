@@ -72,11 +72,7 @@ impl Runs {
             name: name.to_owned(),
             metric: measured.first().map(|run| run.metric).unwrap_or_default(),
             repeat_ids: measured.iter().map(|run| run.id.0).collect(),
-            basis: if single.is_some() {
-                Basis::Intervals
-            } else {
-                Basis::Repeats
-            },
+            basis: if single.is_some() { Basis::Intervals } else { Basis::Repeats },
             nopm: value(|run| run.nopm, |run| &run.nopm_series),
             new_order_p95_us: value(|run| run.p95_us, |run| &run.p95_us_series),
         }
@@ -103,13 +99,7 @@ impl Value {
         let estimate = estimate.ok();
         let half_width = estimate.map(|estimate| estimate.half_width());
         let at = |sign: f64| mean.zip(half_width).map(|(mean, half)| mean + sign * half);
-        Value {
-            mean,
-            low: at(-1.0),
-            high: at(1.0),
-            estimate,
-            no_interval,
-        }
+        Value { mean, low: at(-1.0), high: at(1.0), estimate, no_interval }
     }
 }
 
@@ -159,11 +149,9 @@ impl Run {
             nopm,
             p95_us,
             nopm_series: nopm.map_or_else(Vec::new, |nopm| rates(&intervals, nopm)),
-            p95_us_series: p95_us
-                .zip(spread_us)
-                .map_or_else(Vec::new, |(p95_us, spread_us)| {
-                    influences(&intervals, p95_us, spread_us / (2.0 * DENSITY_REACH))
-                }),
+            p95_us_series: p95_us.zip(spread_us).map_or_else(Vec::new, |(p95_us, spread_us)| {
+                influences(&intervals, p95_us, spread_us / (2.0 * DENSITY_REACH))
+            }),
         }))
     }
 }
@@ -184,14 +172,9 @@ impl Interval {
             }
             let mut totals = Totals::default();
             totals.add(&row);
-            let (completed, slow) = (
-                totals.completed(),
-                totals.not_within(limit_ns.saturating_add(1)),
-            );
-            match intervals
-                .last_mut()
-                .filter(|_| last_ns == Some(row.start_offset_ns))
-            {
+            let (completed, slow) =
+                (totals.completed(), totals.not_within(limit_ns.saturating_add(1)));
+            match intervals.last_mut().filter(|_| last_ns == Some(row.start_offset_ns)) {
                 Some(interval) => {
                     interval.completed += completed as f64;
                     interval.slow += slow as f64;
@@ -260,20 +243,13 @@ mod tests {
     use crate::statistics::{Estimate, mean};
 
     fn interval(seconds: f64, completed: f64, slow: f64) -> Interval {
-        Interval {
-            length_ns: seconds * 1e9,
-            completed,
-            slow,
-        }
+        Interval { length_ns: seconds * 1e9, completed, slow }
     }
 
     #[test]
     fn means_of_the_series_are_the_windows_numbers() {
-        let intervals = [
-            interval(1.0, 100.0, 2.0),
-            interval(1.0, 120.0, 9.0),
-            interval(0.5, 40.0, 2.0),
-        ];
+        let intervals =
+            [interval(1.0, 100.0, 2.0), interval(1.0, 120.0, 9.0), interval(0.5, 40.0, 2.0)];
         let nopm = 260.0 / 2.5 * 60.0;
         let rates = rates(&intervals, nopm);
         assert!((mean(&rates).unwrap() - nopm).abs() < 1e-6);
@@ -291,9 +267,8 @@ mod tests {
         let (trials, true_us) = (300, 1_000.0 * 20.0_f64.ln());
         let (mut given, mut holding) = (0, 0);
         for _ in 0..trials {
-            let draws: Vec<Vec<f64>> = (0..60)
-                .map(|_| (0..100).map(|_| noise.response_time_us()).collect())
-                .collect();
+            let draws: Vec<Vec<f64>> =
+                (0..60).map(|_| (0..100).map(|_| noise.response_time_us()).collect()).collect();
             let mut sorted: Vec<f64> = draws.concat();
             sorted.sort_by(f64::total_cmp);
             let quantile = |share: f64| sorted[(share * sorted.len() as f64) as usize];

@@ -76,10 +76,7 @@ impl Samples {
 
     pub fn of(series: Vec<MetricSeries>) -> Samples {
         let newest = series.iter().filter_map(|of| Some(of.samples.last()?.0));
-        Samples {
-            newest_ns: newest.max().unwrap_or(0),
-            series,
-        }
+        Samples { newest_ns: newest.max().unwrap_or(0), series }
     }
 
     /// Adds what one source said at one time. What is not later than a metric's last sample is left
@@ -91,10 +88,9 @@ impl Samples {
             match self.series.iter_mut().find(|of| of.metric == *metric) {
                 Some(of) if of.samples.last().is_some_and(|last| last.0 >= at_ns) => {}
                 Some(of) => of.samples.push((at_ns, *value)),
-                None => self.series.push(MetricSeries {
-                    metric: metric.clone(),
-                    samples: vec![(at_ns, *value)],
-                }),
+                None => self
+                    .series
+                    .push(MetricSeries { metric: metric.clone(), samples: vec![(at_ns, *value)] }),
             }
         }
     }
@@ -122,10 +118,7 @@ impl Samples {
         let of = move |series: &&MetricSeries| {
             series.metric.source == source && series.metric.name == name
         };
-        self.series
-            .iter()
-            .filter(of)
-            .map(|s| s.metric.label.as_str())
+        self.series.iter().filter(of).map(|s| s.metric.label.as_str())
     }
 
     fn find(&self, source: MetricSource, name: &str, label: &str) -> Option<&MetricSeries> {
@@ -159,10 +152,9 @@ impl Samples {
                 (last.0 > first.0 && !fell)
                     .then(|| (last.1 - first.1) as f64 * 1e9 / (last.0 - first.0) as f64)
             }
-            MetricKind::Gauge => window
-                .is_without_holes(&inside, gap_ns)
-                .then(|| mean_of(&inside))
-                .flatten(),
+            MetricKind::Gauge => {
+                window.is_without_holes(&inside, gap_ns).then(|| mean_of(&inside)).flatten()
+            }
         }
     }
 
@@ -172,13 +164,9 @@ impl Samples {
         let mut inside = window.part_of(&series.samples).to_vec();
         let metric = &series.metric;
         if metric.source == MetricSource::Shim && metric.kind == MetricKind::Counter {
-            let of_shim = self
-                .series
-                .iter()
-                .filter(|of| of.metric.source == MetricSource::Shim);
-            let first_read_ns = of_shim
-                .filter_map(|of| Some(window.part_of(&of.samples).first()?.0))
-                .min();
+            let of_shim = self.series.iter().filter(|of| of.metric.source == MetricSource::Shim);
+            let first_read_ns =
+                of_shim.filter_map(|of| Some(window.part_of(&of.samples).first()?.0)).min();
             let began_ns = series.samples.first().map(|first| first.0);
             if let (Some(read_ns), Some(began_ns)) = (first_read_ns, began_ns)
                 && read_ns < began_ns
@@ -200,9 +188,7 @@ impl Samples {
         };
         let mut labels = self.series.iter().filter(is_there).peekable();
         labels.peek()?;
-        labels
-            .map(|of| self.mean(window, source, name, &of.metric.label))
-            .sum()
+        labels.map(|of| self.mean(window, source, name, &of.metric.label)).sum()
     }
 
     /// The mean of all samples of a gauge that is read seldom.
@@ -235,9 +221,7 @@ impl Samples {
         };
         let gap_ns = gap_ns(&series.samples);
         let pairs = series.samples.windows(2);
-        pairs
-            .map(|pair| step(&series.metric, pair, gap_ns))
-            .collect()
+        pairs.map(|pair| step(&series.metric, pair, gap_ns)).collect()
     }
 }
 
@@ -267,11 +251,7 @@ fn step(metric: &Metric, pair: &[Sample], gap_ns: u64) -> Step {
         MetricKind::Counter => Some((pair[1].1 - pair[0].1) as f64 * 1e9 / length_ns.max(1) as f64),
         MetricKind::Gauge => Some(pair[1].1 as f64),
     };
-    Step {
-        start_ns,
-        end_ns,
-        value: value.filter(|_| length_ns <= gap_ns),
-    }
+    Step { start_ns, end_ns, value: value.filter(|_| length_ns <= gap_ns) }
 }
 
 #[cfg(test)]
@@ -284,21 +264,13 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn metric(source: MetricSource, kind: MetricKind, name: &str, label: &str) -> Metric {
-        Metric {
-            source,
-            name: name.to_owned(),
-            label: label.to_owned(),
-            kind,
-        }
+        Metric { source, name: name.to_owned(), label: label.to_owned(), kind }
     }
 
     /// A metric that was read at these seconds.
     fn series(metric: Metric, samples: &[(u64, i64)]) -> MetricSeries {
         let at = |(second, value): &(u64, i64)| (second * S, *value);
-        MetricSeries {
-            metric,
-            samples: samples.iter().map(at).collect(),
-        }
+        MetricSeries { metric, samples: samples.iter().map(at).collect() }
     }
 
     /// A metric of the host sampled once a second from the start of the run.
@@ -308,10 +280,7 @@ mod tests {
     }
 
     fn window(start_s: u64, end_s: u64) -> Window {
-        Window {
-            start_ns: start_s * S,
-            end_ns: end_s * S,
-        }
+        Window { start_ns: start_s * S, end_ns: end_s * S }
     }
 
     fn values(samples: &Samples) -> Vec<Option<f64>> {
@@ -341,10 +310,7 @@ mod tests {
         let at = [(0, 0), (1, 10), (2, 20), (3, 30), (9, 90)];
         let samples = Samples::of(vec![series(metric(Host, Counter, "x", ""), &at)]);
         let last = *samples.steps(Host, "x", "").last().unwrap();
-        assert_eq!(
-            (last.start_ns, last.end_ns, last.value),
-            (3 * S, 9 * S, None)
-        );
+        assert_eq!((last.start_ns, last.end_ns, last.value), (3 * S, 9 * S, None));
         // The rise itself is known.
         assert_eq!(samples.mean(window(0, 9), Host, "x", ""), Some(10.0));
     }
@@ -417,10 +383,7 @@ mod tests {
     }
 
     fn said(at_s: u64, source: MetricSource, kind: MetricKind, value: i64) -> SampleBatch {
-        SampleBatch {
-            at_offset_ns: at_s * S,
-            values: vec![(metric(source, kind, "x", ""), value)],
-        }
+        SampleBatch { at_offset_ns: at_s * S, values: vec![(metric(source, kind, "x", ""), value)] }
     }
 
     #[test]

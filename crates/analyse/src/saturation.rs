@@ -108,41 +108,27 @@ pub enum StopReason {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StopReason::Cpu {
-                cpu_busy_share,
-                cpu_of,
-                cpu_steal_share,
-            } => {
+            StopReason::Cpu { cpu_busy_share, cpu_of, cpu_steal_share } => {
                 let whose = match cpu_of {
                     CpuOf::Server => "the server and the kernel's interrupts",
                     CpuOf::OthersThanDriver => "other programs than mydyno",
                     CpuOf::Machine => "programs of the server's machine",
                 };
                 let busy = cpu_busy_share * 100.0;
-                write!(
-                    f,
-                    "{whose} used {busy:.0} % of the processor time that was left to them"
-                )?;
+                write!(f, "{whose} used {busy:.0} % of the processor time that was left to them")?;
                 if *cpu_steal_share >= STEAL_TOLD_MIN {
                     let stolen = cpu_steal_share * 100.0;
                     write!(f, ", {stolen:.0} % of all being stolen by other guests")?;
                 }
                 Ok(())
             }
-            StopReason::ResponseTime {
-                transaction,
-                p90_us,
-                limit_us,
-            } => write!(
+            StopReason::ResponseTime { transaction, p90_us, limit_us } => write!(
                 f,
                 "the 90th percentile of {transaction} was {:.3} s, and {:.3} s are allowed",
                 p90_us / 1e6,
                 limit_us / 1e6
             ),
-            StopReason::Kink {
-                transaction,
-                elasticity,
-            } => write!(
+            StopReason::Kink { transaction, elasticity } => write!(
                 f,
                 "response times of {transaction} turn sharply up: twice the connections take {:.1} times as long",
                 elasticity.exp2()
@@ -152,11 +138,7 @@ impl fmt::Display for StopReason {
                 "throughput no longer rises: twice the connections give {:+.0} %",
                 (elasticity.exp2() - 1.0) * 100.0
             ),
-            StopReason::Failed {
-                connections,
-                reason_code,
-                reason,
-            } => {
+            StopReason::Failed { connections, reason_code, reason } => {
                 if is_of_count(reason_code) {
                     write!(f, "{} gave no result", connections_words(*connections))?;
                 } else {
@@ -248,11 +230,7 @@ impl Ramp {
     /// A limit that makes no sense.
     pub fn new(limits: RampLimits) -> Result<Ramp, RampLimitsError> {
         limits.check()?;
-        Ok(Ramp {
-            limits,
-            curve: Vec::new(),
-            failed: None,
-        })
+        Ok(Ramp { limits, curve: Vec::new(), failed: None })
     }
 
     /// Takes a measured point; those that nobody asked for, such as stored ones, are welcome too.
@@ -384,9 +362,7 @@ impl Ramp {
         let mut all = points.iter().enumerate();
         let (index, bad, reason) =
             all.find_map(|(index, point)| Some((index, point.connections, self.over(point)?)))?;
-        let last_good = index
-            .checked_sub(1)
-            .map(|before| points[before].connections);
+        let last_good = index.checked_sub(1).map(|before| points[before].connections);
         let measure = last_good.and_then(|good| self.limits.between(good, bad));
         Some(Place {
             last_good,
@@ -410,13 +386,7 @@ impl Ramp {
         let (found, reason) = match self.kink(points, &doubled) {
             Some((transaction, found)) => {
                 let elasticity = found.slope_after;
-                (
-                    found,
-                    StopReason::Kink {
-                        transaction,
-                        elasticity,
-                    },
-                )
+                (found, StopReason::Kink { transaction, elasticity })
             }
             None => {
                 let flat = self.limits.plateau_elasticity?;
@@ -454,9 +424,7 @@ impl Ramp {
             let found = self.corner(points, Turn::Up, noisy)?;
             // While throughput rises, one doubling may be a step, and a line through few points as
             // steep as one likes.
-            let behind = doubled
-                .iter()
-                .filter(|point| point.connections >= found.corner);
+            let behind = doubled.iter().filter(|point| point.connections >= found.corner);
             let is_steep = match behind.collect::<Vec<_>>()[..] {
                 [first, _, .., last] => rises(first, last, limit, p90_us),
                 _ => false,
@@ -481,10 +449,7 @@ impl Ramp {
             .filter(|count| (first.connections..=last.connections).contains(count))
             .collect();
         let at = |point: &Point| {
-            Some(At {
-                connections: f64::from(point.connections),
-                value: value(point)?.0,
-            })
+            Some(At { connections: f64::from(point.connections), value: value(point)?.0 })
         };
         let measured: Vec<At> = self.curve.iter().filter_map(at).collect();
         let noise = self.curve.iter().filter_map(|point| value(point)?.1);
@@ -501,13 +466,8 @@ impl Ramp {
         let is_measured = |count: u32| points.iter().any(|point| point.connections == count);
         let ceiling = limit.and_then(|limit| limit.high).unwrap_or(u32::MAX);
         let near = |low: u32, high: u32| {
-            let (low, high) = (
-                low.saturating_sub(step),
-                high.saturating_add(step).min(ceiling),
-            );
-            self.limits
-                .grid()
-                .filter(move |count| (low..=high).contains(count))
+            let (low, high) = (low.saturating_sub(step), high.saturating_add(step).min(ceiling));
+            self.limits.grid().filter(move |count| (low..=high).contains(count))
         };
         let is_open = found.high - found.corner > step || found.corner - found.low > step;
         if !is_open {
@@ -523,11 +483,7 @@ impl Ramp {
         };
         near(found.low, found.high).max_by_key(|count| {
             let from_corner = count.abs_diff(found.corner);
-            (
-                distance(*count),
-                std::cmp::Reverse(times(*count)),
-                std::cmp::Reverse(from_corner),
-            )
+            (distance(*count), std::cmp::Reverse(times(*count)), std::cmp::Reverse(from_corner))
         })
     }
 }
@@ -539,9 +495,7 @@ fn connections_words(connections: u32) -> String {
 /// Does a doubling behind the corner leave throughput as it was? Noise may hide that for another
 /// doubling, which costs a point; it seldom makes one.
 fn is_flat_behind(doubled: &[&Point], corner: u32, elasticity: f64) -> bool {
-    let mut behind = doubled
-        .windows(2)
-        .filter(|pair| pair[1].connections > corner);
+    let mut behind = doubled.windows(2).filter(|pair| pair[1].connections > corner);
     behind.any(|pair| !rises(pair[0], pair[1], elasticity, |point| Some(point.nopm)))
 }
 

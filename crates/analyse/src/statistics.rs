@@ -43,10 +43,9 @@ impl fmt::Display for NoInterval {
             NoInterval::FewIntervals => {
                 write!(f, "the window has fewer than {SERIES_POINTS_MIN} intervals")
             }
-            NoInterval::SlowWander => write!(
-                f,
-                "throughput wanders too slowly for a window of this length"
-            ),
+            NoInterval::SlowWander => {
+                write!(f, "throughput wanders too slowly for a window of this length")
+            }
             NoInterval::NotFinite => write!(f, "a number of it is not finite"),
         }
     }
@@ -105,12 +104,7 @@ impl Estimate {
         // Of a constant series rounding is all that is left.
         let moves = deviation > ROUNDING_SHARE * mean.abs();
         let found = expected(&squares, 0, points).filter(|_| moves);
-        let Some(Expected {
-            variance,
-            degrees_of_freedom,
-            too_short,
-        }) = found
-        else {
+        let Some(Expected { variance, degrees_of_freedom, too_short }) = found else {
             return Ok(Estimate {
                 mean,
                 deviation,
@@ -136,9 +130,7 @@ impl Estimate {
 
     /// Half the width of the interval that holds the true mean with [`CONFIDENCE`].
     pub fn half_width(&self) -> f64 {
-        let student = Student {
-            degrees_of_freedom: self.degrees_of_freedom,
-        };
+        let student = Student { degrees_of_freedom: self.degrees_of_freedom };
         student.reach(CONFIDENCE) * self.standard_error
     }
 
@@ -167,11 +159,8 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
 pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > lag)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let products: f64 = values
-        .iter()
-        .zip(&values[lag..])
-        .map(|(one, other)| (one - mean) * (other - mean))
-        .sum();
+    let products: f64 =
+        values.iter().zip(&values[lag..]).map(|(one, other)| (one - mean) * (other - mean)).sum();
     (squares > 0.0).then(|| products / squares)
 }
 
@@ -198,14 +187,8 @@ mod tests {
         assert_eq!(mean(&[1.0, f64::NAN]), None);
         assert_eq!(deviation(&[1.0]), None);
         assert_eq!(Estimate::of_repeats(&[1.0]), None);
-        assert_eq!(
-            Estimate::of_series(&[1.0; 23]),
-            Err(NoInterval::FewIntervals)
-        );
-        assert_eq!(
-            Estimate::of_series(&[f64::INFINITY; 30]),
-            Err(NoInterval::NotFinite)
-        );
+        assert_eq!(Estimate::of_series(&[1.0; 23]), Err(NoInterval::FewIntervals));
+        assert_eq!(Estimate::of_series(&[f64::INFINITY; 30]), Err(NoInterval::NotFinite));
         assert_eq!(autocorrelation(&[1.0, 2.0], 2), None);
         assert_eq!(autocorrelation(&[1.0; 9], 1), None);
     }
@@ -221,11 +204,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_alike_as_they_were_made() {
-        let series = Throughput {
-            autocorrelation: 0.6,
-            ..Throughput::steady(20_000)
-        }
-        .draw(&mut Noise::new(1));
+        let series = Throughput { autocorrelation: 0.6, ..Throughput::steady(20_000) }
+            .draw(&mut Noise::new(1));
         assert_eq!(autocorrelation(&series, 0), Some(1.0));
         for (lag, expected) in [(1, 0.6), (2, 0.36), (10, 0.0)] {
             let found = autocorrelation(&series, lag).unwrap();
@@ -272,10 +252,7 @@ mod tests {
             (600, -0.4),
             (1_800, 0.98),
         ] {
-            let throughput = Throughput {
-                autocorrelation,
-                ..Throughput::steady(intervals)
-            };
+            let throughput = Throughput { autocorrelation, ..Throughput::steady(intervals) };
             let (given, holding) = coverage(throughput, |series| Estimate::of_series(series).ok());
             let told = format!("{intervals} {autocorrelation}: {given} {holding}");
             assert!(given > 0.95 && holding > CONFIDENCE - 0.046, "{told}");
@@ -286,10 +263,7 @@ mod tests {
     fn a_window_that_is_too_short_has_no_interval() {
         // A correlation time is 99 intervals.
         for (intervals, given_max, wrong_max) in [(60, 0.2, 0.12), (300, 0.7, 0.1)] {
-            let throughput = Throughput {
-                autocorrelation: 0.98,
-                ..Throughput::steady(intervals)
-            };
+            let throughput = Throughput { autocorrelation: 0.98, ..Throughput::steady(intervals) };
             let (given, holding) = coverage(throughput, |series| Estimate::of_series(series).ok());
             let wrong = given * (1.0 - holding);
             let told = format!("{intervals}: {given} {wrong}");
@@ -301,10 +275,7 @@ mod tests {
 
     #[test]
     fn taking_intervals_for_repeats_would_be_wrong() {
-        let throughput = Throughput {
-            autocorrelation: 0.6,
-            ..Throughput::steady(120)
-        };
+        let throughput = Throughput { autocorrelation: 0.6, ..Throughput::steady(120) };
         let (_, share) = coverage(throughput, Estimate::of_repeats);
         assert!(share < 0.75, "{share}");
     }

@@ -59,10 +59,7 @@ pub struct Steadiness {
 pub fn steadiness(watched: &[Watched<'_>]) -> Steadiness {
     let trends: Option<Vec<Trend>> = watched.iter().map(trend).collect();
     let trends = trends.unwrap_or_default();
-    Steadiness {
-        steady: !trends.is_empty() && trends.iter().all(|trend| trend.steady),
-        trends,
-    }
+    Steadiness { steady: !trends.is_empty() && trends.iter().all(|trend| trend.steady), trends }
 }
 
 fn trend(watched: &Watched<'_>) -> Option<Trend> {
@@ -83,9 +80,7 @@ fn trend(watched: &Watched<'_>) -> Option<Trend> {
     let faster = tail.projections(2);
     let squares: Vec<f64> = faster.iter().map(|one| one * one).collect();
     let change_half_width = expected(&squares, 1, tail.values.len()).map_or(0.0, |found| {
-        let student = Student {
-            degrees_of_freedom: found.degrees_of_freedom,
-        };
+        let student = Student { degrees_of_freedom: found.degrees_of_freedom };
         student.reach(INSIDE) * found.variance.sqrt() / of_line.abs()
     });
     Some(Trend {
@@ -103,12 +98,7 @@ mod tests {
     use crate::noise::{Noise, Throughput};
 
     fn watched(values: &[f64]) -> Watched<'_> {
-        Watched {
-            name: "nopm",
-            values,
-            tolerance_share: 0.05,
-            negligible: 0.0,
-        }
+        Watched { name: "nopm", values, tolerance_share: 0.05, negligible: 0.0 }
     }
 
     /// The number of points after which the series is first called steady.
@@ -173,10 +163,7 @@ mod tests {
         for seed in 0..SEEDS {
             let series = noisy(400, seed, shape);
             for count in 104..150 {
-                assert!(
-                    !steadiness(&[watched(&series[..count])]).steady,
-                    "{seed}: {count}"
-                );
+                assert!(!steadiness(&[watched(&series[..count])]).steady, "{seed}: {count}");
             }
             assert!(steadiness(&[watched(&series)]).steady, "{seed}");
         }
@@ -212,18 +199,12 @@ mod tests {
     #[test]
     fn one_that_moves_is_enough() {
         let (level, dirty) = (noisy(240, 1, |_| 10_000.0), noisy(240, 2, |t| 50.0 * t));
-        let dirty = Watched {
-            name: "dirty_pages",
-            ..watched(&dirty)
-        };
+        let dirty = Watched { name: "dirty_pages", ..watched(&dirty) };
         let found = steadiness(&[watched(&level), dirty]);
         assert!(!found.steady && found.trends[0].steady && !found.trends[1].steady);
         assert_eq!(found.trends[1].name, "dirty_pages");
         assert!((found.trends[1].change - 6_000.0).abs() < 300.0);
-        let small = Watched {
-            negligible: 8_000.0,
-            ..dirty
-        };
+        let small = Watched { negligible: 8_000.0, ..dirty };
         assert!(steadiness(&[watched(&level), small]).steady);
     }
 
@@ -238,10 +219,7 @@ mod tests {
     fn a_stall_is_not_steady() {
         let stalled: Vec<f64> = [vec![10_000.0; 50], vec![0.0; 50]].concat();
         assert!(!steadiness(&[watched(&stalled)]).steady);
-        let idle = Watched {
-            negligible: 1.0,
-            ..watched(&stalled)
-        };
+        let idle = Watched { negligible: 1.0, ..watched(&stalled) };
         assert!(steadiness(&[idle]).steady);
     }
 }

@@ -67,10 +67,7 @@ mod tests {
             (100_000.0, 0.95, 1.960),
         ] {
             let reach = student(freedom).reach(inside);
-            assert!(
-                (reach - expected).abs() < 6e-4,
-                "{freedom}, {inside}: {reach}"
-            );
+            assert!((reach - expected).abs() < 6e-4, "{freedom}, {inside}: {reach}");
         }
     }
 

@@ -96,9 +96,7 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
         let Some(numbers) = numbers else { continue };
         let zero_is_amount = !is_among(dimension, &ZERO_IS_A_MODE);
         for mut slice in matrix.slices(index) {
-            slice
-                .cells
-                .retain(|(value, _)| zero_is_amount || numbers[*value] != 0.0);
+            slice.cells.retain(|(value, _)| zero_is_amount || numbers[*value] != 0.0);
             if slice.cells.len() < POINTS_MIN {
                 continue;
             }
@@ -119,11 +117,7 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
                 .collect();
             measured.sort_by(|(one, _), (other, _)| one.number.total_cmp(&other.number));
             let known = measured.iter().filter_map(|(point, cell)| {
-                Some(Known {
-                    name: &point.value,
-                    mean: point.nopm?,
-                    cell: *cell,
-                })
+                Some(Known { name: &point.value, mean: point.nopm?, cell: *cell })
             });
             all.push(Sweep {
                 dimension: dimension.name.clone(),
@@ -165,15 +159,8 @@ impl<'a> Curve<'a> {
         let best = (0..known.len())
             .rev()
             .max_by(|one, other| known[*one].mean.total_cmp(&known[*other].mean));
-        let mut curve = Curve {
-            model,
-            at_best: best.unwrap_or(0),
-            worse: Vec::new(),
-            known,
-        };
-        curve.worse = (0..curve.known.len())
-            .map(|at| curve.is_worse(at))
-            .collect();
+        let mut curve = Curve { model, at_best: best.unwrap_or(0), worse: Vec::new(), known };
+        curve.worse = (0..curve.known.len()).map(|at| curve.is_worse(at)).collect();
         curve
     }
 
@@ -256,15 +243,10 @@ fn finding(curve: &Curve<'_>, turning: &Turning) -> String {
         parts.push("still rising there".to_owned());
     } else if turning.proven && alike.len() == last {
         let (first, last) = (known[0].name, known[last].name);
-        parts.push(format!(
-            "no value from {first} to {last} is shown to differ from it"
-        ));
+        parts.push(format!("no value from {first} to {last} is shown to differ from it"));
     } else if turning.proven && !alike.is_empty() {
         let are = if alike.len() == 1 { "is" } else { "are" };
-        parts.push(format!(
-            "{} {are} not shown to differ from it",
-            alike.join(", ")
-        ));
+        parts.push(format!("{} {are} not shown to differ from it", alike.join(", ")));
     }
     match (&turning.enough, turning.gain_beyond_best_percent) {
         (Some(enough), _) => parts.push(format!("a gain above 5 % beyond {enough} is excluded")),
@@ -333,9 +315,7 @@ mod tests {
     }
 
     fn found(turning: &Turning) -> (&str, Option<&str>, &str, bool) {
-        let Turning {
-            best, enough, most, ..
-        } = turning;
+        let Turning { best, enough, most, .. } = turning;
         (best, enough.as_deref(), most, turning.hurts)
     }
 
@@ -424,9 +404,8 @@ mod tests {
     fn curves_of_a_lab() {
         let capacities = ["2000", "200", "15000"];
         let mut cells = Vec::new();
-        for (index, (device, repeats)) in [("hdd-15k", [9.0, 9.9]), ("nvme-pm1725", [90.0, 91.0])]
-            .iter()
-            .enumerate()
+        for (index, (device, repeats)) in
+            [("hdd-15k", [9.0, 9.9]), ("nvme-pm1725", [90.0, 91.0])].iter().enumerate()
         {
             for (at, capacity) in capacities.iter().enumerate() {
                 let ordinal = (index * 3 + at) as u32 + 1;
@@ -437,11 +416,8 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[1].dimension, "innodb_io_capacity");
         assert_eq!(found[1].others[0].words(), "nvme-pm1725");
-        let points: Vec<(&str, u32)> = found[1]
-            .points
-            .iter()
-            .map(|point| (point.value.as_str(), point.ordinal))
-            .collect();
+        let points: Vec<(&str, u32)> =
+            found[1].points.iter().map(|point| (point.value.as_str(), point.ordinal)).collect();
         assert_eq!(points, [("200", 5), ("2000", 4), ("15000", 6)]);
         assert!(found[1].points[0].nopm_half_width.is_some());
         assert_eq!(found[1].turning.as_ref().unwrap().best, "200");

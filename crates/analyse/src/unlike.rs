@@ -210,50 +210,26 @@ fn of_cell(what: &NewCell, repeat: &Repeat) -> Vec<(Aspect, String, String)> {
     let facts = [
         (Aspect::Engine, "engine", what.engine.clone()),
         (Aspect::Engine, "flavour", what.flavour.clone()),
-        (
-            Aspect::Version,
-            "server_version",
-            what.server_version.clone(),
-        ),
+        (Aspect::Version, "server_version", what.server_version.clone()),
         (Aspect::Target, "target", target),
         (Aspect::Target, "transport", what.transport.clone()),
         (Aspect::Preset, "preset", or_absent(preset)),
         (Aspect::Workload, "workload", what.workload.clone()),
-        (
-            Aspect::Workload,
-            "home",
-            or_absent(what.home.map(|of| of.to_string())),
-        ),
+        (Aspect::Workload, "home", or_absent(what.home.map(|of| of.to_string()))),
         (Aspect::Workload, "terminals", number(what.terminals)),
         (Aspect::Style, "style", what.style.clone()),
         (Aspect::Workload, "isolation", or_absent(isolation)),
         (Aspect::Schema, "history_key", history_key.to_string()),
-        (
-            Aspect::Schema,
-            "foreign_keys",
-            or_absent(what.foreign_keys.map(|of| of.to_string())),
-        ),
+        (Aspect::Schema, "foreign_keys", or_absent(what.foreign_keys.map(|of| of.to_string()))),
         (Aspect::Schema, "partitions", what.partitions.to_string()),
         (Aspect::Schema, "schemas", what.schemas.to_string()),
         (Aspect::Warehouses, "warehouses", number(what.warehouses)),
-        (
-            Aspect::Connections,
-            "connections",
-            what.connections.to_string(),
-        ),
+        (Aspect::Connections, "connections", what.connections.to_string()),
         (Aspect::Instances, "instances", what.instances.to_string()),
         (Aspect::Rate, "rate", or_absent(what.rate_asked.clone())),
         (Aspect::Rate, "arrivals", or_absent(what.arrivals.clone())),
-        (
-            Aspect::Length,
-            "warmup",
-            length(what.warmup_ns, what.warmup_auto),
-        ),
-        (
-            Aspect::Length,
-            "window",
-            length(what.window_ns, what.window_auto),
-        ),
+        (Aspect::Length, "warmup", length(what.warmup_ns, what.warmup_auto)),
+        (Aspect::Length, "window", length(what.window_ns, what.window_auto)),
         (Aspect::Seed, "seed", what.seed.to_string()),
     ];
     let owned = |(aspect, name, value): (Aspect, &str, String)| (aspect, name.to_owned(), value);
@@ -282,16 +258,12 @@ fn of_places_and_settings(what: &NewCell) -> Vec<(Aspect, String, String)> {
 }
 
 fn of_host(lab: &Lab, facts: Vec<(String, String)>) -> Vec<(Aspect, String, String)> {
-    let lasting = facts
-        .into_iter()
-        .filter(|(name, _)| !PASSING_FACTS.contains(&name.as_str()));
+    let lasting = facts.into_iter().filter(|(name, _)| !PASSING_FACTS.contains(&name.as_str()));
     let mut all: Vec<_> = lasting
-        .map(
-            |(name, value)| match KERNEL_FACTS.contains(&name.as_str()) {
-                true => (Aspect::Kernel, name, value),
-                false => (Aspect::Host, name, value),
-            },
-        )
+        .map(|(name, value)| match KERNEL_FACTS.contains(&name.as_str()) {
+            true => (Aspect::Kernel, name, value),
+            false => (Aspect::Host, name, value),
+        })
         .collect();
     let version = lab.mydyno_version.clone();
     all.push((Aspect::Mydyno, "mydyno_version".to_owned(), version));

@@ -10,9 +10,7 @@ fn cell(ordinal: u32, device: &str, capacity: &str) -> NewCell {
     let settings = [("data", device), ("innodb_io_capacity", capacity)];
     NewCell {
         ordinal,
-        settings: settings
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .to_vec(),
+        settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         ..testkit::cell()
     }
 }
@@ -37,37 +35,24 @@ fn outcome() -> LabOutcome {
             }
         }
     }
-    results
-        .finish_lab(results.lab, LabStatus::Done, None)
-        .unwrap();
+    results.finish_lab(results.lab, LabStatus::Done, None).unwrap();
     lab_outcome(&results, results.lab).unwrap()
 }
 
 #[test]
 fn comparisons_and_sweeps_of_a_lab() {
     let lab = outcome();
-    let dimensions: Vec<&str> = lab
-        .comparisons
-        .iter()
-        .map(|c| c.dimension.as_str())
-        .collect();
+    let dimensions: Vec<&str> = lab.comparisons.iter().map(|c| c.dimension.as_str()).collect();
     assert_eq!(dimensions.iter().filter(|name| **name == "data").count(), 4);
     assert_eq!(dimensions.len(), 6);
     // A baseline without a number: there are means, and nothing that they are compared with.
     let failed = &lab.comparisons[5];
-    assert_eq!(
-        (failed.baseline.as_str(), failed.rows[0].nopm.mean),
-        ("200", None)
-    );
+    assert_eq!((failed.baseline.as_str(), failed.rows[0].nopm.mean), ("200", None));
     assert!(failed.rows[1].nopm.mean.is_some() && failed.rows[1].nopm.ratio.is_none());
     let slow = &lab.sweeps[0];
     let turning = slow.turning.as_ref().unwrap();
     assert_eq!(
-        (
-            turning.best.as_str(),
-            turning.enough.as_deref(),
-            turning.most.as_str()
-        ),
+        (turning.best.as_str(), turning.enough.as_deref(), turning.most.as_str()),
         ("15000", Some("2000"), "15000")
     );
     assert!(turning.hurts && turning.proven);

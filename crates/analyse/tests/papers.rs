@@ -12,9 +12,7 @@ struct Series {
 
 fn series() -> Series {
     let text = include_str!("data/series-100-connections.csv");
-    let rows = text
-        .lines()
-        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let rows = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
     let (nvme, sata) = rows
         .map(|row| {
             let numbers: Vec<&str> = row.split(',').collect();
@@ -31,18 +29,10 @@ fn means_are_those_of_the_papers_tables() {
     assert_eq!((nvme.len(), sata.len()), (120, 120));
     for (values, published) in [(&nvme, 136_479.0), (&sata, 55_378.0)] {
         let estimate = Estimate::of_series(values).unwrap();
-        assert!(
-            (estimate.mean - published).abs() <= 1.0,
-            "{}",
-            estimate.mean
-        );
+        assert!((estimate.mean - published).abs() <= 1.0, "{}", estimate.mean);
         // Minutes hang together so much that two hours tell as much as a few independent minutes.
         assert!(autocorrelation(values, 1).unwrap() > 0.5);
-        assert!(
-            estimate.effective_count < 30.0,
-            "{}",
-            estimate.effective_count
-        );
+        assert!(estimate.effective_count < 30.0, "{}", estimate.effective_count);
         let naive = Estimate::of_repeats(values).unwrap();
         assert!(estimate.half_width() > 2.0 * naive.half_width());
     }
@@ -74,26 +64,14 @@ fn the_first_minutes_are_warm_up() {
 #[test]
 fn a_window_tells_its_mean_or_that_it_cannot() {
     let Series { nvme, sata } = series();
-    let asked = |half_width_share| PrecisionAsked {
-        half_width_share,
-        intervals_min: 30,
-    };
+    let asked = |half_width_share| PrecisionAsked { half_width_share, intervals_min: 30 };
     // The NVMe drive loses a tenth and comes back once in two hours: who saw that once cannot say
     // how often it comes.
-    assert_eq!(
-        Estimate::of_series(&nvme[20..]),
-        Err(NoInterval::SlowWander)
-    );
+    assert_eq!(Estimate::of_series(&nvme[20..]), Err(NoInterval::SlowWander));
     let found = precision(&nvme[20..], &asked(0.05));
     assert!(!found.reached && found.half_width_share.is_none());
     let found = precision(&sata[20..], &asked(0.05));
-    assert!(
-        found.reached && found.half_width_share.unwrap() < 0.02,
-        "{found:?}"
-    );
+    assert!(found.reached && found.half_width_share.unwrap() < 0.02, "{found:?}");
     let found = precision(&sata[20..], &asked(0.005));
-    assert!(
-        !found.reached && found.intervals_needed.unwrap() > 200,
-        "{found:?}"
-    );
+    assert!(!found.reached && found.intervals_needed.unwrap() > 200, "{found:?}");
 }

@@ -30,10 +30,7 @@ fn running_with(special: NewCell) -> (Scratch, RepeatId) {
         ..special
     };
     let repeat = results.begin(&cell);
-    let rows = [
-        interval(Phase::Window, "new_order", 400),
-        interval(Phase::Window, "payment", 200),
-    ];
+    let rows = [interval(Phase::Window, "new_order", 400), interval(Phase::Window, "payment", 200)];
     results.append_intervals(repeat, &rows).unwrap();
     (results, repeat)
 }
@@ -71,9 +68,7 @@ fn sample(results: &Results, repeat: RepeatId, metrics: &[MetricOf]) {
             .collect(),
     };
     let batches: Vec<SampleBatch> = (0..4).map(batch).collect();
-    results
-        .append_samples(repeat, &mut MetricIds::default(), &batches)
-        .unwrap();
+    results.append_samples(repeat, &mut MetricIds::default(), &batches).unwrap();
 }
 
 fn finish(results: &Results, repeat: RepeatId) {
@@ -128,13 +123,7 @@ const METRICS: [MetricOf; 64] = [
     (Shim, Counter, "writes", "doublewrite", 20),
     (Shim, Counter, "write_response_ns", "data", 1_200_000_000),
     (Shim, Counter, "write_response_ns", "undo", 100_000_000),
-    (
-        Shim,
-        Counter,
-        "write_response_ns",
-        "doublewrite",
-        200_000_000,
-    ),
+    (Shim, Counter, "write_response_ns", "doublewrite", 200_000_000),
     (Shim, Counter, "flush_response_ns", "data", 400_000_000),
     (Shim, Counter, "flush_response_ns", "undo", 0),
     (Shim, Counter, "flush_response_ns", "doublewrite", 0),
@@ -155,22 +144,13 @@ const METRICS: [MetricOf; 64] = [
     (Shim, Counter, "session_write_ns", "binlog", 0),
     (Shim, Counter, "session_flush_ns", "binlog", 0),
     (Process, Counter, "session_cpu_ns", "server", 400_000_000),
-    (
-        Process,
-        Counter,
-        "session_run_wait_ns",
-        "server",
-        100_000_000,
-    ),
+    (Process, Counter, "session_run_wait_ns", "server", 100_000_000),
     (Power, Gauge, "power_mw", "meter", 200_000),
 ];
 
 fn close(actual: Option<f64>, expected: f64) {
     let actual = actual.unwrap();
-    assert!(
-        (actual - expected).abs() <= 1e-9 * expected.abs(),
-        "{actual} {expected}"
-    );
+    assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual} {expected}");
 }
 
 #[test]
@@ -254,15 +234,9 @@ fn the_account_adds_up_to_a_transaction() {
 
 #[test]
 fn a_window_begins_where_an_automatic_warm_up_ended() {
-    let (results, repeat) = running_with(NewCell {
-        warmup_auto: true,
-        ..testkit::cell()
-    });
+    let (results, repeat) = running_with(NewCell { warmup_auto: true, ..testkit::cell() });
     sample(&results, repeat, &METRICS);
-    let result = RepeatResult {
-        warmup_measured_ns: Some(S),
-        ..testkit::result(2 * S)
-    };
+    let result = RepeatResult { warmup_measured_ns: Some(S), ..testkit::result(2 * S) };
     results.finish_repeat(repeat, &result).unwrap();
     let resources = measurement(&results, repeat).unwrap().resources.unwrap();
     close(resources.host.cpu_user_share, 0.2);
@@ -308,10 +282,8 @@ fn what_ended_behind_the_window_costs_nothing() {
 /// 1,200 transactions waited 1 s for a connection and were served in 20 ms.
 #[test]
 fn the_backlog_of_a_schedule_is_not_under_way() {
-    let (results, repeat) = running_with(NewCell {
-        rate_asked: Some("400/s".to_owned()),
-        ..testkit::cell()
-    });
+    let (results, repeat) =
+        running_with(NewCell { rate_asked: Some("400/s".to_owned()), ..testkit::cell() });
     let mut late = interval(Phase::Window, "order_status", 600);
     late.latency_sum_ns = 600 * S;
     results.append_intervals(repeat, &[late]).unwrap();
@@ -339,10 +311,7 @@ fn the_backlog_of_a_schedule_is_not_under_way() {
 /// Terminals share connections, and their response times have waits for one in them.
 #[test]
 fn terminals_have_an_account_where_the_driver_tells_their_service() {
-    let (results, repeat) = running_with(NewCell {
-        terminals: Some(1_000),
-        ..testkit::cell()
-    });
+    let (results, repeat) = running_with(NewCell { terminals: Some(1_000), ..testkit::cell() });
     let mut queued = interval(Phase::Window, "delivery", 60);
     queued.latency_sum_ns = 600 * S;
     results.append_intervals(repeat, &[queued]).unwrap();
@@ -358,14 +327,9 @@ fn terminals_have_an_account_where_the_driver_tells_their_service() {
     let commit = StatementTime {
         transaction: "delivery".to_owned(),
         kind: "commit".to_owned(),
-        times: TimeTotals {
-            sum_ns: S,
-            ..TimeTotals::default()
-        },
+        times: TimeTotals { sum_ns: S, ..TimeTotals::default() },
     };
-    results
-        .record_statement_times(repeat, &transactions, &[commit])
-        .unwrap();
+    results.record_statement_times(repeat, &transactions, &[commit]).unwrap();
     let again = measurement(&results, repeat).unwrap().resources.unwrap();
     let account = again.account.unwrap();
     close(Some(account.time_us), 2e6 / 60.0);

@@ -3,10 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, in nanoseconds since 1970-01-01 UTC. Times in the results file are of this form.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place that reads the wall clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
 pub fn now_utc_ns() -> i64 {
     // A clock before 1970 or after 2262 is a broken machine; 0 marks it without a panic.
     SystemTime::now()
@@ -41,11 +38,7 @@ impl DateTime {
             (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted_month = (5 * day_of_year + 2) / 153;
-        let month = if shifted_month < 10 {
-            shifted_month + 3
-        } else {
-            shifted_month - 9
-        };
+        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
         let year = year_of_era + era * 400 + u64::from(month <= 2);
         DateTime {
             year: year as u16,

@@ -29,9 +29,7 @@ impl Random {
             key = split_mix(&mut s);
         }
         let mut s = key;
-        Random {
-            state: std::array::from_fn(|_| split_mix(&mut s)),
-        }
+        Random { state: std::array::from_fn(|_| split_mix(&mut s)) }
     }
 
     /// 64 random bits.
@@ -111,10 +109,7 @@ mod tests {
             assert!(u > 0.0 && u < 1.0);
         }
         // 10,000 expected in each, standard deviation 95.
-        assert!(
-            seen.iter().all(|&n| (9_500..10_500).contains(&n)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|&n| (9_500..10_500).contains(&n)), "{seen:?}");
     }
 
     #[test]

@@ -75,18 +75,13 @@ impl<'a> Answer<'a> {
     pub fn row(&self, index: usize) -> Option<Row<'a>> {
         let start = index.checked_mul(self.width)?;
         let cells = self.cells.get(start..start + self.width)?;
-        (self.width > 0).then_some(Row {
-            cells,
-            bytes: self.bytes,
-        })
+        (self.width > 0).then_some(Row { cells, bytes: self.bytes })
     }
 
     /// All rows, first to last.
     pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let bytes = self.bytes;
-        self.cells
-            .chunks_exact(self.width.max(1))
-            .map(move |cells| Row { cells, bytes })
+        self.cells.chunks_exact(self.width.max(1)).map(move |cells| Row { cells, bytes })
     }
 }
 
@@ -186,11 +181,7 @@ pub trait RowSource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionError {
     /// The server refused or failed it. The session is usable.
-    Server {
-        code: u16,
-        sqlstate: String,
-        message: String,
-    },
+    Server { code: u16, sqlstate: String, message: String },
     /// The connection is gone; whether the statement took effect is unknown. The session is
     /// useless.
     Lost(String),
@@ -222,11 +213,7 @@ impl SessionError {
 impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SessionError::Server {
-                code,
-                sqlstate,
-                message,
-            } => {
+            SessionError::Server { code, sqlstate, message } => {
                 write!(f, "server error {code} ({sqlstate}): {message}")
             }
             SessionError::Lost(what) => write!(f, "connection lost: {what}"),
@@ -301,9 +288,7 @@ pub trait Session {
         statement: StatementId,
         params: &[Param<'_>],
     ) -> impl Future<Output = Result<Answer<'_>, SessionError>> {
-        let queued = self
-            .nothing_unanswered()
-            .and_then(|()| self.queue(statement, params));
+        let queued = self.nothing_unanswered().and_then(|()| self.queue(statement, params));
         async move {
             queued?;
             self.answer().await
@@ -312,9 +297,7 @@ pub trait Session {
 
     /// Runs SQL text as it stands.
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer<'_>, SessionError>> {
-        let queued = self
-            .nothing_unanswered()
-            .and_then(|()| self.queue_query(sql));
+        let queued = self.nothing_unanswered().and_then(|()| self.queue_query(sql));
         async move {
             queued?;
             self.answer().await

@@ -105,21 +105,8 @@ mod tests {
         assert_eq!(parse_decimal(b"0.1234", 4), Some(1_234));
         assert_eq!(parse_decimal(b"7", 2), Some(700));
         assert_eq!(parse_decimal(b"7.1200", 2), Some(712));
-        for bad in [
-            &b""[..],
-            b"-",
-            b".",
-            b"1.2.3",
-            b"1e3",
-            b"7.123",
-            b"99999999999999999999",
-        ] {
-            assert_eq!(
-                parse_decimal(bad, 2),
-                None,
-                "{}",
-                String::from_utf8_lossy(bad)
-            );
+        for bad in [&b""[..], b"-", b".", b"1.2.3", b"1e3", b"7.123", b"99999999999999999999"] {
+            assert_eq!(parse_decimal(bad, 2), None, "{}", String::from_utf8_lossy(bad));
         }
     }
 
@@ -127,10 +114,7 @@ mod tests {
     fn cents_read_as_money() {
         assert_eq!(Cents(-5).to_string(), "-0.05");
         assert_eq!(Cents(123_456).to_string(), "1234.56");
-        assert_eq!(
-            parse_decimal(Cents(-98_765).to_string().as_bytes(), 2),
-            Some(-98_765)
-        );
+        assert_eq!(parse_decimal(Cents(-98_765).to_string().as_bytes(), 2), Some(-98_765));
     }
 
     #[test]

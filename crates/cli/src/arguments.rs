@@ -86,24 +86,11 @@ mod tests {
             &["mydyno", "run", "--arrivals", "uniform"],
             &["mydyno", "run", "--terminals", "0"],
             &["mydyno", "load", "--partitions", "8"],
-            &[
-                "mydyno",
-                "load",
-                "--no-foreign-keys",
-                "--partitions",
-                "1025",
-            ],
+            &["mydyno", "load", "--no-foreign-keys", "--partitions", "1025"],
             &["mydyno", "run", "--watch", "--json"],
             &["mydyno", "run", "--metrics-listen", "9187"],
             &["mydyno", "run", "--metrics-listen", "127.0.0.1:0"],
-            &[
-                "mydyno",
-                "run",
-                "--engine",
-                "mysql-5.7",
-                "--dsn",
-                "mysql://root@localhost/tpcc",
-            ],
+            &["mydyno", "run", "--engine", "mysql-5.7", "--dsn", "mysql://root@localhost/tpcc"],
             &["mydyno", "run", "--set", "novalue", "--engine", "mysql-5.7"],
         ] {
             let error = Arguments::try_parse_from(arguments).err().unwrap();

@@ -240,13 +240,7 @@ impl Bars {
     fn new() -> Bars {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let is_terminal = !bar.is_hidden();
-        Bars {
-            bar,
-            kind: Kind::None,
-            is_most: false,
-            is_terminal,
-            last_plain: Instant::now(),
-        }
+        Bars { bar, kind: Kind::None, is_most: false, is_terminal, last_plain: Instant::now() }
     }
 
     fn take(&mut self, told: Told, left_out: u64) {
@@ -284,9 +278,7 @@ impl Bars {
                 _ => self.bar.eta().as_secs(),
             };
             let at_most = if position.is_most { " at most" } else { "" };
-            tell(format_args!(
-                "{percent:>3}% {message}, ETA {eta_s} s{at_most}"
-            ));
+            tell(format_args!("{percent:>3}% {message}, ETA {eta_s} s{at_most}"));
         }
         self.bar.set_message(position.message);
     }
@@ -340,9 +332,7 @@ pub fn stop_flag() -> Arc<AtomicBool> {
         }
     });
     if let Err(error) = handled {
-        tell(format_args!(
-            "note: Ctrl-C will end the program at once ({error})"
-        ));
+        tell(format_args!("note: Ctrl-C will end the program at once ({error})"));
     }
     flag
 }

@@ -14,10 +14,7 @@ pub type Outcome = Result<Exit, Failure>;
 impl Failure {
     /// A failure with an exit code of its own.
     pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
-        Failure {
-            exit,
-            error: anyhow::anyhow!("{message}"),
-        }
+        Failure { exit, error: anyhow::anyhow!("{message}") }
     }
 }
 
@@ -43,9 +40,6 @@ from_error!(
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Failure {
-        Failure {
-            exit: Exit::Failed,
-            error: error.into(),
-        }
+        Failure { exit: Exit::Failed, error: error.into() }
     }
 }

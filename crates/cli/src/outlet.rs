@@ -64,10 +64,7 @@ impl<T> Shared<T> {
             if queue.is_closed {
                 return None;
             }
-            queue = self
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -125,11 +122,7 @@ impl<T: Item> Outlet<T> {
         if queue.has_ended {
             return;
         }
-        if queue
-            .waiting
-            .back()
-            .is_some_and(|newest| item.replaces(newest))
-        {
+        if queue.waiting.back().is_some_and(|newest| item.replaces(newest)) {
             queue.waiting.pop_back();
         } else if queue.waiting.len() == WAITING_MAX {
             queue.waiting.pop_front();
@@ -221,11 +214,7 @@ mod tests {
             outlet.push(Said::Line(number));
         }
         outlet.settle(Duration::from_millis(50));
-        assert!(
-            begun.elapsed() < Duration::from_secs(5),
-            "{:?}",
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         assert!(written.try_recv().is_err());
         // Once it is read again, all comes but what was left out, which is told in its place.
         drop(letting);
@@ -248,12 +237,7 @@ mod tests {
         drop(letting);
         outlet.settle(Duration::MAX);
         let items: Vec<Said> = written.try_iter().map(|(item, _)| item).collect();
-        let expected = [
-            Said::Line(0),
-            Said::Picture(4_999),
-            Said::Line(1),
-            Said::Picture(7),
-        ];
+        let expected = [Said::Line(0), Said::Picture(4_999), Said::Line(1), Said::Picture(7)];
         assert_eq!(items, expected);
     }
 

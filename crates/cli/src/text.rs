@@ -39,11 +39,7 @@ pub fn summary(measurement: &Measurement) -> String {
         summary.throughput_metric.title(),
         optional(summary.tpm_total, 0),
         optional(summary.window_s, 1),
-        if summary.interrupted {
-            ", interrupted"
-        } else {
-            ""
-        }
+        if summary.interrupted { ", interrupted" } else { "" }
     );
     each_server(&mut out, summary);
     lengths::lengths(&mut out, summary);

@@ -103,10 +103,7 @@ pub fn header(asked: &Asked) -> String {
 pub fn beginning(asked: &Asked) -> String {
     let mut out = String::new();
     let stars = "***************************************";
-    let _ = writeln!(
-        out,
-        "{stars}\n*** ###easy### TPC-C Load Generator ***\n{stars}"
-    );
+    let _ = writeln!(out, "{stars}\n*** ###easy### TPC-C Load Generator ***\n{stars}");
     let mut option = |letter: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(out, "option {letter} with value '{value}'");
     };
@@ -251,11 +248,8 @@ pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
         let share = percent(of.success, of.completed());
         let _ = writeln!(out, "{title:>15}: {share:3.2}%  {}", verdict(share, 90.0));
     }
-    let tpmc = if measured_s > 0.0 {
-        counts[0].completed() as f64 * 60.0 / measured_s
-    } else {
-        0.0
-    };
+    let tpmc =
+        if measured_s > 0.0 { counts[0].completed() as f64 * 60.0 / measured_s } else { 0.0 };
     let _ = writeln!(out, "\n<TpmC>\n                 {tpmc:.3} TpmC");
     out
 }
@@ -267,10 +261,7 @@ mod tests {
     fn asked() -> Asked {
         Asked {
             workload: WorkloadKind::TpccMysql,
-            server: Server::Tcp {
-                host: "127.0.0.1".to_owned(),
-                port: 3306,
-            },
+            server: Server::Tcp { host: "127.0.0.1".to_owned(), port: 3306 },
             schema: "shop".to_owned(),
             user: "me".to_owned(),
             warehouses: Some(10),
@@ -299,21 +290,12 @@ mod tests {
     #[test]
     fn a_run_reads_as_tpcc_start_prints_it() {
         let asked = asked();
-        let of = |completed, max_us: u64| TypeInInterval {
-            completed,
-            max_ns: max_us * 1_000,
-        };
+        let of = |completed, max_us: u64| TypeInInterval { completed, max_ns: max_us * 1_000 };
         let in_interval = InInterval {
             end_s: 10,
             new_order_p95_ns: 49_392_000,
             new_order_p99_ns: 400_000,
-            types: [
-                of(433, 114_708),
-                of(431, 90_279),
-                of(43, 73_783),
-                of(44, 197_811),
-                of(0, 0),
-            ],
+            types: [of(433, 114_708), of(431, 90_279), of(43, 73_783), of(44, 197_811), of(0, 0)],
         };
         let times_ms: [&[u64]; 4] = [&[10, 30, 4_000, 6_000], &[5, 6, 7, 8], &[2], &[79_000]];
         let types = testkit::transactions().into_iter().zip(times_ms);
@@ -334,23 +316,10 @@ mod tests {
     #[test]
     fn the_header_is_not_taken_for_output() {
         for workload in [WorkloadKind::Tpcc, WorkloadKind::TpccMysql] {
-            let asked = Asked {
-                workload,
-                ..asked()
-            };
+            let asked = Asked { workload, ..asked() };
             let header = header(&asked);
-            assert!(
-                header.lines().all(|line| line.starts_with("# ")),
-                "{header}"
-            );
-            for word in [
-                "MEASURING START",
-                "STOPPING THREADS",
-                "trx:",
-                " TpmC\n",
-                "<",
-                "[OK]",
-            ] {
+            assert!(header.lines().all(|line| line.starts_with("# ")), "{header}");
+            for word in ["MEASURING START", "STOPPING THREADS", "trx:", " TpmC\n", "<", "[OK]"] {
                 assert!(!header.contains(word), "{word}: {header}");
             }
         }
@@ -359,9 +328,6 @@ mod tests {
     #[test]
     fn nothing_measured_is_no_division() {
         let text = results(&WindowTotals::default(), 0.0);
-        assert!(
-            text.contains("0.000 TpmC") && !text.contains("NaN"),
-            "{text}"
-        );
+        assert!(text.contains("0.000 TpmC") && !text.contains("NaN"), "{text}");
     }
 }

@@ -41,10 +41,7 @@ impl TpccMysqlLive {
         let asked = Asked {
             workload: arguments.workload.clone(),
             server: match &connect.address {
-                Address::Tcp { host, port } => Server::Tcp {
-                    host: host.clone(),
-                    port: *port,
-                },
+                Address::Tcp { host, port } => Server::Tcp { host: host.clone(), port: *port },
                 Address::Unix(path) => Server::Socket(path.display().to_string()),
             },
             schema: connect.schema.clone().unwrap_or_default(),
@@ -56,11 +53,7 @@ impl TpccMysqlLive {
             interval_s: arguments.measuring.interval.as_secs(),
             schemas: arguments.measuring.schemas,
         };
-        let live = TpccMysqlLive {
-            outlet,
-            asked,
-            stage: Stage::Before,
-        };
+        let live = TpccMysqlLive { outlet, asked, stage: Stage::Before };
         live.print(header(&live.asked));
         live.print(beginning(&live.asked));
         live

@@ -47,11 +47,7 @@ impl Load {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let address = (self.state >> 20) % (500_000_000_000 / 16384) * 16384;
-        let access = Access {
-            kind,
-            address,
-            bytes: 16384,
-        };
+        let access = Access { kind, address, bytes: 16384 };
         if let Ok(RequestState::Queued { ticket, .. }) =
             black_box(self.device.submit(self.now_ns, access))
         {
@@ -77,11 +73,9 @@ fn main() {
         ("raid10-nvme-4", 1_000_000.0),
         ("cloud-gp3", 3_000.0),
     ] {
-        for (what, kind) in [
-            ("read", AccessKind::Read),
-            ("write", AccessKind::Write),
-            ("flush", AccessKind::Flush),
-        ] {
+        for (what, kind) in
+            [("read", AccessKind::Read), ("write", AccessKind::Write), ("flush", AccessKind::Flush)]
+        {
             let mut load = Load::new(name, iops, 32);
             group.bench_function(format!("{name}/{what}"), |b| b.iter(|| load.request(kind)));
         }

@@ -44,10 +44,7 @@ mod tests {
         assert!((0.45..0.55).contains(&(mean / capacity as f64)), "{mean}");
         assert!((0..1000).all(|n| at(n * EXTENT_BYTES + 5) < capacity));
         // Smaller than an extent.
-        let far = FileOffset {
-            file: 7,
-            offset: 5 << 20,
-        };
+        let far = FileOffset { file: 7, offset: 5 << 20 };
         assert!(device_address(far, 1 << 20) < 1 << 20);
     }
 }

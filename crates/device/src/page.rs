@@ -224,11 +224,8 @@ impl Snapshot {
 
     /// Requests of a role that the model has served; 0 of what is on real storage.
     pub fn emulated_requests(&self, role: Role) -> u64 {
-        let of = |kind: AccessKind| {
-            self.buckets(role, kind, Histogram::Service)
-                .iter()
-                .sum::<u64>()
-        };
+        let of =
+            |kind: AccessKind| self.buckets(role, kind, Histogram::Service).iter().sum::<u64>();
         AccessKind::ALL.into_iter().map(of).sum()
     }
 
@@ -264,22 +261,14 @@ mod tests {
         assert!((Global::SessionSpinNs as usize) < GLOBAL_WORDS);
         assert!((OfRole::SessionFlushNs as usize) < OF_ROLE_WORDS);
         assert!((OfKind::LateNs as usize) < OF_KIND_WORDS);
-        let last = bucket_word(
-            Role::Temp,
-            AccessKind::Flush,
-            Histogram::Service,
-            BUCKETS - 1,
-        );
+        let last = bucket_word(Role::Temp, AccessKind::Flush, Histogram::Service, BUCKETS - 1);
         assert_eq!(last, PAGE_WORDS - 1);
     }
 
     #[test]
     fn pages_are_decoded() {
         let page = Snapshot::decode(&Snapshot::fresh()).unwrap();
-        assert_eq!(
-            page.of_kind(Role::Redo, AccessKind::Write, OfKind::Bytes),
-            0
-        );
+        assert_eq!(page.of_kind(Role::Redo, AccessKind::Write, OfKind::Bytes), 0);
         assert!(Snapshot::decode(&[0; 8]).is_none());
         assert!(Snapshot::decode(&vec![0; super::PAGE_BYTES]).is_none());
     }

@@ -15,14 +15,8 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 6] = [
-        Role::Data,
-        Role::Redo,
-        Role::Undo,
-        Role::Doublewrite,
-        Role::Binlog,
-        Role::Temp,
-    ];
+    pub const ALL: [Role; 6] =
+        [Role::Data, Role::Redo, Role::Undo, Role::Doublewrite, Role::Binlog, Role::Temp];
 
     /// Its place in [`Role::ALL`].
     pub fn index(self) -> usize {

@@ -87,11 +87,7 @@ pub enum SetupError {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     #[error("the shim's setup places {role} on device {device}, and has {devices}")]
-    NoSuchDevice {
-        role: &'static str,
-        device: usize,
-        devices: usize,
-    },
+    NoSuchDevice { role: &'static str, device: usize, devices: usize },
 }
 
 impl Setup {

@@ -7,25 +7,14 @@ use device::{Access, Completion, Device, Full, Profile, RequestState, Ticket, bu
 use proptest::prelude::*;
 use simulator::{Load, closed_loop, flush_latency_us, wait};
 
-const FLUSH: Access = Access {
-    kind: AccessKind::Flush,
-    address: 0,
-    bytes: 0,
-};
+const FLUSH: Access = Access { kind: AccessKind::Flush, address: 0, bytes: 0 };
 
 fn read(address: u64) -> Access {
-    Access {
-        kind: AccessKind::Read,
-        address,
-        bytes: 4096,
-    }
+    Access { kind: AccessKind::Read, address, bytes: 4096 }
 }
 
 fn write(address: u64) -> Access {
-    Access {
-        kind: AccessKind::Write,
-        ..read(address)
-    }
+    Access { kind: AccessKind::Write, ..read(address) }
 }
 
 /// A builtin with one change to its text.
@@ -51,10 +40,7 @@ impl Step {
     fn of(progress: RequestState) -> Step {
         match progress {
             RequestState::Decided(completion) => Step::Done(completion),
-            RequestState::Queued {
-                ticket,
-                ask_again_ns,
-            } => Step::Open(ticket, ask_again_ns),
+            RequestState::Queued { ticket, ask_again_ns } => Step::Open(ticket, ask_again_ns),
         }
     }
 
@@ -83,13 +69,7 @@ fn run(device: &mut Device, requests: &[(u64, Access)]) -> Vec<Completion> {
 /// Arrivals 0 to 2 ms apart, now and then 20 us back in time, over the whole device.
 fn requests() -> impl Strategy<Value = Vec<(u64, Access)>> {
     let kind = prop_oneof![4 => Just(AccessKind::Read), 4 => Just(AccessKind::Write), 1 => Just(AccessKind::Flush)];
-    let bytes = prop_oneof![
-        Just(512_u32),
-        Just(4096),
-        Just(16384),
-        Just(1 << 20),
-        Just(0)
-    ];
+    let bytes = prop_oneof![Just(512_u32), Just(4096), Just(16384), Just(1 << 20), Just(0)];
     let one = (kind, any::<u64>(), bytes, 0..2_000_000_u64, any::<bool>());
     proptest::collection::vec(one, 1..200).prop_map(|requests| {
         let mut now_ns = 5_000_000_000;
@@ -97,11 +77,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, Access)>> {
             now_ns += gap_ns;
             let at_ns = if back { now_ns - 20_000 } else { now_ns };
             let address = address % 100_000_000_000 / 512 * 512;
-            let access = Access {
-                kind,
-                address,
-                bytes,
-            };
+            let access = Access { kind, address, bytes };
             (at_ns, access)
         };
         requests.into_iter().map(at).collect()
@@ -191,9 +167,7 @@ fn places_are_bounded_and_come_back() {
 #[test]
 fn a_disk_that_does_not_reorder_is_first_come_first_served() {
     let profile = changed("hdd-15k", "queue_depth = 64", "queue_depth = 1");
-    let requests: Vec<_> = (0..50)
-        .map(|n| (1_000 + n, read((n * 7919 % 500) << 30)))
-        .collect();
+    let requests: Vec<_> = (0..50).map(|n| (1_000 + n, read((n * 7919 % 500) << 30))).collect();
     let due = |profile: &Profile| -> Vec<u64> {
         let completions = run(&mut Device::new(profile, 1), &requests);
         completions.iter().map(|done| done.due_ns).collect()
@@ -205,10 +179,8 @@ fn a_disk_that_does_not_reorder_is_first_come_first_served() {
 #[test]
 fn queueing_helps_disks_and_ageing_lets_none_starve() {
     let profile = builtin("hdd-15k").unwrap();
-    let (alone, queued) = (
-        iops(&profile, AccessKind::Read, 1),
-        iops(&profile, AccessKind::Read, 32),
-    );
+    let (alone, queued) =
+        (iops(&profile, AccessKind::Read, 1), iops(&profile, AccessKind::Read, 32));
     assert!(queued > alone * 1.8, "{alone} {queued}");
     // A stream beside one that is far away.
     let mut device = Device::new(&profile, 1);
@@ -229,11 +201,7 @@ fn writes_wait_for_the_platter_unless_there_is_a_cache() {
         |profile: &Profile| closed_loop(&mut Device::new(profile, 1), 1, load).latency_us;
     // Half a revolution at least, on average.
     assert!(latency_us(&through) > 2000.0);
-    let cached = changed(
-        "hdd-15k",
-        "write_cache_bytes = 0",
-        "write_cache_bytes = 16777216",
-    );
+    let cached = changed("hdd-15k", "write_cache_bytes = 0", "write_cache_bytes = 16777216");
     let mut device = Device::new(&cached, 1);
     assert!(wait(&mut device, 1_000_000, write(5 << 30)) < 1_200_000);
     // And the flush waits instead.
@@ -247,11 +215,7 @@ fn a_sequential_reader_streams_at_depth_1() {
     let profile = builtin("hdd-15k").unwrap();
     let streamed = closed_loop(&mut Device::new(&profile, 1), 1, load).mb_per_s;
     assert!(streamed > 180.0, "{streamed}");
-    let blind = changed(
-        "hdd-15k",
-        "read_ahead_bytes = 1048576",
-        "read_ahead_bytes = 0",
-    );
+    let blind = changed("hdd-15k", "read_ahead_bytes = 1048576", "read_ahead_bytes = 0");
     let turning = closed_loop(&mut Device::new(&blind, 1), 1, load).mb_per_s;
     assert!(turning < 40.0, "{turning}");
 }
@@ -366,11 +330,7 @@ fn limits_hold_for_reads_and_writes_together() {
     let mut device = Device::new(&profile, 1);
     let mut last_ns = 0;
     for n in 0..3000_u64 {
-        let access = if n % 2 == 0 {
-            read(n << 20)
-        } else {
-            write(n << 20)
-        };
+        let access = if n % 2 == 0 { read(n << 20) } else { write(n << 20) };
         let RequestState::Decided(done) = device.submit(1_000_000_000, access).unwrap() else {
             panic!("a volume decides at once");
         };

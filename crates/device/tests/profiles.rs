@@ -49,25 +49,15 @@ fn builtins_are_valid_and_come_back_from_their_text() {
 
 #[test]
 fn profiles_travel_in_setups() {
-    let device = |profile| DeviceSetup {
-        profile,
-        seed: 7,
-        preconditioned: true,
-    };
+    let device = |profile| DeviceSetup { profile, seed: 7, preconditioned: true };
     let setup = Setup {
         page: "page".to_owned(),
         directories: vec!["data".to_owned()],
         every_file: None,
         doublewrite_in_system_tablespace: None,
         spin: true,
-        cache: CacheSetup {
-            bytes: 1 << 20,
-            read_ahead_bytes: 131_072,
-        },
-        sharing: Some(Sharing {
-            memory: "/proc/1/fd/2".to_owned(),
-            process: 3,
-        }),
+        cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 131_072 },
+        sharing: Some(Sharing { memory: "/proc/1/fd/2".to_owned(), process: 3 }),
         devices: builtins().into_iter().map(device).collect(),
         roles: Vec::new(),
     };
@@ -128,19 +118,11 @@ fn keys_that_are_wrong_are_named() {
     let text = changed(SSD, "flush_us = 1000\n", "");
     assert!(text.contains("[solid_state] lacks `flush_us`"), "{text}");
     let text = changed(SSD, "flush_us = 1000", "flush_us = \"1 ms\"");
-    assert!(
-        text.starts_with("`solid_state.flush_us`: invalid type"),
-        "{text}"
-    );
+    assert!(text.starts_with("`solid_state.flush_us`: invalid type"), "{text}");
     let text = changed(SSD, "[solid_state]", "sheet = 1\n[solid_state]");
     assert!(text.contains("[sheet]"), "{text}");
-    let text = error(&format!(
-        "{SSD}[sources]\n\"solid_state.flsh_us\" = \"me\"\n"
-    ));
-    assert!(
-        text.contains("did you mean `solid_state.flush_us`"),
-        "{text}"
-    );
+    let text = error(&format!("{SSD}[sources]\n\"solid_state.flsh_us\" = \"me\"\n"));
+    assert!(text.contains("did you mean `solid_state.flush_us`"), "{text}");
     assert!(error("name = ").contains("TOML parse error at line 1"));
 }
 
@@ -151,72 +133,24 @@ const SSD_CHANGES: &[Change] = &[
     ("1_000_000_000", "0", "`capacity_bytes`"),
     ("name = \"mine\"", "name = \"My SSD\"", "`name`"),
     ("flush_us = 1000", "flush_us = -1", "`solid_state.flush_us`"),
-    (
-        "read_latency_us = 100",
-        "read_latency_us = nan",
-        "`solid_state.read_latency_us`",
-    ),
-    (
-        "write_latency_us = 30",
-        "write_latency_us = 0",
-        "`solid_state.write_latency_us`",
-    ),
-    (
-        "flush_us = 1000",
-        "flush_us = 1000\nunits = 8",
-        "`solid_state.units`",
-    ),
+    ("read_latency_us = 100", "read_latency_us = nan", "`solid_state.read_latency_us`"),
+    ("write_latency_us = 30", "write_latency_us = 0", "`solid_state.write_latency_us`"),
+    ("flush_us = 1000", "flush_us = 1000\nunits = 8", "`solid_state.units`"),
     ("100_000", "200_000", "`solid_state.interface_mb_per_s`"),
-    (
-        "9_000",
-        "200_000",
-        "`solid_state.sequential_write_mb_per_s`",
-    ),
-    (
-        "9_000",
-        "9_000\nburst_bytes = 5",
-        "`solid_state.random_write_peak_iops`",
-    ),
-    (
-        "9_000",
-        "9_000\nburst_bytes = 5\nrandom_write_peak_iops = 10",
-        "sustained",
-    ),
-    (
-        "9_000",
-        "9_000\ncache_bytes = 5",
-        "`solid_state.cache_bytes`",
-    ),
-    (
-        "9_000",
-        "9_000\nread_latency_while_writing_us = 5",
-        "no read faster",
-    ),
-    (
-        "9_000",
-        "9_000\nlatency_variation = 2",
-        "`solid_state.latency_variation`",
-    ),
-    (
-        "[solid_state]",
-        "[sheet]\nrandom_read_iops = 5\n[solid_state]",
-        "belong together",
-    ),
+    ("9_000", "200_000", "`solid_state.sequential_write_mb_per_s`"),
+    ("9_000", "9_000\nburst_bytes = 5", "`solid_state.random_write_peak_iops`"),
+    ("9_000", "9_000\nburst_bytes = 5\nrandom_write_peak_iops = 10", "sustained"),
+    ("9_000", "9_000\ncache_bytes = 5", "`solid_state.cache_bytes`"),
+    ("9_000", "9_000\nread_latency_while_writing_us = 5", "no read faster"),
+    ("9_000", "9_000\nlatency_variation = 2", "`solid_state.latency_variation`"),
+    ("[solid_state]", "[sheet]\nrandom_read_iops = 5\n[solid_state]", "belong together"),
     (
         "[solid_state]",
         "[sheet]\nrandom_read_iops = 100000\nrandom_read_queue_depth = 4\n[solid_state]",
         "raise the depth",
     ),
-    (
-        "[solid_state]",
-        "[sheet]\nsequential_read_mb_per_s = 1000\n[solid_state]",
-        "promises more",
-    ),
-    (
-        "[solid_state]",
-        "[limits]\niops = 0\n[solid_state]",
-        "`limits.iops`",
-    ),
+    ("[solid_state]", "[sheet]\nsequential_read_mb_per_s = 1000\n[solid_state]", "promises more"),
+    ("[solid_state]", "[limits]\niops = 0\n[solid_state]", "`limits.iops`"),
     (
         "[solid_state]",
         "[limits]\niops = 100\n[sheet]\nrandom_read_iops = 200\nrandom_read_queue_depth = 4\n[solid_state]",
@@ -226,18 +160,10 @@ const SSD_CHANGES: &[Change] = &[
 
 const DISK_CHANGES: &[Change] = &[
     ("rpm = 7200", "rpm = 72", "`disk.rpm`"),
-    (
-        "8.5",
-        "8.5\nfull_stroke_seek_ms = 9",
-        "`disk.average_seek_ms`",
-    ),
+    ("8.5", "8.5\nfull_stroke_seek_ms = 9", "`disk.average_seek_ms`"),
     ("8.5", "8.5\nqueue_depth = 1000", "`disk.queue_depth`"),
     ("200", "2000", "`disk.sequential_mb_per_s`"),
-    (
-        "[disk]",
-        "[sheet]\nrandom_read_iops = 500\nrandom_read_queue_depth = 1\n[disk]",
-        "depth 1",
-    ),
+    ("[disk]", "[sheet]\nrandom_read_iops = 500\nrandom_read_queue_depth = 1\n[disk]", "depth 1"),
 ];
 
 #[test]

@@ -38,11 +38,7 @@ impl Sheets {
             measure(&mut device, 77 + file, promised)
         });
         let measured = measured.sum::<f64>() / files as f64;
-        let tolerance = if figure == "flush_latency_us" {
-            0.1
-        } else {
-            0.05
-        };
+        let tolerance = if figure == "flush_latency_us" { 0.1 } else { 0.05 };
         if (measured / promised - 1.0).abs() > tolerance {
             self.missed.push(format!(
                 "{} {figure}: {promised} promised, {measured:.1} measured",
@@ -55,54 +51,31 @@ impl Sheets {
         let sheet = &profile.sheet;
         let depth = sheet.random_read_queue_depth.unwrap_or(1);
         let promise = sheet.random_read_iops;
-        self.compare(
-            profile,
-            "random_read_iops",
-            promise,
-            |device, file, iops| {
-                let load = Load::random(AccessKind::Read, depth, seconds(iops)).on(profile);
-                closed_loop(device, file, load).iops
-            },
-        );
+        self.compare(profile, "random_read_iops", promise, |device, file, iops| {
+            let load = Load::random(AccessKind::Read, depth, seconds(iops)).on(profile);
+            closed_loop(device, file, load).iops
+        });
         let depth = sheet.random_write_queue_depth.unwrap_or(1);
         let promise = sheet.random_write_iops;
-        self.compare(
-            profile,
-            "random_write_iops",
-            promise,
-            |device, file, iops| {
-                let mut load = Load::random(AccessKind::Write, depth, seconds(iops)).on(profile);
-                device.precondition();
-                load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
-                closed_loop(device, file, load).iops
-            },
-        );
+        self.compare(profile, "random_write_iops", promise, |device, file, iops| {
+            let mut load = Load::random(AccessKind::Write, depth, seconds(iops)).on(profile);
+            device.precondition();
+            load.ramp_seconds = profile.write_cache_settles_in().as_secs_f64();
+            closed_loop(device, file, load).iops
+        });
         let promise = sheet.random_write_peak_iops;
         let peak_seconds = profile.peak_seconds().unwrap_or(0.0);
-        self.compare(
-            profile,
-            "random_write_peak_iops",
-            promise,
-            |device, file, _| {
-                let load = Load::random(AccessKind::Write, depth, peak_seconds).on(profile);
-                closed_loop(device, file, load).iops
-            },
-        );
+        self.compare(profile, "random_write_peak_iops", promise, |device, file, _| {
+            let load = Load::random(AccessKind::Write, depth, peak_seconds).on(profile);
+            closed_loop(device, file, load).iops
+        });
     }
 
     fn others(&mut self, profile: &Profile) {
         let sheet = &profile.sheet;
         for (figure, kind, promise) in [
-            (
-                "sequential_read_mb_per_s",
-                AccessKind::Read,
-                sheet.sequential_read_mb_per_s,
-            ),
-            (
-                "sequential_write_mb_per_s",
-                AccessKind::Write,
-                sheet.sequential_write_mb_per_s,
-            ),
+            ("sequential_read_mb_per_s", AccessKind::Read, sheet.sequential_read_mb_per_s),
+            ("sequential_write_mb_per_s", AccessKind::Write, sheet.sequential_write_mb_per_s),
         ] {
             self.compare(profile, figure, promise, |device, file, mb_per_s| {
                 let load = Load::sequential(kind, (5_000.0 / mb_per_s).min(20.0));

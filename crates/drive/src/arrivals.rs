@@ -17,10 +17,7 @@ pub(crate) struct Backlog {
 
 impl Backlog {
     pub(crate) fn new(arrivals: Arrivals, share: Share, seed: u64) -> io::Result<Backlog> {
-        Ok(Backlog {
-            plan: RefCell::new(Plan::new(arrivals, share, seed)),
-            due: Queue::new()?,
-        })
+        Ok(Backlog { plan: RefCell::new(Plan::new(arrivals, share, seed)), due: Queue::new()? })
     }
 
     /// Puts transactions into the queue when their time comes.

@@ -130,18 +130,13 @@ impl<W: Workload> Connection<'_, W> {
 
     /// One transaction with its retries; false where the connection was lost.
     async fn transaction(&mut self, client: &mut W::Client, job: &Job<W::Operation>) -> bool {
-        let under_way = UnderWay {
-            transaction: job.transaction,
-            begin_ns: job.begin_ns,
-        };
+        let under_way = UnderWay { transaction: job.transaction, begin_ns: job.begin_ns };
         self.under_way.set(Some(under_way));
         let statements_before = client.statements();
         client.begin();
         let mut tries = 1;
-        let mut waits = Waits {
-            queued_ns: job.taken_ns.saturating_sub(job.begin_ns),
-            paused_ns: 0,
-        };
+        let mut waits =
+            Waits { queued_ns: job.taken_ns.saturating_sub(job.begin_ns), paused_ns: 0 };
         let alive = loop {
             let attempt = client.attempt(&job.operation).await;
             match self.settle(client, job, attempt, tries, waits) {
@@ -239,9 +234,7 @@ impl<W: Workload> Connection<'_, W> {
         let begin_ns = self.schedule.now_ns();
         let end_ns = (begin_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
         if begin_ns < end_ns {
-            self.recorder
-                .borrow_mut()
-                .paused(begin_ns, end_ns, self.schedule);
+            self.recorder.borrow_mut().paused(begin_ns, end_ns, self.schedule);
             reactor::sleep_until(self.schedule.instant(end_ns)).await;
         }
     }

@@ -31,11 +31,7 @@ pub fn failed_by(error: &SessionError) -> Failed {
         // The protocol is out of step, so the connection is of no more use.
         SessionError::Unexpected(_) => (lost, Cow::Borrowed("unexpected_answer")),
     };
-    Failed {
-        kind,
-        code,
-        message: error.to_string(),
-    }
+    Failed { kind, code, message: error.to_string() }
 }
 
 /// May the transaction be there although its COMMIT failed? So it is where a kill or shutdown may have
@@ -89,11 +85,8 @@ mod tests {
     #[test]
     fn what_clusters_answer_is_tried_again() {
         let kind = |code| {
-            let error = SessionError::Server {
-                code,
-                sqlstate: "HY000".to_owned(),
-                message: String::new(),
-            };
+            let error =
+                SessionError::Server { code, sqlstate: "HY000".to_owned(), message: String::new() };
             let failed = failed_by(&error);
             assert_eq!(failed.code, code.to_string());
             failed.kind

@@ -124,18 +124,8 @@ mod tests {
         let expected: Vec<u64> = (0..3_000).map(|n| n * 2_500_000).collect();
         assert_eq!(starts(Spacing::Uniform, 400.0, 3, 1_000), expected);
         // A third of a nanosecond is not added up: after 10 million arrivals the schedule is still right.
-        let arrivals = Arrivals {
-            per_s: 3_000.0,
-            spacing: Spacing::Uniform,
-        };
-        let mut plan = Plan::new(
-            arrivals,
-            Share {
-                worker: 0,
-                workers: 1,
-            },
-            7,
-        );
+        let arrivals = Arrivals { per_s: 3_000.0, spacing: Spacing::Uniform };
+        let mut plan = Plan::new(arrivals, Share { worker: 0, workers: 1 }, 7);
         (0..10_000_000).for_each(|_| plan.advance());
         assert_eq!(plan.next_ns(), 10_000_000 * 1_000_000 / 3);
     }
@@ -144,10 +134,8 @@ mod tests {
     fn poisson_gaps_have_the_mean_and_the_variance_of_an_exponential() {
         // Merged from two workers, cut where the first of them ends.
         let all = starts(Spacing::Poisson, 1_000.0, 2, 100_000);
-        let gaps: Vec<f64> = all[..150_000]
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]) as f64 / 1e6)
-            .collect();
+        let gaps: Vec<f64> =
+            all[..150_000].windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
         let n = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / n;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n;

@@ -37,11 +37,9 @@ impl Recorder {
         match self.current.phase {
             Phase::Drain => u64::MAX,
             // An early end may lie before an interval that another thread's reading of the clock has just begun.
-            _ => self
-                .current
-                .end_offset_ns
-                .min(schedule.end_ns())
-                .max(self.current.start_offset_ns),
+            _ => {
+                self.current.end_offset_ns.min(schedule.end_ns()).max(self.current.start_offset_ns)
+            }
         }
     }
 
@@ -109,10 +107,7 @@ impl Recorder {
 
     /// A transaction that was still under way when the run was cut: whether it commits nobody will say.
     pub(crate) fn abandoned(&mut self, of: UnderWay, schedule: &Schedule) {
-        let UnderWay {
-            transaction,
-            begin_ns,
-        } = of;
+        let UnderWay { transaction, begin_ns } = of;
         self.pending(transaction, begin_ns, schedule);
         self.totals.in_doubt[transaction.index()] += 1;
     }
@@ -146,10 +141,7 @@ impl Recorder {
         stats.rolled_back += 1 - committed;
         stats.latency.record(response_ns);
         if let Some(try_ns) = operated.scheduled_try_ns {
-            self.current
-                .schedule
-                .service
-                .record(operated.end_ns - try_ns);
+            self.current.schedule.service.record(operated.end_ns - try_ns);
         }
         if self.types[transaction.index()].is_primary {
             self.current.add_primary(operated.database, 1);
@@ -279,14 +271,8 @@ mod tests {
         share: 1.0,
         row_bytes: None,
     };
-    const TYPES: &[TransactionInfo] = &[
-        NEW_ORDER,
-        TransactionInfo {
-            name: "payment",
-            is_primary: false,
-            ..NEW_ORDER
-        },
-    ];
+    const TYPES: &[TransactionInfo] =
+        &[NEW_ORDER, TransactionInfo { name: "payment", is_primary: false, ..NEW_ORDER }];
 
     fn schedule() -> Schedule {
         Schedule::new(Instant::now(), 1_500, 4_000, 1_000)
@@ -294,12 +280,7 @@ mod tests {
 
     fn committed(recorder: &mut Recorder, begin_ns: u64, end_ns: u64, schedule: &Schedule) {
         recorder.advance(end_ns, schedule);
-        let operated = Operated {
-            database: 0,
-            begin_ns,
-            scheduled_try_ns: None,
-            end_ns,
-        };
+        let operated = Operated { database: 0, begin_ns, scheduled_try_ns: None, end_ns };
         recorder.ended_well(
             TransactionType(1),
             &Attempt::Committed,
@@ -356,13 +337,9 @@ mod tests {
         let schedule = schedule();
         let mut recorder = Recorder::new(TYPES, &schedule);
         // The second and the last one straddle an end of the window.
-        for (begin_ns, end_ns) in [
-            (0, 900),
-            (1_400, 1_600),
-            (1_600, 2_400),
-            (2_400, 3_999),
-            (3_999, 4_100),
-        ] {
+        for (begin_ns, end_ns) in
+            [(0, 900), (1_400, 1_600), (1_600, 2_400), (2_400, 3_999), (3_999, 4_100)]
+        {
             committed(&mut recorder, begin_ns, end_ns, &schedule);
         }
         let intervals = recorder.finish(5_000, &schedule);
@@ -402,20 +379,9 @@ mod tests {
         recorder.advance(2_000, &schedule);
         schedule.end_at(2_200);
         let intervals = recorder.finish(2_300, &schedule);
-        let ends: Vec<_> = intervals
-            .iter()
-            .map(|i| (i.phase, i.end_offset_ns))
-            .collect();
+        let ends: Vec<_> = intervals.iter().map(|i| (i.phase, i.end_offset_ns)).collect();
         use Phase::{Drain, Warmup, Window};
-        assert_eq!(
-            ends,
-            [
-                (Warmup, 1_000),
-                (Warmup, 1_500),
-                (Window, 2_200),
-                (Drain, 2_300)
-            ]
-        );
+        assert_eq!(ends, [(Warmup, 1_000), (Warmup, 1_500), (Window, 2_200), (Drain, 2_300)]);
     }
 
     #[test]

@@ -189,16 +189,9 @@ pub fn run<W: Workload>(
             let sender = sender.clone();
             let share = Share { worker, workers };
             let cancelled = Arc::clone(&cancelled);
-            let start = Start {
-                schedule,
-                cancelled,
-            };
+            let start = Start { schedule, cancelled };
             let body = move || {
-                let work = Work {
-                    workload,
-                    options,
-                    share,
-                };
+                let work = Work { workload, options, share };
                 let work = || worker::work(&work, &sender, &start);
                 // A worker that panics says so, and the run ends as failed instead of waiting for it.
                 if catch_unwind(AssertUnwindSafe(work)).is_err() {
@@ -238,10 +231,7 @@ fn wait_until_open(
     while ready < workers {
         match messages.recv_timeout(TICK) {
             Ok(Message::OpenFailed(failed)) => {
-                return Err(RunError::Open {
-                    connections,
-                    failed,
-                });
+                return Err(RunError::Open { connections, failed });
             }
             Ok(Message::Broken(error)) => return Err(RunError::Worker(error)),
             Ok(_) => ready += 1,
@@ -276,10 +266,7 @@ struct Mark {
 
 impl Mark {
     fn now() -> Mark {
-        Mark {
-            utc_ns: now_utc_ns(),
-            cpu_ns: process_cpu_ns(),
-        }
+        Mark { utc_ns: now_utc_ns(), cpu_ns: process_cpu_ns() }
     }
 }
 
@@ -415,10 +402,7 @@ impl Dispatcher {
         if self.errors_seen >= self.useless_errors && self.completed_seen == 0 {
             self.obey(Control::Abort(Abort {
                 cause: AbortCause::Useless,
-                reason: format!(
-                    "every transaction fails ({} of them so far)",
-                    self.errors_seen
-                ),
+                reason: format!("every transaction fails ({} of them so far)", self.errors_seen),
             }));
         }
     }
@@ -430,11 +414,7 @@ impl Dispatcher {
     ) -> Result<(), RunError> {
         match message {
             Message::Interval(interval) => self.collect(*interval, on_event),
-            Message::Finished {
-                totals,
-                breakdowns,
-                abandoned,
-            } => {
+            Message::Finished { totals, breakdowns, abandoned } => {
                 self.report.totals.merge(*totals);
                 for (mine, theirs) in self.report.breakdowns.iter_mut().zip(&*breakdowns) {
                     mine.merge(theirs);
@@ -466,10 +446,8 @@ impl Dispatcher {
                 merged.merge(&interval);
             })
             .or_insert((1, interval));
-        while let Some(first) = self
-            .open
-            .first_entry()
-            .filter(|first| first.get().0 == self.workers)
+        while let Some(first) =
+            self.open.first_entry().filter(|first| first.get().0 == self.workers)
         {
             let (_, whole) = first.remove();
             self.close(&whole, on_event);

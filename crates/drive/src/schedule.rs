@@ -149,9 +149,7 @@ mod tests {
     /// (phase, start, end) of the intervals so far.
     fn seen(recorder: &mut Recorder, now_ns: u64, schedule: &Schedule) -> Vec<(Phase, u64, u64)> {
         let all = recorder.finish(now_ns, schedule);
-        all.iter()
-            .map(|i| (i.phase, i.start_offset_ns, i.end_offset_ns))
-            .collect()
+        all.iter().map(|i| (i.phase, i.start_offset_ns, i.end_offset_ns)).collect()
     }
 
     #[test]
@@ -234,18 +232,11 @@ mod tests {
                 let wanted = round * 250;
                 while *schedule.begun_ns() < wanted && !is_done.load(Ordering::Relaxed) {}
                 schedule.end_phase(Warmup, wanted);
-                workers
-                    .into_iter()
-                    .map(|worker| worker.join().unwrap())
-                    .collect()
+                workers.into_iter().map(|worker| worker.join().unwrap()).collect()
             });
             assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:?}");
             let joined = all[0].windows(2).all(|pair| pair[0].2 == pair[1].1);
-            let window: u64 = all[0]
-                .iter()
-                .filter(|i| i.0 == Window)
-                .map(|i| i.2 - i.1)
-                .sum();
+            let window: u64 = all[0].iter().filter(|i| i.0 == Window).map(|i| i.2 - i.1).sum();
             assert!(joined && window == 50_000, "{window}: {:?}", all[0]);
         }
     }

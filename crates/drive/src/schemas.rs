@@ -80,15 +80,7 @@ mod tests {
     fn connections_go_round_the_schemas() {
         let schemas = Schemas::new("a", vec!["b", "c"]);
         let used: Vec<_> = (0..7).map(|i| (*schemas.of(i), schemas.place(i))).collect();
-        let wanted = [
-            ("a", 0),
-            ("b", 0),
-            ("c", 0),
-            ("a", 1),
-            ("b", 1),
-            ("c", 1),
-            ("a", 2),
-        ];
+        let wanted = [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1), ("c", 1), ("a", 2)];
         assert_eq!(used, wanted);
         let one = Schemas::new("a", Vec::new());
         assert_eq!((*one.of(9), one.place(9)), ("a", 9));

@@ -65,11 +65,7 @@ impl<O> Request<O> {
 }
 
 fn refuse(transaction: TransactionType, code: &'static str, why: &str, recorder: &mut Recorder) {
-    let failed = Failed {
-        kind: FailureKind::Fatal,
-        code: code.into(),
-        message: why.to_owned(),
-    };
+    let failed = Failed { kind: FailureKind::Fatal, code: code.into(), message: why.to_owned() };
     recorder.failed_try(transaction, &failed);
     recorder.given_up(transaction);
 }
@@ -133,21 +129,13 @@ impl<S: Source> Terminal<'_, S> {
     /// The think time after a transaction.
     fn thinking(&mut self, of: TransactionType) -> Pause {
         let mean = self.times.think_mean[of.index()];
-        Pause {
-            of,
-            is_keying: false,
-            length: think_time(&mut self.random, mean),
-        }
+        Pause { of, is_keying: false, length: think_time(&mut self.random, mean) }
     }
 
     /// The keying time of the next transaction.
     fn keying(&mut self) -> Pause {
         let of = self.source.deal();
-        Pause {
-            of,
-            is_keying: true,
-            length: self.times.keying[of.index()],
-        }
+        Pause { of, is_keying: true, length: self.times.keying[of.index()] }
     }
 
     fn at_terminals(&self, record: impl FnOnce(&mut TerminalStats, u64)) {
@@ -178,12 +166,7 @@ impl<S: Source> Terminal<'_, S> {
         } else {
             let why = "as many deferred transactions wait as the driver keeps; the server does not \
                        keep up";
-            refuse(
-                transaction,
-                "queue_full",
-                why,
-                &mut self.recorder.borrow_mut(),
-            );
+            refuse(transaction, "queue_full", why, &mut self.recorder.borrow_mut());
         }
     }
 
@@ -200,11 +183,7 @@ impl<S: Source> Terminal<'_, S> {
         let mut pause = self.keying();
         while pause.length <= to_start {
             to_start -= pause.length;
-            pause = if pause.is_keying {
-                self.thinking(pause.of)
-            } else {
-                self.keying()
-            };
+            pause = if pause.is_keying { self.thinking(pause.of) } else { self.keying() };
         }
         pause.length -= to_start;
         pause

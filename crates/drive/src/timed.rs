@@ -59,10 +59,7 @@ impl<S: Session> Timed<S> {
 
     /// Those since `begin`.
     pub fn times(&self) -> StatementTimes<'_> {
-        StatementTimes {
-            kinds: &self.clock.kinds,
-            times: &self.clock.times,
-        }
+        StatementTimes { kinds: &self.clock.kinds, times: &self.clock.times }
     }
 
     /// The session that was measured.
@@ -135,9 +132,7 @@ impl<S: Session> Session for Timed<S> {
     #[inline]
     fn queue(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<(), SessionError> {
         self.session.queue(statement, params)?;
-        self.clock
-            .unanswered
-            .push_back(self.clock.prepared(statement));
+        self.clock.unanswered.push_back(self.clock.prepared(statement));
         Ok(())
     }
 

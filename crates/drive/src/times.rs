@@ -42,12 +42,7 @@ impl Times {
     fn record_at(&mut self, ns: u64, digits: u8) {
         self.sum_ns += ns;
         self.max_ns = self.max_ns.max(ns);
-        if self
-            .histogram
-            .get_or_insert_with(|| histogram(digits))
-            .record(ns)
-            .is_err()
-        {
+        if self.histogram.get_or_insert_with(|| histogram(digits)).record(ns).is_err() {
             self.out_of_bounds += 1;
         }
     }
@@ -57,9 +52,9 @@ impl Times {
         match (&mut self.histogram, &other.histogram) {
             (_, None) => {}
             (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
-            (Some(mine), Some(theirs)) => mine
-                .add(theirs.as_ref())
-                .expect("histograms of times of one kind have one shape"),
+            (Some(mine), Some(theirs)) => {
+                mine.add(theirs.as_ref()).expect("histograms of times of one kind have one shape")
+            }
         }
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -71,8 +66,7 @@ impl Times {
     pub fn without(&self, some: &Times) -> Times {
         let mut rest = self.clone();
         if let (Some(all), Some(some)) = (&mut rest.histogram, &some.histogram) {
-            all.subtract(some.as_ref())
-                .expect("what is taken away is part of it");
+            all.subtract(some.as_ref()).expect("what is taken away is part of it");
         }
         rest.sum_ns -= some.sum_ns;
         rest.out_of_bounds -= some.out_of_bounds;

@@ -203,10 +203,7 @@ impl<W: Workload> Work<'_, W> {
             _ => {}
         }
         loop {
-            let boundary = recorder
-                .borrow()
-                .current_end_ns(schedule)
-                .min(schedule.drain_end_ns());
+            let boundary = recorder.borrow().current_end_ns(schedule).min(schedule.drain_end_ns());
             // A stop or an abort may come at any time; looking for it a few times a second costs nothing.
             let look = schedule.now_ns() + LOOK_EVERY_NS;
             tasks.run_until(Some(schedule.instant(boundary.min(look))))?;
@@ -225,9 +222,7 @@ impl<W: Workload> Work<'_, W> {
             let ended = alive.get() == 0 && (schedule.is_over() || !scheduled);
             if ended || schedule.aborted() || now_ns >= schedule.drain_end_ns() {
                 let abandoned: Vec<_> = under_way.iter().filter_map(Cell::get).collect();
-                abandoned
-                    .iter()
-                    .for_each(|under_way| recorder.abandoned(*under_way, schedule));
+                abandoned.iter().for_each(|under_way| recorder.abandoned(*under_way, schedule));
                 if let Station::Terminals(queue) = &station {
                     queue.give_up(schedule, &mut recorder);
                 }

@@ -22,13 +22,7 @@ const NEW_ORDER: TransactionInfo = TransactionInfo {
     share: 1.0,
     row_bytes: None,
 };
-const TYPES: &[TransactionInfo] = &[
-    NEW_ORDER,
-    TransactionInfo {
-        name: "payment",
-        ..NEW_ORDER
-    },
-];
+const TYPES: &[TransactionInfo] = &[NEW_ORDER, TransactionInfo { name: "payment", ..NEW_ORDER }];
 
 /// The first try of each transaction is a deadlock in its second statement.
 struct Deadlocks;
@@ -65,11 +59,7 @@ impl Workload for Deadlocks {
     }
 
     async fn open(&self, _which: Opening) -> Result<DeadlockedClient, Failed> {
-        Ok(DeadlockedClient {
-            tries: 0,
-            times: Vec::new(),
-            sent: 0,
-        })
+        Ok(DeadlockedClient { tries: 0, times: Vec::new(), sent: 0 })
     }
 }
 
@@ -112,10 +102,7 @@ impl Client for DeadlockedClient {
     }
 
     fn statement_times(&self) -> StatementTimes<'_> {
-        StatementTimes {
-            kinds: &KINDS,
-            times: &self.times,
-        }
+        StatementTimes { kinds: &KINDS, times: &self.times }
     }
 
     async fn close(self) {}
@@ -173,10 +160,7 @@ fn statements_and_pauses_add_up_to_the_response_time() {
 #[test]
 fn waiting_for_a_connection_is_no_statement() {
     // Each transaction takes 18 ms and more, so four connections end 222 a second at most.
-    let pace = Pace::Arrivals(Arrivals {
-        per_s: 400.0,
-        spacing: Spacing::Uniform,
-    });
+    let pace = Pace::Arrivals(Arrivals { per_s: 400.0, spacing: Spacing::Uniform });
     let (report, window) = drive(pace);
     let breakdown = &report.breakdowns[PAYMENT.index()];
     assert!(own_share(breakdown, &window) < 0.1);

@@ -28,12 +28,7 @@ struct Fake<F> {
 
 impl<F: Fn(u64, u32) -> Attempt + Sync + Clone> Fake<F> {
     fn new(busy: Duration, script: F) -> Fake<F> {
-        Fake {
-            busy,
-            script,
-            opened: AtomicU32::new(0),
-            opens_max: u32::MAX,
-        }
+        Fake { busy, script, opened: AtomicU32::new(0), opens_max: u32::MAX }
     }
 }
 
@@ -101,17 +96,9 @@ impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
         }
         self.statements.set(self.statements.get() + 2);
         let end = (self.script)(self.operations, self.tried.1);
-        let busy = if end == stall() {
-            Duration::from_millis(300)
-        } else {
-            self.busy
-        };
+        let busy = if end == stall() { Duration::from_millis(300) } else { self.busy };
         reactor::sleep_until(Instant::now() + busy).await;
-        if end == stall() {
-            Attempt::Committed
-        } else {
-            end
-        }
+        if end == stall() { Attempt::Committed } else { end }
     }
 
     fn statements(&self) -> u64 {
@@ -126,11 +113,7 @@ impl<F: Fn(u64, u32) -> Attempt> Client for FakeClient<F> {
 }
 
 fn failed(kind: FailureKind, code: &'static str) -> Failed {
-    Failed {
-        kind,
-        code: code.into(),
-        message: format!("made up: {code}"),
-    }
+    Failed { kind, code: code.into(), message: format!("made up: {code}") }
 }
 
 /// A script's word for a try that takes 300 ms and commits.
@@ -175,10 +158,7 @@ fn drive_until<W: Workload>(
 }
 
 fn gone() -> Abort {
-    Abort {
-        cause: AbortCause::ServerGone,
-        reason: "the server has ended".to_owned(),
-    }
+    Abort { cause: AbortCause::ServerGone, reason: "the server has ended".to_owned() }
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -187,19 +167,10 @@ const LONG: Duration = Duration::from_secs(600);
 
 #[test]
 fn intervals_join_and_add_up() {
-    let (report, intervals) = drive(
-        &Fake::new(MS, |_, _| Attempt::Committed),
-        &options(3, 500 * MS),
-    );
-    assert!(
-        intervals
-            .windows(2)
-            .all(|pair| pair[0].end_offset_ns == pair[1].start_offset_ns)
-    );
-    let window: Vec<&Interval> = intervals
-        .iter()
-        .filter(|i| i.phase == Phase::Window)
-        .collect();
+    let (report, intervals) =
+        drive(&Fake::new(MS, |_, _| Attempt::Committed), &options(3, 500 * MS));
+    assert!(intervals.windows(2).all(|pair| pair[0].end_offset_ns == pair[1].start_offset_ns));
+    let window: Vec<&Interval> = intervals.iter().filter(|i| i.phase == Phase::Window).collect();
     assert_eq!(window.len(), 5);
     assert_eq!(report.window_ns, 500_000_000);
     let counted: u64 = window.iter().map(|i| i.transactions[0].committed).sum();
@@ -209,10 +180,7 @@ fn intervals_join_and_add_up() {
     let is_of_three = counted as f64 > 2.0 * by_one && counted <= 1_500;
     assert!(is_of_three, "{counted}, {by_one} by one");
     assert_eq!(report.counters.0[0], counted);
-    assert!(
-        report.totals.committed[0] > counted,
-        "warm-up is in the whole run only"
-    );
+    assert!(report.totals.committed[0] > counted, "warm-up is in the whole run only");
     assert!(report.statements >= 2 * counted - 6 && report.statements <= 2 * counted + 12);
     assert!(!report.interrupted && report.aborted.is_none() && report.abandoned == 0);
     let fastest = window
@@ -220,10 +188,7 @@ fn intervals_join_and_add_up() {
         .map(|i| i.transactions[0].latency.histogram.as_ref().unwrap().min())
         .min()
         .unwrap();
-    assert!(
-        fastest >= 999_000,
-        "{fastest} ns is shorter than the operation"
-    );
+    assert!(fastest >= 999_000, "{fastest} ns is shorter than the operation");
 }
 
 /// 32 connections of 300 ms a transaction, of which the first is shorter, so that they are evenly
@@ -231,29 +196,18 @@ fn intervals_join_and_add_up() {
 #[test]
 fn slow_transactions_are_counted_at_the_rate_at_which_they_end() {
     const CONNECTIONS: u32 = 32;
-    let workload = Staggered {
-        opened: AtomicU32::new(0),
-    };
-    let options = RunOptions {
-        warmup: 2 * RESPONSE,
-        ..options(CONNECTIONS, 2_500 * MS)
-    };
+    let workload = Staggered { opened: AtomicU32::new(0) };
+    let options = RunOptions { warmup: 2 * RESPONSE, ..options(CONNECTIONS, 2_500 * MS) };
     let (report, intervals) = drive(&workload, &options);
     let counted: u64 = intervals.iter().map(|i| i.transactions[0].committed).sum();
-    assert_eq!(
-        report.totals.committed[0], counted,
-        "each is in one interval"
-    );
+    assert_eq!(report.totals.committed[0], counted, "each is in one interval");
     let window = &report.window.unwrap().transactions[0];
     // Whatever the machine makes of the 300 ms: by Little's law all connections are always busy.
     let mean_s = window.latency.mean_ns().unwrap() / 1e9;
     let truth = f64::from(CONNECTIONS) * report.window_ns as f64 / 1e9 / mean_s;
     let error = window.committed as f64 / truth - 1.0;
     assert!(error.abs() < 0.03, "{} of {truth}", window.committed);
-    assert_eq!(
-        report.totals.begun_before_window[0].count(),
-        u64::from(CONNECTIONS)
-    );
+    assert_eq!(report.totals.begun_before_window[0].count(), u64::from(CONNECTIONS));
 }
 
 const RESPONSE: Duration = Duration::from_millis(300);
@@ -282,9 +236,7 @@ impl Workload for Staggered {
 
     async fn open(&self, _which: Opening) -> Result<StaggeredClient, Failed> {
         let before = self.opened.fetch_add(1, Ordering::Relaxed);
-        Ok(StaggeredClient {
-            next: RESPONSE * (before + 1) / 32,
-        })
+        Ok(StaggeredClient { next: RESPONSE * (before + 1) / 32 })
     }
 }
 
@@ -327,33 +279,19 @@ fn the_window_is_told_as_it_begins_and_ends() {
     assert_eq!(kinds, [true, false]);
     let length = marks[1].1 - marks[0].1;
     assert!((500 * MS..10_000 * MS).contains(&length), "{length:?}");
-    let no_window = RunOptions {
-        warmup: LONG,
-        ..options(2, 300 * MS)
-    };
+    let no_window = RunOptions { warmup: LONG, ..options(2, 300 * MS) };
     assert!(seen(&no_window, 100 * MS).is_empty());
 }
 
 #[test]
 fn a_stall_is_seen_in_full() {
     let script = |operation, _| {
-        if operation == 200 {
-            stall()
-        } else {
-            Attempt::Committed
-        }
+        if operation == 200 { stall() } else { Attempt::Committed }
     };
     let (_, intervals) = drive(&Fake::new(MS, script), &options(1, 900 * MS));
-    let worst = intervals
-        .iter()
-        .map(|i| i.transactions[0].latency.max_ns)
-        .max()
-        .unwrap();
+    let worst = intervals.iter().map(|i| i.transactions[0].latency.max_ns).max().unwrap();
     assert!(worst >= 300_000_000, "{worst}");
-    let empty = intervals
-        .iter()
-        .filter(|i| i.transactions[0].committed == 0)
-        .count();
+    let empty = intervals.iter().filter(|i| i.transactions[0].committed == 0).count();
     assert!(empty >= 2, "intervals inside the stall are there and empty");
 }
 
@@ -369,14 +307,7 @@ fn conflicts_are_tried_again_and_counted_by_cause() {
     let sum = |of: fn(&drive::TransactionStats) -> u64| -> u64 {
         intervals.iter().map(|i| of(&i.transactions[0])).sum()
     };
-    assert_eq!(
-        (
-            report.totals.errors,
-            sum(|s| s.errors),
-            report.totals.committed[0]
-        ),
-        (0, 0, 0)
-    );
+    assert_eq!((report.totals.errors, sum(|s| s.errors), report.totals.committed[0]), (0, 0, 0));
     assert!(sum(|s| s.rolled_back) > 10);
     let occurrences =
         |code: &str| report.totals.failed_tries[&("work", code.to_owned())].occurrences;
@@ -384,11 +315,7 @@ fn conflicts_are_tried_again_and_counted_by_cause() {
     assert_eq!(sum(|s| s.lock_wait_timeouts), occurrences("1205"));
     assert_eq!(sum(|s| s.other_retries), occurrences("1020"));
     // Retries lie inside the response time: three tries of 1 ms.
-    let slowest = intervals
-        .iter()
-        .map(|i| i.transactions[0].latency.max_ns)
-        .max()
-        .unwrap();
+    let slowest = intervals.iter().map(|i| i.transactions[0].latency.max_ns).max().unwrap();
     assert!(slowest >= 3_000_000, "{slowest}");
 }
 
@@ -406,17 +333,10 @@ fn lost_connections_are_opened_again_and_commits_in_doubt_are_counted_apart() {
     assert!(report.totals.reconnects >= 2);
     assert!(report.totals.errors >= report.totals.reconnects);
     assert_eq!(report.totals.in_doubt[0], 0);
-    assert_eq!(
-        u64::from(fake.opened.into_inner()),
-        2 + report.totals.reconnects
-    );
+    assert_eq!(u64::from(fake.opened.into_inner()), 2 + report.totals.reconnects);
 
     let only_commits = move |operation, _| {
-        if operation == 9 {
-            lost(true)
-        } else {
-            Attempt::Committed
-        }
+        if operation == 9 { lost(true) } else { Attempt::Committed }
     };
     let (report, _) = drive(&Fake::new(MS, only_commits), &options(1, 500 * MS));
     assert!(report.totals.in_doubt[0] >= 1);
@@ -428,11 +348,7 @@ fn a_run_in_which_everything_fails_ends_early() {
     let start = Instant::now();
     let (report, _) = drive(&Fake::new(MS / 10, script), &options(8, LONG));
     assert!(start.elapsed() < LONG / 2);
-    assert!(
-        report
-            .aborted
-            .is_some_and(|why| why.reason.contains("every transaction fails"))
-    );
+    assert!(report.aborted.is_some_and(|why| why.reason.contains("every transaction fails")));
     assert!(report.totals.errors >= 100);
 }
 
@@ -473,37 +389,22 @@ fn connections_that_stay_lost_end_the_run() {
         20 => Attempt::Failed(failed(FailureKind::Lost { in_doubt: false }, "lost")),
         _ => Attempt::Committed,
     };
-    let fake = Fake {
-        opens_max: 2,
-        ..Fake::new(MS, script)
-    };
+    let fake = Fake { opens_max: 2, ..Fake::new(MS, script) };
     let start = Instant::now();
     let (report, _) = drive(&fake, &options(2, LONG));
     assert!(start.elapsed() < LONG / 2);
-    assert!(
-        report
-            .aborted
-            .is_some_and(|why| why.reason.contains("all connections are lost"))
-    );
+    assert!(report.aborted.is_some_and(|why| why.reason.contains("all connections are lost")));
 }
 
 #[test]
 fn a_stop_keeps_what_was_measured() {
     let on_tick = |elapsed| {
-        if elapsed > 350 * MS {
-            Control::Stop
-        } else {
-            Control::Continue
-        }
+        if elapsed > 350 * MS { Control::Stop } else { Control::Continue }
     };
     let fake = Fake::new(MS, |_, _| Attempt::Committed);
     let (report, intervals) = drive_until(&fake, &options(2, LONG), on_tick);
     assert!(report.interrupted);
-    assert!(
-        (200_000_000..60_000_000_000).contains(&report.window_ns),
-        "{}",
-        report.window_ns
-    );
+    assert!((200_000_000..60_000_000_000).contains(&report.window_ns), "{}", report.window_ns);
     let measured = intervals.iter().filter(|i| i.phase == Phase::Window);
     let ns: u64 = measured.map(|i| i.end_offset_ns - i.start_offset_ns).sum();
     assert_eq!(ns, report.window_ns);
@@ -511,10 +412,7 @@ fn a_stop_keeps_what_was_measured() {
 
 #[test]
 fn phases_end_when_the_observer_says() {
-    let options = RunOptions {
-        warmup: LONG,
-        ..options(4, LONG)
-    };
+    let options = RunOptions { warmup: LONG, ..options(4, LONG) };
     let fake = Fake::new(MS, |_, _| Attempt::Committed);
     let (mut intervals, mut totals): (Vec<Interval>, Vec<Duration>) = (Vec::new(), Vec::new());
     let report = run(&fake, &options, &mut |event| {
@@ -535,14 +433,9 @@ fn phases_end_when_the_observer_says() {
     assert!(!report.interrupted && report.aborted.is_none());
     let lengths = |phase: Phase| -> Vec<u64> {
         let of_phase = intervals.iter().filter(|i| i.phase == phase);
-        of_phase
-            .map(|i| i.end_offset_ns - i.start_offset_ns)
-            .collect()
+        of_phase.map(|i| i.end_offset_ns - i.start_offset_ns).collect()
     };
-    for (phase, ns) in [
-        (Phase::Warmup, report.warmup_ns),
-        (Phase::Window, report.window_ns),
-    ] {
+    for (phase, ns) in [(Phase::Warmup, report.warmup_ns), (Phase::Window, report.window_ns)] {
         let lengths = lengths(phase);
         // Whole intervals: the three, and those that were under way when they had come.
         assert!(
@@ -573,14 +466,8 @@ fn an_abort_leaves_stuck_operations_behind() {
 
 #[test]
 fn no_run_without_all_connections() {
-    let fake = Fake {
-        opens_max: 3,
-        ..Fake::new(MS, |_, _| Attempt::Committed)
-    };
+    let fake = Fake { opens_max: 3, ..Fake::new(MS, |_, _| Attempt::Committed) };
     let error = run(&fake, &options(8, MS), &mut |_| Control::Continue).unwrap_err();
-    assert!(
-        matches!(error, RunError::Open { connections: 8, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, RunError::Open { connections: 8, .. }), "{error}");
     assert!(error.to_string().contains("made up: connect"));
 }

@@ -128,17 +128,11 @@ impl<'a> Workload for Driven<'a> {
     }
 
     fn source(&self, of: u32) -> Cards {
-        Cards {
-            dealt: self.0.dealt,
-            next: of as usize,
-        }
+        Cards { dealt: self.0.dealt, next: of as usize }
     }
 
     async fn open(&self, _which: Opening) -> Result<FakeClient<'a>, Failed> {
-        Ok(FakeClient {
-            fake: self.0,
-            tries: 0,
-        })
+        Ok(FakeClient { fake: self.0, tries: 0 })
     }
 }
 
@@ -146,12 +140,7 @@ impl Client for FakeClient<'_> {
     type Operation = TransactionType;
 
     async fn attempt(&mut self, transaction: &TransactionType) -> Attempt {
-        let begun = *self
-            .fake
-            .begun
-            .lock()
-            .unwrap()
-            .get_or_insert_with(Instant::now);
+        let begun = *self.fake.begun.lock().unwrap().get_or_insert_with(Instant::now);
         let mut end = Instant::now() + self.fake.busy;
         let stall = begun + self.fake.from..begun + self.fake.from + self.fake.stall;
         if stall.contains(&end) {
@@ -231,9 +220,7 @@ fn drive_by(
 
 fn ended_well(intervals: &[Interval], phase: Phase) -> u64 {
     let of = intervals.iter().filter(|i| i.phase == phase);
-    of.flat_map(|i| &i.transactions)
-        .map(|stats| stats.completed())
-        .sum()
+    of.flat_map(|i| &i.transactions).map(|stats| stats.completed()).sum()
 }
 
 /// How many of these times lie in a range of milliseconds.
@@ -282,9 +269,8 @@ fn a_schedule_ends_with_a_phase_that_is_ended_early() {
             warmup: 60_000 * MS,
             ..options(arrivals(1_000.0, Spacing::Uniform), 8, 60_000 * MS)
         };
-        let (report, intervals) = drive_by(&Fake::default(), &options, |interval| {
-            Control::EndPhase(interval.phase)
-        });
+        let (report, intervals) =
+            drive_by(&Fake::default(), &options, |interval| Control::EndPhase(interval.phase));
         let in_run = intervals.iter().filter(|i| i.phase != Phase::Drain);
         // Each arrival once, in the interval that it was meant for.
         for interval in in_run {
@@ -302,11 +288,7 @@ fn a_schedule_ends_with_a_phase_that_is_ended_early() {
 fn an_open_loop_shows_a_stall_in_full() {
     judged_on_time(|| {
         const RATE: f64 = 1_000.0;
-        let fake = Fake {
-            stall: 400 * MS,
-            from: 500 * MS,
-            ..Fake::default()
-        };
+        let fake = Fake { stall: 400 * MS, from: 500 * MS, ..Fake::default() };
         let pace = arrivals(RATE, Spacing::Uniform);
         let (report, _) = drive(&fake, &options(pace, 16, 1_500 * MS));
         let window = report.window.unwrap();
@@ -332,10 +314,7 @@ fn an_open_loop_shows_a_stall_in_full() {
 #[test]
 fn what_finds_the_queue_full_or_the_window_over_is_skipped() {
     judged_on_time(|| {
-        let fake = Fake {
-            busy: 5_000 * MS,
-            ..Fake::default()
-        };
+        let fake = Fake { busy: 5_000 * MS, ..Fake::default() };
         // Nothing ends within the window: the queues of two workers fill, the rest finds no place.
         let pace = arrivals(400_000.0, Spacing::Uniform);
         let mut options = options(pace, 2, 600 * MS);
@@ -387,10 +366,7 @@ fn terminals_key_think_and_are_not_in_step() {
 #[test]
 fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
     judged_on_time(|| {
-        let fake = Fake {
-            busy: 10 * MS,
-            ..Fake::default()
-        };
+        let fake = Fake { busy: 10 * MS, ..Fake::default() };
         // 100 terminals want 2,000 per second; two connections do 200: a terminal waits for all others.
         let pace = terminals(100, MS, 49 * MS);
         let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
@@ -400,15 +376,9 @@ fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
         let per_s = ended_well(&intervals, Phase::Window) as f64 / 1.5;
         let expected_s = 100.0 / per_s - 0.050;
         assert!(per_s < 210.0, "{per_s}");
-        assert!(
-            (median_s / expected_s - 1.0).abs() < 0.25,
-            "{median_s} {expected_s}"
-        );
+        assert!((median_s / expected_s - 1.0).abs() < 0.25, "{median_s} {expected_s}");
         // What was submitted is answered after the window, and no terminal is waited for.
-        let end_ns = intervals
-            .iter()
-            .map(|interval| interval.end_offset_ns)
-            .max();
+        let end_ns = intervals.iter().map(|interval| interval.end_offset_ns).max();
         assert!(end_ns < Some(4_000_000_000), "{end_ns:?}");
         assert_eq!((report.totals.errors, report.abandoned), (0, 0));
     });
@@ -417,11 +387,7 @@ fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
 #[test]
 fn deferred_work_is_answered_at_once_and_done_last() {
     judged_on_time(|| {
-        let fake = Fake {
-            busy: 5 * MS,
-            dealt: &[DEFERRED, WORK],
-            ..Fake::default()
-        };
+        let fake = Fake { busy: 5 * MS, dealt: &[DEFERRED, WORK], ..Fake::default() };
         // Work alone keeps the two connections busy at two thirds; deferred work fills the gaps and does not all find one.
         let pace = terminals(60, 50 * MS, 50 * MS);
         let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
@@ -435,10 +401,7 @@ fn deferred_work_is_answered_at_once_and_done_last() {
         let (work_ms, deferred_ms) = (p90_ms(WORK), p90_ms(DEFERRED));
         assert!(work_ms * 3 < deferred_ms, "{work_ms} {deferred_ms}");
         // Those left at the end are done in the drain: as many as were acknowledged, to the last.
-        let acknowledged: u64 = intervals
-            .iter()
-            .map(|i| i.terminals.acknowledgement.count())
-            .sum();
+        let acknowledged: u64 = intervals.iter().map(|i| i.terminals.acknowledgement.count()).sum();
         assert_eq!(report.totals.committed[DEFERRED.index()], acknowledged);
         assert!(ended_well(&intervals, Phase::Drain) > 20);
         assert_eq!(report.totals.errors, 0);
@@ -450,11 +413,7 @@ fn deferred_work_is_answered_at_once_and_done_last() {
 #[test]
 #[ignore = "make soak"]
 fn deferred_work_is_done_where_no_connection_is_ever_free() {
-    let fake = Fake {
-        busy: 5 * MS,
-        dealt: &[DEFERRED, WORK, WORK, WORK, WORK],
-        ..Fake::default()
-    };
+    let fake = Fake { busy: 5 * MS, dealt: &[DEFERRED, WORK, WORK, WORK, WORK], ..Fake::default() };
     let options = RunOptions {
         warmup: limits::DEFERRED_MAX + 1_000 * MS,
         ..options(terminals(40, MS, MS), 2, 2_000 * MS)
@@ -467,9 +426,7 @@ fn deferred_work_is_done_where_no_connection_is_ever_free() {
     assert!(deferred * 8 > work && work > 50, "{deferred} {work}");
     // Those that wait at the end of the window are known with their age.
     let after = intervals.iter().filter(|i| i.phase == Phase::Drain);
-    let after: u64 = after
-        .map(|i| i.transactions[DEFERRED.index()].completed())
-        .sum();
+    let after: u64 = after.map(|i| i.transactions[DEFERRED.index()].completed()).sum();
     let pending = &report.totals.pending_deferred;
     assert!((after.saturating_sub(40)..=after).contains(&pending.count()));
     let oldest = Duration::from_nanos(pending.max_ns);
@@ -479,15 +436,8 @@ fn deferred_work_is_done_where_no_connection_is_ever_free() {
 #[test]
 fn lost_connections_lose_no_count() {
     judged_on_time(|| {
-        let fake = Fake {
-            lost_every: 7,
-            dealt: &[DEFERRED, WORK],
-            ..Fake::default()
-        };
-        for pace in [
-            terminals(40, 10 * MS, 30 * MS),
-            arrivals(300.0, Spacing::Poisson),
-        ] {
+        let fake = Fake { lost_every: 7, dealt: &[DEFERRED, WORK], ..Fake::default() };
+        for pace in [terminals(40, 10 * MS, 30 * MS), arrivals(300.0, Spacing::Poisson)] {
             fake.ended.lock().unwrap().clear();
             let (report, intervals) = drive(&fake, &options(pace.clone(), 4, 1_000 * MS));
             let ended = fake.ended.lock().unwrap();
@@ -513,11 +463,7 @@ fn lost_connections_lose_no_count() {
 #[test]
 fn a_stall_is_seen_by_every_terminal_that_would_have_come() {
     judged_on_time(|| {
-        let fake = Fake {
-            stall: 400 * MS,
-            from: 500 * MS,
-            ..Fake::default()
-        };
+        let fake = Fake { stall: 400 * MS, from: 500 * MS, ..Fake::default() };
         let pace = terminals(100, 50 * MS, 50 * MS);
         let (report, _) = drive(&fake, &options(pace, 10, 1_500 * MS));
         let latency = &report.window.as_ref().unwrap().transactions[0].latency;

@@ -29,18 +29,12 @@ pub enum LabError {
     #[error(transparent)]
     Inspect(#[from] InspectError),
     #[error("{doing} failed: {error}")]
-    Session {
-        doing: &'static str,
-        error: SessionError,
-    },
+    Session { doing: &'static str, error: SessionError },
     #[error(transparent)]
     LoadOltp(#[from] oltp::LoadError),
     /// A file with a workload.
     #[error("{path}: {error}; docs/oltp.md has the keys")]
-    BadWorkload {
-        path: String,
-        error: oltp::file::FileError,
-    },
+    BadWorkload { path: String, error: oltp::file::FileError },
     /// The target is not fit for the request.
     #[error("{0}")]
     Unfit(String),
@@ -48,10 +42,7 @@ pub enum LabError {
     #[error("{0}")]
     NoRoom(String),
     #[error("the server is gone: {reason}{}", tail(log_tail))]
-    ServerDied {
-        reason: String,
-        log_tail: Option<String>,
-    },
+    ServerDied { reason: String, log_tail: Option<String> },
     #[error("interrupted")]
     Interrupted,
     #[error("this thread's reactor failed: {0}; check the limit of open files (ulimit -n)")]
@@ -79,10 +70,7 @@ impl LabError {
             LabError::Run(error) => error.exit(),
             LabError::Store(error) => error.exit(),
             LabError::Inspect(InspectError::Session(SessionError::Lost(_)))
-            | LabError::Session {
-                error: SessionError::Lost(_),
-                ..
-            }
+            | LabError::Session { error: SessionError::Lost(_), .. }
             | LabError::ServerDied { .. } => Exit::ServerFailed,
             LabError::Session { .. } => Exit::Failed,
             LabError::Interrupted => Exit::Interrupted,

@@ -152,10 +152,7 @@ mod tests {
 
     /// An exporter on a port that was free a moment ago.
     fn exporter() -> (Exporter, SocketAddr) {
-        let address = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let exporter = Exporter::listen(address).unwrap();
         exporter.publish(&at_nopm(7.0));
         (exporter, address)
@@ -169,9 +166,7 @@ mod tests {
 
     fn ask(address: SocketAddr, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut answer = Vec::new();
         // Where it is sent away with bytes unread, writing and reading end in a reset.
         let _ = stream.write_all(request);
@@ -185,23 +180,14 @@ mod tests {
         let answer = ask(address, b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-        assert!(
-            head.contains("Content-Type: text/plain; version=0.0.4"),
-            "{head}"
-        );
-        assert!(
-            head.contains(&format!("Content-Length: {}", body.len())),
-            "{head}"
-        );
+        assert!(head.contains("Content-Type: text/plain; version=0.0.4"), "{head}");
+        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
         assert!(body.contains("\nmydyno_nopm 7\n"), "{body}");
         assert!(body.contains("\nmydyno_cpu_seconds_total "), "{body}");
         exporter.publish(&at_nopm(8.0));
         let answer = ask(address, b"GET /metrics?x=y HTTP/1.0\r\n\r\n");
         assert!(answer.contains("mydyno_nopm 8\n"), "{answer}");
-        for other in [
-            &b"GET / HTTP/1.1\r\n\r\n"[..],
-            b"POST /metrics HTTP/1.1\r\n\r\n",
-        ] {
+        for other in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"POST /metrics HTTP/1.1\r\n\r\n"] {
             let answer = ask(address, other);
             assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
             assert!(!answer.contains("mydyno_nopm"), "{answer}");
@@ -227,49 +213,33 @@ mod tests {
     #[test]
     fn silent_slow_and_endless_clients_keep_nobody_waiting() {
         let (_exporter, address) = exporter();
-        let silent: Vec<TcpStream> = (0..CLIENTS_MAX / 2)
-            .map(|_| TcpStream::connect(address).unwrap())
-            .collect();
+        let silent: Vec<TcpStream> =
+            (0..CLIENTS_MAX / 2).map(|_| TcpStream::connect(address).unwrap()).collect();
         let begun = Instant::now();
         let answer = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
         assert!(answer.contains("mydyno_nopm 7\n"), "{answer}");
-        assert!(
-            begun.elapsed() < Duration::from_secs(1),
-            "{:?}",
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
         // More than there is room for: the last ones are sent away at once, and nothing grows.
-        let more: Vec<TcpStream> = (0..2 * CLIENTS_MAX)
-            .map(|_| TcpStream::connect(address).unwrap())
-            .collect();
+        let more: Vec<TcpStream> =
+            (0..2 * CLIENTS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
         assert_eq!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n"), "");
         drop((silent, more));
         let begun = Instant::now();
         while !ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").contains("mydyno_nopm 7\n") {
-            assert!(
-                begun.elapsed() < Duration::from_secs(10),
-                "nobody is served"
-            );
+            assert!(begun.elapsed() < Duration::from_secs(10), "nobody is served");
             std::thread::sleep(Duration::from_millis(20));
         }
         let mut endless = b"GET /metrics HTTP/1.1\r\nX: ".to_vec();
         endless.resize(4 * REQUEST_BYTES_MAX, b'x');
         let begun = Instant::now();
         ask(address, &endless);
-        assert!(
-            begun.elapsed() < Duration::from_secs(1),
-            "{:?}",
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
         assert!(ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").contains("mydyno_nopm 7\n"));
         // One that sends a byte now and then is given up too.
         let mut slow = TcpStream::connect(address).unwrap();
         let begun = Instant::now();
         while slow.write_all(b"G").is_ok() {
-            assert!(
-                begun.elapsed() < Duration::from_secs(5),
-                "it is still served"
-            );
+            assert!(begun.elapsed() < Duration::from_secs(5), "it is still served");
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -282,10 +252,7 @@ mod tests {
         };
         let words = error.to_string();
         assert!(words.contains(&address.to_string()), "{words}");
-        assert!(
-            words.contains("--metrics-listen") && words.contains("choose"),
-            "{words}"
-        );
+        assert!(words.contains("--metrics-listen") && words.contains("choose"), "{words}");
         assert_eq!(error.exit(), base::Exit::Usage);
     }
 }

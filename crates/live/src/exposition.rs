@@ -22,10 +22,7 @@ pub(crate) fn text(state: &State) -> String {
     out.begin("mydyno_phase", Kind::Gauge, help);
     for stage in Stage::ALL {
         let is_now = u8::from(stage == state.stage);
-        out.sample(
-            format_args!("{{phase=\"{}\"}}", stage.name()),
-            is_now.into(),
-        );
+        out.sample(format_args!("{{phase=\"{}\"}}", stage.name()), is_now.into());
     }
     let help = "Connections that drive the server.";
     out.begin("mydyno_connections", Kind::Gauge, help);
@@ -152,12 +149,9 @@ mod tests {
 
     #[track_caller]
     fn value(text: &str, sample: &str) -> f64 {
-        let mut found = text
-            .lines()
-            .filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
-        let value = found
-            .next()
-            .unwrap_or_else(|| panic!("no {sample} in {text}"));
+        let mut found =
+            text.lines().filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+        let value = found.next().unwrap_or_else(|| panic!("no {sample} in {text}"));
         assert_eq!(found.next(), None, "{sample} is there twice");
         value.parse().unwrap()
     }
@@ -170,18 +164,9 @@ mod tests {
             ("mydyno_connections", 8.0),
             ("mydyno_phase{phase=\"window\"}", 1.0),
             ("mydyno_phase{phase=\"warmup\"}", 0.0),
-            (
-                "mydyno_transactions_total{type=\"new_order\",outcome=\"committed\"}",
-                6_000.0,
-            ),
-            (
-                "mydyno_transactions_total{type=\"new_order\",outcome=\"rolled_back\"}",
-                0.0,
-            ),
-            (
-                "mydyno_retries_total{type=\"payment\",cause=\"deadlock\"}",
-                30.0,
-            ),
+            ("mydyno_transactions_total{type=\"new_order\",outcome=\"committed\"}", 6_000.0),
+            ("mydyno_transactions_total{type=\"new_order\",outcome=\"rolled_back\"}", 0.0),
+            ("mydyno_retries_total{type=\"payment\",cause=\"deadlock\"}", 30.0),
             ("mydyno_errors_total{type=\"delivery\"}", 0.0),
             (
                 "mydyno_run_info{target=\"mysql-5.7\",workload=\"tpcc\",style=\"statements\",warehouses=\"10\"}",
@@ -214,9 +199,7 @@ mod tests {
 
     /// `{a="b",c="d"}` or nothing. None of the values that are tested holds a comma or a quote.
     fn labels(text: &str) -> Labels {
-        let inside = text
-            .strip_prefix('{')
-            .map_or("", |rest| rest.strip_suffix('}').unwrap());
+        let inside = text.strip_prefix('{').map_or("", |rest| rest.strip_suffix('}').unwrap());
         let pairs = inside.split(',').filter(|pair| !pair.is_empty());
         pairs
             .map(|pair| {
@@ -285,14 +268,10 @@ mod tests {
         let start = expression.find("mydyno_").unwrap();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (name, rest) = expression[start..].split_at(
-            expression[start..]
-                .find(|c: char| !is_name(c))
-                .unwrap_or(expression.len() - start),
+            expression[start..].find(|c: char| !is_name(c)).unwrap_or(expression.len() - start),
         );
         assert!(!rest.contains("mydyno_"), "one metric: {expression}");
-        let samples = exported
-            .get(name)
-            .unwrap_or_else(|| panic!("{name} is not exported"));
+        let samples = exported.get(name).unwrap_or_else(|| panic!("{name} is not exported"));
         let selector = rest.strip_prefix('{').unwrap().split('}').next().unwrap();
         let mut literals = Labels::new();
         for matcher in selector.split(',') {
@@ -309,13 +288,8 @@ mod tests {
             }
         }
         let fits = |sample: &&Labels| literals.iter().all(|(k, v)| sample.get(k) == Some(v));
-        assert!(
-            samples.iter().any(|sample| fits(&sample)),
-            "no sample of {expression}"
-        );
-        let by = expression
-            .split_once("by (")
-            .map(|(_, rest)| rest.split(')').next().unwrap());
+        assert!(samples.iter().any(|sample| fits(&sample)), "no sample of {expression}");
+        let by = expression.split_once("by (").map(|(_, rest)| rest.split(')').next().unwrap());
         let by: Option<Vec<&str>> = by.map(|by| by.split(',').map(str::trim).collect());
         for label in by.iter().flatten() {
             assert!(has(samples, label), "by {label} in {expression}");
@@ -323,52 +297,34 @@ mod tests {
         for part in legend.split("{{").skip(1) {
             let label = part.split("}}").next().unwrap();
             let is_left = by.as_ref().is_none_or(|by| by.contains(&label));
-            assert!(
-                has(samples, label) && is_left,
-                "{label} in {legend:?} of {expression}"
-            );
+            assert!(has(samples, label) && is_left, "{label} in {legend:?} of {expression}");
         }
         // Several runs may be shown at one time.
         assert!(selector.contains("instance=~"), "{expression}");
-        assert!(
-            legend.contains("{{instance}}"),
-            "{legend:?} of {expression}"
-        );
+        assert!(legend.contains("{{instance}}"), "{legend:?} of {expression}");
         name.to_owned()
     }
 
     #[test]
     fn the_dashboard_for_grafana_shows_what_is_exported() {
-        let file = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../contrib/grafana-mydyno.json"
-        );
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/grafana-mydyno.json");
         let dashboard: Value =
             serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         for key in ["uid", "title"] {
-            assert!(
-                dashboard[key].as_str().is_some_and(|text| !text.is_empty()),
-                "{key}"
-            );
+            assert!(dashboard[key].as_str().is_some_and(|text| !text.is_empty()), "{key}");
         }
         assert_eq!(dashboard["schemaVersion"], 39);
         let variables = dashboard["templating"]["list"].as_array().unwrap();
         let is_source = |variable: &&Value| {
             variable["type"] == "datasource" && variable["query"] == "prometheus"
         };
-        let source = variables
-            .iter()
-            .find(is_source)
-            .expect("a variable for the data source");
+        let source = variables.iter().find(is_source).expect("a variable for the data source");
         let uid = format!("${{{}}}", source["name"].as_str().unwrap());
         let mut shown = BTreeSet::new();
         let mut ids = BTreeSet::new();
         for panel in dashboard["panels"].as_array().unwrap() {
             let title = panel["title"].as_str().unwrap();
-            assert!(
-                ids.insert(panel["id"].as_u64().unwrap()),
-                "{title}: its id is not its own"
-            );
+            assert!(ids.insert(panel["id"].as_u64().unwrap()), "{title}: its id is not its own");
             assert_eq!(panel["datasource"]["uid"], uid, "{title}");
             for key in ["x", "y", "w", "h"] {
                 assert!(panel["gridPos"][key].is_u64(), "{title}: {key}");

@@ -186,10 +186,7 @@ impl State {
         warehouses: Warehouses,
         connections: u32,
     ) {
-        let named = |of: &TransactionInfo| TypeState {
-            name: of.name,
-            ..TypeState::default()
-        };
+        let named = |of: &TransactionInfo| TypeState { name: of.name, ..TypeState::default() };
         self.types = types.iter().map(named).collect();
         // Workloads of other databases than TPC-C's have none.
         self.warehouses = Some(warehouses).filter(|of| of.0 > 0);
@@ -244,10 +241,7 @@ impl State {
 
     /// Takes an interval that is over.
     pub fn end_interval(&mut self, interval: &Interval) {
-        let window = Window {
-            start_ns: interval.start_offset_ns,
-            end_ns: interval.end_offset_ns,
-        };
+        let window = Window { start_ns: interval.start_offset_ns, end_ns: interval.end_offset_ns };
         self.recent.end_interval(window);
         let ns = length_ns(interval);
         // The drain has no fixed length and ever fewer transactions: its counts are shown, its
@@ -352,9 +346,7 @@ fn push_last(last: &mut VecDeque<String>, text: &str, max: usize) {
 }
 
 fn length_ns(interval: &Interval) -> f64 {
-    let ns = interval
-        .end_offset_ns
-        .saturating_sub(interval.start_offset_ns);
+    let ns = interval.end_offset_ns.saturating_sub(interval.start_offset_ns);
     ns.max(1) as f64
 }
 
@@ -388,10 +380,7 @@ mod tests {
         assert_eq!(state.nopm, Some(600.0));
         assert_eq!(state.types[0].completed_per_s, Some(10.0));
         assert!(state.types[0].response_ns.is_some());
-        assert_eq!(
-            (state.left(), state.done_share()),
-            (Duration::from_secs(1), 0.75)
-        );
+        assert_eq!((state.left(), state.done_share()), (Duration::from_secs(1), 0.75));
         state.run_goes_on(run(5, 4, false));
         assert_eq!((state.stage, state.left()), (Stage::Drain, Duration::ZERO));
         has_no_load(&state);
@@ -436,10 +425,7 @@ mod tests {
         assert!((p95_ms - 10.0).abs() < 0.02, "{p95_ms}");
         assert_eq!((new_order.committed, payment.committed), (6_000, 3_000));
         assert_eq!((payment.retries(), state.retries()), (30, 30));
-        assert_eq!(
-            (order_status.completed_per_s, order_status.response_ns),
-            (Some(0.0), None)
-        );
+        assert_eq!((order_status.completed_per_s, order_status.response_ns), (Some(0.0), None));
         state.end_interval(&interval(Phase::Window, 30.0..32.0, 100));
         assert_eq!(state.nopm, Some(3_000.0));
         assert_eq!(state.nopm_max(), Some(12_000.0));

@@ -42,17 +42,9 @@ pub(crate) fn run(elapsed_s: u64, total_s: u64, in_warmup: bool) -> RunProgress 
 /// in `cores` are gauges.
 pub(crate) fn batch(at_s: f64, values: &[(MetricSource, &str, &str, i64)]) -> SampleBatch {
     let value = |(source, name, label, value): &(MetricSource, &str, &str, i64)| {
-        let kind = if name.ends_with("cores") {
-            MetricKind::Gauge
-        } else {
-            MetricKind::Counter
-        };
-        let metric = Metric {
-            source: *source,
-            name: (*name).to_owned(),
-            label: (*label).to_owned(),
-            kind,
-        };
+        let kind = if name.ends_with("cores") { MetricKind::Gauge } else { MetricKind::Counter };
+        let metric =
+            Metric { source: *source, name: (*name).to_owned(), label: (*label).to_owned(), kind };
         (metric, *value)
     };
     SampleBatch {
@@ -72,11 +64,7 @@ pub fn in_window() -> State {
     };
     state.begin_run(Transaction::TYPES, Warehouses(10), 8);
     for second in 0..30 {
-        let phase = if second < 10 {
-            Phase::Warmup
-        } else {
-            Phase::Window
-        };
+        let phase = if second < 10 { Phase::Warmup } else { Phase::Window };
         let (start_s, end_s) = (f64::from(second), f64::from(second + 1));
         state.end_interval(&interval(phase, start_s..end_s, 200));
         let cpu_ns = i64::from(second) * 1_000_000_000;

@@ -63,16 +63,11 @@ impl Recent {
         let newest_ns = self.samples.newest_ns();
         let interval_end_ns = self.interval.map_or(0, |interval| interval.end_ns);
         let from_ns = interval_end_ns.min(newest_ns).saturating_sub(NOW_NS);
-        self.samples
-            .forget_before(from_ns.max(newest_ns.saturating_sub(KEPT_MAX_NS)));
+        self.samples.forget_before(from_ns.max(newest_ns.saturating_sub(KEPT_MAX_NS)));
         let does_anything = |disk: &&str| {
-            let rates = IoCounters::OF_DISKS.rates(disk, |source, name, label| {
-                self.samples.now(source, name, label)
-            });
-            [rates.reads_per_s, rates.writes_per_s]
-                .into_iter()
-                .flatten()
-                .any(|per_s| per_s > 0.0)
+            let rates = IoCounters::OF_DISKS
+                .rates(disk, |source, name, label| self.samples.now(source, name, label));
+            [rates.reads_per_s, rates.writes_per_s].into_iter().flatten().any(|per_s| per_s > 0.0)
         };
         let disks = self.samples.labels(Host, IoCounters::OF_DISKS.reads);
         let busy: Vec<String> = disks.filter(does_anything).map(str::to_owned).collect();
@@ -145,10 +140,7 @@ mod tests {
     use store::MetricSource::{Host, Process, Server, Shim};
 
     fn window(seconds: Range<u64>) -> Window {
-        Window {
-            start_ns: seconds.start * S,
-            end_ns: seconds.end * S,
-        }
+        Window { start_ns: seconds.start * S, end_ns: seconds.end * S }
     }
 
     #[test]
@@ -164,10 +156,7 @@ mod tests {
         let (data, redo) = (now.io[0].rates, now.io[1].rates);
         assert_eq!(data.reads_per_s, Some(1_234.0));
         assert_eq!(data.write_bytes_per_s, Some(9e6));
-        assert_eq!(
-            (redo.flushes_per_s, redo.read_bytes_per_s),
-            (Some(445.0), None)
-        );
+        assert_eq!((redo.flushes_per_s, redo.read_bytes_per_s), (Some(445.0), None));
         // A later sample of another source: all of these are too old to be shown.
         state.take_samples(&[batch(40.0, &[(Process, "cpu_user_ns", "mydyno", 1)])]);
         let now = state.usage();
@@ -192,10 +181,7 @@ mod tests {
         let now = recent.now();
         assert_eq!((now.io_by, now.io.len()), (IoBy::Disk, 1));
         let rates = now.io[0].rates;
-        assert_eq!(
-            (now.io[0].name.as_str(), rates.reads_per_s),
-            ("vda", Some(50.0))
-        );
+        assert_eq!((now.io[0].name.as_str(), rates.reads_per_s), ("vda", Some(50.0)));
         assert_eq!((rates.writes_per_s, rates.flushes_per_s), (Some(0.0), None));
         // It stays, whatever is forgotten of it.
         for at_s in 3..60 {

@@ -19,12 +19,10 @@ const SLEEP: Duration = Duration::from_micros(500);
 /// Does the work and tells how long each part took; some 150 ms in a release build.
 pub fn canary() -> Result<Canary, ObserveError> {
     let mut buffer = Vec::new();
-    buffer
-        .try_reserve_exact(BUFFER_WORDS)
-        .map_err(|cause| ObserveError::Canary {
-            bytes: BUFFER_WORDS * size_of::<u32>(),
-            cause: cause.to_string(),
-        })?;
+    buffer.try_reserve_exact(BUFFER_WORDS).map_err(|cause| ObserveError::Canary {
+        bytes: BUFFER_WORDS * size_of::<u32>(),
+        cause: cause.to_string(),
+    })?;
     buffer.resize(BUFFER_WORDS, 0);
     link(&mut buffer);
     let mut at = 0;
@@ -65,10 +63,7 @@ fn arithmetic(steps: u64) -> u64 {
 fn link(buffer: &mut [u32]) {
     let mask = BUFFER_WORDS as u32 - 1;
     for (index, word) in buffer.iter_mut().enumerate() {
-        *word = (index as u32)
-            .wrapping_mul(1_664_525)
-            .wrapping_add(1_013_904_223)
-            & mask;
+        *word = (index as u32).wrapping_mul(1_664_525).wrapping_add(1_013_904_223) & mask;
     }
 }
 

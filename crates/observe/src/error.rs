@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     #[error("cannot read {}: {cause}; try it by hand, as this user", path.display())]
-    Read {
-        path: PathBuf,
-        cause: std::io::Error,
-    },
+    Read { path: PathBuf, cause: std::io::Error },
     #[error("cannot read {}: the process has ended; its own log may say why", path.display())]
     Ended { path: PathBuf },
     #[error(
@@ -33,11 +30,7 @@ pub enum ObserveError {
     #[error(
         "cannot count {event} on core {core}: {cause}; raise the limit of open files (ulimit -n) where that is why"
     )]
-    Perf {
-        event: &'static str,
-        core: u32,
-        cause: std::io::Error,
-    },
+    Perf { event: &'static str, core: u32, cause: std::io::Error },
     #[error("cannot reserve {bytes} bytes for the canary: {cause}; free memory on this host")]
     Canary { bytes: usize, cause: String },
     #[error("the observer panicked: {0}; please report it, with what stands on stderr")]

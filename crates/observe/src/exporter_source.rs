@@ -44,10 +44,7 @@ impl SampleSource for ExporterSource {
     }
 
     fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
-        let failed = |why: String| ObserveError::Exporter {
-            url: without_login(&self.url),
-            why,
-        };
+        let failed = |why: String| ObserveError::Exporter { url: without_login(&self.url), why };
         let text = self.get().map_err(|error| failed(error.to_string()))?;
         into.taken_now();
         host_of(&text, &mut self.cores, into);
@@ -64,9 +61,7 @@ fn without_login(url: &str) -> String {
         return url.to_owned();
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     format!("{scheme}://{host}{path}")
 }
 
@@ -264,11 +259,7 @@ impl<'a> ExpositionLine<'a> {
             None => ("", rest),
         };
         let value = rest.trim_start_matches('}').split_whitespace().next()?;
-        Some(ExpositionLine {
-            name,
-            labels,
-            value: value.parse().ok()?,
-        })
+        Some(ExpositionLine { name, labels, value: value.parse().ok()? })
     }
 
     /// The value of a label. Those that are asked for hold no escaped characters.
@@ -362,16 +353,10 @@ broken{x="
         };
         let mut cores = ExporterCores::default();
         let mut read = |answer: &[(i32, &str)]| {
-            let text: String = answer
-                .iter()
-                .map(|(core, seconds)| idle(*core, seconds))
-                .collect();
+            let text: String = answer.iter().map(|(core, seconds)| idle(*core, seconds)).collect();
             let readings = read(&mut cores, &text);
             let seconds = |ns: i64| ns / 1_000_000_000;
-            (
-                readings.value("cpu_cores", ""),
-                readings.value("cpu_idle_ns", "").map(seconds),
-            )
+            (readings.value("cpu_cores", ""), readings.value("cpu_idle_ns", "").map(seconds))
         };
         assert_eq!(read(&[(0, "10"), (1, "20")]), (Some(2), Some(30)));
         // Core 1 is offline, and on again with a lower count.

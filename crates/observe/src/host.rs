@@ -25,31 +25,17 @@ pub fn host_facts(data: Option<&Path>) -> Vec<(String, String)> {
             .map(|bytes| bytes.to_string()),
     );
     let uname = rustix::system::uname();
-    add(
-        "kernel",
-        Some(uname.release().to_string_lossy().into_owned()),
-    );
-    add(
-        "architecture",
-        Some(uname.machine().to_string_lossy().into_owned()),
-    );
+    add("kernel", Some(uname.release().to_string_lossy().into_owned()));
+    add("architecture", Some(uname.machine().to_string_lossy().into_owned()));
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let os = release
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let os = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     add("os", os.map(|name| name.trim_matches('"').to_owned()));
     let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
     add("cpu_governor", first_line(governor));
-    add(
-        "virtualisation",
-        field(&cpuinfo, "flags").and_then(|flags| hypervisor(&flags)),
-    );
+    add("virtualisation", field(&cpuinfo, "flags").and_then(|flags| hypervisor(&flags)));
     if let Some(data) = data {
         add("file_system", file_system(data));
-        add(
-            "free_bytes",
-            free_bytes(data).map(|bytes| bytes.to_string()),
-        );
+        add("free_bytes", free_bytes(data).map(|bytes| bytes.to_string()));
     }
     facts
 }
@@ -61,17 +47,13 @@ fn first_line(path: &str) -> Option<String> {
 /// The value of the first `name : value` line.
 fn field(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find(|line| {
-        line.strip_prefix(name)
-            .is_some_and(|rest| rest.trim_start().starts_with(':'))
+        line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'))
     })?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 fn hypervisor(flags: &str) -> Option<String> {
-    flags
-        .split(' ')
-        .any(|flag| flag == "hypervisor")
-        .then(|| "yes".to_owned())
+    flags.split(' ').any(|flag| flag == "hypervisor").then(|| "yes".to_owned())
 }
 
 /// Type and device of the file system that holds `path`: the longest mount point that is a prefix
@@ -84,8 +66,7 @@ pub fn file_system(path: &Path) -> Option<String> {
         .filter_map(|line| {
             let mut words = line.split(' ');
             let (device, point, kind) = (words.next()?, words.next()?, words.next()?);
-            path.starts_with(point)
-                .then(|| (point.len(), format!("{kind} on {device}")))
+            path.starts_with(point).then(|| (point.len(), format!("{kind} on {device}")))
         })
         .max_by_key(|(len, _)| *len)?;
     Some(found)
@@ -116,12 +97,7 @@ mod tests {
     #[test]
     fn this_machine_has_facts() {
         let facts = host_facts(Some(Path::new("/tmp")));
-        let value = |name: &str| {
-            facts
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, v)| v.clone())
-        };
+        let value = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, v)| v.clone());
         assert!(value("cpu_cores").is_some_and(|cores| cores.parse::<u32>().is_ok_and(|n| n > 0)));
         assert!(value("memory_bytes").is_some_and(|bytes| bytes.parse::<u64>().is_ok()));
         assert!(value("kernel").is_some());

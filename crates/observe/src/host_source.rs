@@ -38,9 +38,7 @@ impl HostSource {
         HostSource {
             stat: ProcFile::at("/proc/stat"),
             cores: HostCores::default(),
-            pressure: pressure
-                .map(|resource| (ProcFile::at(resource.path()), resource))
-                .collect(),
+            pressure: pressure.map(|resource| (ProcFile::at(resource.path()), resource)).collect(),
             memory: ProcFile::at("/proc/meminfo"),
             network: ProcFile::at("/proc/net/dev"),
             disk_stats: ProcFile::at("/proc/diskstats"),
@@ -65,33 +63,21 @@ impl SampleSource for HostSource {
     /// A file that cannot be read, or is odd, costs its own part only.
     fn read(&mut self, into: &mut Readings, _stop: &AtomicBool) -> Result<(), ObserveError> {
         into.taken_now();
-        part("the host's cores", &mut self.stat, into, |text, into| {
-            self.cores.read(text, into)
-        });
+        part("the host's cores", &mut self.stat, into, |text, into| self.cores.read(text, into));
         for (file, resource) in &mut self.pressure {
-            part(resource.title(), file, into, |text, into| {
-                resource.read(text, into)
-            });
+            part(resource.title(), file, into, |text, into| resource.read(text, into));
         }
         part("the host's memory", &mut self.memory, into, memory::read);
         part("the host's network", &mut self.network, into, network::read);
-        part(
-            "the host's disks",
-            &mut self.disk_stats,
-            into,
-            |text, into| self.disks.read(text, into),
-        );
+        part("the host's disks", &mut self.disk_stats, into, |text, into| {
+            self.disks.read(text, into)
+        });
         if self.rounds_to_frequency > 0 {
             self.rounds_to_frequency -= 1;
             return Ok(());
         }
         let lost_before = into.lost().len();
-        part(
-            "the host's frequency",
-            &mut self.cpu_info,
-            into,
-            cpu::read_frequency,
-        );
+        part("the host's frequency", &mut self.cpu_info, into, cpu::read_frequency);
         // While it is lost it is asked each time, else it would seem to be back in the rounds
         // between.
         if into.lost().len() == lost_before {

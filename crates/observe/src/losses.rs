@@ -77,13 +77,11 @@ impl Losses {
 
     /// All losses, at the end.
     pub(crate) fn in_all(&self, at_ns: u64) -> impl Iterator<Item = Sampled> {
-        self.parts
-            .iter()
-            .map(move |(&part, known)| Sampled::LostInAll {
-                source: part,
-                times: known.times,
-                lost_ns: known.lost_ns + known.open_ns(at_ns),
-            })
+        self.parts.iter().map(move |(&part, known)| Sampled::LostInAll {
+            source: part,
+            times: known.times,
+            lost_ns: known.lost_ns + known.open_ns(at_ns),
+        })
     }
 }
 
@@ -94,16 +92,11 @@ impl LostPart {
         self.since_ns.take()?;
         self.lost_ns += open_ns;
         let is_first = !std::mem::replace(&mut self.came_back, true);
-        is_first.then_some(Sampled::Back {
-            source: title,
-            at_offset_ns: at_ns,
-            lost_ns: open_ns,
-        })
+        is_first.then_some(Sampled::Back { source: title, at_offset_ns: at_ns, lost_ns: open_ns })
     }
 
     fn open_ns(&self, at_ns: u64) -> u64 {
-        self.since_ns
-            .map_or(0, |since_ns| at_ns.saturating_sub(since_ns))
+        self.since_ns.map_or(0, |since_ns| at_ns.saturating_sub(since_ns))
     }
 }
 
@@ -173,9 +166,6 @@ mod tests {
         let told = format!("{:?}", losses.end("the host", 20, &error("b")));
         assert!(told.starts_with("Lost ") && told.contains("b;"), "{told}");
         let all: Vec<String> = losses.in_all(90).map(|one| format!("{one:?}")).collect();
-        assert_eq!(
-            all,
-            ["LostInAll { source: \"the host\", times: 2, lost_ns: 80 }"]
-        );
+        assert_eq!(all, ["LostInAll { source: \"the host\", times: 2, lost_ns: 80 }"]);
     }
 }

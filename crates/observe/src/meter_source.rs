@@ -37,10 +37,7 @@ impl MeterSource {
     /// A command for the shell that prints watts: the number before `W` or `Watts`, or one number
     /// and no other.
     pub fn new(command: &str) -> MeterSource {
-        MeterSource {
-            command: command.to_owned(),
-            patience: PATIENCE,
-        }
+        MeterSource { command: command.to_owned(), patience: PATIENCE }
     }
 }
 
@@ -52,9 +49,7 @@ impl SampleSource for MeterSource {
     fn read(&mut self, into: &mut Readings, stop: &AtomicBool) -> Result<(), ObserveError> {
         let mut running = RunningMeter::start(&self.command)
             .map_err(|error| ObserveError::Meter(format!("it cannot be started: {error}")))?;
-        let status = running
-            .run(self.patience, stop)
-            .map_err(|why| running.failed(&why))?;
+        let status = running.run(self.patience, stop).map_err(|why| running.failed(&why))?;
         if !status.success() {
             return Err(running.failed(&format!("it ended with {status}")));
         }
@@ -90,12 +85,7 @@ impl RunningMeter {
         let mut child = shell.spawn()?;
         let stdout = Pipe::from_end(child.stdout.take().map(OwnedFd::from));
         let stderr = Pipe::from_end(child.stderr.take().map(OwnedFd::from));
-        Ok(RunningMeter {
-            child,
-            status: None,
-            stdout,
-            stderr,
-        })
+        Ok(RunningMeter { child, status: None, stdout, stderr })
     }
 
     /// Hears it out until it ends by itself, or says why that was not waited for.
@@ -124,9 +114,7 @@ impl RunningMeter {
     fn has_ended(&self) -> Result<bool, String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let ended = waitid(WaitId::Pid(Pid::from_child(&self.child)), options);
-        ended
-            .map(|status| status.is_some())
-            .map_err(|error| error.to_string())
+        ended.map(|status| status.is_some()).map_err(|error| error.to_string())
     }
 
     /// Takes what it has said since; returns whether that was anything.
@@ -183,10 +171,7 @@ struct Pipe {
 
 impl Pipe {
     fn from_end(end: Option<OwnedFd>) -> Pipe {
-        Pipe {
-            end: end.map(File::from),
-            heard: Vec::new(),
-        }
+        Pipe { end: end.map(File::from), heard: Vec::new() }
     }
 
     /// Takes a slice of what is there, without waiting; returns whether that was anything.
@@ -224,36 +209,27 @@ fn watts(text: &str) -> Result<f64, String> {
         (None, [only]) if !is_part_of_watts(only.unit) => only,
         (None, _) => {
             return Err(
-                "no number stands before W or Watts, and it is not one number alone".to_owned(),
+                "no number stands before W or Watts, and it is not one number alone".to_owned()
             );
         }
     };
-    let watts = number
-        .value
-        .ok_or_else(|| format!("{:?} is no number", number.text))?;
+    let watts = number.value.ok_or_else(|| format!("{:?} is no number", number.text))?;
     if watts > 0.0 && watts <= WATTS_MAX {
         Ok(watts)
     } else {
-        Err(format!(
-            "{} W is not more than 0 and at most {WATTS_MAX}",
-            number.text
-        ))
+        Err(format!("{} W is not more than 0 and at most {WATTS_MAX}", number.text))
     }
 }
 
 fn is_watts(unit: &str) -> bool {
-    ["w", "watt", "watts"]
-        .iter()
-        .any(|watts| unit.eq_ignore_ascii_case(watts))
+    ["w", "watt", "watts"].iter().any(|watts| unit.eq_ignore_ascii_case(watts))
 }
 
 /// Thousandths or thousands, which are not what is asked for.
 fn is_part_of_watts(unit: &str) -> bool {
     let prefixes = ["m", "k", "milli", "kilo", "mega"];
     let unit = unit.to_ascii_lowercase();
-    let mut rests = prefixes
-        .iter()
-        .filter_map(|prefix| unit.strip_prefix(prefix));
+    let mut rests = prefixes.iter().filter_map(|prefix| unit.strip_prefix(prefix));
     rests.any(is_watts)
 }
 
@@ -290,11 +266,7 @@ fn numbers(text: &str) -> Vec<Number<'_>> {
         } else {
             unit
         };
-        numbers.push(Number {
-            text,
-            value: value(text),
-            unit,
-        });
+        numbers.push(Number { text, value: value(text), unit });
     }
     numbers
 }
@@ -309,9 +281,7 @@ fn number_length(word: &str) -> usize {
     };
     let is_sign = |byte: &u8| matches!(byte, b'+' | b'-');
     let signed = usize::from(bytes.first().is_some_and(is_sign));
-    let end = while_in(signed, &|byte| {
-        byte.is_ascii_digit() || matches!(byte, b'.' | b',')
-    });
+    let end = while_in(signed, &|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
     if !bytes[signed..end].iter().any(u8::is_ascii_digit) {
         return 0;
     }
@@ -321,11 +291,7 @@ fn number_length(word: &str) -> usize {
     let sign = usize::from(bytes.get(end + 1).is_some_and(is_sign));
     let exponent = end + 1 + sign;
     let exponent_end = while_in(exponent.min(bytes.len()), &|byte| byte.is_ascii_digit());
-    if exponent_end > exponent {
-        exponent_end
-    } else {
-        end
-    }
+    if exponent_end > exponent { exponent_end } else { end }
 }
 
 /// Commas are between thousands; anywhere else one may be a decimal point, and nobody knows.

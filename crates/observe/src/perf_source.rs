@@ -29,16 +29,8 @@ struct PerfEvent {
 
 /// `PERF_TYPE_HARDWARE`: `PERF_COUNT_HW_CPU_CYCLES`, `PERF_COUNT_HW_INSTRUCTIONS`.
 const EVENTS: [PerfEvent; 2] = [
-    PerfEvent {
-        name: "cycles",
-        kind: 0,
-        config: 0,
-    },
-    PerfEvent {
-        name: "instructions",
-        kind: 0,
-        config: 1,
-    },
+    PerfEvent { name: "cycles", kind: 0, config: 0 },
+    PerfEvent { name: "instructions", kind: 0, config: 1 },
 ];
 
 /// Cycles and instructions of all cores that are online when it is first read. Where the machine
@@ -55,10 +47,7 @@ impl PerfSource {
     }
 
     fn counting(events: &[PerfEvent]) -> PerfSource {
-        PerfSource {
-            events: events.to_vec(),
-            counters: None,
-        }
+        PerfSource { events: events.to_vec(), counters: None }
     }
 }
 
@@ -93,25 +82,15 @@ fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
     let cores = online(Path::new(ONLINE), Path::new(STAT))?;
     let mut counters = Vec::new();
     for event in events {
-        let mut counter = Counter {
-            event: *event,
-            cores: Vec::new(),
-            total: 0,
-        };
+        let mut counter = Counter { event: *event, cores: Vec::new(), total: 0 };
         for core in &cores {
             match open_one(*event, *core) {
-                Ok(count) => counter.cores.push(OnCore {
-                    core: *core,
-                    count,
-                    last: Count::default(),
-                }),
+                Ok(count) => {
+                    counter.cores.push(OnCore { core: *core, count, last: Count::default() })
+                }
                 Err(error) if is_not_to_be_had(&error) => return Ok(Vec::new()),
                 Err(cause) => {
-                    return Err(ObserveError::Perf {
-                        event: event.name,
-                        core: *core,
-                        cause,
-                    });
+                    return Err(ObserveError::Perf { event: event.name, core: *core, cause });
                 }
             }
         }
@@ -223,11 +202,8 @@ struct OnCore {
 impl OnCore {
     fn now(&mut self, event: PerfEvent) -> Result<Count, ObserveError> {
         let read = self.count.read_count_and_time();
-        let read = read.map_err(|cause| ObserveError::Perf {
-            event: event.name,
-            core: self.core,
-            cause,
-        })?;
+        let read =
+            read.map_err(|cause| ObserveError::Perf { event: event.name, core: self.core, cause })?;
         Ok(Count {
             events: read.count,
             enabled_ns: read.time_enabled,
@@ -274,11 +250,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`: nanoseconds, which every kernel counts.
-    const CPU_CLOCK: PerfEvent = PerfEvent {
-        name: "cpu_clock",
-        kind: 1,
-        config: 0,
-    };
+    const CPU_CLOCK: PerfEvent = PerfEvent { name: "cpu_clock", kind: 1, config: 0 };
 
     fn read(source: &mut PerfSource) -> Readings {
         let mut readings = Readings::default();
@@ -311,11 +283,7 @@ mod tests {
 
     #[test]
     fn what_was_not_counted_is_estimated() {
-        let count = |events, enabled_ns, running_ns| Count {
-            events,
-            enabled_ns,
-            running_ns,
-        };
+        let count = |events, enabled_ns, running_ns| Count { events, enabled_ns, running_ns };
         let before = count(1_000, 100, 80);
         assert_eq!(count(1_500, 200, 180).rise_since(before), Some(500));
         // Counted for a quarter of the time.
@@ -324,10 +292,7 @@ mod tests {
         // A core that is offline.
         assert_eq!(before.rise_since(before), Some(0));
         let most = u64::MAX;
-        assert_eq!(
-            count(most, most, 1).rise_since(Count::default()),
-            Some(most)
-        );
+        assert_eq!(count(most, most, 1).rise_since(Count::default()), Some(most));
     }
 
     #[test]
@@ -351,21 +316,14 @@ mod tests {
         let after = read(&mut source).value("cpu_clock", "").unwrap();
         let outer_ns = outer.elapsed().as_nanos() as f64;
         let rise_ns = (after - before) as f64 / online.len() as f64;
-        println!(
-            "{} cores: {rise_ns} ns each in {inner_ns} to {outer_ns} ns",
-            online.len()
-        );
+        println!("{} cores: {rise_ns} ns each in {inner_ns} to {outer_ns} ns", online.len());
         assert!(rise_ns >= inner_ns * 0.98 && rise_ns <= outer_ns * 1.02);
     }
 
     #[test]
     fn without_counters_nothing_is_told() {
         // No kernel has that many kinds.
-        let unknown = PerfEvent {
-            name: "unknown",
-            kind: 4_000_000,
-            config: 0,
-        };
+        let unknown = PerfEvent { name: "unknown", kind: 4_000_000, config: 0 };
         let mut source = PerfSource::counting(&[CPU_CLOCK, unknown]);
         for _ in 0..2 {
             assert!(read(&mut source).values().is_empty());
@@ -386,10 +344,7 @@ mod tests {
             std::hint::black_box(number);
         }
         let second = read(&mut source);
-        for (name, least) in [
-            ("cycles", instructions / 10),
-            ("instructions", instructions),
-        ] {
+        for (name, least) in [("cycles", instructions / 10), ("instructions", instructions)] {
             let of = |readings: &Readings| readings.value(name, "").unwrap();
             let rise = of(&second) - of(&first);
             assert!(rise >= least as i64, "{name}: {rise}");

@@ -74,19 +74,10 @@ impl SampleSource for RaplSource {
             let now_uj = number(&package.energy)?;
             if let Some(last_uj) = package.last_uj {
                 let rise_uj = now_uj - last_uj;
-                package.total_uj += if rise_uj < 0 {
-                    rise_uj + package.range_uj
-                } else {
-                    rise_uj
-                };
+                package.total_uj += if rise_uj < 0 { rise_uj + package.range_uj } else { rise_uj };
             }
             package.last_uj = Some(now_uj);
-            into.counter(
-                MetricSource::Power,
-                "energy_uj",
-                &package.name,
-                package.total_uj,
-            );
+            into.counter(MetricSource::Power, "energy_uj", &package.name, package.total_uj);
         }
         Ok(())
     }
@@ -100,9 +91,7 @@ mod tests {
 
     fn read(source: &mut dyn SampleSource) -> Result<Vec<(String, String, i64)>, String> {
         let mut readings = Readings::default();
-        source
-            .read(&mut readings, &AtomicBool::new(false))
-            .map_err(|error| error.to_string())?;
+        source.read(&mut readings, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
         let values = readings.values().iter();
         Ok(values
             .map(|(metric, value)| (metric.name.clone(), metric.label.clone(), *value))

@@ -26,11 +26,7 @@ pub(crate) struct ProcFile {
 impl ProcFile {
     /// The file at `path`, which is opened when it is first read.
     pub(crate) fn at(path: impl Into<PathBuf>) -> ProcFile {
-        ProcFile {
-            path: path.into(),
-            file: None,
-            buffer: vec![0; ROOM_BYTES],
-        }
+        ProcFile { path: path.into(), file: None, buffer: vec![0; ROOM_BYTES] }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -97,37 +93,23 @@ pub(crate) struct ProcText<'a> {
 
 impl<'a> ProcText<'a> {
     pub(crate) fn new(path: &'a Path, text: impl Into<Cow<'a, str>>) -> ProcText<'a> {
-        ProcText {
-            path,
-            text: text.into(),
-        }
+        ProcText { path, text: text.into() }
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = ProcLine<'_>> {
         let path = self.path;
         let lines = self.text.lines().enumerate();
-        lines.map(move |(index, text)| ProcLine {
-            path,
-            number: index + 1,
-            text,
-        })
+        lines.map(move |(index, text)| ProcLine { path, number: index + 1, text })
     }
 
     /// For texts of one line, in which a name may hold anything, an end of line too.
     pub(crate) fn as_one_line(&self) -> ProcLine<'_> {
-        ProcLine {
-            path: self.path,
-            number: 1,
-            text: &self.text,
-        }
+        ProcLine { path: self.path, number: 1, text: &self.text }
     }
 
     /// The error that it lacks `what`, which every such text has.
     pub(crate) fn lacks(&self, what: &str) -> ObserveError {
-        ObserveError::Form {
-            path: self.path.to_owned(),
-            what: format!("it has no {what}"),
-        }
+        ObserveError::Form { path: self.path.to_owned(), what: format!("it has no {what}") }
     }
 }
 
@@ -147,10 +129,7 @@ impl<'a> ProcLine<'a> {
 
     /// Its words in their order.
     pub(crate) fn fields(self) -> Fields<'a> {
-        Fields {
-            line: self,
-            words: self.text.split_ascii_whitespace(),
-        }
+        Fields { line: self, words: self.text.split_ascii_whitespace() }
     }
 
     /// The error that names this line.
@@ -231,10 +210,8 @@ pub(crate) fn tick_ns() -> u64 {
 impl crate::sampler::Readings {
     /// The one value of this name and label, for tests.
     pub(crate) fn value(&self, name: &str, label: &str) -> Option<i64> {
-        let mut found = self
-            .values()
-            .iter()
-            .filter(|(metric, _)| metric.name == name && metric.label == label);
+        let mut found =
+            self.values().iter().filter(|(metric, _)| metric.name == name && metric.label == label);
         let value = found.next().map(|(_, value)| *value);
         assert!(found.next().is_none(), "{name} of {label:?} comes twice");
         value
@@ -263,10 +240,7 @@ mod tests {
         let length = |text: &ProcText<'_>| text.as_one_line().text.len();
         let first = length(&stat.read().unwrap().unwrap());
         let second = length(&stat.read().unwrap().unwrap());
-        assert!(
-            first > 100 && second.abs_diff(first) < 100,
-            "{first} {second}"
-        );
+        assert!(first > 100 && second.abs_diff(first) < 100, "{first} {second}");
     }
 
     #[test]
@@ -274,10 +248,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let error = ProcFile::at(temp.path()).read().err().unwrap().to_string();
         let path = temp.path().display().to_string();
-        assert!(
-            error.starts_with(&format!("cannot read {path}: ")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("cannot read {path}: ")), "{error}");
     }
 
     #[test]
@@ -292,15 +263,9 @@ mod tests {
         );
         assert!(fields.number_or_end("the writes").unwrap().is_none());
         let error = fields.number("the writes").unwrap_err().to_string();
-        assert!(
-            error.contains("line 2: it ends before the writes;"),
-            "{error}"
-        );
+        assert!(error.contains("line 2: it ends before the writes;"), "{error}");
         let error = text.lacks("line `cpu`").to_string();
-        assert!(
-            error.contains("documents: it has no line `cpu`;"),
-            "{error}"
-        );
+        assert!(error.contains("documents: it has no line `cpu`;"), "{error}");
     }
 
     #[test]

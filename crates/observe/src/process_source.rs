@@ -82,9 +82,7 @@ impl ProcessSource {
             Err(error) => return Err(error),
         };
         let own = |stat: &Stat| !stat.has_ended && Some(stat.start_ticks) == self.start_ticks;
-        stat.filter(own).ok_or_else(|| ObserveError::Ended {
-            path: self.stat.path().to_owned(),
-        })
+        stat.filter(own).ok_or_else(|| ObserveError::Ended { path: self.stat.path().to_owned() })
     }
 
     /// For how long its threads were ready and waited for a core, together: /proc/PID/schedstat has
@@ -140,10 +138,9 @@ impl SampleSource for ProcessSource {
         into.taken_now();
         let source = MetricSource::Process;
         let stat = self.stat()?;
-        for (name, ticks) in [
-            ("cpu_user_ns", stat.user_ticks),
-            ("cpu_system_ns", stat.system_ticks),
-        ] {
+        for (name, ticks) in
+            [("cpu_user_ns", stat.user_ticks), ("cpu_system_ns", stat.system_ticks)]
+        {
             into.counter(source, name, self.label, scaled(ticks, UnitSize(tick_ns())));
         }
         let page_bytes = rustix::param::page_size() as u64;
@@ -199,11 +196,7 @@ struct Named {
 impl ThreadSource {
     /// Those whose names begin with `prefix`. Linux keeps 15 bytes of a name.
     pub fn new(prefix: &'static str) -> ThreadSource {
-        ThreadSource {
-            prefix,
-            threads: Threads::of_process("self"),
-            names: HashMap::new(),
-        }
+        ThreadSource { prefix, threads: Threads::of_process("self"), names: HashMap::new() }
     }
 
     fn read_thread(&mut self, id: u32) -> Result<(), ObserveError> {
@@ -343,10 +336,7 @@ mod tests {
         assert_eq!(readings.value("written_bytes", "server"), Some(4096));
         assert_eq!(readings.values().len(), 2);
         let error = io("rchar: 1\nread_bytes: some\n").unwrap_err().to_string();
-        assert!(
-            error.contains("/proc/7/io") && error.contains("line 2"),
-            "{error}"
-        );
+        assert!(error.contains("/proc/7/io") && error.contains("line 2"), "{error}");
     }
 
     #[test]

@@ -19,10 +19,7 @@ const DISK_BYTES_PER_S: f64 = 20e6;
 /// Looks for what else this host does than run the processes `own`.
 pub fn look(own: &[u32]) -> Result<HostBefore, ObserveError> {
     let mut host = HostSource::new();
-    let mut processes: Vec<_> = own
-        .iter()
-        .map(|pid| ProcessSource::new("own", *pid))
-        .collect();
+    let mut processes: Vec<_> = own.iter().map(|pid| ProcessSource::new("own", *pid)).collect();
     let begun = Instant::now();
     let before = Counters::read(&mut host, &mut processes)?;
     sleep(LOOK);
@@ -35,26 +32,18 @@ pub fn note_on(host: &HostBefore) -> Option<String> {
     let mut what = Vec::new();
     if host.others_cpu_share >= OTHERS_CPU_SHARE {
         let percent = host.others_cpu_share * 100.0;
-        what.push(format!(
-            "other programs used {percent:.0} % of its cores' time"
-        ));
+        what.push(format!("other programs used {percent:.0} % of its cores' time"));
     }
     if host.steal_share >= STEAL_SHARE {
         let percent = host.steal_share * 100.0;
-        what.push(format!(
-            "other guests of the hypervisor took {percent:.0} % of it"
-        ));
+        what.push(format!("other guests of the hypervisor took {percent:.0} % of it"));
     }
     if host.disk_bytes_per_s >= DISK_BYTES_PER_S {
         let mb = host.disk_bytes_per_s / 1e6;
         what.push(format!("its disks moved {mb:.0} MB/s"));
     }
-    (!what.is_empty()).then(|| {
-        format!(
-            "the host was not quiet before the warm-up: {}",
-            what.join(", ")
-        )
-    })
+    (!what.is_empty())
+        .then(|| format!("the host was not quiet before the warm-up: {}", what.join(", ")))
 }
 
 /// Are the disks at rest?
@@ -141,11 +130,7 @@ mod tests {
         let host = between(&Counters::default(), &after, Duration::from_millis(500));
         assert_eq!(
             host,
-            HostBefore {
-                others_cpu_share: 0.2,
-                steal_share: 0.1,
-                disk_bytes_per_s: 4e6,
-            }
+            HostBefore { others_cpu_share: 0.2, steal_share: 0.1, disk_bytes_per_s: 4e6 }
         );
         let note = note_on(&host).unwrap();
         let words = "other programs used 20 % of its cores' time, other guests of the hypervisor \
@@ -155,20 +140,14 @@ mod tests {
 
     #[test]
     fn a_quiet_host_gets_no_note() {
-        let host = HostBefore {
-            others_cpu_share: 0.02,
-            steal_share: 0.0,
-            disk_bytes_per_s: 1e6,
-        };
+        let host = HostBefore { others_cpu_share: 0.02, steal_share: 0.0, disk_bytes_per_s: 1e6 };
         assert_eq!(note_on(&host), None);
     }
 
     #[test]
     fn a_busy_process_is_another_unless_it_is_ours() {
-        let mut busy = std::process::Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .spawn()
-            .unwrap();
+        let mut busy =
+            std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let others = look(&[std::process::id()]);
         let cores = std::thread::available_parallelism().unwrap().get() as f64;
         busy.kill().unwrap();

@@ -69,12 +69,7 @@ impl Readings {
         label: &str,
         value: i64,
     ) {
-        let metric = Metric {
-            source,
-            name: name.to_owned(),
-            label: label.to_owned(),
-            kind,
-        };
+        let metric = Metric { source, name: name.to_owned(), label: label.to_owned(), kind };
         self.values.push((metric, value));
     }
 }
@@ -124,22 +119,11 @@ impl Sampler {
     ) -> std::io::Result<Sampler> {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, sampled) = channel();
-        let mut sampler = Sampler {
-            stop: Arc::clone(&stop),
-            sampled,
-            threads: Vec::new(),
-        };
+        let mut sampler = Sampler { stop: Arc::clone(&stop), sampled, threads: Vec::new() };
         for source in sources {
-            let round = Rounds {
-                start,
-                period,
-                stop: Arc::clone(&stop),
-                sender: sender.clone(),
-            };
+            let round = Rounds { start, period, stop: Arc::clone(&stop), sender: sender.clone() };
             let builder = thread::Builder::new().name("observer".to_owned());
-            sampler
-                .threads
-                .push(builder.spawn(move || round.run(source))?);
+            sampler.threads.push(builder.spawn(move || round.run(source))?);
         }
         Ok(sampler)
     }

@@ -44,10 +44,7 @@ impl ServerSource {
     pub fn new(connect: ConnectOptions) -> ServerSource {
         static SOURCES: AtomicU64 = AtomicU64::new(0);
         ServerSource {
-            connect: ConnectOptions {
-                schema: None,
-                ..connect
-            },
+            connect: ConnectOptions { schema: None, ..connect },
             connector: None,
             number: SOURCES.fetch_add(1, Ordering::Relaxed),
         }
@@ -114,9 +111,8 @@ fn until_stopped<T>(
     stop: &AtomicBool,
     future: impl Future<Output = Result<T, ObserveError>>,
 ) -> Result<T, ObserveError> {
-    let mut result = Err(ObserveError::Server(
-        "it had not answered when it was no longer needed".to_owned(),
-    ));
+    let mut result =
+        Err(ObserveError::Server("it had not answered when it was no longer needed".to_owned()));
     let mut tasks = Tasks::new().map_err(failed)?;
     tasks.spawn(async { result = future.await });
     let look = || Some(Instant::now() + LOOK_EVERY);
@@ -138,10 +134,7 @@ mod tests {
 
     fn at(port: u16) -> ServerSource {
         ServerSource::new(ConnectOptions {
-            address: Address::Tcp {
-                host: "127.0.0.1".to_owned(),
-                port,
-            },
+            address: Address::Tcp { host: "127.0.0.1".to_owned(), port },
             user: "u".to_owned(),
             password: Password::default(),
             schema: Some("s".to_owned()),

@@ -35,12 +35,7 @@ impl SampleSource for ShimSource {
         }
         let global = |word| as_stored(page.global(word));
         into.gauge(Shim, "cache_pages", "", global(Global::CachePages));
-        into.gauge(
-            Shim,
-            "cache_dirty_pages",
-            "",
-            global(Global::CacheDirtyPages),
-        );
+        into.gauge(Shim, "cache_dirty_pages", "", global(Global::CacheDirtyPages));
         into.counter(Shim, "cache_hits", "", global(Global::CacheHits));
         into.counter(Shim, "cache_misses", "", global(Global::CacheMisses));
         for (name, word) in [
@@ -62,17 +57,9 @@ fn add_role(page: &Snapshot, role: Role, into: &mut Readings) {
         ("read_response_ns", AccessKind::Read, OfKind::ResponseSumNs),
         ("writes", AccessKind::Write, OfKind::Requests),
         ("write_bytes", AccessKind::Write, OfKind::Bytes),
-        (
-            "write_response_ns",
-            AccessKind::Write,
-            OfKind::ResponseSumNs,
-        ),
+        ("write_response_ns", AccessKind::Write, OfKind::ResponseSumNs),
         ("flushes", AccessKind::Flush, OfKind::Requests),
-        (
-            "flush_response_ns",
-            AccessKind::Flush,
-            OfKind::ResponseSumNs,
-        ),
+        ("flush_response_ns", AccessKind::Flush, OfKind::ResponseSumNs),
     ] {
         let value = page.of_kind(role, kind, word);
         into.counter(Shim, name, role.name(), as_stored(value));
@@ -134,16 +121,12 @@ mod tests {
         for (word, value) in globals.into_iter().zip(70..) {
             put(&mut page, global_word(word), value);
         }
-        for (kind, requests) in [
-            (AccessKind::Read, 10),
-            (AccessKind::Write, 20),
-            (AccessKind::Flush, 30),
-        ] {
-            for (word, more) in [
-                (OfKind::Requests, 0),
-                (OfKind::Bytes, 1),
-                (OfKind::ResponseSumNs, 2),
-            ] {
+        for (kind, requests) in
+            [(AccessKind::Read, 10), (AccessKind::Write, 20), (AccessKind::Flush, 30)]
+        {
+            for (word, more) in
+                [(OfKind::Requests, 0), (OfKind::Bytes, 1), (OfKind::ResponseSumNs, 2)]
+            {
                 let word = kind_word(Role::Redo, kind, word);
                 put(&mut page, word, requests + more);
             }
@@ -162,11 +145,7 @@ mod tests {
         for (word, value) in of_role.into_iter().zip(40..) {
             put(&mut page, role_word(Role::Redo, word), value);
         }
-        put(
-            &mut page,
-            kind_word(Role::Binlog, AccessKind::Flush, OfKind::Requests),
-            5,
-        );
+        put(&mut page, kind_word(Role::Binlog, AccessKind::Flush, OfKind::Requests), 5);
         page
     }
 
@@ -218,9 +197,6 @@ mod tests {
         assert!(read(temp.path()).is_err());
         std::fs::write(temp.path().join(ShimPage::FILE), "no page").unwrap();
         let error = read(temp.path()).unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot read the shim's counters: "),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot read the shim's counters: "), "{error}");
     }
 }

@@ -57,8 +57,7 @@ fn add(mut all: Vec<Readings>, into: &mut Readings) {
         let Some(others) = others else { continue };
         let sum = others.into_iter().fold(value, i64::saturating_add);
         let is_mean = MEANS.contains(&metric.name.as_str());
-        into.values
-            .push((metric, if is_mean { sum / count } else { sum }));
+        into.values.push((metric, if is_mean { sum / count } else { sum }));
     }
     into.at = first.at;
     into.lost.append(&mut first.lost);

@@ -29,10 +29,7 @@ pub(crate) struct Scheduled {
 impl Threads {
     /// Those of the process `process`: its id, or `self`.
     pub(crate) fn of_process(process: &str) -> Threads {
-        Threads {
-            path: PathBuf::from(format!("/proc/{process}/task")),
-            directory: None,
-        }
+        Threads { path: PathBuf::from(format!("/proc/{process}/task")), directory: None }
     }
 
     /// The ids of those that there are; none where the process has ended.
@@ -48,13 +45,7 @@ impl Threads {
             for entry in directory {
                 let entry = entry.map_err(failed)?;
                 // All but `.` and `..`.
-                ids.extend(
-                    entry
-                        .file_name()
-                        .to_str()
-                        .ok()
-                        .and_then(|id| id.parse::<u32>().ok()),
-                );
+                ids.extend(entry.file_name().to_str().ok().and_then(|id| id.parse::<u32>().ok()));
             }
         }
         Ok(ids)
@@ -192,8 +183,7 @@ impl Sum {
 
     /// Ends a round: forgets what was not added in it.
     pub(crate) fn end_round(&mut self) -> u64 {
-        self.last
-            .retain(|_, (_, is_there)| std::mem::take(is_there));
+        self.last.retain(|_, (_, is_there)| std::mem::take(is_there));
         self.total
     }
 }
@@ -238,26 +228,17 @@ mod tests {
             ("", "line 1: it has no name"),
             ("1 (a)", "line 1: it ends before the state"),
             ("1 (a) S 1 2 3", "line 1: it ends before the user time"),
-            (
-                "1 (a) S 1 2 3 4 5 6 7 8 9 10 x",
-                "line 1: the user time is \"x\"",
-            ),
+            ("1 (a) S 1 2 3 4 5 6 7 8 9 10 x", "line 1: the user time is \"x\""),
         ] {
             let error = stat_of(text).unwrap_err().to_string();
-            assert!(
-                error.starts_with("/proc/1/stat ") && error.contains(says),
-                "{error}"
-            );
+            assert!(error.starts_with("/proc/1/stat ") && error.contains(says), "{error}");
         }
     }
 
     #[test]
     fn schedules_that_are_not_kept_are_not_there() {
         let read = |text: &str| scheduled(&ProcText::new(Path::new("schedstat"), text));
-        let expected = Scheduled {
-            cpu_ns: 932_923,
-            wait_ns: 67_810,
-        };
+        let expected = Scheduled { cpu_ns: 932_923, wait_ns: 67_810 };
         assert_eq!(read("932923 67810 2\n").unwrap(), Some(expected));
         assert_eq!(read("0 0 0\n").unwrap(), None);
         assert!(read("932923\n").unwrap_err().to_string().contains("line 1"));

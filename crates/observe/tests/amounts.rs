@@ -112,10 +112,7 @@ fn memory_in_use_is_what_was_taken() {
     assert!((fall - taken).abs() <= taken / 8, "{fall} of {taken}");
     assert!((last.0 - first.0 - taken).abs() <= taken / 8, "{taken}");
     let told = falls.iter().any(|fall| (fall - used).abs() <= OTHERS_BYTES);
-    assert!(
-        told,
-        "others take or free too much memory: available fell by {falls:?}"
-    );
+    assert!(told, "others take or free too much memory: available fell by {falls:?}");
 }
 
 fn threads_are_those_that_there_are() {

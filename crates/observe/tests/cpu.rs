@@ -50,11 +50,8 @@ fn assert_close(what: &str, measured_ns: i64, expected_ns: i64) {
 fn own_reading_ns() -> [i64; 2] {
     let text = std::fs::read_to_string("/proc/stat").unwrap();
     let line = text.lines().next().unwrap();
-    let ticks: Vec<i64> = line
-        .split_whitespace()
-        .skip(1)
-        .map(|word| word.parse().unwrap())
-        .collect();
+    let ticks: Vec<i64> =
+        line.split_whitespace().skip(1).map(|word| word.parse().unwrap()).collect();
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second() as i64;
     [(ticks[0] + ticks[1]) * tick_ns, ticks[2] * tick_ns]
 }
@@ -100,11 +97,7 @@ impl Worker {
         let thread = builder.spawn(body).unwrap();
         // A thread gives itself its name when it begins.
         has_started.recv().unwrap();
-        Worker {
-            used_ns,
-            go,
-            thread,
-        }
+        Worker { used_ns, go, thread }
     }
 
     fn go(&self) {
@@ -133,20 +126,14 @@ fn one_busy_thread() {
             }
         }
     });
-    let (host_before, process_before, threads_before) = (
-        checked_host(&mut host),
-        read(&mut process),
-        read(&mut threads),
-    );
+    let (host_before, process_before, threads_before) =
+        (checked_host(&mut host), read(&mut process), read(&mut threads));
     let clock_before_ns = clock_ns(ClockId::ProcessCPUTime);
     spinner.go();
     let used_ns = spinner.used_ns();
     let clock_rise_ns = clock_ns(ClockId::ProcessCPUTime) - clock_before_ns;
-    let (host_after, process_after, threads_after) = (
-        checked_host(&mut host),
-        read(&mut process),
-        read(&mut threads),
-    );
+    let (host_after, process_after, threads_after) =
+        (checked_host(&mut host), read(&mut process), read(&mut threads));
     spinner.end();
 
     let of = |readings: &Readings, name| value(readings, Process, name, "mydyno");
@@ -177,10 +164,7 @@ fn one_busy_thread() {
     let told_ns = of(&host_after);
     assert!(cores.len() as i64 == value(&host_after, Host, "cpu_cores", ""));
     // Cores that are offline are in the total only.
-    assert!(
-        total_ns <= told_ns + 20_000_000 * cores.len() as i64,
-        "{cores:?} {told_ns}"
-    );
+    assert!(total_ns <= told_ns + 20_000_000 * cores.len() as i64, "{cores:?} {told_ns}");
 }
 
 /// Two threads on one core: each waits while the other runs.
@@ -224,10 +208,7 @@ fn two_threads_on_one_core() {
         "two threads ran {used_ns} ns and waited {threads_ns} ns, their process {process_ns} ns"
     );
     // Each had the core or waited for it, for half a second.
-    assert!(
-        used_ns + threads_ns >= 950_000_000,
-        "{used_ns} {threads_ns}"
-    );
+    assert!(used_ns + threads_ns >= 950_000_000, "{used_ns} {threads_ns}");
     assert!(threads_ns > 0);
     // The process waits as its threads do, and this one that reads.
     assert!(

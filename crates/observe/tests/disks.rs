@@ -32,11 +32,7 @@ fn disk_of(directory: &Path) -> Option<String> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let link = format!("/sys/dev/block/{major}:{minor}");
     let entry = std::fs::canonicalize(link).ok()?;
-    let disk = if entry.join("partition").exists() {
-        entry.parent()?
-    } else {
-        &entry
-    };
+    let disk = if entry.join("partition").exists() { entry.parent()? } else { &entry };
     // As /proc/diskstats writes it.
     let name = disk.file_name()?.to_str()?;
     Some(name.replace('!', "/"))
@@ -142,10 +138,7 @@ fn flushes_as_asked_for(directory: &Path, disk: &str) {
         let after = read(&mut host);
         let rise = |name| value(&after, name, disk) - value(&before, name, disk);
         let flushes = rise("disk_flushes");
-        println!(
-            "{disk}: {flushes} flushes, {} ns; {FLUSHES} asked for",
-            rise("disk_flush_ns")
-        );
+        println!("{disk}: {flushes} flushes, {} ns; {FLUSHES} asked for", rise("disk_flush_ns"));
         assert!(flushes >= FLUSHES && rise("disk_flush_ns") > 0, "{flushes}");
         // With the file system's journal.
         (flushes, FLUSHES * 4 + OTHERS_FLUSHES)
@@ -168,13 +161,8 @@ fn own_reading() -> BTreeMap<String, [Option<i64>; 5]> {
 
 /// Each value lies between those of two own readings.
 fn as_the_kernel_says() {
-    let names = [
-        "disk_reads",
-        "disk_read_bytes",
-        "disk_writes",
-        "disk_write_bytes",
-        "disk_flushes",
-    ];
+    let names =
+        ["disk_reads", "disk_read_bytes", "disk_writes", "disk_write_bytes", "disk_flushes"];
     let before = own_reading();
     let readings = read(&mut HostSource::new());
     let after = own_reading();
@@ -193,11 +181,7 @@ fn as_the_kernel_says() {
         }
     }
     println!("{compared} values lie between those of /proc/diskstats");
-    let is_disk = |disk: &&String| {
-        ["sd", "vd", "nvme"]
-            .iter()
-            .any(|kind| disk.starts_with(kind))
-    };
+    let is_disk = |disk: &&String| ["sd", "vd", "nvme"].iter().any(|kind| disk.starts_with(kind));
     if before.keys().any(|disk| is_disk(&disk)) {
         assert!(compared >= 4, "{compared} values were compared");
     }
@@ -213,10 +197,7 @@ fn disks_did_what_was_done_to_them() {
         return;
     };
     if !own_reading().contains_key(&disk)
-        || read(&mut HostSource::new())
-            .values()
-            .iter()
-            .all(|(metric, _)| metric.label != disk)
+        || read(&mut HostSource::new()).values().iter().all(|(metric, _)| metric.label != disk)
     {
         println!("this directory is on {disk}, which lies on other disks: fio is not compared");
         return;

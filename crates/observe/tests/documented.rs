@@ -48,10 +48,7 @@ fn described() -> BTreeMap<Key, Described> {
             "gauge" => MetricKind::Gauge,
             _ => panic!("{name} is neither counter nor gauge: {kind}"),
         };
-        let row = Described {
-            kind,
-            is_everywhere: !meaning.contains("where"),
-        };
+        let row = Described { kind, is_everywhere: !meaning.contains("where") };
         let before = all.insert((source, name), row);
         assert!(before.is_none(), "{line} comes twice");
     }
@@ -62,9 +59,7 @@ fn described() -> BTreeMap<Key, Described> {
 fn shim_readings() -> Readings {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(ShimPage::FILE), Snapshot::fresh()).unwrap();
-    read(&mut ShimSource::new(ShimPage::in_directory(
-        directory.path(),
-    )))
+    read(&mut ShimSource::new(ShimPage::in_directory(directory.path())))
 }
 
 #[test]
@@ -80,16 +75,12 @@ fn every_metric_is_described() {
         shim_readings(),
     ];
     let delivered = delivered.iter().flat_map(Readings::values);
-    let delivered: BTreeMap<Key, MetricKind> = delivered
-        .map(|(metric, _)| ((metric.source, metric.name.clone()), metric.kind))
-        .collect();
+    let delivered: BTreeMap<Key, MetricKind> =
+        delivered.map(|(metric, _)| ((metric.source, metric.name.clone()), metric.kind)).collect();
     for (key, kind) in &delivered {
         let row = described.get(key);
         let row = row.unwrap_or_else(|| panic!("docs/metrics.md does not describe {key:?}"));
-        assert_eq!(
-            row.kind, *kind,
-            "docs/metrics.md has another kind of {key:?}"
-        );
+        assert_eq!(row.kind, *kind, "docs/metrics.md has another kind of {key:?}");
     }
     for (key, row) in &described {
         assert!(

@@ -66,23 +66,11 @@ fn an_exporter_says_what_proc_says() {
     let after = read(&mut host).unwrap();
     // Counters lie between two readings of our own, to what the exporter may have read earlier or
     // rounded.
-    for name in [
-        "cpu_user_ns",
-        "cpu_system_ns",
-        "cpu_idle_ns",
-        "context_switches",
-    ] {
+    for name in ["cpu_user_ns", "cpu_system_ns", "cpu_idle_ns", "context_switches"] {
         let (low, high) = (value(&before, name).unwrap(), value(&after, name).unwrap());
-        let slack = if name.ends_with("_ns") {
-            500_000_000
-        } else {
-            1_000
-        };
+        let slack = if name.ends_with("_ns") { 500_000_000 } else { 1_000 };
         let there = value(&there, name).unwrap_or_else(|| panic!("no {name}"));
-        assert!(
-            (low - slack..=high + slack).contains(&there),
-            "{name}: {low} {there} {high}"
-        );
+        assert!((low - slack..=high + slack).contains(&there), "{name}: {low} {there} {high}");
     }
     for name in ["cpu_cores", "memory_total_bytes"] {
         assert_eq!(value(&there, name), value(&before, name), "{name}");
@@ -92,10 +80,7 @@ fn an_exporter_says_what_proc_says() {
         let known =
             |(own, _): &(store::Metric, i64)| own.name == metric.name && own.kind == metric.kind;
         let is_frequency = metric.name == "cpu_frequency_hz";
-        assert!(
-            is_frequency || after.values().iter().any(known),
-            "{metric:?}"
-        );
+        assert!(is_frequency || after.values().iter().any(known), "{metric:?}");
     }
 }
 

@@ -53,11 +53,7 @@ fn fake<F>(title: &'static str, read: F) -> Box<dyn SampleSource>
 where
     F: FnMut(i64, &AtomicBool) -> Result<(), ObserveError> + Send + 'static,
 {
-    Box::new(Fake {
-        title,
-        readings: 0,
-        read,
-    })
+    Box::new(Fake { title, readings: 0, read })
 }
 
 impl<F> SampleSource for Fake<F>
@@ -78,10 +74,7 @@ where
 }
 
 fn failure(number: i64) -> ObserveError {
-    ObserveError::Form {
-        path: PathBuf::from("/proc/fake"),
-        what: format!("reading {number}"),
-    }
+    ObserveError::Form { path: PathBuf::from("/proc/fake"), what: format!("reading {number}") }
 }
 
 /// Takes `time` unless it is stopped.
@@ -199,22 +192,10 @@ fn the_first_loss_and_return_are_told_and_all_at_the_end() {
     sampled.extend(sampler.stop());
     let mut failing = events(&sampled, "failing");
     assert_eq!(failing.pop().unwrap(), "lost 2 times");
-    let expected = [
-        "read 0",
-        "read 1",
-        "lost at 2",
-        "back",
-        "read 5",
-        "read 7",
-        "read 8",
-        "read 9",
-    ];
+    let expected =
+        ["read 0", "read 1", "lost at 2", "back", "read 5", "read 7", "read 8", "read 9"];
     assert_eq!(failing[..expected.len()], expected);
-    assert!(
-        failing[expected.len()..]
-            .iter()
-            .all(|event| event.starts_with("read"))
-    );
+    assert!(failing[expected.len()..].iter().all(|event| event.starts_with("read")));
     assert_eq!(events(&sampled, "never"), ["lost at 0", "lost 1 times"]);
 }
 
@@ -241,15 +222,9 @@ fn a_source_that_flaps_is_told_three_times() {
     };
     // Half of the time, in as many gaps as there were readings.
     let readings = batches(&sampled, "flapping").len() as u64;
-    assert!(
-        *times >= 5 && times.abs_diff(readings) <= 1,
-        "{times} {readings}"
-    );
+    assert!(*times >= 5 && times.abs_diff(readings) <= 1, "{times} {readings}");
     let lost = Duration::from_nanos(*lost_ns);
-    assert!(
-        lost > whole / 4 && lost < whole * 9 / 10,
-        "{lost:?} of {whole:?}"
-    );
+    assert!(lost > whole / 4 && lost < whole * 9 / 10, "{lost:?} of {whole:?}");
 }
 
 #[test]
@@ -299,11 +274,9 @@ fn losses_have_their_time() {
     let sampled = sampler.stop();
     let late = lateness.allowed();
     let lost = sampled.iter().find_map(|sampled| match sampled {
-        Sampled::Lost {
-            source,
-            at_offset_ns,
-            reason,
-        } => Some((*source, Duration::from_nanos(*at_offset_ns), reason)),
+        Sampled::Lost { source, at_offset_ns, reason } => {
+            Some((*source, Duration::from_nanos(*at_offset_ns), reason))
+        }
         _ => None,
     });
     let (source, at, reason) = lost.unwrap();
@@ -317,10 +290,7 @@ fn losses_have_their_time() {
     assert_eq!(times, 1);
     // It is lost from the second period to the end.
     assert_at("the end of the loss", at + lost, period * 3, late);
-    assert!(
-        reason.contains("/proc/fake") && reason.contains("reading 2;"),
-        "{reason}"
-    );
+    assert!(reason.contains("/proc/fake") && reason.contains("reading 2;"), "{reason}");
 }
 
 #[test]

@@ -123,10 +123,7 @@ pub fn read(text: &str) -> Result<WorkloadFile, FileError> {
         let span = error.span().unwrap_or(0..0);
         let line = reader.line(&span);
         let written = text.lines().nth(line - 1).unwrap_or_default().trim();
-        FileError {
-            line,
-            what: format!("`{written}`: {}", error.message()),
-        }
+        FileError { line, what: format!("`{written}`: {}", error.message()) }
     })?;
     reader.document(document)
 }
@@ -179,11 +176,8 @@ impl Reader<'_> {
         }
         let setup = document.setup.into_iter().map(|table| self.setup(table));
         let setup = setup.collect::<Result<_, _>>()?;
-        let check = |table: CheckTable| Check {
-            name: table.name,
-            title: table.title,
-            sql: table.sql,
-        };
+        let check =
+            |table: CheckTable| Check { name: table.name, title: table.title, sql: table.sql };
         Ok(WorkloadFile {
             script: Script {
                 types: types_of(types),
@@ -200,12 +194,7 @@ impl Reader<'_> {
         let mut used = vec![false; names.len()];
         let (sql, parameters) = self.statement("setup", &table.sql, &names, &mut used)?;
         self.require_used("setup", &table.sql.span(), &names, &used)?;
-        Ok(Setup {
-            sql,
-            times: table.times,
-            generators,
-            parameters,
-        })
+        Ok(Setup { sql, times: table.times, generators, parameters })
     }
 
     fn transaction(&self, table: Spanned<TransactionTable>) -> Result<Transaction, FileError> {
@@ -233,11 +222,7 @@ impl Reader<'_> {
             });
         }
         self.require_used(&of, &span, &names, &used)?;
-        Ok(Transaction {
-            generators,
-            is_explicit: steps.len() > 1,
-            steps,
-        })
+        Ok(Transaction { generators, is_explicit: steps.len() > 1, steps })
     }
 
     /// The statement with `?` for its parameters, and their places.
@@ -409,21 +394,12 @@ mod tests {
         let transaction = "[[transaction]]\nname = \"a\"\n";
         let with = |rest: &str| wrong(&format!("{transaction}{rest}"));
         for (message, words) in [
-            (
-                with("statements = [\"SELECT 1\"]\n[x]\n"),
-                ["line 4", "`x`"],
-            ),
+            (with("statements = [\"SELECT 1\"]\n[x]\n"), ["line 4", "`x`"]),
             (with("statments = []\n"), ["line 3", "`statments`"]),
             (with(""), ["line 1", "`statements`"]),
             (with("statements = []\n"), ["line 1", "statements"]),
-            (
-                with("statements = [\n\"SELECT :id\",\n]\n"),
-                ["line 4", "parameter :id"],
-            ),
-            (
-                with("statements = [\"SELECT 1\"]\nweight = -1\n"),
-                ["line 4", "weight"],
-            ),
+            (with("statements = [\n\"SELECT :id\",\n]\n"), ["line 4", "parameter :id"]),
+            (with("statements = [\"SELECT 1\"]\nweight = -1\n"), ["line 4", "weight"]),
             (
                 with(
                     "statements = [\"SELECT 1\"]\nparameters.id = { uniform = { from = 1, to = 2 } }\n",

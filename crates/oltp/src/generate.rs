@@ -82,12 +82,7 @@ pub(crate) struct Zipf {
 
 impl Zipf {
     pub(crate) fn new(span: Span, exponent: f64) -> Zipf {
-        let mut zipf = Zipf {
-            span,
-            exponent,
-            first: 0.0,
-            last: 0.0,
-        };
+        let mut zipf = Zipf { span, exponent, first: 0.0, last: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(span.count() as f64 + 0.5);
         zipf
@@ -96,20 +91,12 @@ impl Zipf {
     /// The integral of x^-exponent, with a constant that makes it whole at exponent 1.
     fn integral(self, x: f64) -> f64 {
         let power = 1.0 - self.exponent;
-        if power.abs() < 1e-9 {
-            x.ln()
-        } else {
-            (x.powf(power) - 1.0) / power
-        }
+        if power.abs() < 1e-9 { x.ln() } else { (x.powf(power) - 1.0) / power }
     }
 
     fn inverse(self, y: f64) -> f64 {
         let power = 1.0 - self.exponent;
-        if power.abs() < 1e-9 {
-            y.exp()
-        } else {
-            (1.0 + y * power).max(0.0).powf(1.0 / power)
-        }
+        if power.abs() < 1e-9 { y.exp() } else { (1.0 + y * power).max(0.0).powf(1.0 / power) }
     }
 
     fn draw(self, random: &mut Random) -> i64 {
@@ -151,10 +138,7 @@ pub(crate) struct Values {
 
 impl Values {
     pub(crate) fn drawn(generators: &[Generator], random: &mut Random) -> Values {
-        let mut values = Values {
-            values: Vec::with_capacity(generators.len()),
-            text: Vec::new(),
-        };
+        let mut values = Values { values: Vec::with_capacity(generators.len()), text: Vec::new() };
         for generator in generators {
             let value = values.draw(generator, random);
             values.values.push(value);
@@ -189,10 +173,7 @@ impl Values {
     fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Value {
         let start = self.text.len();
         write(&mut self.text);
-        Value::Text {
-            start,
-            end: self.text.len(),
-        }
+        Value::Text { start, end: self.text.len() }
     }
 
     /// The number at this place; 0 where there is text.
@@ -241,33 +222,21 @@ mod tests {
 
     #[test]
     fn special_values_come_from_the_middle() {
-        let span = Span {
-            from: 1,
-            to: 10_000,
-        };
+        let span = Span { from: 1, to: 10_000 };
         let drawn = draws(&Generator::Special(span), 100_000);
         assert!(drawn.iter().all(|value| (1..=10_000).contains(value)));
-        let middle = drawn
-            .iter()
-            .filter(|n| (4_975..=5_052).contains(*n))
-            .count() as f64;
+        let middle = drawn.iter().filter(|n| (4_975..=5_052).contains(*n)).count() as f64;
         // Three quarters, and what the means of twelve add: they have a deviation of 833.
         assert!((middle / 1e5 - 0.757).abs() < 0.01, "{middle}");
         let low = drawn.iter().filter(|n| **n < 4_000).count() as f64;
         assert!((low / 1e5 - 0.25 * 0.115).abs() < 0.005, "{low}");
-        assert_eq!(
-            draws(&Generator::Special(Span { from: 7, to: 7 }), 9),
-            [7; 9]
-        );
+        assert_eq!(draws(&Generator::Special(Span { from: 7, to: 7 }), 9), [7; 9]);
     }
 
     #[test]
     fn zipf_falls_with_the_power_of_the_rank() {
         for exponent in [0.0, 0.8, 1.0, 1.5] {
-            let span = Span {
-                from: 11,
-                to: 1_010,
-            };
+            let span = Span { from: 11, to: 1_010 };
             let drawn = draws(&Generator::Zipf(Zipf::new(span, exponent)), 200_000);
             assert!(drawn.iter().all(|value| (11..=1_010).contains(value)));
             let weights: f64 = (1..=1_000).map(|n| f64::from(n).powf(-exponent)).sum();
@@ -282,10 +251,7 @@ mod tests {
 
     #[test]
     fn spans_and_sequences_have_their_ends() {
-        let all = Span {
-            from: i64::MIN,
-            to: i64::MAX,
-        };
+        let all = Span { from: i64::MIN, to: i64::MAX };
         assert!(draws(&Generator::Uniform(all), 100).iter().any(|n| *n < 0));
         let few = draws(&Generator::Uniform(Span { from: -1, to: 1 }), 300);
         assert!([-1, 0, 1].iter().all(|n| few.contains(n)));

@@ -71,10 +71,7 @@ impl LoadError {
     pub fn exit(&self) -> Exit {
         match self {
             LoadError::Interrupted => Exit::Interrupted,
-            LoadError::Server {
-                error: SessionError::Lost(_),
-                ..
-            } => Exit::ServerFailed,
+            LoadError::Server { error: SessionError::Lost(_), .. } => Exit::ServerFailed,
             LoadError::Server { .. } | LoadError::Thread(_) => Exit::Failed,
             LoadError::Connect(_) | LoadError::NotEmpty { .. } | LoadError::NotOurs { .. } => {
                 Exit::Environment
@@ -237,10 +234,7 @@ fn fill_all<C: Connect + Sync>(
 async fn fill_tables<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<Loaded, LoadError> {
     let mut session = connect_to(connect).await?;
     let set = "SET SESSION unique_checks = 0, autocommit = 1, sql_mode = ''";
-    session
-        .query(set)
-        .await
-        .map_err(failed("preparing a session"))?;
+    session.query(set).await.map_err(failed("preparing a session"))?;
     let mut loaded = Loaded::new();
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -270,9 +264,7 @@ async fn fill<S: Session>(
             return Err(LoadError::Interrupted);
         }
         checksum.update(&lines);
-        shared
-            .bytes
-            .fetch_add(lines.len() as u64, Ordering::Relaxed);
+        shared.bytes.fetch_add(lines.len() as u64, Ordering::Relaxed);
         let sent = if shared.is_local_infile {
             let sql = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} (id, k, c, pad)");
             let mut source = OneFill(Some(&lines));
@@ -292,11 +284,7 @@ async fn fill<S: Session>(
         session.query(&sql).await.map_err(failed(sql.as_str()))?;
     }
     shared.steps_done.fetch_add(1, Ordering::Relaxed);
-    Ok(LoadedTable {
-        name,
-        rows: stored,
-        checksum: checksum.digest(),
-    })
+    Ok(LoadedTable { name, rows: stored, checksum: checksum.digest() })
 }
 
 /// Lines that were made already.
@@ -319,10 +307,8 @@ async fn insert<S: Session>(
     const STATEMENT_BYTES: usize = 1 << 20;
     let text = String::from_utf8_lossy(lines);
     let mut stored = 0;
-    let mut tuples = text
-        .lines()
-        .map(|line| format!("('{}')", line.replace('\t', "','")))
-        .peekable();
+    let mut tuples =
+        text.lines().map(|line| format!("('{}')", line.replace('\t', "','"))).peekable();
     while tuples.peek().is_some() {
         let mut sql = format!("INSERT INTO {table} (id, k, c, pad) VALUES ");
         while let Some(tuple) = tuples.next_if(|_| sql.len() < STATEMENT_BYTES) {
@@ -356,12 +342,7 @@ pub fn load_file<C: Connect + Sync>(
             let mut random = Random::new(options.seed, &[u64::from(steps)]);
             let what = format!("statement {} of the setup", steps + 1);
             let mut on_row = || {
-                on_progress(LoadProgress {
-                    bytes: 0,
-                    bytes_total: 0,
-                    steps,
-                    steps_total,
-                });
+                on_progress(LoadProgress { bytes: 0, bytes_total: 0, steps, steps_total });
                 !stop.load(Ordering::Relaxed)
             };
             let done = set_up(&mut session, setup, &mut random, &mut on_row).await;
@@ -394,11 +375,7 @@ async fn set_up<S: Session>(
     let statement = session.prepare(&setup.sql).await?;
     for row in 0..setup.times {
         if row % ROWS_OF_COMMIT == 0 {
-            let sql = if row == 0 {
-                "BEGIN"
-            } else {
-                "COMMIT AND CHAIN"
-            };
+            let sql = if row == 0 { "BEGIN" } else { "COMMIT AND CHAIN" };
             session.query(sql).await?;
             if !go_on() {
                 return Ok(false);
@@ -409,9 +386,7 @@ async fn set_up<S: Session>(
         for (param, place) in params.iter_mut().zip(&setup.parameters) {
             *param = values.param(*place);
         }
-        session
-            .execute(statement, &params[..setup.parameters.len()])
-            .await?;
+        session.execute(statement, &params[..setup.parameters.len()]).await?;
     }
     session.query("COMMIT").await?;
     Ok(true)

@@ -51,10 +51,7 @@ mod tests {
             "SELECT ':a', \":b\", `:c`, '\\':d', @x := 1 FROM t WHERE i = :id AND j=:last_2",
         );
         assert_eq!(names, ["id", "last_2"]);
-        assert_eq!(
-            sql,
-            "SELECT ':a', \":b\", `:c`, '\\':d', @x := 1 FROM t WHERE i = ? AND j=?"
-        );
+        assert_eq!(sql, "SELECT ':a', \":b\", `:c`, '\\':d', @x := 1 FROM t WHERE i = ? AND j=?");
         assert_eq!(verb("  (select 1)"), "select");
         assert_eq!(verb(""), "statement");
     }

@@ -18,13 +18,7 @@ const PAD_GROUPS: u32 = 5;
 const CHUNK_ROWS: u32 = 20_000;
 
 const fn only(name: &'static str, row_bytes: Option<u64>) -> [TransactionInfo; 1] {
-    [TransactionInfo {
-        name,
-        is_primary: true,
-        is_deferred: false,
-        share: 1.0,
-        row_bytes,
-    }]
+    [TransactionInfo { name, is_primary: true, is_deferred: false, share: 1.0, row_bytes }]
 }
 
 const READ_WRITE: &[TransactionInfo] = &only("read_write", None);
@@ -96,10 +90,7 @@ impl Builder {
         for (kind, columns, order) in RANGES {
             let table = self.table();
             let first = self.id();
-            let last = self.value(Generator::Offset {
-                of: first,
-                plus: RANGE_SIZE - 1,
-            });
+            let last = self.value(Generator::Offset { of: first, plus: RANGE_SIZE - 1 });
             let sql = format!("SELECT {columns} FROM sbtest{{}} WHERE id BETWEEN ? AND ?{order}");
             self.step(kind, table, &sql, vec![first, last]);
         }
@@ -124,11 +115,7 @@ impl Builder {
 
 /// The transactions of a mix on these tables.
 pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
-    let mut builder = Builder {
-        tables,
-        generators: Vec::new(),
-        steps: Vec::new(),
-    };
+    let mut builder = Builder { tables, generators: Vec::new(), steps: Vec::new() };
     match mix {
         OltpMix::ReadWrite => {
             builder.point_selects(POINT_SELECTS);
@@ -161,10 +148,7 @@ pub fn script(mix: OltpMix, tables: SbtestTables) -> Script {
         checks: (1..=tables.count).map(|n| check(n, tables.rows)).collect(),
         constant: Some(Constant {
             what: "the first and the last id of each table",
-            sql: format!(
-                "SELECT {}",
-                each("(SELECT MIN(id) + MAX(id) FROM sbtest{})")
-            ),
+            sql: format!("SELECT {}", each("(SELECT MIN(id) + MAX(id) FROM sbtest{})")),
         }),
     }
 }
@@ -211,10 +195,7 @@ impl Rows {
         Rows {
             random: Random::new(seed, &[u64::from(table)]),
             ids: 1..=rows,
-            k: Span {
-                from: 1,
-                to: i64::from(rows),
-            },
+            k: Span { from: 1, to: i64::from(rows) },
         }
     }
 
@@ -306,10 +287,7 @@ mod tests {
     use super::*;
     use crate::generate::Values;
 
-    const TABLES: SbtestTables = SbtestTables {
-        count: 3,
-        rows: 1_000,
-    };
+    const TABLES: SbtestTables = SbtestTables { count: 3, rows: 1_000 };
 
     fn kinds(mix: OltpMix) -> Vec<&'static str> {
         let script = script(mix, TABLES);

@@ -40,10 +40,7 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
         ScriptWorkload {
             schemas: self.schemas.clone(),
             script: Arc::clone(&self.script),
-            options: ScriptOptions {
-                seed,
-                ..self.options
-            },
+            options: ScriptOptions { seed, ..self.options },
         }
     }
 
@@ -53,11 +50,7 @@ impl<C: Connect + Sync> ScriptWorkload<C> {
         script: Arc<Script>,
         options: ScriptOptions,
     ) -> ScriptWorkload<C> {
-        ScriptWorkload {
-            schemas,
-            script,
-            options,
-        }
+        ScriptWorkload { schemas, script, options }
     }
 }
 
@@ -225,10 +218,7 @@ impl<C: Connect> ScriptClient<C> {
         let transaction = &script.transactions[operation.transaction];
         // A statement without BEGIN is its own COMMIT.
         let failed = if transaction.is_explicit {
-            self.session
-                .query("BEGIN")
-                .await
-                .map_err(TryError::Before)?;
+            self.session.query("BEGIN").await.map_err(TryError::Before)?;
             TryError::Before
         } else {
             TryError::InCommit

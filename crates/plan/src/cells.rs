@@ -99,10 +99,7 @@ impl Plan {
             return Ok(count);
         }
         let many = count.map_or_else(|| "countless".to_owned(), |count| count.to_string());
-        let longest = self
-            .dimensions
-            .iter()
-            .max_by_key(|dimension| dimension.len());
+        let longest = self.dimensions.iter().max_by_key(|dimension| dimension.len());
         let first = longest.and_then(|dimension| dimension.first());
         let name = first.map_or("", |value| value.get_ref().name());
         let why = format!(
@@ -129,11 +126,7 @@ impl Plan {
             |value: &Spanned<Setting>| settings.iter().any(|s| s.get_ref() == value.get_ref());
         let mut is_excluded = false;
         for (exclusion, used) in self.exclusions.iter().zip(used) {
-            if exclusion
-                .conditions
-                .iter()
-                .all(|dimension| dimension.iter().any(has))
-            {
+            if exclusion.conditions.iter().all(|dimension| dimension.iter().any(has)) {
                 *used = true;
                 is_excluded = true;
             }
@@ -347,17 +340,10 @@ mod tests {
         assert_eq!(all.len(), 2 * CELLS);
         assert!(!all[0].private().population.foreign_keys);
         assert_eq!(
-            (
-                all[0].private().population.partitions,
-                all[3].private().population.partitions
-            ),
+            (all[0].private().population.partitions, all[3].private().population.partitions),
             (0, 8)
         );
-        assert!(
-            all[3].label().contains("partitions=8"),
-            "{}",
-            all[3].label()
-        );
+        assert!(all[3].label().contains("partitions=8"), "{}", all[3].label());
         assert_ne!(all[0].private().identity(), all[3].private().identity());
         // The cell that has neither differs from the one of a database with foreign keys.
         assert_ne!(all[0].what.key(), whole.what.key());
@@ -368,16 +354,10 @@ mod tests {
     #[test]
     fn open_loops_terminals_and_meters_are_as_of_run() {
         let load = |more: &str| PLAN.replace("warehouses = 10", more);
-        let all = cells(&load(
-            "rate = ['80%', 500]\narrivals = 'uniform'\nhome = true",
-        ))
-        .unwrap();
+        let all = cells(&load("rate = ['80%', 500]\narrivals = 'uniform'\nhome = true")).unwrap();
         assert_eq!(all.len(), 2 * CELLS);
         let open = all[0].what.load.rate.unwrap();
-        assert_eq!(
-            (open.rate, open.spacing),
-            (Rate::OfCapacity(0.8), Spacing::Uniform)
-        );
+        assert_eq!((open.rate, open.spacing), (Rate::OfCapacity(0.8), Spacing::Uniform));
         assert!(all[1].label().contains("rate=500/s") && all[1].what.load.home);
         assert_ne!(all[0].what.key(), all[1].what.key());
         let spec = "workload = 'tpcc-spec'\nterminals = [10, 20]\ninactive_warehouses = 3";
@@ -392,11 +372,7 @@ mod tests {
             ("rate = 'fast'", "'fast'", "80%"),
             ("terminals = 5", "5", "tpcc-spec"),
             ("inactive_warehouses = 5", "5", "tpcc-spec"),
-            (
-                "workload = 'tpcc-spec'\nhome = true",
-                "true",
-                "home warehouses anyway",
-            ),
+            ("workload = 'tpcc-spec'\nhome = true", "true", "home warehouses anyway"),
             ("workload = 'tpcc-spec'\nrate = 5", "5", "pace"),
         ] {
             let (error, rest) = wrong(&load(more));
@@ -414,17 +390,11 @@ mod tests {
         let all = cells(&with("[1, 2, 4]")).unwrap();
         assert_eq!(all.len(), 72);
         let one = &cells(PLAN).unwrap()[0];
-        assert_eq!(
-            (one.private().instances, all[0].private().instances),
-            (1, 1)
-        );
+        assert_eq!((one.private().instances, all[0].private().instances), (1, 1));
         assert!(all[0].label().contains("instances=1"), "{}", all[0].label());
         // One server is one server, whether a plan says so or not.
         assert_eq!(one.what.key(), all[0].what.key());
-        let two = all
-            .iter()
-            .find(|cell| cell.private().instances == 2)
-            .unwrap();
+        let two = all.iter().find(|cell| cell.private().instances == 2).unwrap();
         assert_ne!(one.private().identity(), two.private().identity());
         let fewer = with("[1, 2, 4]") + "\n[[exclude]]\ninstances = 4\nconnections = 8\n";
         assert_eq!(cells(&fewer).unwrap().len(), 64);
@@ -448,10 +418,7 @@ mod tests {
 
     #[test]
     fn needs_grow_with_the_servers_and_the_pool_does_not() {
-        let sizes = Sizes {
-            pool_bytes: 2 << 30,
-            redo_bytes: 1 << 30,
-        };
+        let sizes = Sizes { pool_bytes: 2 << 30, redo_bytes: 1 << 30 };
         let needs = |instances: &str, files| {
             let cell = &cells(&with(instances)).unwrap()[0];
             CellNeeds::of(cell, sizes, files)

@@ -71,18 +71,12 @@ impl Setting {
 
 /// A key that the plan does not have gets its default, at the name of its table.
 pub(crate) fn by_default<K: Kind>(axis: &mut Axis<K>, value: K::Value, table: Span) {
-    axis.0
-        .get_or_insert(Spanned::new(table, Values::One(value)));
+    axis.0.get_or_insert(Spanned::new(table, Values::One(value)));
 }
 
 /// The dimensions of the matrix, in their order: the values of the last one change fastest.
 pub(crate) fn dimensions_of(document: Document) -> Result<Vec<Dimension>, PlanProblem> {
-    let Document {
-        server,
-        storage,
-        load,
-        ..
-    } = document;
+    let Document { server, storage, load, .. } = document;
     let scale = server.scale.get().copied().unwrap_or(Scale::Auto);
     let spacing = load.arrivals.get().copied().unwrap_or(defaults::SPACING);
     let mut all = Dimensions::default();
@@ -111,14 +105,10 @@ pub(crate) fn dimensions_of(document: Document) -> Result<Vec<Dimension>, PlanPr
     for (role, place) in by_role(storage) {
         all.add_what(role.name(), place.0, |_: String| What::Place(role))?;
     }
-    all.add(
-        "warehouses",
-        load.warehouses,
-        |cell, count: &u32| match &mut cell.server {
-            Server::Private(server) => server.population.warehouses = Warehouses(*count),
-            Server::External(_) => cell.load.warehouses = Some(Warehouses(*count)),
-        },
-    )?;
+    all.add("warehouses", load.warehouses, |cell, count: &u32| match &mut cell.server {
+        Server::Private(server) => server.population.warehouses = Warehouses(*count),
+        Server::External(_) => cell.load.warehouses = Some(Warehouses(*count)),
+    })?;
     all.add("partitions", load.partitions, |cell, count: &u32| {
         private(cell, |server| server.population.partitions = *count);
     })?;
@@ -182,9 +172,7 @@ impl Dimensions {
         axis: Axis<K>,
         set: impl Fn(&mut Cell, &K::Value) + Copy + Send + Sync + 'static,
     ) -> Result<(), PlanProblem> {
-        self.add_what(name, axis.0, |value| {
-            What::Other(Arc::new(move |cell| set(cell, &value)))
-        })
+        self.add_what(name, axis.0, |value| What::Other(Arc::new(move |cell| set(cell, &value))))
     }
 
     /// Adds the values of a key, each once.
@@ -206,11 +194,8 @@ impl Dimensions {
                 );
                 return Err(PlanProblem::new(span, why));
             }
-            let setting = Setting {
-                name: name.to_owned(),
-                value: text,
-                what: what(value.into_inner()),
-            };
+            let setting =
+                Setting { name: name.to_owned(), value: text, what: what(value.into_inner()) };
             dimension.push(Spanned::new(span, setting));
         }
         self.0.extend((!dimension.is_empty()).then_some(dimension));

@@ -37,10 +37,7 @@ pub(crate) struct PlanProblem {
 
 impl PlanProblem {
     pub(crate) fn new(span: Span, why: impl Into<String>) -> PlanProblem {
-        PlanProblem {
-            span,
-            why: why.into(),
-        }
+        PlanProblem { span, why: why.into() }
     }
 }
 
@@ -72,10 +69,8 @@ mod tests {
 
     #[test]
     fn lines_and_columns_count_from_one() {
-        let source = Source {
-            path: "p.toml".to_owned(),
-            text: "a = 1\r\n# é b\nc = 2".to_owned(),
-        };
+        let source =
+            Source { path: "p.toml".to_owned(), text: "a = 1\r\n# é b\nc = 2".to_owned() };
         for (word, line, column) in [("a", 1, 1), ("b", 2, 5), ("2", 3, 5)] {
             let at = source.text.find(word).unwrap();
             let error = source.error(PlanProblem::new(at..at + 1, "why"));

@@ -178,9 +178,7 @@ impl Kind for WorkloadKind {
     type Value = WorkloadKind;
 
     fn takes() -> String {
-        let quoted = WorkloadKind::NAMED
-            .iter()
-            .map(|one| format!("\"{one}\" or "));
+        let quoted = WorkloadKind::NAMED.iter().map(|one| format!("\"{one}\" or "));
         quoted.collect::<String>() + "the path of a file that ends in .toml"
     }
 

@@ -57,12 +57,7 @@ pub struct CellNeeds {
 impl CellNeeds {
     /// Of `cell`.
     pub fn of(cell: &PlannedCell, sizes: Sizes, files: Files) -> CellNeeds {
-        let Cell {
-            server,
-            load,
-            lengths,
-            ..
-        } = &cell.what;
+        let Cell { server, load, lengths, .. } = &cell.what;
         let points = load.connections.points_max();
         let measuring = (lengths.warmup.expected() + lengths.window.expected()) * points;
         let Some(private) = server.private() else {
@@ -114,11 +109,7 @@ impl CellNeeds {
     }
 
     fn bytes_in(&self, files: Files) -> u64 {
-        if self.files == files {
-            self.clone_bytes()
-        } else {
-            0
-        }
+        if self.files == files { self.clone_bytes() } else { 0 }
     }
 }
 

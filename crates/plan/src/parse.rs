@@ -43,10 +43,7 @@ impl Plan {
     /// # Errors
     /// What is wrong with the text, with line and column.
     pub fn parse(text: &str, path: &str) -> Result<Plan, PlanError> {
-        let source = Source {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
+        let source = Source { path: path.to_owned(), text: text.to_owned() };
         parse(&source).map_err(|problem| source.error(problem))
     }
 }
@@ -85,11 +82,7 @@ fn parse(source: &Source) -> Result<Plan, PlanProblem> {
         by_default(&mut document.load.warehouses, warehouses, at("load"));
     }
     let at_load = keys.value_or_table("load");
-    by_default(
-        &mut document.load.workload,
-        defaults::WORKLOAD,
-        at_load.clone(),
-    );
+    by_default(&mut document.load.workload, defaults::WORKLOAD, at_load.clone());
     by_default(&mut document.load.style, defaults::STYLE, at_load);
     let lab = std::mem::take(&mut document.lab);
     let page_cache_bytes = std::mem::take(&mut document.storage.page_cache).0;
@@ -118,19 +111,8 @@ fn read(root: Spanned<DeTable<'_>>, keys: &Keys) -> Result<Document, PlanProblem
 
 /// What all cells have in common; dimensions say the rest.
 fn common(document: &Document, keys: &Keys) -> Result<Cell, PlanProblem> {
-    let Document {
-        server,
-        storage,
-        load,
-        meters,
-        ..
-    } = document;
-    let seed = document
-        .lab
-        .seed
-        .get()
-        .copied()
-        .unwrap_or(defaults::PLAN_SEED);
+    let Document { server, storage, load, meters, .. } = document;
+    let seed = document.lab.seed.get().copied().unwrap_or(defaults::PLAN_SEED);
     let mut cell = Cell {
         server: Server::Private(Private::of_engine("")),
         load: Load::of_seed(seed),
@@ -161,8 +143,7 @@ fn common(document: &Document, keys: &Keys) -> Result<Cell, PlanProblem> {
     cell.lengths.precision_share = load.precision.get().copied();
     load.home.set(&mut cell.load.home);
     cell.load.threads = load.threads.get().copied();
-    load.inactive_warehouses
-        .set(&mut cell.load.inactive_warehouses);
+    load.inactive_warehouses.set(&mut cell.load.inactive_warehouses);
     if load.arrivals.get().is_some() && load.rate.get().is_none() {
         let why = "`arrivals` is the time between the transactions of an open loop; add `rate`, or \
                    leave it out";
@@ -187,10 +168,7 @@ fn external(server: &ServerTable, keys: &Keys) -> Result<Option<External>, PlanP
         });
         return schemas.map_or(Ok(None), Err);
     };
-    if let Some((name, span)) = OF_PRIVATE
-        .iter()
-        .find_map(|name| Some((name, keys.name(name)?)))
-    {
+    if let Some((name, span)) = OF_PRIVATE.iter().find_map(|name| Some((name, keys.name(name)?))) {
         let why = format!(
             "`{name}` is for servers that mydyno starts, and `{named}` names one that is there \
              already; leave one of them out"
@@ -224,10 +202,7 @@ fn private(server: &ServerTable, keys: &Keys) -> Result<Private, PlanProblem> {
                    there already";
         return Err(PlanProblem::new(keys.name("server").unwrap_or(0..0), why));
     }
-    Ok(Private {
-        binary,
-        ..Private::of_engine(Private::OF_BINARY)
-    })
+    Ok(Private { binary, ..Private::of_engine(Private::OF_BINARY) })
 }
 
 /// How many connections there are where no dimension says it: a plan has that, or a ramp, or
@@ -260,10 +235,7 @@ fn limits(ramp: &RampTable, keys: &Keys) -> Result<RampLimits, PlanProblem> {
     ramp.start.set(&mut limits.start);
     ramp.step.set(&mut limits.step);
     ramp.connections_max.set(&mut limits.connections_max);
-    limits.points_max = ramp
-        .points
-        .get()
-        .map_or(limits.points_max, |most| *most as usize);
+    limits.points_max = ramp.points.get().map_or(limits.points_max, |most| *most as usize);
     ramp.stop_cpu.set(&mut limits.cpu_busy_share);
     ramp.stop_kink.set(&mut limits.kink_elasticity);
     ramp.stop_plateau.set(&mut limits.plateau_elasticity);
@@ -272,25 +244,17 @@ fn limits(ramp: &RampTable, keys: &Keys) -> Result<RampLimits, PlanProblem> {
         for (name, limit) in times.iter().flatten() {
             let known = Transaction::ALL.map(Transaction::name);
             if !known.contains(&&**name.get_ref()) {
-                let why = format!(
-                    "unknown transaction type `{}` in `stop_p90`",
-                    name.get_ref()
-                );
+                let why = format!("unknown transaction type `{}` in `stop_p90`", name.get_ref());
                 let why = with_known(&why, name.get_ref(), &known);
                 return Err(PlanProblem::new(name.span(), why));
             }
-            limits
-                .p90_us
-                .insert(name.get_ref().clone(), *limit.get_ref());
+            limits.p90_us.insert(name.get_ref().clone(), *limit.get_ref());
         }
     }
     match limits.check() {
         Ok(()) => Ok(limits),
         Err(error) => {
-            let named = error
-                .keys()
-                .into_iter()
-                .find(|key| keys.name(key).is_some());
+            let named = error.keys().into_iter().find(|key| keys.name(key).is_some());
             let span = keys.value_or_table(named.unwrap_or("ramp"));
             Err(PlanProblem::new(span, error.to_string()))
         }
@@ -386,10 +350,7 @@ fn require_in_matrix(
     if of_name.contains(&wanted) {
         return Ok(());
     }
-    let why = format!(
-        "no cell has {name} = {:?}, so that it cannot be left out",
-        wanted.value()
-    );
+    let why = format!("no cell has {name} = {:?}, so that it cannot be left out", wanted.value());
     let values: Vec<&str> = of_name.iter().map(|setting| setting.value()).collect();
     let why = if values.is_empty() {
         format!("{why}; the matrix has no `{name}` at all")

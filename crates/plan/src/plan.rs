@@ -50,11 +50,7 @@ impl Plan {
 
     /// How often and in which order cells are measured.
     pub fn schedule(&self) -> Schedule {
-        Schedule {
-            order: self.order,
-            repeats: self.repeats,
-            seed: self.common.load.seed,
-        }
+        Schedule { order: self.order, repeats: self.repeats, seed: self.common.load.seed }
     }
 
     /// After which no repeat is started any more.
@@ -71,12 +67,7 @@ impl Plan {
             precision_share: None,
             interval: defaults::INTERVAL,
         };
-        Plan {
-            repeats: 1,
-            is_shortened: true,
-            time_limit: None,
-            ..self
-        }
+        Plan { repeats: 1, is_shortened: true, time_limit: None, ..self }
     }
 
     /// What of the server's machine only the user can name.
@@ -117,11 +108,7 @@ pub struct PlannedCell {
 impl PlannedCell {
     /// What tells it from the other cells, for people: `data=hdd-15k connections=8`.
     pub fn label(&self) -> String {
-        let told = if self.varying.is_empty() {
-            &self.settings
-        } else {
-            &self.varying
-        };
+        let told = if self.varying.is_empty() { &self.settings } else { &self.varying };
         let all = told.iter().map(|s| format!("{}={}", s.name(), s.value()));
         all.collect::<Vec<_>>().join(" ")
     }

@@ -12,10 +12,7 @@ pub fn json_schema() -> Value {
     let mut schema = generator.into_root_schema_for::<Document>().to_value();
     unwrap_descriptions(&mut schema);
     let excluded = dimension_keys(&schema).map(|(section, key)| {
-        (
-            key.to_owned(),
-            schema["properties"][section]["properties"][key].clone(),
-        )
+        (key.to_owned(), schema["properties"][section]["properties"][key].clone())
     });
     let excluded: Map<String, Value> = excluded.collect();
     schema["properties"]["exclude"] = json!({
@@ -45,15 +42,13 @@ fn unwrap_descriptions(schema: &mut Value) {
 
 /// The keys of dimensions with their tables, in the order of the documentation.
 pub(crate) fn dimension_keys(schema: &Value) -> impl Iterator<Item = (&'static str, &str)> {
-    ["server", "storage", "load"]
-        .into_iter()
-        .flat_map(|section| {
-            let keys = schema["properties"][section]["properties"].as_object();
-            let keys = keys.into_iter().flatten();
-            let is_dimension = |value: &Value| !value["anyOf"][1]["items"].is_null();
-            keys.filter(move |(name, value)| *name == "set" || is_dimension(value))
-                .map(move |(name, _)| (section, name.as_str()))
-        })
+    ["server", "storage", "load"].into_iter().flat_map(|section| {
+        let keys = schema["properties"][section]["properties"].as_object();
+        let keys = keys.into_iter().flatten();
+        let is_dimension = |value: &Value| !value["anyOf"][1]["items"].is_null();
+        keys.filter(move |(name, value)| *name == "set" || is_dimension(value))
+            .map(move |(name, _)| (section, name.as_str()))
+    })
 }
 
 #[cfg(test)]
@@ -69,9 +64,7 @@ pub(crate) mod tests {
     const END: &str = "<!-- end of keys -->\n";
 
     fn docs(name: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../docs")
-            .join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
     }
 
     fn is_as_written(path: &Path, expected: &str) {
@@ -95,9 +88,7 @@ pub(crate) mod tests {
             }
         };
         if let Some(options) = schema["anyOf"].as_array() {
-            let fits = options
-                .iter()
-                .any(|one| violations(one, value, at).is_empty());
+            let fits = options.iter().any(|one| violations(one, value, at).is_empty());
             require(fits, "fits none");
         }
         let kinds: Vec<&str> = match &schema["type"] {
@@ -114,36 +105,21 @@ pub(crate) mod tests {
             "object" => value.is_object(),
             _ => false,
         };
-        require(
-            kinds.is_empty() || kinds.iter().any(|kind| is(kind)),
-            "type",
-        );
+        require(kinds.is_empty() || kinds.iter().any(|kind| is(kind)), "type");
         if let Some(names) = schema["enum"].as_array() {
             require(names.contains(value), "enum");
         }
         let bound = |name: &str| schema[name].as_u64();
         if let Some(number) = value.as_i64() {
             let number = u64::try_from(number).unwrap_or(0);
-            require(
-                bound("minimum").is_none_or(|least| number >= least),
-                "minimum",
-            );
-            require(
-                bound("maximum").is_none_or(|most| number <= most),
-                "maximum",
-            );
+            require(bound("minimum").is_none_or(|least| number >= least), "minimum");
+            require(bound("maximum").is_none_or(|most| number <= most), "maximum");
         }
         if let Some(text) = value.as_str() {
-            require(
-                bound("minLength").is_none_or(|n| text.len() as u64 >= n),
-                "minLength",
-            );
+            require(bound("minLength").is_none_or(|n| text.len() as u64 >= n), "minLength");
         }
         if let Some(items) = value.as_array() {
-            require(
-                bound("minItems").is_none_or(|n| items.len() as u64 >= n),
-                "minItems",
-            );
+            require(bound("minItems").is_none_or(|n| items.len() as u64 >= n), "minItems");
             for item in items {
                 wrong.extend(violations(&schema["items"], item, at));
             }
@@ -158,9 +134,7 @@ pub(crate) mod tests {
             return Vec::new();
         };
         let needed = schema["required"].as_array().into_iter().flatten();
-        let lacking = needed
-            .filter_map(Value::as_str)
-            .filter(|name| !entries.contains_key(*name));
+        let lacking = needed.filter_map(Value::as_str).filter(|name| !entries.contains_key(*name));
         let mut wrong: Vec<String> = lacking.map(|name| format!("{at}: lacks {name}")).collect();
         let others = &schema["additionalProperties"];
         for (name, value) in entries {
@@ -197,9 +171,7 @@ pub(crate) mod tests {
         let text = include_str!("document.rs");
         let place = |name: &str| text.find(&format!("pub(crate) {name}: "));
         let entries = properties.as_object().unwrap().iter();
-        let mut entries: Vec<_> = entries
-            .map(|(name, value)| (name.as_str(), value))
-            .collect();
+        let mut entries: Vec<_> = entries.map(|(name, value)| (name.as_str(), value)).collect();
         entries.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
         entries
     }
@@ -219,11 +191,7 @@ pub(crate) mod tests {
                 continue;
             }
             writeln!(tables, "\n### `[{name}]`\n\n{}\n", about(section)).unwrap();
-            writeln!(
-                tables,
-                "| key | takes | default | meaning |\n|---|---|---|---|"
-            )
-            .unwrap();
+            writeln!(tables, "| key | takes | default | meaning |\n|---|---|---|---|").unwrap();
             for (key, property) in listed(&section["properties"]) {
                 let takes = property["title"].as_str().unwrap().replace('"', "`");
                 let (meaning, default) = description(property);
@@ -264,11 +232,7 @@ pub(crate) mod tests {
             "exclude = 7",
             "labs.x = 1",
         ] {
-            assert_ne!(
-                plan(&format!("{right}\n{wrong}")),
-                Vec::<String>::new(),
-                "{wrong}"
-            );
+            assert_ne!(plan(&format!("{right}\n{wrong}")), Vec::<String>::new(), "{wrong}");
         }
         assert_ne!(plan("lab.name = 'x'"), Vec::<String>::new());
         let ramp = right.replace("connections = [1, 2]", "warehouses = 1");

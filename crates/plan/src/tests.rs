@@ -70,10 +70,7 @@ fn a_plan_comes_to_the_cells_of_its_matrix() {
     );
     // The last dimension changes fastest.
     assert_eq!(all[1].what.load.connections, Connections::Fixed(16));
-    assert_eq!(
-        (all[12].private().engine.as_str(), all[12].ordinal),
-        ("mysql-8.0", 13)
-    );
+    assert_eq!((all[12].private().engine.as_str(), all[12].ordinal), ("mysql-8.0", 13));
     assert_eq!(
         first.private().set,
         [("innodb_io_capacity", "200"), ("innodb_doublewrite", "OFF")]
@@ -83,10 +80,7 @@ fn a_plan_comes_to_the_cells_of_its_matrix() {
     assert_eq!(places[&Role::Data].device_name(), "nvme-pm1725");
     assert_eq!(places[&Role::Redo], places[&Role::Data]);
     let preset = first.private().preset.as_ref().unwrap();
-    assert_eq!(
-        (preset.name.as_str(), preset.scale),
-        ("config-3", Scale::Auto)
-    );
+    assert_eq!((preset.name.as_str(), preset.scale), ("config-3", Scale::Auto));
     assert_eq!(first.what.load.workload, WorkloadKind::Tpcc);
     assert_eq!(first.what.load.style, Style::Statements);
     assert_eq!(first.private().population.warehouses, Warehouses(10));
@@ -118,11 +112,7 @@ fn a_cells_key_is_of_what_was_measured_alone() {
         PLAN.replace("innodb_doublewrite = false", "innodb_doublewrite = true"),
         PLAN.replace("redo =", "page_cache = '1G'\nredo ="),
     ] {
-        assert_ne!(
-            cells(&changed).unwrap()[0].what.key(),
-            all[0].what.key(),
-            "{changed}"
-        );
+        assert_ne!(cells(&changed).unwrap()[0].what.key(), all[0].what.key(), "{changed}");
     }
 }
 
@@ -139,193 +129,49 @@ fn what_is_excluded_is_left_out() {
             && cell.what.load.connections.first() > Some(8)
     };
     assert!(!all.iter().any(is_wrong));
-    assert!(
-        all.iter()
-            .enumerate()
-            .all(|(index, cell)| cell.ordinal as usize == index + 1)
-    );
+    assert!(all.iter().enumerate().all(|(index, cell)| cell.ordinal as usize == index + 1));
 }
 
 /// Changes of the plan above, the text that the error's place is at, and words of the error.
 const WRONG: &[(&str, &str, &str, &[&str])] = &[
     ("[lab]", "[lab", "", &["this is not TOML"]),
-    (
-        "name = 'x'",
-        "nmae = 'x'",
-        "nmae",
-        &["unknown key `nmae` in [lab]", "nearest is `name`"],
-    ),
-    (
-        "[storage]",
-        "[storge]",
-        "storge]",
-        &["unknown key `storge`", "`storage`"],
-    ),
+    ("name = 'x'", "nmae = 'x'", "nmae", &["unknown key `nmae` in [lab]", "nearest is `name`"]),
+    ("[storage]", "[storge]", "storge]", &["unknown key `storge`", "`storage`"]),
     ("name = 'x'", "", "lab]", &["[lab] lacks `name`"]),
     ("name = 'x'", "name = ''", "''", &["`name` is empty"]),
-    (
-        "name = 'x'",
-        "name = 'x'\nrepeats = 0",
-        "0",
-        &["`repeats` is 0", "from 1 to 1000"],
-    ),
-    (
-        "name = 'x'",
-        "name = 'x'\nrepeats = [1, 2]",
-        "[1, 2]",
-        &["no dimension"],
-    ),
-    (
-        "name = 'x'",
-        "name = 'x'\norder = 'reverse'",
-        "'reverse'",
-        &["random, listed"],
-    ),
-    (
-        "name = 'x'",
-        "name = 'x'\nseed = -1",
-        "-1",
-        &["`seed` is -1"],
-    ),
-    (
-        "name = 'x'",
-        "name = 'x'\nrepeat_time_limit = '1m'",
-        "'1m'",
-        &["before its end"],
-    ),
-    (
-        "'mysql-8.0'",
-        "'mysql-8.O'",
-        "'mysql-8.O'",
-        &["unknown engine", "nearest is `mysql-8.0`"],
-    ),
-    (
-        "'config-3'",
-        "'config3'",
-        "'config3'",
-        &["unknown preset", "`config-3`"],
-    ),
+    ("name = 'x'", "name = 'x'\nrepeats = 0", "0", &["`repeats` is 0", "from 1 to 1000"]),
+    ("name = 'x'", "name = 'x'\nrepeats = [1, 2]", "[1, 2]", &["no dimension"]),
+    ("name = 'x'", "name = 'x'\norder = 'reverse'", "'reverse'", &["random, listed"]),
+    ("name = 'x'", "name = 'x'\nseed = -1", "-1", &["`seed` is -1"]),
+    ("name = 'x'", "name = 'x'\nrepeat_time_limit = '1m'", "'1m'", &["before its end"]),
+    ("'mysql-8.0'", "'mysql-8.O'", "'mysql-8.O'", &["unknown engine", "nearest is `mysql-8.0`"]),
+    ("'config-3'", "'config3'", "'config3'", &["unknown preset", "`config-3`"]),
     ("'config-3'", "7", "7", &["`preset` is 7", "a text"]),
     ("[200, 2000]", "[]", "[]", &["empty list", "no cell"]),
-    (
-        "[200, 2000]",
-        "[200, '200']",
-        "'200'",
-        &["this value twice"],
-    ),
+    ("[200, 2000]", "[200, '200']", "'200'", &["this value twice"]),
     ("[200, 2000]", "[200, [1]]", "[1]", &["a list in a list"]),
-    (
-        "innodb_doublewrite",
-        "port",
-        "port",
-        &["port", "leave it out"],
-    ),
-    (
-        "innodb_doublewrite",
-        "innodb-io-capacity",
-        "innodb-io-capacity",
-        &["set twice"],
-    ),
+    ("innodb_doublewrite", "port", "port", &["port", "leave it out"]),
+    ("innodb_doublewrite", "innodb-io-capacity", "innodb-io-capacity", &["set twice"]),
     ("set = {", "set = 7 # {", "7 #", &["`set` is 7", "a table"]),
-    (
-        "'hdd-15k'",
-        "'hdd-51k'",
-        "'hdd-51k'",
-        &["unknown device", "hdd-15k"],
-    ),
-    (
-        "'hdd-15k', ",
-        "'hdd-15k', 'hdd-15k', ",
-        "'hdd-15k', 'nvme",
-        &["twice"],
-    ),
+    ("'hdd-15k'", "'hdd-51k'", "'hdd-51k'", &["unknown device", "hdd-15k"]),
+    ("'hdd-15k', ", "'hdd-15k', 'hdd-15k', ", "'hdd-15k', 'nvme", &["twice"]),
     ("'hdd-15k'", "'twin'", "'twin'", &["`data` cannot be"]),
-    (
-        "'hdd-15k', ",
-        "'/tmp', ",
-        "'twin'",
-        &["twin of /tmp", "real device"],
-    ),
+    ("'hdd-15k', ", "'/tmp', ", "'twin'", &["twin of /tmp", "real device"]),
     ("data = [", "undo = [", "'twin'", &["`data` has no device"]),
-    (
-        "'twin'",
-        "['twin', 'hdd-15k']",
-        "'hdd-15k']",
-        &["same measurement"],
-    ),
-    (
-        "redo = 'twin'",
-        "count_io = 'yes'",
-        "'yes'",
-        &["true or false"],
-    ),
-    (
-        "redo = 'twin'",
-        "page_cache = '65G'",
-        "'65G'",
-        &["up to 64G"],
-    ),
-    (
-        "data = [",
-        "page_cache = 1\nbinlog = '/tmp' #",
-        "1",
-        &["emulated devices"],
-    ),
-    (
-        "warehouses = 10",
-        "warehouses = '10'",
-        "'10'",
-        &["a whole number"],
-    ),
-    (
-        "warehouses = 10",
-        "partitions = [0, 8]",
-        "8]",
-        &["error 1506", "foreign keys"],
-    ),
-    (
-        "warehouses = 10",
-        "foreign_keys = false\npartitions = 9999",
-        "9999",
-        &["from 0 to 1024"],
-    ),
-    (
-        "warehouses = 10",
-        "workload = 'tpc'",
-        "'tpc'",
-        &["`workload` is", "`tpcc`"],
-    ),
-    (
-        "warehouses = 10",
-        "style = 'batch'",
-        "'batch'",
-        &["`style` is", "batched"],
-    ),
-    (
-        "warehouses = 10",
-        "workload = 'tpcc-mysql'\nstyle = 'batched'",
-        "'batched'",
-        &["tpcc-mysql"],
-    ),
+    ("'twin'", "['twin', 'hdd-15k']", "'hdd-15k']", &["same measurement"]),
+    ("redo = 'twin'", "count_io = 'yes'", "'yes'", &["true or false"]),
+    ("redo = 'twin'", "page_cache = '65G'", "'65G'", &["up to 64G"]),
+    ("data = [", "page_cache = 1\nbinlog = '/tmp' #", "1", &["emulated devices"]),
+    ("warehouses = 10", "warehouses = '10'", "'10'", &["a whole number"]),
+    ("warehouses = 10", "partitions = [0, 8]", "8]", &["error 1506", "foreign keys"]),
+    ("warehouses = 10", "foreign_keys = false\npartitions = 9999", "9999", &["from 0 to 1024"]),
+    ("warehouses = 10", "workload = 'tpc'", "'tpc'", &["`workload` is", "`tpcc`"]),
+    ("warehouses = 10", "style = 'batch'", "'batch'", &["`style` is", "batched"]),
+    ("warehouses = 10", "workload = 'tpcc-mysql'\nstyle = 'batched'", "'batched'", &["tpcc-mysql"]),
     ("warehouses = 10", "window = 0", "0", &["`window` is 0"]),
-    (
-        "warehouses = 10",
-        "interval = '2m'",
-        "'2m'",
-        &["longer than the window"],
-    ),
-    (
-        "connections = [8, 16, 32]",
-        "",
-        "load]",
-        &["[load] lacks `connections`"],
-    ),
-    (
-        "[8, 16, 32]",
-        "[8, 16, 3.5]",
-        "3.5",
-        &["`connections` is 3.5"],
-    ),
+    ("warehouses = 10", "interval = '2m'", "'2m'", &["longer than the window"]),
+    ("connections = [8, 16, 32]", "", "load]", &["[load] lacks `connections`"]),
+    ("[8, 16, 32]", "[8, 16, 3.5]", "3.5", &["`connections` is 3.5"]),
     ("[8, 16, 32]", "[8, 1_000_000]", "1_000_000", &["100000"]),
 ];
 #[test]
@@ -355,10 +201,7 @@ fn exclusions_that_say_nothing_are_refused() {
     let (error, _) = with("");
     assert!(error.why.contains("names nothing"), "{error}");
     let (error, _) = with("window = '1s'");
-    assert!(
-        error.why.contains("unknown key `window` in [[exclude]]"),
-        "{error}"
-    );
+    assert!(error.why.contains("unknown key `window` in [[exclude]]"), "{error}");
     let (error, _) = with("engine = ['mysql-5.7', 'mysql-8.0']");
     assert!(error.why.contains("the matrix is empty"), "{error}");
     let (error, _) = wrong(&format!("exclude = 7\n{PLAN}"));
@@ -376,10 +219,7 @@ fn a_plan_needs_its_tables() {
     }
     let (error, at) = wrong(&PLAN.replace("[load]", "[[load]]"));
     assert!(error.why.contains("`load` is no table"), "{error}");
-    assert!(
-        at.starts_with("[[load]]") || at.starts_with("load]]"),
-        "{at}"
-    );
+    assert!(at.starts_with("[[load]]") || at.starts_with("load]]"), "{at}");
 }
 
 #[test]
@@ -390,10 +230,7 @@ fn a_matrix_has_a_limit() {
     let text = text.replace("warehouses = 10", "warehouses = [10, 20]");
     let (error, at) = wrong(&text);
     assert!(error.why.contains("12800 cells"), "{error}");
-    assert!(
-        error.why.contains("`connections`") && at.starts_with("1, 2"),
-        "{error}"
-    );
+    assert!(error.why.contains("`connections`") && at.starts_with("1, 2"), "{error}");
     let many: Vec<String> = (1..=10_001).map(|count| count.to_string()).collect();
     let (error, _) = wrong(&PLAN.replace("8, 16, 32", &many.join(", ")));
     assert!(error.why.contains("10001 values"), "{error}");
@@ -405,10 +242,7 @@ fn a_matrix_has_a_limit() {
 fn what_there_is_not_is_refused() {
     let text = PLAN.replace("name = 'x'", "name = 'x'\ntime_limit = '4h'");
     let plan = Plan::parse(&text, "p.toml").unwrap();
-    let sizes = Sizes {
-        pool_bytes: 2 << 30,
-        redo_bytes: 1 << 30,
-    };
+    let sizes = Sizes { pool_bytes: 2 << 30, redo_bytes: 1 << 30 };
     let needed = |files: Files| -> Vec<(PlannedCell, CellNeeds)> {
         let cells = plan.cells(&known()).unwrap().into_iter();
         cells
@@ -440,16 +274,10 @@ fn what_there_is_not_is_refused() {
     let of = |files, host| needs_of(&plan, files, host);
     let needs = of(Files::Memory, host(3, 7)).unwrap();
     // 24 cells, 3 repeats of some 95 s.
-    assert!(
-        (6_000..7_500).contains(&needs.duration.as_secs()),
-        "{needs:?}"
-    );
+    assert!((6_000..7_500).contains(&needs.duration.as_secs()), "{needs:?}");
     assert!(needs.memory_bytes > 5 << 30 && needs.disk_bytes < 4 << 30);
     let error = of(Files::Memory, host(3, 5)).unwrap_err();
-    assert!(
-        error.why.contains("memory") && error.why.contains("cell 1 "),
-        "{error}"
-    );
+    assert!(error.why.contains("memory") && error.why.contains("cell 1 "), "{error}");
     assert_eq!((error.line, error.column), (15, 14));
     let needs = of(Files::Home, host(7, 4)).unwrap();
     assert!(needs.memory_bytes < 4 << 30 && needs.disk_bytes > 5 << 30);
@@ -458,10 +286,7 @@ fn what_there_is_not_is_refused() {
     assert!(of(Files::Elsewhere, host(3, 4)).is_ok());
     // Images that are not kept at a time need no room at a time.
     let most = |images_max_bytes| {
-        let host = Host {
-            images_max_bytes,
-            ..host(99, 99)
-        };
+        let host = Host { images_max_bytes, ..host(99, 99) };
         let images = vec![images[0].clone(); 30];
         plan.needs(&[], &images, &host).unwrap().disk_bytes
     };
@@ -497,16 +322,9 @@ fn the_shipped_plans_are_sound() {
             1 => "one repeat".to_owned(),
             _ => format!("{repeats} repeats"),
         };
-        let head: Vec<&str> = text
-            .lines()
-            .take_while(|line| line.starts_with('#'))
-            .collect();
+        let head: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
         let head = head.join(" ");
-        assert!(
-            head.contains(&format!("{} cells", cells.len())),
-            "{stem}: {}",
-            cells.len()
-        );
+        assert!(head.contains(&format!("{} cells", cells.len())), "{stem}: {}", cells.len());
         assert!(head.contains(&told), "{stem}");
         let value = serde_json::to_value(toml::from_str::<toml::Value>(&text).unwrap()).unwrap();
         let violated = violations(&json_schema(), &value, &stem);
@@ -514,26 +332,16 @@ fn the_shipped_plans_are_sound() {
         seen.insert(stem);
     }
     for number in ["1-", "2-", "3-", "4-", "5-", "7-", "8-", "9-"] {
-        let of_it: Vec<&String> = seen
-            .iter()
-            .filter(|name| name.starts_with(number))
-            .collect();
+        let of_it: Vec<&String> = seen.iter().filter(|name| name.starts_with(number)).collect();
         assert_eq!(of_it.len(), 2, "{of_it:?}");
-        assert_eq!(
-            format!("{}-small", of_it[1].trim_end_matches("-small")),
-            *of_it[1]
-        );
+        assert_eq!(format!("{}-small", of_it[1].trim_end_matches("-small")), *of_it[1]);
     }
     assert!(seen.contains("device-by-connections-small"));
 }
 
 #[test]
 fn listed_order_is_that_of_the_matrix() {
-    let schedule = Schedule {
-        order: Order::Listed,
-        repeats: 2,
-        seed: 1,
-    };
+    let schedule = Schedule { order: Order::Listed, repeats: 2, seed: 1 };
     let turns = execution_order(3, schedule);
     let indices: Vec<usize> = turns.iter().map(|turn| turn.index).collect();
     assert_eq!(indices, [0, 1, 2, 0, 1, 2]);

@@ -112,9 +112,7 @@ impl Core {
     }
 
     pub(crate) fn add_timer(&self, at: Instant) {
-        self.timers
-            .borrow_mut()
-            .push(Reverse((at, self.current.get())));
+        self.timers.borrow_mut().push(Reverse((at, self.current.get())));
     }
 
     /// Makes ready every task whose timer is due, then returns the time of the next timer.
@@ -139,13 +137,8 @@ impl Core {
             return Ok(());
         }
         // 0 would be no alarm at all.
-        let left = at
-            .saturating_duration_since(Instant::now())
-            .max(Duration::from_nanos(1));
-        let alarm = Itimerspec {
-            it_interval: timespec(Duration::ZERO),
-            it_value: timespec(left),
-        };
+        let left = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let alarm = Itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(left) };
         timerfd_settime(&self.alarm, TimerfdTimerFlags::empty(), &alarm)?;
         Ok(())
     }
@@ -173,10 +166,7 @@ impl Core {
     /// ready.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
         let next_timer = self.expire_timers();
-        let until = [self.expire_hold_backs(), deadline]
-            .into_iter()
-            .flatten()
-            .min();
+        let until = [self.expire_hold_backs(), deadline].into_iter().flatten().min();
         let mut timeout = until.map(|at| at.saturating_duration_since(Instant::now()));
         if !self.ready.borrow().is_empty() {
             timeout = Some(Duration::ZERO);
@@ -219,13 +209,7 @@ impl PolledSocket {
     /// Registers a non-blocking socket; it counts as readable until a read said otherwise.
     pub fn register(socket: BorrowedFd<'_>) -> io::Result<PolledSocket> {
         let core = Core::of_this_thread()?;
-        let fresh = Slot {
-            readable: true,
-            closed: false,
-            writable: true,
-            waiting: None,
-            wait: 0,
-        };
+        let fresh = Slot { readable: true, closed: false, writable: true, waiting: None, wait: 0 };
         let slot = match core.free_slots.borrow_mut().pop() {
             Some(slot) => {
                 let slots = &mut core.slots.borrow_mut();
@@ -287,12 +271,7 @@ impl PolledSocket {
     pub async fn writable(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let data = epoll::EventData::new_u64(self.slot as u64);
         self.core.slots.borrow_mut()[self.slot].writable = false;
-        epoll::modify(
-            &self.core.epoll,
-            socket,
-            data,
-            READING | epoll::EventFlags::OUT,
-        )?;
+        epoll::modify(&self.core.epoll, socket, data, READING | epoll::EventFlags::OUT)?;
         poll_fn(|_| self.poll(|slot| slot.writable)).await;
         epoll::modify(&self.core.epoll, socket, data, READING)?;
         Ok(())
@@ -308,9 +287,8 @@ impl PolledSocket {
     }
 }
 
-const READING: epoll::EventFlags = epoll::EventFlags::IN
-    .union(epoll::EventFlags::RDHUP)
-    .union(epoll::EventFlags::ET);
+const READING: epoll::EventFlags =
+    epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP).union(epoll::EventFlags::ET);
 
 impl Drop for PolledSocket {
     fn drop(&mut self) {

@@ -48,9 +48,7 @@ impl Waiting {
 
     /// Returns whether it still waited.
     fn remove(&mut self, task: TaskIndex) -> bool {
-        self.waits
-            .get_mut(task)
-            .is_some_and(|waits| std::mem::replace(waits, false))
+        self.waits.get_mut(task).is_some_and(|waits| std::mem::replace(waits, false))
     }
 
     fn next(&mut self) -> Option<TaskIndex> {
@@ -68,10 +66,7 @@ impl<T> Queue<T> {
     pub fn new() -> io::Result<Queue<T>> {
         Ok(Queue {
             core: Core::of_this_thread()?,
-            lanes: RefCell::new(Lanes {
-                urgent: VecDeque::new(),
-                deferred: VecDeque::new(),
-            }),
+            lanes: RefCell::new(Lanes { urgent: VecDeque::new(), deferred: VecDeque::new() }),
             waiting: RefCell::default(),
             closed: Cell::new(false),
         })
@@ -115,10 +110,7 @@ impl<T> Queue<T> {
     /// Waits for an item; `None` where the queue is closed and empty. Tasks are served in the order
     /// in which they came.
     pub fn pop(&self) -> impl Future<Output = Option<T>> {
-        Pop {
-            queue: self,
-            waits_as: None,
-        }
+        Pop { queue: self, waits_as: None }
     }
 
     /// No more items come: those that are here are served, then every [`Queue::pop`] ends.

@@ -18,11 +18,7 @@ pub struct Tasks<'a> {
 impl<'a> Tasks<'a> {
     /// No tasks yet.
     pub fn new() -> io::Result<Tasks<'a>> {
-        Ok(Tasks {
-            core: Core::of_this_thread()?,
-            tasks: Vec::new(),
-            alive: 0,
-        })
+        Ok(Tasks { core: Core::of_this_thread()?, tasks: Vec::new(), alive: 0 })
     }
 
     /// Adds a task; it runs within [`Tasks::run_until`].
@@ -58,11 +54,7 @@ impl<'a> Tasks<'a> {
         };
         let Some(task) = slot else { return };
         self.core.current.set(index);
-        if task
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_ready()
-        {
+        if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             *slot = None;
             self.alive -= 1;
         }
@@ -211,12 +203,7 @@ mod tests {
             }
         });
         tasks.spawn(async { *seen.borrow_mut() = echo_all(&b, &source_b, BYTES).await });
-        assert_eq!(
-            tasks
-                .run_until(Some(Instant::now() + Duration::from_secs(10)))
-                .unwrap(),
-            0
-        );
+        assert_eq!(tasks.run_until(Some(Instant::now() + Duration::from_secs(10))).unwrap(), 0);
         drop(tasks);
         assert_eq!(seen.into_inner(), BYTES);
     }

@@ -201,12 +201,7 @@ fn figure(id: RepeatId, chart: &Chart<'_>, controls: &Markup) -> Markup {
 
 fn charts(cell: &CellView, repeat: &RepeatView, with_panels: bool) -> Markup {
     let id = repeat.repeat.id;
-    let chart = |kind, title, is_wide| Chart {
-        kind,
-        title,
-        is_wide,
-        panel: None,
-    };
+    let chart = |kind, title, is_wide| Chart { kind, title, is_wide, panel: None };
     let merged = repeat.series.point_s;
     let types = &repeat.series.names;
     html! {
@@ -239,28 +234,17 @@ fn charts(cell: &CellView, repeat: &RepeatView, with_panels: bool) -> Markup {
 
 /// Small numbers as words.
 fn spelt(count: usize) -> String {
-    let words = [
-        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-    ];
-    words
-        .get(count)
-        .map_or_else(|| count.to_string(), |word| (*word).to_owned())
+    let words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    words.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
 /// What was observed beside the load, on the time axis of the throughput.
 fn panels(repeat: &RepeatView) -> Markup {
-    let (at_once, others): (Vec<&Panel>, Vec<&Panel>) = repeat
-        .panels
-        .panels
-        .iter()
-        .partition(|panel| panel.is_seen_at_once());
+    let (at_once, others): (Vec<&Panel>, Vec<&Panel>) =
+        repeat.panels.panels.iter().partition(|panel| panel.is_seen_at_once());
     let draw = |panel: &Panel| {
-        let chart = Chart {
-            kind: "panel",
-            title: panel.title,
-            is_wide: true,
-            panel: Some(panel.name),
-        };
+        let chart =
+            Chart { kind: "panel", title: panel.title, is_wide: true, panel: Some(panel.name) };
         figure(repeat.repeat.id, &chart, &html! {})
     };
     html! {
@@ -289,9 +273,8 @@ fn counts(cell: &CellView, repeat: &RepeatView) -> Markup {
     else {
         return html! { p.soft.small { (statements) } };
     };
-    let in_database = or_na(result.new_orders_in_database(), |n| {
-        integer(u64::try_from(n).unwrap_or(0))
-    });
+    let in_database =
+        or_na(result.new_orders_in_database(), |n| integer(u64::try_from(n).unwrap_or(0)));
     html! {
         p.soft.small {
             "Over the whole run the driver saw " (integer(committed)) " new orders committed and "

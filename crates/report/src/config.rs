@@ -61,9 +61,7 @@ fn load(view: &LoadView) -> Markup {
 
 /// The first repeat of a cell whose variables were read.
 fn measured(cell: &CellView) -> Option<&RepeatView> {
-    cell.repeats
-        .iter()
-        .find(|repeat| !repeat.variables.is_empty())
+    cell.repeats.iter().find(|repeat| !repeat.variables.is_empty())
 }
 
 /// Machine, server variables, option files.
@@ -101,10 +99,7 @@ fn presets(view: &LabView) -> Markup {
         let Some(preset) = &what.preset else {
             continue;
         };
-        match presets
-            .iter_mut()
-            .find(|known| (known.0, known.1) == (&what.engine, preset))
-        {
+        match presets.iter_mut().find(|known| (known.0, known.1) == (&what.engine, preset)) {
             Some((.., cells)) => cells.push(cell),
             None => presets.push((&what.engine, preset, vec![cell])),
         }
@@ -147,10 +142,7 @@ fn changed_variables(view: &LabView) -> Markup {
         .iter()
         .flat_map(|cell| cell.repeats.iter().map(move |repeat| (cell, repeat)))
         .flat_map(|(cell, repeat)| {
-            let changed = repeat
-                .variables
-                .iter()
-                .filter(|variable| variable.changed());
+            let changed = repeat.variables.iter().filter(|variable| variable.changed());
             changed.map(move |variable| (cell, repeat, variable))
         })
         .collect();
@@ -185,10 +177,8 @@ fn differing_variables(view: &LabView) -> Markup {
             Some((cell, pairs.collect()))
         })
         .collect();
-    let names: BTreeSet<&str> = columns
-        .iter()
-        .flat_map(|(_, values)| values.keys().copied())
-        .collect();
+    let names: BTreeSet<&str> =
+        columns.iter().flat_map(|(_, values)| values.keys().copied()).collect();
     let differing: Vec<&str> = names
         .into_iter()
         .filter(|name| !IDENTITY_VARIABLES.contains(name))
@@ -237,10 +227,8 @@ fn column_title(cells: &[&CellView]) -> Markup {
 }
 
 fn all_variables(view: &LabView) -> Markup {
-    let Some((cell, repeat)) = view
-        .cells
-        .iter()
-        .find_map(|cell| measured(cell).map(|repeat| (cell, repeat)))
+    let Some((cell, repeat)) =
+        view.cells.iter().find_map(|cell| measured(cell).map(|repeat| (cell, repeat)))
     else {
         return html! { p.soft { "No server variables are stored." } };
     };
@@ -284,10 +272,7 @@ fn option_files(view: &LabView) -> Markup {
             let Some(text) = repeat.repeat.my_cnf.as_deref() else {
                 continue;
             };
-            match files
-                .iter_mut()
-                .find(|(known, _)| configured(known) == configured(text))
-            {
+            match files.iter_mut().find(|(known, _)| configured(known) == configured(text)) {
                 Some((_, cells)) if cells.iter().any(|c| c.cell.id == cell.cell.id) => {}
                 Some((_, cells)) => cells.push(cell),
                 None => files.push((text, vec![cell])),

@@ -25,13 +25,8 @@ pub fn devices_section(repeat: &RepeatView) -> Markup {
 }
 
 pub fn kinds(device: &DeviceSummary) -> impl Iterator<Item = (&'static str, &RequestSummary)> {
-    let all = [
-        ("read", &device.read),
-        ("write", &device.write),
-        ("flush", &device.flush),
-    ];
-    all.into_iter()
-        .filter_map(|(name, kind)| Some((name, kind.as_ref()?)))
+    let all = [("read", &device.read), ("write", &device.write), ("flush", &device.flush)];
+    all.into_iter().filter_map(|(name, kind)| Some((name, kind.as_ref()?)))
 }
 
 /// Where the bytes are, and how true the emulation was.

@@ -86,10 +86,7 @@ impl Table {
 }
 
 fn failed(path: &Path, cause: &dyn std::error::Error) -> ReportError {
-    ReportError::Write {
-        path: path.to_path_buf(),
-        cause: cause.to_string(),
-    }
+    ReportError::Write { path: path.to_path_buf(), cause: cause.to_string() }
 }
 
 /// Takes the fields of a line.
@@ -213,10 +210,8 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
 }
 
 fn settings_json(settings: &[(String, String)]) -> String {
-    let settings: serde_json::Map<String, serde_json::Value> = settings
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone().into()))
-        .collect();
+    let settings: serde_json::Map<String, serde_json::Value> =
+        settings.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
     serde_json::Value::from(settings).to_string()
 }
 
@@ -287,12 +282,7 @@ fn latency(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
             for value in totals.response.histogram.iter_recorded() {
                 let count = value.count_at_value();
                 below += count;
-                line(fields(
-                    &of.name,
-                    value.value_iterated_to(),
-                    count,
-                    below as f64 / all,
-                ));
+                line(fields(&of.name, value.value_iterated_to(), count, below as f64 / all));
             }
         }
         Ok(())

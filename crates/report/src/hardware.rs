@@ -18,10 +18,7 @@ pub fn hardware(view: &LabView) -> Markup {
 fn fact_name(key: &str) -> String {
     let name = key.trim_end_matches("_bytes").replace('_', " ");
     let capital = transaction(&name);
-    capital
-        .replace("Cpu", "CPU")
-        .replace("Os", "OS")
-        .replace("Mydyno", "mydyno")
+    capital.replace("Cpu", "CPU").replace("Os", "OS").replace("Mydyno", "mydyno")
 }
 
 fn fact_value(key: &str, value: &str) -> String {

@@ -47,11 +47,7 @@ fn percents(share: f64) -> String {
 
 /// What each server of a repeat did; nothing where there was one.
 pub fn each_server(metric: ThroughputMetric, repeat: &RepeatView) -> Markup {
-    let each: Vec<String> = repeat
-        .nopm_by_instance
-        .iter()
-        .map(|nopm| truncated(*nopm))
-        .collect();
+    let each: Vec<String> = repeat.nopm_by_instance.iter().map(|nopm| truncated(*nopm)).collect();
     html! {
         @if !each.is_empty() {
             p { (metric.title()) " of each of " (each.len()) " servers: " b { (each.join(", ")) } "." }

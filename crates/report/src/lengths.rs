@@ -10,11 +10,7 @@ pub fn times(cell: &CellView) -> String {
     let what = &cell.cell.what;
     let planned = |ns: u64, is_auto: bool| {
         let time = duration(ns);
-        if is_auto {
-            format!("automatic ({time} at most)")
-        } else {
-            time
-        }
+        if is_auto { format!("automatic ({time} at most)") } else { time }
     };
     let precision = match what.precision_share {
         Some(share) => format!(" to ± {}", percent(share)),
@@ -36,10 +32,7 @@ pub fn lengths(cell: &CellView, repeat: &RepeatView) -> Markup {
         return html! {};
     };
     let window = match result.window_precision_share {
-        Some(share) => format!(
-            "its mean throughput is known to ± {}",
-            percent_at_most(share)
-        ),
+        Some(share) => format!("its mean throughput is known to ± {}", percent_at_most(share)),
         None => "it was too short to tell how well its mean is known".to_owned(),
     };
     let warmup_ns = repeat.repeat.warmup_ns(what);

@@ -135,18 +135,12 @@ impl LabView {
     pub fn metric(&self) -> ThroughputMetric {
         let mut all = self.cells.iter().map(CellView::metric);
         let first = all.next().unwrap_or_default();
-        if all.all(|metric| metric == first) {
-            first
-        } else {
-            ThroughputMetric::Tpm
-        }
+        if all.all(|metric| metric == first) { first } else { ThroughputMetric::Tpm }
     }
 
     /// The cell with this place in the plan.
     pub fn by_ordinal(&self, ordinal: u32) -> Option<&CellView> {
-        self.cells
-            .iter()
-            .find(|cell| cell.cell.what.ordinal == ordinal)
+        self.cells.iter().find(|cell| cell.cell.what.ordinal == ordinal)
     }
 
     pub fn is_folded(&self) -> bool {
@@ -226,9 +220,7 @@ impl CellView {
 
     /// The longest such response time of all repeats that are whole.
     pub fn primary_max_ns(&self) -> Option<u64> {
-        self.whole()
-            .filter_map(|repeat| repeat.primary.max_ns())
-            .max()
+        self.whole().filter_map(|repeat| repeat.primary.max_ns()).max()
     }
 }
 
@@ -266,10 +258,7 @@ impl RepeatView {
             resources: analyse::used_by(results, (&repeat, cell), &totals, &samples)?,
             times_spent: results.times_spent(&repeat)?,
             is_sent_together: matches!(cell.what.style.as_str(), "pipelined" | "batched"),
-            risen: risen(
-                results.status(id, Moment::Start)?,
-                results.status(id, Moment::End)?,
-            ),
+            risen: risen(results.status(id, Moment::Start)?, results.status(id, Moment::End)?),
             primary: totals.primary(),
             totals,
             repeat,
@@ -315,20 +304,14 @@ fn variables(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Va
     for (name, value) in end {
         merged.entry(name).or_default().1 = Some(value);
     }
-    merged
-        .into_iter()
-        .map(|(name, (start, end))| Variable { name, start, end })
-        .collect()
+    merged.into_iter().map(|(name, (start, end))| Variable { name, start, end }).collect()
 }
 
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.
 fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView>, StoreError> {
     let all = results.loads()?;
-    let mut chosen: Vec<(LoadId, Load)> = all
-        .iter()
-        .filter(|(_, load)| load.lab == Some(lab.id))
-        .cloned()
-        .collect();
+    let mut chosen: Vec<(LoadId, Load)> =
+        all.iter().filter(|(_, load)| load.lab == Some(lab.id)).cloned().collect();
     if chosen.is_empty() {
         let of_target = |(_, load): &&(LoadId, Load)| {
             load.finished_utc_ns <= lab.started_utc_ns
@@ -349,10 +332,8 @@ fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView
 
 /// (label, group) of each cell: the fields in which the cells of this lab differ.
 fn labels(cells: &[Cell]) -> Vec<(String, String)> {
-    let all: Vec<BTreeMap<String, String>> = cells
-        .iter()
-        .map(|cell| fields(cell).into_iter().collect())
-        .collect();
+    let all: Vec<BTreeMap<String, String>> =
+        cells.iter().map(|cell| fields(cell).into_iter().collect()).collect();
     // A cell that never had a server does not say all that the others do; that tells nothing apart.
     let is_started = |cell: &&Cell| !cell.what.server_version.is_empty();
     let varies = |name: &str| {
@@ -373,16 +354,9 @@ fn labels(cells: &[Cell]) -> Vec<(String, String)> {
                 .join(", ");
             let connections =
                 base::counted(cell.what.connections as usize, "connection", "connections");
-            let label = if group.is_empty() {
-                connections
-            } else {
-                format!("{group}, {connections}")
-            };
-            let group = if group.is_empty() {
-                cell.what.engine.clone()
-            } else {
-                group
-            };
+            let label =
+                if group.is_empty() { connections } else { format!("{group}, {connections}") };
+            let group = if group.is_empty() { cell.what.engine.clone() } else { group };
             (label, group)
         })
         .collect()
@@ -397,10 +371,7 @@ fn fields(cell: &Cell) -> Vec<(String, String)> {
         ("style".to_owned(), what.style.clone()),
         ("warehouses".to_owned(), warehouses(what.warehouses)),
         ("schemas".to_owned(), format!("{} schemas", what.schemas)),
-        (
-            "instances".to_owned(),
-            base::counted(what.instances as usize, "server", "servers"),
-        ),
+        ("instances".to_owned(), base::counted(what.instances as usize, "server", "servers")),
         (
             "home".to_owned(),
             match what.home {
@@ -485,14 +456,9 @@ mod tests {
                 device: device.to_owned(),
                 ..CellPlace::default()
             }];
-            what.settings
-                .push(("scale".to_owned(), "papers".to_owned()));
+            what.settings.push(("scale".to_owned(), "papers".to_owned()));
         }
-        Cell {
-            id: CellId(id),
-            lab: LabId(1),
-            what,
-        }
+        Cell { id: CellId(id), lab: LabId(1), what }
     }
 
     #[test]

@@ -43,11 +43,7 @@ pub fn spread(number: &Repeated) -> String {
         Some(width) => format!(
             "± {} ({:.1} %), {} repeats, 95 % confidence",
             significant(width),
-            if number.mean > 0.0 {
-                width * 100.0 / number.mean
-            } else {
-                0.0
-            },
+            if number.mean > 0.0 { width * 100.0 / number.mean } else { 0.0 },
             number.count
         ),
     }
@@ -56,20 +52,13 @@ pub fn spread(number: &Repeated) -> String {
 fn verdict_tile(view: &LabView) -> Markup {
     let on_runs = view.repeats().flat_map(|repeat| &repeat.checks);
     let on_loads = view.loads.iter().flat_map(|load| &load.checks);
-    let all: Vec<bool> = on_runs
-        .chain(on_loads)
-        .chain(&view.checks)
-        .map(|check| check.passed)
-        .collect();
+    let all: Vec<bool> =
+        on_runs.chain(on_loads).chain(&view.checks).map(|check| check.passed).collect();
     let passed = all.iter().filter(|passed| **passed).count();
     let failed_cells = view
         .cells
         .iter()
-        .filter(|cell| {
-            cell.repeats
-                .iter()
-                .any(|r| r.repeat.status == RepeatStatus::Failed)
-        })
+        .filter(|cell| cell.repeats.iter().any(|r| r.repeat.status == RepeatStatus::Failed))
         .count();
     let short = view
         .repeats()
@@ -102,22 +91,13 @@ fn order_gap(repeat: &Repeat) -> Option<i64> {
     let in_database = result.new_orders_in_database()?;
     let low = i64::try_from(result.committed_new_orders?).ok()?;
     let high = low + i64::try_from(result.in_doubt_new_orders?).ok()?;
-    Some(if in_database < low {
-        in_database - low
-    } else {
-        (in_database - high).max(0)
-    })
+    Some(if in_database < low { in_database - low } else { (in_database - high).max(0) })
 }
 
 fn cost_tile(view: &LabView) -> Markup {
-    let costs: Vec<f64> = view
-        .repeats()
-        .filter_map(|repeat| repeat.rates.client_cpu_us_per_statement)
-        .collect();
-    let cpu_s: f64 = view
-        .repeats()
-        .filter_map(|repeat| repeat.rates.client_cpu_s)
-        .sum();
+    let costs: Vec<f64> =
+        view.repeats().filter_map(|repeat| repeat.rates.client_cpu_us_per_statement).collect();
+    let cpu_s: f64 = view.repeats().filter_map(|repeat| repeat.rates.client_cpu_s).sum();
     let retries: u64 = view
         .repeats()
         .filter(|repeat| repeat.is_done())
@@ -156,9 +136,7 @@ pub fn results_table(view: &LabView) -> Markup {
     let first = groups.next();
     let columns = Columns {
         groups: groups.any(|group| Some(group) != first),
-        fidelity: view
-            .repeats()
-            .any(|repeat| repeat.storage.fidelity.is_some()),
+        fidelity: view.repeats().any(|repeat| repeat.storage.fidelity.is_some()),
         bound: view.repeats().any(|repeat| repeat.bound().is_some()),
     };
     html! {
@@ -222,11 +200,7 @@ fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
 }
 
 fn bar(value: f64, top: f64) -> u32 {
-    if top > 0.0 {
-        (value * 100.0 / top).clamp(0.0, 100.0) as u32
-    } else {
-        0
-    }
+    if top > 0.0 { (value * 100.0 / top).clamp(0.0, 100.0) as u32 } else { 0 }
 }
 
 /// Where the cell stands, with the reason of each repeat that has no result.
@@ -255,14 +229,9 @@ fn status(cell: &CellView) -> Markup {
 fn without_result(cell: &CellView) -> Vec<(RepeatStatus, &str, usize)> {
     let mut kinds: Vec<(RepeatStatus, &str, usize)> = Vec::new();
     for repeat in cell.repeats.iter().filter(|repeat| !repeat.is_done()) {
-        let (status, code) = (
-            repeat.repeat.status,
-            repeat.repeat.reason_code.as_deref().unwrap_or(""),
-        );
-        match kinds
-            .iter_mut()
-            .find(|kind| (kind.0, kind.1) == (status, code))
-        {
+        let (status, code) =
+            (repeat.repeat.status, repeat.repeat.reason_code.as_deref().unwrap_or(""));
+        match kinds.iter_mut().find(|kind| (kind.0, kind.1) == (status, code)) {
             Some(kind) => kind.2 += 1,
             None => kinds.push((status, code, 1)),
         }

@@ -100,10 +100,7 @@ pub fn render(results: &Results, lab: LabId) -> Result<String, ReportError> {
 /// What the charts of repeats draw, by the repeat's key.
 fn drawn(view: &LabView) -> BTreeMap<i64, RepeatData<'_>> {
     let is_brief = view.is_brief();
-    let repeats = view
-        .cells
-        .iter()
-        .flat_map(|cell| all_or_one(cell, is_brief));
+    let repeats = view.cells.iter().flat_map(|cell| all_or_one(cell, is_brief));
     repeats
         .filter(|repeat| !repeat.series.time_s.is_empty())
         .map(|repeat| (repeat.repeat.id.0, data(repeat, is_brief)))
@@ -111,11 +108,7 @@ fn drawn(view: &LabView) -> BTreeMap<i64, RepeatData<'_>> {
 }
 
 fn all_or_one(cell: &CellView, is_brief: bool) -> Vec<&RepeatView> {
-    if is_brief {
-        cell.shown().into_iter().collect()
-    } else {
-        cell.repeats.iter().collect()
-    }
+    if is_brief { cell.shown().into_iter().collect() } else { cell.repeats.iter().collect() }
 }
 
 fn data<'a>(repeat: &'a RepeatView, is_brief: bool) -> RepeatData<'a> {
@@ -131,9 +124,7 @@ fn data<'a>(repeat: &'a RepeatView, is_brief: bool) -> RepeatData<'a> {
 
 /// JSON that may stand in a script element: no `</script>`, no `<!--`.
 fn script_safe(json: &str) -> String {
-    json.replace('<', "\\u003c")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 fn page(view: &LabView, json: &str, sections: &LabSections<'_>) -> Markup {
@@ -237,14 +228,8 @@ fn workloads(view: &LabView) -> String {
     let mut parts = vec![
         each_once(engines.chain(not_started.map(|what| what.engine.clone()))),
         warehouses(whats().filter_map(|what| what.warehouses)),
-        format!(
-            "workload {}",
-            each_once(whats().map(|what| what.workload.clone()))
-        ),
-        format!(
-            "style {}",
-            each_once(whats().map(|what| what.style.clone()))
-        ),
+        format!("workload {}", each_once(whats().map(|what| what.workload.clone()))),
+        format!("style {}", each_once(whats().map(|what| what.style.clone()))),
     ];
     let transport = each_once(started().map(|what| what.transport.clone()));
     if !transport.is_empty() {
@@ -274,10 +259,7 @@ fn warehouses(each: impl Iterator<Item = u32> + Clone) -> String {
     }
     let numbers = each_once(each.clone().map(|number| number.to_string()));
     let is_one = each.max() == Some(1);
-    format!(
-        "{numbers} {}",
-        if is_one { "warehouse" } else { "warehouses" }
-    )
+    format!("{numbers} {}", if is_one { "warehouse" } else { "warehouses" })
 }
 
 /// What the page says of its numbers.
@@ -302,9 +284,7 @@ fn machine(view: &LabView) -> Option<String> {
     let parts: Vec<String> = [
         fact("cpu_model"),
         fact("cpu_cores").map(|n| format!("{n} cores")),
-        fact("memory_bytes")
-            .and_then(|n| n.parse().ok())
-            .map(crate::format::bytes),
+        fact("memory_bytes").and_then(|n| n.parse().ok()).map(crate::format::bytes),
         fact("os"),
     ]
     .into_iter()

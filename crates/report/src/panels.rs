@@ -83,21 +83,11 @@ impl Panel {
         axis: &'static str,
         unit: &'static str,
     ) -> Panel {
-        Panel {
-            name,
-            title,
-            axis,
-            unit,
-            axis_to: None,
-            lines: Vec::new(),
-        }
+        Panel { name, title, axis, unit, axis_to: None, lines: Vec::new() }
     }
 
     fn up_to(self, value: f64) -> Panel {
-        Panel {
-            axis_to: Some(value),
-            ..self
-        }
+        Panel { axis_to: Some(value), ..self }
     }
 
     /// Adds a line, where there is one number to draw.
@@ -139,10 +129,7 @@ pub fn panels(samples: &Samples, run: Run) -> Panels {
     if panels.is_empty() {
         return Panels::default();
     }
-    Panels {
-        time_s: grid.ends_s(),
-        panels,
-    }
+    Panels { time_s: grid.ends_s(), panels }
 }
 
 struct Observed<'a> {
@@ -161,10 +148,7 @@ impl Observed<'_> {
 
     fn scaled(&self, source: MetricSource, name: &str, label: &str, by: f64) -> Vec<Option<f64>> {
         let points = self.points(source, name, label);
-        points
-            .into_iter()
-            .map(|value| value.map(|v| v * by))
-            .collect()
+        points.into_iter().map(|value| value.map(|v| v * by)).collect()
     }
 
     fn server(&self, name: &str) -> Vec<Option<f64>> {
@@ -222,23 +206,13 @@ impl Observed<'_> {
                 Solid,
                 self.percent(|get| pool_miss(get)),
             ),
-            Panel::new(
-                "dirty",
-                "Dirty pages of the buffer pool",
-                "% of all pages",
-                "%",
-            )
-            .up_to(100.0)
-            .with("dirty", 2, Solid, self.percent(|get| pool_dirty(get))),
+            Panel::new("dirty", "Dirty pages of the buffer pool", "% of all pages", "%")
+                .up_to(100.0)
+                .with("dirty", 2, Solid, self.percent(|get| pool_dirty(get))),
             Panel::new("pages", "Pages of InnoDB", "pages per second", "/s")
                 .with("read", 1, Solid, self.server("pages_read"))
                 .with("written", 2, Solid, self.server("pages_written"))
-                .with(
-                    "flushed",
-                    3,
-                    Solid,
-                    self.server("buffer_pool_pages_flushed"),
-                ),
+                .with("flushed", 3, Solid, self.server("buffer_pool_pages_flushed")),
             Panel::new("log", "Redo log written", "MB per second", "MB/s").with(
                 "redo",
                 2,
@@ -253,12 +227,7 @@ impl Observed<'_> {
             ),
             Panel::new("threads", "Threads of the server", "threads", "threads")
                 .with("running", 1, Solid, self.server("threads_running"))
-                .with(
-                    "waiting for a row lock",
-                    4,
-                    Solid,
-                    self.each(|get| lock_waiting(get)),
-                ),
+                .with("waiting for a row lock", 4, Solid, self.each(|get| lock_waiting(get))),
             Panel::new("locks", "Row-lock waits and deadlocks", "per second", "/s")
                 .with("row-lock waits", 4, Solid, self.server("row_lock_waits"))
                 .with("deadlocks", 2, Solid, self.server("deadlocks")),
@@ -277,12 +246,7 @@ impl Observed<'_> {
         Panel::new("processes", "Cores used by processes", "cores", "cores")
             .with("server", 1, Solid, cores("server"))
             .with("mydyno", 2, Solid, cores("mydyno"))
-            .with(
-                "busiest thread of mydyno",
-                2,
-                Dashed,
-                busiest.unwrap_or_default(),
-            )
+            .with("busiest thread of mydyno", 2, Dashed, busiest.unwrap_or_default())
     }
 
     /// Of a meter or, where there is none, of each processor package.
@@ -315,12 +279,7 @@ mod tests {
         samples: &[(u64, i64)],
     ) -> MetricSeries {
         MetricSeries {
-            metric: Metric {
-                source,
-                name: name.to_owned(),
-                label: label.to_owned(),
-                kind,
-            },
+            metric: Metric { source, name: name.to_owned(), label: label.to_owned(), kind },
             samples: samples.iter().map(|(s, value)| (s * S, *value)).collect(),
         }
     }
@@ -337,11 +296,7 @@ mod tests {
     }
 
     pub(super) fn drawn(series: Vec<MetricSeries>, end_s: f64) -> Panels {
-        let run = Run {
-            points_max: 900,
-            end_s,
-            is_emulated: true,
-        };
+        let run = Run { points_max: 900, end_s, is_emulated: true };
         panels(&Samples::of(series), run)
     }
 
@@ -351,11 +306,7 @@ mod tests {
 
     pub(super) fn line<'a>(of: &'a Panels, name: &str, line: &str) -> &'a Line {
         let panel = panel(of, name);
-        panel
-            .lines
-            .iter()
-            .find(|l| l.name == line)
-            .unwrap_or_else(|| panic!("{panel:?}"))
+        panel.lines.iter().find(|l| l.name == line).unwrap_or_else(|| panic!("{panel:?}"))
     }
 
     #[test]
@@ -373,15 +324,9 @@ mod tests {
         assert_eq!(of.time_s, [1.0, 2.0, 3.0]);
         assert_eq!(line(&of, "cpu", "user").values, [Some(50.0); 3]);
         let derived = line(&of, "cpu", "emulated I/O wait (derived)");
-        assert_eq!(
-            (derived.values[0], derived.dash),
-            (Some(20.0), Dash::Dashed)
-        );
+        assert_eq!((derived.values[0], derived.dash), (Some(20.0), Dash::Dashed));
         let cpu = panel(&of, "cpu");
-        assert_eq!(
-            (cpu.axis, cpu.unit, cpu.axis_to),
-            ("% of all cores", "%", Some(100.0))
-        );
+        assert_eq!((cpu.axis, cpu.unit, cpu.axis_to), ("% of all cores", "%", Some(100.0)));
         // Nobody counted system time; what has no data is not there.
         assert_eq!(cpu.lines.len(), 2);
         assert_eq!(of.panels.len(), 1);
@@ -390,54 +335,31 @@ mod tests {
     #[test]
     fn a_gap_is_null_and_never_zero() {
         let samples = [(0, 0), (1, 10), (2, 20), (3, 30), (8, 80), (9, 90)];
-        let of = drawn(
-            vec![metric((Server, "pages_read", ""), Counter, &samples)],
-            9.0,
-        );
+        let of = drawn(vec![metric((Server, "pages_read", ""), Counter, &samples)], 9.0);
         let ten = Some(10.0);
         let expected = [ten, ten, ten, None, None, None, None, None, ten];
         assert_eq!(line(&of, "pages", "read").values, expected);
         let json = serde_json::to_string(&of).unwrap();
-        assert!(
-            json.contains("[10.0,10.0,10.0,null,null,null,null,null,10.0]"),
-            "{json}"
-        );
+        assert!(json.contains("[10.0,10.0,10.0,null,null,null,null,null,10.0]"), "{json}");
         assert!(json.contains("\"dash\":\"solid\""), "{json}");
     }
 
     #[test]
     fn a_server_that_began_anew_leaves_a_gap() {
         let samples = [(0, 500), (1, 600), (2, 10), (3, 30)];
-        let of = drawn(
-            vec![metric((Server, "deadlocks", ""), Counter, &samples)],
-            3.0,
-        );
-        assert_eq!(
-            line(&of, "locks", "deadlocks").values,
-            [Some(100.0), None, Some(20.0)]
-        );
+        let of = drawn(vec![metric((Server, "deadlocks", ""), Counter, &samples)], 3.0);
+        assert_eq!(line(&of, "locks", "deadlocks").values, [Some(100.0), None, Some(20.0)]);
     }
 
     #[test]
     fn sources_that_are_read_at_other_times_share_the_axis() {
         let mut late = rising((Server, "row_lock_time_ms", ""), 4, 3_000);
-        late.samples
-            .iter_mut()
-            .for_each(|(at_ns, _)| *at_ns += 20_000_000);
-        let of = drawn(
-            vec![cores(4), rising((Host, "cpu_user_ns", ""), 4, 1), late],
-            4.0,
-        );
+        late.samples.iter_mut().for_each(|(at_ns, _)| *at_ns += 20_000_000);
+        let of = drawn(vec![cores(4), rising((Host, "cpu_user_ns", ""), 4, 1), late], 4.0);
         assert_eq!(of.time_s.len(), 4);
-        assert_eq!(
-            line(&of, "threads", "waiting for a row lock").values,
-            [Some(3.0); 4]
-        );
+        assert_eq!(line(&of, "threads", "waiting for a row lock").values, [Some(3.0); 4]);
         for panel in &of.panels {
-            assert!(
-                panel.lines.iter().all(|line| line.values.len() == 4),
-                "{panel:?}"
-            );
+            assert!(panel.lines.iter().all(|line| line.values.len() == 4), "{panel:?}");
         }
         assert_eq!(panel(&of, "threads").unit, "threads");
     }
@@ -446,20 +368,12 @@ mod tests {
     fn the_pool_and_processes_are_computed_from_their_counters() {
         let at = |s: u64| if s == 0 { (0, 0) } else { (s, 1_000) };
         let gauge = |name: &str, value: i64| {
-            metric(
-                (Server, name, ""),
-                Gauge,
-                &[(0, value), (1, value), (2, value)],
-            )
+            metric((Server, name, ""), Gauge, &[(0, value), (1, value), (2, value)])
         };
         let of = drawn(
             vec![
                 rising((Server, "buffer_pool_reads", ""), 2, 5),
-                metric(
-                    (Server, "buffer_pool_read_requests", ""),
-                    Counter,
-                    &[at(0), at(1), at(2)],
-                ),
+                metric((Server, "buffer_pool_read_requests", ""), Counter, &[at(0), at(1), at(2)]),
                 gauge("buffer_pool_pages_dirty", 25),
                 gauge("buffer_pool_pages_total", 100),
                 gauge("checkpoint_age_bytes", 7_000_000),
@@ -473,15 +387,9 @@ mod tests {
         // In the second point no page was asked for: a share of nothing is not known.
         assert_eq!(line(&of, "misses", "misses").values, [Some(0.5), None]);
         assert_eq!(line(&of, "dirty", "dirty").values, [Some(25.0); 2]);
-        assert_eq!(
-            line(&of, "checkpoint", "checkpoint age").values,
-            [Some(7.0); 2]
-        );
+        assert_eq!(line(&of, "checkpoint", "checkpoint age").values, [Some(7.0); 2]);
         assert_eq!(line(&of, "processes", "mydyno").values, [Some(0.5); 2]);
-        assert_eq!(
-            line(&of, "processes", "busiest thread of mydyno").values,
-            [Some(0.4); 2]
-        );
+        assert_eq!(line(&of, "processes", "busiest thread of mydyno").values, [Some(0.4); 2]);
     }
 
     #[test]
@@ -497,10 +405,7 @@ mod tests {
         let second = line(&of, "power", "package-1");
         assert_eq!((second.values[0], second.color), (Some(14.0), 2));
         let metered = [(0, 230_000), (1, 231_000), (2, 231_000)];
-        let of = drawn(
-            vec![metric((Power, "power_mw", "meter"), Gauge, &metered)],
-            2.0,
-        );
+        let of = drawn(vec![metric((Power, "power_mw", "meter"), Gauge, &metered)], 2.0);
         assert_eq!(line(&of, "power", "meter").values, [Some(231.0); 2]);
         assert_eq!(panel(&of, "power").unit, "W");
     }

@@ -23,19 +23,14 @@ pub fn ramp_marks<'a>(ramps: &[RampOutcome], view: &'a LabView) -> Vec<RampMark<
     let mark = |ramp: &RampOutcome| {
         let saturation = ramp.saturation.as_ref()?;
         saturation.reason.as_ref()?;
-        Some(RampMark {
-            group: &cell_of(ramp, view)?.group,
-            connections: saturation.connections?,
-        })
+        Some(RampMark { group: &cell_of(ramp, view)?.group, connections: saturation.connections? })
     };
     ramps.iter().filter_map(mark).collect()
 }
 
 fn cell_of<'a>(ramp: &RampOutcome, view: &'a LabView) -> Option<&'a CellView> {
     let first = ramp.points.first()?;
-    view.cells
-        .iter()
-        .find(|cell| cell.cell.id.0 == first.cell_id)
+    view.cells.iter().find(|cell| cell.cell.id.0 == first.cell_id)
 }
 
 fn name(ramp: &RampOutcome, view: &LabView) -> String {

@@ -102,11 +102,7 @@ pub fn read(
     let name = |of: &CellTransaction| (of.name.clone(), transaction(&of.name));
     let mut collector = Collector {
         intervals_per_point: count.div_ceil(points_max).max(1),
-        series: Series {
-            names: types.iter().map(name).collect(),
-            primary,
-            ..Series::default()
-        },
+        series: Series { names: types.iter().map(name).collect(), primary, ..Series::default() },
         point: None,
         window: None,
         totals: WindowTotals::of_types(types),
@@ -168,31 +164,22 @@ impl Collector {
         self.series.point_s = self.series.point_s.max(length_s);
         self.series.time_s.push(rounded(seconds(point.end_ns)));
         let nothing = Totals::default();
-        let mut names: Vec<&str> = self
-            .series
-            .names
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let mut names: Vec<&str> =
+            self.series.names.iter().map(|(name, _)| name.as_str()).collect();
         if self.series.primary == PRIMARY {
             names.push(PRIMARY);
         }
         for name in names {
             let totals = point.types.get(name).unwrap_or(&nothing);
             let series = self.series.types.entry(name.to_owned()).or_default();
-            let per_minute = if length_s > 0.0 {
-                totals.completed() as f64 * 60.0 / length_s
-            } else {
-                0.0
-            };
+            let per_minute =
+                if length_s > 0.0 { totals.completed() as f64 * 60.0 / length_s } else { 0.0 };
             let quantile = |q: f64| totals.quantile_ns(q).map(|ns| rounded(ns as f64 / 1e6));
             series.per_minute.push(rounded(per_minute));
             series.p50_ms.push(quantile(0.5));
             series.p95_ms.push(quantile(0.95));
             series.p99_ms.push(quantile(0.99));
-            series
-                .max_ms
-                .push(totals.max_ns().map(|ns| rounded(ns as f64 / 1e6)));
+            series.max_ms.push(totals.max_ns().map(|ns| rounded(ns as f64 / 1e6)));
         }
     }
 }
@@ -229,12 +216,8 @@ pub fn distribution(totals: &Totals) -> Option<Distribution> {
     let last = bins.keys().next_back().copied().unwrap_or(0) + 1;
     for bin in first..=last {
         let count = bins.get(&bin).copied().unwrap_or(0);
-        result
-            .bin_ms
-            .push(rounded(10_f64.powf(bin as f64 / BINS_PER_DECADE)));
-        result
-            .bin_percent
-            .push(rounded(count as f64 * 100.0 / most));
+        result.bin_ms.push(rounded(10_f64.powf(bin as f64 / BINS_PER_DECADE)));
+        result.bin_percent.push(rounded(count as f64 * 100.0 / most));
     }
     Some(result)
 }

@@ -11,9 +11,8 @@ const NAMED: usize = 3;
 /// A table for each transaction type; nothing where the driver did not measure it.
 pub fn statements_section(repeat: &RepeatView) -> Markup {
     let types = repeat.totals.iter();
-    let mut types = types
-        .filter_map(|(of, _)| Some((&of.name, repeat.times_spent.get(&of.name)?)))
-        .peekable();
+    let mut types =
+        types.filter_map(|(of, _)| Some((&of.name, repeat.times_spent.get(&of.name)?))).peekable();
     if types.peek().is_none() {
         return html! {};
     }

@@ -43,9 +43,6 @@ mod tests {
         assert_eq!(Repeated::of(&[]), None);
         // Deviation 1, t = 4.303 for two degrees of freedom: 4.303 / sqrt(3) = 2.484.
         let three = Repeated::of(&[9.0, 10.0, 11.0]).and_then(|r| r.half_width);
-        assert!(
-            three.is_some_and(|width| (width - 2.484).abs() < 0.001),
-            "{three:?}"
-        );
+        assert!(three.is_some_and(|width| (width - 2.484).abs() < 0.001), "{three:?}");
     }
 }

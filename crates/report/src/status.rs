@@ -31,12 +31,8 @@ pub fn risen(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Ri
 
 /// A closed table for each cell, of its first repeat that is done.
 pub fn status_tables(view: &LabView) -> Markup {
-    let of_cell = |cell| {
-        Some((
-            cell,
-            CellView::whole(cell).find(|repeat| !repeat.risen.is_empty())?,
-        ))
-    };
+    let of_cell =
+        |cell| Some((cell, CellView::whole(cell).find(|repeat| !repeat.risen.is_empty())?));
     let all: Vec<(&CellView, &RepeatView)> = view.cells.iter().filter_map(of_cell).collect();
     html! {
         @for (cell, repeat) in all {
@@ -93,17 +89,10 @@ mod tests {
             ("Innodb_buffer_pool_dump_status", "dumped"),
             ("Com_select", "5"),
         ]);
-        let counter = |name: &str, start, end| Risen {
-            name: name.to_owned(),
-            start,
-            end,
-        };
+        let counter = |name: &str, start, end| Risen { name: name.to_owned(), start, end };
         assert_eq!(
             risen(start, end),
-            [
-                counter("Com_commit", 7, 19),
-                counter("Questions", 100, u64::MAX)
-            ]
+            [counter("Com_commit", 7, 19), counter("Questions", 100, u64::MAX)]
         );
     }
 }

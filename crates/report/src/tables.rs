@@ -33,11 +33,7 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
 }
 
 fn transaction_row(name: &str, totals: &Totals, all: u64) -> Markup {
-    let share = if all > 0 {
-        totals.completed() as f64 * 100.0 / all as f64
-    } else {
-        0.0
-    };
+    let share = if all > 0 { totals.completed() as f64 * 100.0 / all as f64 } else { 0.0 };
     html! {
         tr {
             th scope="row" { (transaction(name)) }
@@ -131,11 +127,7 @@ pub fn verdict_tag(verdict: Verdict) -> Markup {
 pub fn band_picture(value: Option<f64>, allowed: Band, chance: Band) -> Markup {
     let ends = [allowed.low, allowed.high, chance.low, chance.high, value];
     let low = ends.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-    let high = ends
-        .iter()
-        .flatten()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
+    let high = ends.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
     let (Some(value), true) = (value, high > low) else {
         return html! {};
     };

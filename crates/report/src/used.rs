@@ -18,11 +18,7 @@ const fn row(
     unit: &'static str,
     number: fn(&Resources) -> Option<f64>,
 ) -> Row {
-    Row {
-        title,
-        unit,
-        number,
-    }
+    Row { title, unit, number }
 }
 
 fn percent(share: Option<f64>) -> Option<f64> {
@@ -43,130 +39,78 @@ const TIME: &str = "% of time";
 
 const HOST: [Row; 15] = [
     row("Cores", "", |r| r.host.cpu_cores),
-    row("Frequency", "GHz", |r| {
-        r.host.cpu_frequency_hz.map(|hz| hz / 1e9)
-    }),
+    row("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
     row("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
     row("User", CORES, |r| percent(r.host.cpu_user_share)),
     row("System", CORES, |r| percent(r.host.cpu_system_share)),
     row("Interrupts", CORES, |r| percent(r.host.cpu_interrupt_share)),
     row("Steal", CORES, |r| percent(r.host.cpu_steal_share)),
     row("I/O wait", CORES, |r| percent(r.host.cpu_iowait_share)),
-    row("Emulated I/O wait, derived from idle", CORES, |r| {
-        percent(r.host.emulated_iowait_share)
-    }),
+    row("Emulated I/O wait, derived from idle", CORES, |r| percent(r.host.emulated_iowait_share)),
     row("Idle", CORES, |r| percent(r.host.cpu_idle_share)),
-    row("Some thread waited for a core (PSI)", TIME, |r| {
-        percent(r.host.pressure_cpu_some_share)
-    }),
-    row("Some thread waited for storage (PSI)", TIME, |r| {
-        percent(r.host.pressure_io_some_share)
-    }),
+    row("Some thread waited for a core (PSI)", TIME, |r| percent(r.host.pressure_cpu_some_share)),
+    row("Some thread waited for storage (PSI)", TIME, |r| percent(r.host.pressure_io_some_share)),
     row("Context switches", "1/s", |r| r.host.context_switches_per_s),
     row("Network, received and sent", "MB/s", |r| {
         let host = &r.host;
-        mega(Some(
-            host.network_received_bytes_per_s? + host.network_sent_bytes_per_s?,
-        ))
+        mega(Some(host.network_received_bytes_per_s? + host.network_sent_bytes_per_s?))
     }),
-    row("Memory available", "MB", |r| {
-        mega(r.host.memory_available_bytes)
-    }),
+    row("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
 ];
 
 const PROCESSES: [Row; 8] = [
     row("Server", "cores", |r| r.server_process.cpu_cores_used),
-    row("Server, memory", "MB", |r| {
-        mega(r.server_process.resident_bytes)
-    }),
-    row("Server, read", "MB/s", |r| {
-        mega(r.server_process.read_bytes_per_s)
-    }),
-    row("Server, written", "MB/s", |r| {
-        mega(r.server_process.written_bytes_per_s)
-    }),
+    row("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
+    row("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
+    row("Server, written", "MB/s", |r| mega(r.server_process.written_bytes_per_s)),
     row("mydyno", "cores", |r| r.driver.cpu_cores_used),
     row("mydyno, memory", "MB", |r| mega(r.driver.resident_bytes)),
-    row("mydyno, busiest thread on a core", TIME, |r| {
-        percent(r.driver.busiest_thread_cpu_share)
-    }),
+    row("mydyno, busiest thread on a core", TIME, |r| percent(r.driver.busiest_thread_cpu_share)),
     row("mydyno, that thread waiting for a core", TIME, |r| {
         percent(r.driver.busiest_thread_run_wait_share)
     }),
 ];
 
 const PER_TRANSACTION: [Row; 9] = [
-    row("Path length", "thousand cycles", |r| {
-        thousands(r.per_transaction.path_length_cycles)
-    }),
+    row("Path length", "thousand cycles", |r| thousands(r.per_transaction.path_length_cycles)),
     row("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
-    row("CPU of the server", "µs", |r| {
-        r.per_transaction.server_cpu_us
-    }),
+    row("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
     row("CPU of mydyno", "µs", |r| r.per_transaction.driver_cpu_us),
-    row("Read from storage", "bytes", |r| {
-        r.per_transaction.read_bytes
-    }),
-    row("Written to storage", "bytes", |r| {
-        r.per_transaction.written_bytes
-    }),
+    row("Read from storage", "bytes", |r| r.per_transaction.read_bytes),
+    row("Written to storage", "bytes", |r| r.per_transaction.written_bytes),
     row("Flushes", "", |r| r.per_transaction.flushes),
     row("Rows changed", "bytes", |r| r.per_transaction.row_bytes),
-    row(
-        "Write amplification",
-        "bytes written per byte of rows",
-        |r| r.per_transaction.write_amplification,
-    ),
+    row("Write amplification", "bytes written per byte of rows", |r| {
+        r.per_transaction.write_amplification
+    }),
 ];
 
 const SERVER: [Row; 18] = [
     row("Statements", "1/s", |r| r.server.statements_per_s),
     row("Threads running", "", |r| r.server.threads_running_mean),
-    row("Buffer pool, hits", "% of page requests", |r| {
-        percent(r.server.buffer_pool_hit_share)
-    }),
-    row("Buffer pool, dirty", "% of pages", |r| {
-        percent(r.server.buffer_pool_dirty_share)
-    }),
+    row("Buffer pool, hits", "% of page requests", |r| percent(r.server.buffer_pool_hit_share)),
+    row("Buffer pool, dirty", "% of pages", |r| percent(r.server.buffer_pool_dirty_share)),
     row("Pages read", "1/s", |r| r.server.pages_read_per_s),
     row("Pages written", "1/s", |r| r.server.pages_written_per_s),
     row("Pages flushed", "1/s", |r| r.server.pages_flushed_per_s),
-    row("Doublewrite pages", "1/s", |r| {
-        r.server.doublewrite_pages_per_s
-    }),
+    row("Doublewrite pages", "1/s", |r| r.server.doublewrite_pages_per_s),
     row("Reads of files", "1/s", |r| r.server.data_reads_per_s),
-    row("fsyncs, redo included", "1/s", |r| {
-        r.server.data_fsyncs_per_s
-    }),
+    row("fsyncs, redo included", "1/s", |r| r.server.data_fsyncs_per_s),
     row("fsyncs of redo", "1/s", |r| r.server.log_fsyncs_per_s),
-    row("Redo written", "MB/s", |r| {
-        mega(r.server.log_written_bytes_per_s)
-    }),
-    row("Checkpoint age", "MB", |r| {
-        mega(r.server.checkpoint_age_bytes)
-    }),
+    row("Redo written", "MB/s", |r| mega(r.server.log_written_bytes_per_s)),
+    row("Checkpoint age", "MB", |r| mega(r.server.checkpoint_age_bytes)),
     row("Row-lock waits", "1/s", |r| r.server.row_lock_waits_per_s),
-    row("Row-lock wait, mean of one", "ms", |r| {
-        thousands(r.server.row_lock_wait_mean_us)
-    }),
-    row("Transactions waiting for row locks", "", |r| {
-        r.server.row_lock_waiting_mean
-    }),
+    row("Row-lock wait, mean of one", "ms", |r| thousands(r.server.row_lock_wait_mean_us)),
+    row("Transactions waiting for row locks", "", |r| r.server.row_lock_waiting_mean),
     row("Deadlocks", "1/s", |r| r.server.deadlocks_per_s),
-    row("Undo that purge has to do", "entries", |r| {
-        r.server.history_list_entries
-    }),
+    row("Undo that purge has to do", "entries", |r| r.server.history_list_entries),
 ];
 
 /// What the processors counted themselves: shown only where they did, which few virtual machines
 /// let them.
 const COUNTED: [Row; 2] = [
-    row("Cycles", "thousand", |r| {
-        thousands(r.per_transaction.cycles)
-    }),
-    row("Instructions", "thousand", |r| {
-        thousands(r.per_transaction.instructions)
-    }),
+    row("Cycles", "thousand", |r| thousands(r.per_transaction.cycles)),
+    row("Instructions", "thousand", |r| thousands(r.per_transaction.instructions)),
 ];
 
 /// Power and money: shown only where something measured or has a price.
@@ -269,11 +213,7 @@ fn group(cell: &CellView, title: &str, rows: &[Row]) -> Markup {
 
 /// Shares tell most near 100 %, where three digits are too few.
 fn in_unit(value: f64, unit: &str) -> String {
-    if unit.starts_with('%') {
-        trimmed(value, 2)
-    } else {
-        significant(value)
-    }
+    if unit.starts_with('%') { trimmed(value, 2) } else { significant(value) }
 }
 
 /// A column of the table of disks.
@@ -284,51 +224,15 @@ struct Column {
 }
 
 const DISK: [Column; 9] = [
-    Column {
-        title: "Reads",
-        unit: "1/s",
-        number: |d| d.read_per_s,
-    },
-    Column {
-        title: "Read",
-        unit: "MB/s",
-        number: |d| mega(d.read_bytes_per_s),
-    },
-    Column {
-        title: "One read",
-        unit: "ms",
-        number: |d| thousands(d.read_await_us),
-    },
-    Column {
-        title: "Writes",
-        unit: "1/s",
-        number: |d| d.write_per_s,
-    },
-    Column {
-        title: "Written",
-        unit: "MB/s",
-        number: |d| mega(d.write_bytes_per_s),
-    },
-    Column {
-        title: "One write",
-        unit: "ms",
-        number: |d| thousands(d.write_await_us),
-    },
-    Column {
-        title: "Flushes",
-        unit: "1/s",
-        number: |d| d.flush_per_s,
-    },
-    Column {
-        title: "Queue",
-        unit: "mean",
-        number: |d| d.queue_depth_mean,
-    },
-    Column {
-        title: "Busy",
-        unit: "%",
-        number: |d| percent(d.busy_share),
-    },
+    Column { title: "Reads", unit: "1/s", number: |d| d.read_per_s },
+    Column { title: "Read", unit: "MB/s", number: |d| mega(d.read_bytes_per_s) },
+    Column { title: "One read", unit: "ms", number: |d| thousands(d.read_await_us) },
+    Column { title: "Writes", unit: "1/s", number: |d| d.write_per_s },
+    Column { title: "Written", unit: "MB/s", number: |d| mega(d.write_bytes_per_s) },
+    Column { title: "One write", unit: "ms", number: |d| thousands(d.write_await_us) },
+    Column { title: "Flushes", unit: "1/s", number: |d| d.flush_per_s },
+    Column { title: "Queue", unit: "mean", number: |d| d.queue_depth_mean },
+    Column { title: "Busy", unit: "%", number: |d| percent(d.busy_share) },
 ];
 
 fn disks_table(cell: &CellView) -> Markup {
@@ -344,9 +248,7 @@ fn disks_table(cell: &CellView) -> Markup {
             let disks = &repeat.resources.as_ref()?.disks;
             (column.number)(disks.iter().find(|disk| disk.disk == name)?)
         };
-        or_na(cell.repeated(of_repeat), |number| {
-            in_unit(number.mean, column.unit)
-        })
+        or_na(cell.repeated(of_repeat), |number| in_unit(number.mean, column.unit))
     };
     html! {
         @if !names.is_empty() {

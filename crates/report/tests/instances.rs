@@ -8,10 +8,7 @@ use store::NewCell;
 use testkit::Scratch;
 
 fn cell_of(ordinal: u32, instances: u32) -> NewCell {
-    NewCell {
-        instances,
-        ..new_cell(&ONE_CELL, "mysql-5.7", ordinal, 16)
-    }
+    NewCell { instances, ..new_cell(&ONE_CELL, "mysql-5.7", ordinal, 16) }
 }
 
 /// A lab with a cell for each of these; each number is a server's new orders. Then a cell of so

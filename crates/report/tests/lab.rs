@@ -70,11 +70,7 @@ fn what_varies_stands_side_by_side() {
     }
     // Each table that has NA says why, and leads to the cell.
     let footnote = "<p class=\"soft small na\">NA, <a class=\"to\" href=\"#cell-2\">cell 2</a>: server_died: the server on";
-    assert!(
-        html.matches(footnote).count() >= 5,
-        "{}",
-        html.matches(footnote).count()
-    );
+    assert!(html.matches(footnote).count() >= 5, "{}", html.matches(footnote).count());
     assert!(html.contains("<a class=\"to\" href=\"#cell-2\">NA</a>"));
     in_a_browser(&html, scratch.path());
 }
@@ -118,10 +114,7 @@ fn cells_without_a_number_are_among_their_like() {
     };
     let (scratch, _, html) = page_of(&shape, "lacking");
     // One row and one line for each device, in every table.
-    let row = |words: &str| {
-        html.matches(&format!("<th scope=\"row\">{words}</th>"))
-            .count()
-    };
+    let row = |words: &str| html.matches(&format!("<th scope=\"row\">{words}</th>")).count();
     assert_eq!((row("hdd-15k, tcp"), row("nvme-pm1725, tcp")), (0, 0));
     assert!(row("hdd-15k") >= 5 && row("nvme-pm1725") >= 5);
     assert_eq!(html.matches("\"name\":\"hdd-15k\",\"cells\"").count(), 1);
@@ -137,11 +130,7 @@ fn cells_without_a_number_are_among_their_like() {
     let results = store::Results::open(&scratch.path().join("mydyno.db")).unwrap();
     let lab = results.labs().unwrap()[0].id;
     let outcome = analyse::lab_outcome(&results, lab).unwrap();
-    let known: Vec<bool> = outcome
-        .cells
-        .iter()
-        .map(|cell| cell.nopm.mean.is_some())
-        .collect();
+    let known: Vec<bool> = outcome.cells.iter().map(|cell| cell.nopm.mean.is_some()).collect();
     assert_eq!(known, [true, false, false, true]);
 }
 
@@ -174,20 +163,12 @@ fn a_cell_of_fewer_repeats_says_so() {
 
 #[test]
 fn one_repeat_says_so() {
-    let shape = Shape {
-        repeats: 1,
-        observed: false,
-        failing_cell: None,
-        ..LAB
-    };
+    let shape = Shape { repeats: 1, observed: false, failing_cell: None, ..LAB };
     let (_, _, html) = page_of(&shape, "lab-once");
     assert!(html.contains("<td class=\"num soft\">one repeat</td>"));
     assert!(html.contains("fewer than three repeats support no claim"));
     assert!(!html.contains("&lt; 0.001"));
-    assert!(
-        !html.contains("CPU, user and system"),
-        "nothing was sampled"
-    );
+    assert!(!html.contains("CPU, user and system"), "nothing was sampled");
 }
 
 #[test]
@@ -206,13 +187,7 @@ fn a_large_lab_stays_usable() {
     let (scratch, page, html) = page_of(&shape, "large");
     let megabytes = html.len() as f64 / 1e6;
     assert!(megabytes < 10.0, "{megabytes} MB of 32 repeats");
-    let nav = html
-        .split("<nav")
-        .nth(1)
-        .unwrap()
-        .split("</nav>")
-        .next()
-        .unwrap();
+    let nav = html.split("<nav").nth(1).unwrap().split("</nav>").next().unwrap();
     assert_eq!(nav.matches("<a ").count(), 9, "{nav}");
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
@@ -234,18 +209,12 @@ fn very_many_repeats_are_told_in_brief() {
     };
     let (scratch, page, html) = page_of(&shape, "very-large");
     let cells = 4 * 4 * 4;
-    assert_eq!(
-        html.matches("Of repeat 1; the lab has so many").count(),
-        cells
-    );
+    assert_eq!(html.matches("Of repeat 1; the lab has so many").count(), cells);
     // One throughput chart for each cell, and no table of its inputs.
     let charts = html.matches("data-chart=\"throughput\"").count();
     assert_eq!((charts, html.matches("clause 5.5.1.5").count()), (cells, 0));
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
-    let linked = open(
-        Path::new(&format!("{}#cell-9", page.display())),
-        scratch.path(),
-    );
+    let linked = open(Path::new(&format!("{}#cell-9", page.display())), scratch.path());
     assert_eq!(console(&linked), Vec::<&str>::new());
     assert_eq!(linked.dom.matches("<canvas").count(), 7 + 3);
 }

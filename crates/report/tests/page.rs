@@ -14,14 +14,8 @@ fn one_cell() {
     assert!(html.contains("one repeat"));
     assert!(html.contains(report_disclaimer()));
     assert!(!shown.dom.contains("<script>alert"));
-    for outside in [
-        "src=\"http",
-        "href=\"http",
-        "url(http",
-        "@import",
-        "fetch(",
-        "XMLHttpRequest",
-    ] {
+    for outside in ["src=\"http", "href=\"http", "url(http", "@import", "fetch(", "XMLHttpRequest"]
+    {
         assert!(!html.contains(outside), "{outside}");
     }
 }
@@ -180,10 +174,7 @@ fn what_a_cell_used_and_what_bound_it() {
     // Not of the failed cell, of which nothing is added up.
     for (words, cells) in [
         ("<h3>What it used</h3>", 2),
-        (
-            "<b>Bound by the log</b>: waits for the log at commit are ",
-            1,
-        ),
+        ("<b>Bound by the log</b>: waits for the log at commit are ", 1),
         ("<b>Driver bound</b>", 1),
         ("These numbers are mydyno's, not the server's", 1),
         ("Path length</th><td class=\"num\">NA</td>", 2),
@@ -201,12 +192,7 @@ fn what_a_cell_used_and_what_bound_it() {
     assert_eq!(html.matches(tag).count(), 1);
     assert!(html.contains(">Bound by</th>"));
     let plain = page_of(&ONE_CELL, "unused").2;
-    for words in [
-        "What it used",
-        "Bound by",
-        "status counter",
-        "details class=\"wide panels\"",
-    ] {
+    for words in ["What it used", "Bound by", "status counter", "details class=\"wide panels\""] {
         assert!(!plain.contains(words), "{words}");
     }
 }
@@ -214,12 +200,7 @@ fn what_a_cell_used_and_what_bound_it() {
 /// On the machine's own disks, and with a server of which nobody knows more than what it says.
 #[test]
 fn disks_are_drawn_where_there_is_no_shim() {
-    let shape = Shape {
-        name: "disks",
-        window_s: 20,
-        observed: true,
-        ..ONE_CELL
-    };
+    let shape = Shape { name: "disks", window_s: 20, observed: true, ..ONE_CELL };
     let (html, _) = check(&shape, "disks", 3 + 3);
     for words in [
         "Reads and writes by disk",
@@ -234,17 +215,9 @@ fn disks_are_drawn_where_there_is_no_shim() {
 
 #[test]
 fn three_points_and_two_hours() {
-    let few = Shape {
-        warmup_s: 0,
-        window_s: 3,
-        ..ONE_CELL
-    };
+    let few = Shape { warmup_s: 0, window_s: 3, ..ONE_CELL };
     check(&few, "three-points", 3);
-    let long = Shape {
-        warmup_s: 600,
-        window_s: 7_200,
-        ..ONE_CELL
-    };
+    let long = Shape { warmup_s: 600, window_s: 7_200, ..ONE_CELL };
     let (html, _) = check(&long, "two-hours", 3);
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
 }
@@ -254,24 +227,15 @@ fn three_points_and_two_hours() {
 fn labs_that_are_not_finished() {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let results = Results::create_or_open(&scratch.path().join("mydyno.db")).unwrap();
-    let named = Shape {
-        name: "<b>Größe & \"Ort\"</b>",
-        ..ONE_CELL
-    };
+    let named = Shape { name: "<b>Größe & \"Ort\"</b>", ..ONE_CELL };
     let lab = results.begin_lab(&new_lab(&named)).unwrap();
     let empty = report::render(&results, lab).unwrap();
     assert!(empty.contains("&lt;b&gt;Größe &amp; &quot;Ort&quot;&lt;/b&gt;"));
     assert!(empty.contains("still running"));
-    let running = results
-        .begin_cell(lab, &new_cell(&named, "mysql-5.7", 1, 8))
-        .unwrap();
-    results
-        .begin_cell(lab, &new_cell(&named, "mysql-5.7", 2, 16))
-        .unwrap();
+    let running = results.begin_cell(lab, &new_cell(&named, "mysql-5.7", 1, 8)).unwrap();
+    results.begin_cell(lab, &new_cell(&named, "mysql-5.7", 2, 16)).unwrap();
     let repeat = testkit::begin(&results, running, 1);
-    results
-        .record_checks(store::CheckedOn::Repeat(repeat), &checks(false))
-        .unwrap();
+    results.record_checks(store::CheckedOn::Repeat(repeat), &checks(false)).unwrap();
     let html = report::render(&results, lab).unwrap();
     assert!(html.contains("there is no result yet") && html.contains("This cell was not run yet."));
     assert!(html.contains("2 offending rows"));
@@ -301,11 +265,7 @@ fn the_browser_tells_of_requests_and_messages() {
     std::fs::write(&page, html).unwrap();
     let shown = open(&page, scratch.path());
     assert!(shown.asked > 0);
-    assert!(
-        console(&shown).iter().any(|line| line.contains("seen")),
-        "{}",
-        shown.log
-    );
+    assert!(console(&shown).iter().any(|line| line.contains("seen")), "{}", shown.log);
 }
 
 #[test]
@@ -322,10 +282,8 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
     let (results, lab) = build(&scratch.path().join("mydyno.db"), &shape);
     let directory = scratch.path().join("csv");
     let files = report::export_csv(&results, lab, &directory).unwrap();
-    let names: Vec<&str> = files
-        .iter()
-        .map(|path| path.file_name().unwrap().to_str().unwrap())
-        .collect();
+    let names: Vec<&str> =
+        files.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(
         names,
         [
@@ -342,25 +300,14 @@ fn csv_files_have_units_and_no_number_of_a_failed_cell() {
         ]
     );
     let cells = table(&files[0]);
-    assert_eq!(
-        (cells[0]["status"].as_str(), cells[1]["status"].as_str()),
-        ("done", "failed")
-    );
+    assert_eq!((cells[0]["status"].as_str(), cells[1]["status"].as_str()), ("done", "failed"));
     assert_eq!(cells[0]["settings_json"], "{\"preset\":\"config-3\"}");
     let summary = results.summary(store::RepeatId(1)).unwrap();
     assert_eq!(cells[0]["nopm"].parse(), Ok(summary.nopm.unwrap()));
-    assert_eq!(
-        cells[0]["new_order_p95_us"].parse(),
-        Ok(summary.primary_p95_us.unwrap())
-    );
-    for number in [
-        "nopm",
-        "tpm_total",
-        "new_order_p95_us",
-        "new_order_max_us",
-        "client_cpu_s",
-        "statements",
-    ] {
+    assert_eq!(cells[0]["new_order_p95_us"].parse(), Ok(summary.primary_p95_us.unwrap()));
+    for number in
+        ["nopm", "tpm_total", "new_order_p95_us", "new_order_max_us", "client_cpu_s", "statements"]
+    {
         assert_eq!(cells[1][number], "", "{number}");
     }
     let committed: u64 = table(&files[1])
@@ -390,10 +337,7 @@ fn samples_are_raw(path: &Path) {
     };
     let flushes: Vec<_> = samples.iter().filter(of).collect();
     assert_eq!(flushes.len(), 17);
-    assert_eq!(
-        (flushes[2]["at_s"].as_str(), flushes[2]["kind"].as_str()),
-        ("2", "counter")
-    );
+    assert_eq!((flushes[2]["at_s"].as_str(), flushes[2]["kind"].as_str()), ("2", "counter"));
     let value = |n: usize| flushes[n]["value"].parse::<i64>().unwrap();
     assert_eq!(value(5) - value(4), 480);
 }

@@ -25,9 +25,7 @@ fn the_largest_parts_are_named_and_all_are_exported() {
         statement("payment", "commit", &[4_000, 2_000]),
         statement("payment", "update_warehouse", &[1_000; 3]),
     ];
-    results
-        .record_statement_times(RepeatId(1), &[payment], &statements)
-        .unwrap();
+    results.record_statement_times(RepeatId(1), &[payment], &statements).unwrap();
     let html = report::render(&results, lab).unwrap();
     assert!(html.contains(title));
     let largest = "<summary>Payment: <code>commit</code> 60 %, <code>update_warehouse</code> 30 %, \
@@ -40,10 +38,7 @@ fn the_largest_parts_are_named_and_all_are_exported() {
     let text = std::fs::read_to_string(file.unwrap()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 6, "{text}");
-    assert!(
-        lines[1].starts_with("1,1,payment,commit,true,1,3000,"),
-        "{text}"
-    );
+    assert!(lines[1].starts_with("1,1,payment,commit,true,1,3000,"), "{text}");
     assert!(lines[1].ends_with(",4000,0.6"), "{text}");
     assert_eq!(lines[5], "1,1,payment,driver,false,1,250,,,,0.05");
 }
@@ -74,9 +69,7 @@ fn csv_files_stay_as_they_are() {
         paused_ns: 500_000,
     };
     let statements = [statement("payment", "commit", &[4_000, 2_000])];
-    results
-        .record_statement_times(RepeatId(1), &[payment], &statements)
-        .unwrap();
+    results.record_statement_times(RepeatId(1), &[payment], &statements).unwrap();
     let mut told = String::new();
     for path in report::export_csv(&results, lab, &scratch.path().join("csv")).unwrap() {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -85,10 +78,7 @@ fn csv_files_stay_as_they_are() {
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        told.push_str(&format!(
-            "{name}: {} lines, {hash:016x}\n",
-            text.lines().count()
-        ));
+        told.push_str(&format!("{name}: {} lines, {hash:016x}\n", text.lines().count()));
         for line in text.lines().take(3) {
             told.push_str(&format!("{line}\n"));
         }

@@ -8,10 +8,7 @@ use store::{Band, NewCell, RepeatResult, Requirement, RequirementUnit, Verdict};
 use testkit::{SECOND_NS, Scratch};
 
 fn requirement(name: &str, value: f64) -> Requirement {
-    let allowed = Band {
-        low: Some(12.0),
-        high: None,
-    };
+    let allowed = Band { low: Some(12.0), high: None };
     Requirement {
         name: name.to_owned(),
         title: format!("mean of {name}"),

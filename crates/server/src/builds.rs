@@ -31,12 +31,8 @@ const INSTALL_DEPTH_MAX: usize = 3;
 /// How names of Percona Server's builds begin.
 const PERCONA_PREFIX: &str = "percona-";
 /// Where servers lie that are not on an ordinary user's PATH.
-const SYSTEM_PLACES: [&str; 4] = [
-    "/usr/sbin",
-    "/usr/local/sbin",
-    "/usr/libexec",
-    "/usr/local/libexec",
-];
+const SYSTEM_PLACES: [&str; 4] =
+    ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec"];
 
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,28 +112,17 @@ impl ServerBuild {
         library_path: Option<PathBuf>,
         origin: String,
     ) -> Result<ServerBuild, ServerError> {
-        let refuse = |why: String| ServerError::NotAServer {
-            path: binary.to_owned(),
-            why,
-        };
+        let refuse = |why: String| ServerError::NotAServer { path: binary.to_owned(), why };
         let mut command = Command::new(binary);
         command.args(["--no-defaults", "--version"]);
         add_library_path(&mut command, library_path.as_deref());
-        let output = command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| refuse(error.to_string()))?;
+        let output =
+            command.stdin(Stdio::null()).output().map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let Some(version) = Version::parse(&text) else {
             let errors = String::from_utf8_lossy(&output.stderr);
-            let said = errors
-                .lines()
-                .chain(text.lines())
-                .next()
-                .unwrap_or("nothing");
-            return Err(refuse(format!(
-                "`--version` printed no version, but: {said}"
-            )));
+            let said = errors.lines().chain(text.lines()).next().unwrap_or("nothing");
+            return Err(refuse(format!("`--version` printed no version, but: {said}")));
         };
         let parent = binary.parent().unwrap_or(binary);
         let basedir = match parent.file_name().and_then(|n| n.to_str()) {
@@ -213,11 +198,7 @@ impl Version {
         let numbers = (next()?, next()?, next()?);
         let mariadb = text.contains("MariaDB") || after.contains("MariaDB");
         Some(Version {
-            flavour: if mariadb {
-                Flavour::MariaDb
-            } else {
-                Flavour::Mysql
-            },
+            flavour: if mariadb { Flavour::MariaDb } else { Flavour::Mysql },
             percona: !mariadb && after.contains("Percona"),
             text,
             numbers,
@@ -225,9 +206,8 @@ impl Version {
     }
 
     fn engine(&self) -> String {
-        let known = catalogue::engines()
-            .iter()
-            .find(|e| !self.percona && e.is(self.flavour, self.numbers));
+        let known =
+            catalogue::engines().iter().find(|e| !self.percona && e.is(self.flavour, self.numbers));
         if let Some(engine) = known {
             return engine.name.clone();
         }
@@ -261,9 +241,8 @@ pub fn find(home: &Home, engine: &str) -> Result<ServerBuild, ServerError> {
         }
         Err(error) => return Err(error),
     }
-    on_machine(&machine_builds(), engine).ok_or_else(|| ServerError::NotInstalled {
-        engine: engine.name.clone(),
-    })
+    on_machine(&machine_builds(), engine)
+        .ok_or_else(|| ServerError::NotInstalled { engine: engine.name.clone() })
 }
 
 /// Every engine of the catalogue, and whether it is at hand.
@@ -321,11 +300,8 @@ pub(crate) fn from_manifest(
     manifest: &Manifest,
 ) -> Result<ServerBuild, ServerError> {
     let libraries = manifest.libraries.as_ref().map(|l| directory.join(l));
-    let mut build = ServerBuild::ask(
-        &directory.join(&manifest.binary),
-        libraries,
-        manifest.origin.clone(),
-    )?;
+    let mut build =
+        ServerBuild::ask(&directory.join(&manifest.binary), libraries, manifest.origin.clone())?;
     manifest.engine.clone_into(&mut build.engine);
     Ok(build)
 }
@@ -352,9 +328,7 @@ fn machine_builds() -> Vec<ServerBuild> {
             }
         }
     }
-    seen.iter()
-        .filter_map(|binary| ServerBuild::from_binary(binary).ok())
-        .collect()
+    seen.iter().filter_map(|binary| ServerBuild::from_binary(binary).ok()).collect()
 }
 
 #[cfg(test)]
@@ -398,17 +372,10 @@ mod tests {
                 "mysql-8.4",
                 (8, 4, 3),
             ),
-            (
-                "/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))",
-                "mysql-9.7",
-                (9, 7, 4),
-            ),
+            ("/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", "mysql-9.7", (9, 7, 4)),
         ] {
             let version = Version::parse(line).unwrap();
-            assert_eq!(
-                (version.engine().as_str(), version.numbers),
-                (engine, numbers)
-            );
+            assert_eq!((version.engine().as_str(), version.numbers), (engine, numbers));
         }
         for bad in ["", "GNU bash, version 5.2.15(1)-release", "x Ver abc for y"] {
             assert_eq!(Version::parse(bad), None);
@@ -428,17 +395,11 @@ mod tests {
         script(&good, "echo \"$0  Ver 8.0.40 for Linux on x86_64 (MySQL)\"");
         let build = ServerBuild::from_binary(&good).unwrap();
         assert_eq!(build.engine, "mysql-8.0");
-        assert_eq!(
-            build.basedir,
-            fs::canonicalize(temp.path().join("usr")).unwrap()
-        );
+        assert_eq!(build.basedir, fs::canonicalize(temp.path().join("usr")).unwrap());
         assert!(build.at_least((8, 0, 30)) && !build.at_least((8, 4, 0)));
 
         let bad = temp.path().join("bin/mysqld");
-        script(
-            &bad,
-            "echo 'error while loading shared libraries: libaio.so.1' >&2; exit 127",
-        );
+        script(&bad, "echo 'error while loading shared libraries: libaio.so.1' >&2; exit 127");
         let error = ServerBuild::from_binary(&bad).unwrap_err();
         assert!(error.to_string().contains("libaio.so.1"), "{error}");
         let error = ServerBuild::from_binary(&temp.path().join("none")).unwrap_err();
@@ -451,18 +412,9 @@ mod tests {
         let home = Home::at(temp.path()).unwrap();
         let listed = list(&home).unwrap();
         assert_eq!(listed.len(), 6);
-        assert!(
-            listed
-                .iter()
-                .all(|e| e.availability != Availability::Installed)
-        );
+        assert!(listed.iter().all(|e| e.availability != Availability::Installed));
         // No machine has this one on its PATH.
         let error = find(&home, "xtradb-5.6").unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("mydyno server install xtradb-5.6"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("mydyno server install xtradb-5.6"), "{error}");
     }
 }

@@ -77,11 +77,7 @@ pub(crate) fn packages_of_library(soname: &str) -> &'static [String] {
 pub fn engine(name: &str) -> Result<&'static Engine, ServerError> {
     engines().iter().find(|e| e.name == name).ok_or_else(|| {
         let known: Vec<String> = engines().iter().map(|e| e.name.clone()).collect();
-        ServerError::UnknownEngine {
-            name: name.to_owned(),
-            nearest: nearest(name, &known),
-            known,
-        }
+        ServerError::UnknownEngine { name: name.to_owned(), nearest: nearest(name, &known), known }
     })
 }
 
@@ -111,18 +107,8 @@ mod tests {
     #[test]
     fn the_catalogue_is_sound() {
         assert_eq!(
-            engines()
-                .iter()
-                .map(|e| e.name.as_str())
-                .collect::<Vec<_>>(),
-            [
-                "mysql-5.7",
-                "mysql-8.0",
-                "mysql-9.7",
-                "mariadb-10.11",
-                "mariadb-11.8",
-                "xtradb-5.6"
-            ]
+            engines().iter().map(|e| e.name.as_str()).collect::<Vec<_>>(),
+            ["mysql-5.7", "mysql-8.0", "mysql-9.7", "mariadb-10.11", "mariadb-11.8", "xtradb-5.6"]
         );
         for engine in engines() {
             assert_eq!(engine.maven.is_some(), engine.debian.is_empty());

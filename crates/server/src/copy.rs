@@ -66,11 +66,7 @@ pub(crate) fn copy_files(files: &[FileCopy], storage: Storage) -> Result<(), Ser
         let mut offset = 0;
         while offset < file.bytes {
             let bytes = PIECE_BYTES.min(file.bytes - offset);
-            pieces.push(CopyPiece {
-                file: index,
-                offset,
-                bytes,
-            });
+            pieces.push(CopyPiece { file: index, offset, bytes });
             offset += bytes;
         }
     }
@@ -91,9 +87,7 @@ fn copy_piece(file: &FileCopy, piece: &CopyPiece) -> io::Result<()> {
     let mut buffer = vec![0u8; 1 << 20];
     let (mut offset, end) = (piece.offset, piece.offset + piece.bytes);
     while offset < end {
-        let wanted = buffer
-            .len()
-            .min(usize::try_from(end - offset).unwrap_or(usize::MAX));
+        let wanted = buffer.len().min(usize::try_from(end - offset).unwrap_or(usize::MAX));
         let n = from.read_at(&mut buffer[..wanted], offset)?;
         if n == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -158,10 +152,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// Sockets and pid files of a stopped server are no data and are left out.
     pub(crate) fn read(root: &Path) -> Result<Tree, ServerError> {
-        let mut tree = Tree {
-            files: Vec::new(),
-            directories: Vec::new(),
-        };
+        let mut tree = Tree { files: Vec::new(), directories: Vec::new() };
         let mut pending = vec![PathBuf::new()];
         while let Some(relative) = pending.pop() {
             let directory = root.join(&relative);
@@ -199,9 +190,7 @@ mod tests {
         fs::create_dir_all(from.join("a/b")).unwrap();
         fs::create_dir(&to).unwrap();
         // Larger than a piece, and not a multiple of anything.
-        let big: Vec<u8> = (0..(65 << 20) + 12_345u32)
-            .map(|i| (i >> 7) as u8)
-            .collect();
+        let big: Vec<u8> = (0..(65 << 20) + 12_345u32).map(|i| (i >> 7) as u8).collect();
         fs::write(from.join("big"), &big).unwrap();
         fs::write(from.join("a/b/small"), "x").unwrap();
         fs::write(from.join("empty"), "").unwrap();
@@ -236,10 +225,7 @@ mod tests {
         fn mounted() -> Option<Shares> {
             let directory = tempfile::tempdir().unwrap();
             let image = directory.path().join("image");
-            fs::File::create(&image)
-                .unwrap()
-                .set_len(300 << 20)
-                .unwrap();
+            fs::File::create(&image).unwrap().set_len(300 << 20).unwrap();
             let point = directory.path().join("mounted");
             fs::create_dir(&point).unwrap();
             let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
@@ -247,12 +233,8 @@ mod tests {
                 status.is_ok_and(|output| output.status.success())
             };
             let made = run("mkfs.btrfs", &["-q".as_ref(), image.as_os_str()]);
-            let mount: [&std::ffi::OsStr; 4] = [
-                "-o".as_ref(),
-                "loop".as_ref(),
-                image.as_os_str(),
-                point.as_os_str(),
-            ];
+            let mount: [&std::ffi::OsStr; 4] =
+                ["-o".as_ref(), "loop".as_ref(), image.as_os_str(), point.as_os_str()];
             (made && run("mount", &mount)).then_some(Shares(directory))
         }
     }
@@ -274,18 +256,10 @@ mod tests {
         let bytes: Vec<u8> = (0..4_000_000u32).map(|i| (i >> 3) as u8).collect();
         let (from, to) = (mounted.join("from"), mounted.join("to"));
         fs::write(&from, &bytes).unwrap();
-        let files = [FileCopy {
-            from,
-            to: to.clone(),
-            bytes: bytes.len() as u64,
-        }];
+        let files = [FileCopy { from, to: to.clone(), bytes: bytes.len() as u64 }];
         copy_files(&files, Storage::Real).unwrap();
         assert!(fs::read(&to).unwrap() == bytes);
-        let extents = std::process::Command::new("filefrag")
-            .arg("-v")
-            .arg(&to)
-            .output()
-            .unwrap();
+        let extents = std::process::Command::new("filefrag").arg("-v").arg(&to).output().unwrap();
         let extents = String::from_utf8_lossy(&extents.stdout).into_owned();
         assert!(extents.contains("extent"), "{extents}");
         assert!(!extents.contains("shared"), "{extents}");
@@ -309,11 +283,8 @@ mod tests {
     fn a_file_that_shrank_is_an_error() {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join("a"), "short").unwrap();
-        let files = [FileCopy {
-            from: temp.path().join("a"),
-            to: temp.path().join("b"),
-            bytes: 1000,
-        }];
+        let files =
+            [FileCopy { from: temp.path().join("a"), to: temp.path().join("b"), bytes: 1000 }];
         let error = copy_files(&files, Storage::Real).unwrap_err();
         assert!(error.to_string().contains("copy"), "{error}");
     }

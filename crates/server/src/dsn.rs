@@ -62,12 +62,10 @@ pub(crate) fn parse(text: &str) -> Result<Dsn, ServerError> {
     if rest.contains('#') {
         return Err(bad("it holds a #, which is written %23"));
     }
-    let (place, query) = rest
-        .split_once('?')
-        .map_or((rest, None), |(place, query)| (place, Some(query)));
-    let (authority, path) = place
-        .split_once('/')
-        .map_or((place, None), |(authority, path)| (authority, Some(path)));
+    let (place, query) =
+        rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+    let (authority, path) =
+        place.split_once('/').map_or((place, None), |(authority, path)| (authority, Some(path)));
     let mut dsn = Dsn::default();
     // The last @, so that one in a password need not be escaped.
     let host = match authority.rsplit_once('@') {
@@ -91,9 +89,8 @@ pub(crate) fn parse(text: &str) -> Result<Dsn, ServerError> {
 }
 
 fn parse_login(login: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
-    let (user, password) = login
-        .split_once(':')
-        .map_or((login, None), |(user, password)| (user, Some(password)));
+    let (user, password) =
+        login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
     if !user.is_empty() {
         dsn.user = Some(decode(user, "user")?);
     }
@@ -103,9 +100,8 @@ fn parse_login(login: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
 
 fn parse_host(text: &str, dsn: &mut Dsn) -> Result<(), ServerError> {
     let (host, port) = if let Some(inner) = text.strip_prefix('[') {
-        let (host, after) = inner
-            .split_once(']')
-            .ok_or_else(|| bad("the IPv6 address has no closing bracket"))?;
+        let (host, after) =
+            inner.split_once(']').ok_or_else(|| bad("the IPv6 address has no closing bracket"))?;
         let port = match after.strip_prefix(':') {
             Some(port) => Some(port),
             None if after.is_empty() => None,

@@ -13,18 +13,10 @@ pub enum ServerError {
     NoHome,
 
     #[error("engine `{name}` is unknown{}; the engines are {}", nearest_hint(.nearest.as_deref()), .known.join(", "))]
-    UnknownEngine {
-        name: String,
-        nearest: Option<String>,
-        known: Vec<String>,
-    },
+    UnknownEngine { name: String, nearest: Option<String>, known: Vec<String> },
 
     #[error("preset `{name}` is unknown{}; the presets are {}", nearest_hint(.nearest.as_deref()), .known.join(", "))]
-    UnknownPreset {
-        name: String,
-        nearest: Option<String>,
-        known: Vec<String>,
-    },
+    UnknownPreset { name: String, nearest: Option<String>, known: Vec<String> },
 
     #[error(
         "engine `{engine}` is not installed, and no server of that version is on PATH; run `mydyno server install {engine}`"
@@ -40,22 +32,13 @@ pub enum ServerError {
     #[error(
         "{what} is not what the catalogue names: its SHA-256 is {got}, not {wanted}; delete it from the local Maven repository and install again"
     )]
-    Checksum {
-        what: String,
-        wanted: String,
-        got: String,
-    },
+    Checksum { what: String, wanted: String, got: String },
 
     #[error("cannot unpack {}: {why}", .file.display())]
     Archive { file: PathBuf, why: String },
 
     #[error("{what} is version {got}, not {wanted}; {todo}")]
-    WrongVersion {
-        what: String,
-        wanted: String,
-        got: String,
-        todo: String,
-    },
+    WrongVersion { what: String, wanted: String, got: String, todo: String },
 
     #[error("{} is not a MySQL or MariaDB server: {why}; name the file of mysqld or mariadbd", .path.display())]
     NotAServer { path: PathBuf, why: String },
@@ -88,12 +71,7 @@ pub enum ServerError {
     #[error(
         "the disk of {} is too small: {needed_bytes} bytes are needed for {what} and {free_bytes} are free; free some space or put the data elsewhere", .path.display()
     )]
-    Disk {
-        path: PathBuf,
-        what: String,
-        needed_bytes: u64,
-        free_bytes: u64,
-    },
+    Disk { path: PathBuf, what: String, needed_bytes: u64, free_bytes: u64 },
 
     #[error("{what}: {}", .path.display())]
     Data { what: String, path: PathBuf },
@@ -120,20 +98,14 @@ pub enum ServerError {
     Dsn { why: String },
 
     #[error("option file {}{}: {why}", .file.display(), line_part(*.line))]
-    OptionFile {
-        file: PathBuf,
-        line: Option<usize>,
-        why: String,
-    },
+    OptionFile { file: PathBuf, line: Option<usize>, why: String },
 
     #[error("no target: {why}")]
     NoTarget { why: String },
 }
 
 fn nearest_hint(nearest: Option<&str>) -> String {
-    nearest
-        .map(|name| format!(" (did you mean `{name}`?)"))
-        .unwrap_or_default()
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
 fn known_instances(known: &[String]) -> String {
@@ -211,11 +183,7 @@ pub(crate) fn io_at<E: Into<io::Error>>(
     path: &Path,
 ) -> impl FnOnce(E) -> ServerError {
     let path = path.to_owned();
-    move |error| ServerError::Io {
-        doing,
-        path,
-        cause: error.into(),
-    }
+    move |error| ServerError::Io { doing, path, cause: error.into() }
 }
 
 #[cfg(test)]

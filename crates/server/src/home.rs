@@ -40,9 +40,7 @@ impl Home {
         // Servers run in directories of their own, so every path handed to them is absolute.
         let root = fs::canonicalize(&path).map_err(io_at("find", &path))?;
         // Paths go into option files, which are text of lines.
-        let writable = root
-            .to_str()
-            .is_some_and(|text| !text.chars().any(char::is_control));
+        let writable = root.to_str().is_some_and(|text| !text.chars().any(char::is_control));
         if !writable {
             return Err(ServerError::Data {
                 what: "the name of this directory is not UTF-8 or holds a control character; set MYDYNO_HOME to another".to_owned(),
@@ -230,14 +228,8 @@ mod tests {
     #[test]
     fn the_first_variable_wins() {
         let some = |s: &str| Some(s.into());
-        assert_eq!(
-            choose(some("/a"), some("/b"), some("/c")),
-            Some(PathBuf::from("/a"))
-        );
-        assert_eq!(
-            choose(None, some("/b"), some("/c")),
-            Some(PathBuf::from("/b/mydyno"))
-        );
+        assert_eq!(choose(some("/a"), some("/b"), some("/c")), Some(PathBuf::from("/a")));
+        assert_eq!(choose(None, some("/b"), some("/c")), Some(PathBuf::from("/b/mydyno")));
         assert_eq!(
             choose(None, some("relative"), some("/c")),
             Some(PathBuf::from("/c/.local/share/mydyno"))

@@ -85,9 +85,7 @@ impl ImageKey {
     fn directory_name(&self) -> String {
         let plain = |text: &str| -> String {
             let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
-            text.chars()
-                .map(|c| if keep(c) { c } else { '_' })
-                .collect()
+            text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
         };
         format!(
             "{}_{}_schema{}_w{}_page{}_seed{}_{}",
@@ -220,18 +218,13 @@ impl Image {
 
     /// Bytes of a clone with so many bytes of redo.
     pub fn clone_bytes(&self, redo_bytes: u64) -> u64 {
-        let own: u64 = (0..REDO_FILES_MAX)
-            .map_while(|number| self.redo_file_bytes(number))
-            .sum();
+        let own: u64 = (0..REDO_FILES_MAX).map_while(|number| self.redo_file_bytes(number)).sum();
         self.bytes.saturating_sub(own).saturating_add(redo_bytes)
     }
 
     /// The length of `ib_logfile<number>`, where it has one.
     pub(crate) fn redo_file_bytes(&self, number: u32) -> Option<u64> {
-        let file = self
-            .directory
-            .join(DATA)
-            .join(format!("{REDO_FILE}{number}"));
+        let file = self.directory.join(DATA).join(format!("{REDO_FILE}{number}"));
         fs::metadata(file).ok().map(|metadata| metadata.len())
     }
 
@@ -309,13 +302,12 @@ fn is_redo_file(path: &Path) -> bool {
 /// A running server holds a lock on its system tablespace.
 fn require_stopped(data: &Path) -> Result<(), ServerError> {
     let tablespace = data.join("ibdata1");
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&tablespace)
-        .map_err(|error| ServerError::Data {
-            what: format!("this is no data directory of a server (ibdata1: {error})"),
-            path: data.to_owned(),
+    let file =
+        fs::OpenOptions::new().read(true).write(true).open(&tablespace).map_err(|error| {
+            ServerError::Data {
+                what: format!("this is no data directory of a server (ibdata1: {error})"),
+                path: data.to_owned(),
+            }
         })?;
     let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     rustix::fs::fcntl_lock(&file, lock).map_err(|_| ServerError::Data {
@@ -341,11 +333,7 @@ fn move_tree(from: &Path, to: &Path) -> Result<(), ServerError> {
     let files: Vec<FileCopy> = tree
         .files
         .iter()
-        .map(|(path, bytes)| FileCopy {
-            from: from.join(path),
-            to: to.join(path),
-            bytes: *bytes,
-        })
+        .map(|(path, bytes)| FileCopy { from: from.join(path), to: to.join(path), bytes: *bytes })
         .collect();
     copy_files(&files, Storage::Real)
 }
@@ -399,11 +387,7 @@ mod tests {
         assert_eq!(Image::find(&home, &key()), Some(image.clone()));
         let other = ImageKey { seed: 8, ..key() };
         assert_eq!(Image::find(&home, &other), None);
-        let split = ImageKey {
-            foreign_keys: false,
-            partitions: 8,
-            ..key()
-        };
+        let split = ImageKey { foreign_keys: false, partitions: 8, ..key() };
         assert_eq!(Image::find(&home, &split), None);
         assert!(split.directory_name().ends_with("_nofk_p8"));
 
@@ -420,20 +404,11 @@ mod tests {
         image.clone_into(&to).unwrap();
         assert!(!to.data.join("auto.cnf").exists() && !to.data.join("ib_buffer_pool").exists());
         assert!(!to.data.join("ib_logfile0").exists());
-        assert_eq!(
-            fs::read_to_string(temp.path().join("redo/ib_logfile0")).unwrap(),
-            "redo"
-        );
-        assert_eq!(
-            fs::read_to_string(to.data.join("tpcc/stock.ibd")).unwrap(),
-            "rows"
-        );
+        assert_eq!(fs::read_to_string(temp.path().join("redo/ib_logfile0")).unwrap(), "redo");
+        assert_eq!(fs::read_to_string(to.data.join("tpcc/stock.ibd")).unwrap(), "rows");
         assert!(to.data.join("undo_001").is_file());
 
-        assert_eq!(
-            image.clone_bytes(100),
-            image.data_bytes() - "redo".len() as u64 + 100
-        );
+        assert_eq!(image.clone_bytes(100), image.data_bytes() - "redo".len() as u64 + 100);
         let to = CloneTo {
             data: temp.path().join("remade"),
             redo: None,
@@ -456,13 +431,9 @@ mod tests {
         let image = Image::publish(&home, &key(), &second, "2").unwrap();
         assert_eq!(image.note(), "1");
         assert!(second.is_dir());
-        let error = Image::publish(
-            &home,
-            &ImageKey { seed: 9, ..key() },
-            &temp.path().join("no"),
-            "",
-        )
-        .unwrap_err();
+        let error =
+            Image::publish(&home, &ImageKey { seed: 9, ..key() }, &temp.path().join("no"), "")
+                .unwrap_err();
         assert!(error.to_string().contains("no data directory"), "{error}");
     }
 

@@ -47,30 +47,20 @@ pub(crate) fn accounts_sql(build: &ServerBuild, password: &Password) -> String {
         let account = format!("'{USER}'@'{host}'");
         match build.flavour {
             Flavour::Mysql => {
-                say(format!(
-                    "CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{secret}'"
-                ));
+                say(format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{secret}'"));
                 say(format!("ALTER USER {account} IDENTIFIED BY '{secret}'"));
             }
             // 10.1 has no ALTER USER.
             Flavour::MariaDb => {
-                say(format!(
-                    "CREATE OR REPLACE USER {account} IDENTIFIED BY '{secret}'"
-                ));
+                say(format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{secret}'"));
             }
         }
-        say(format!(
-            "GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION"
-        ));
+        say(format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION"));
     }
     match build.flavour {
-        Flavour::Mysql => say(format!(
-            "ALTER USER 'root'@'localhost' IDENTIFIED BY '{secret}'"
-        )),
+        Flavour::Mysql => say(format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{secret}'")),
         Flavour::MariaDb => {
-            say(format!(
-                "SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{secret}')"
-            ));
+            say(format!("SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{secret}')"));
             for open in ["'root'@'127.0.0.1'", "'root'@'::1'", "''@'localhost'"] {
                 say(format!("DROP USER IF EXISTS {open}"));
             }
@@ -90,9 +80,7 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), Ser
         }
         Flavour::MariaDb => {
             fs::write(&script, bootstrap_sql(build)?).map_err(io_at("write", &script))?;
-            command
-                .arg("--bootstrap")
-                .stdin(File::open(&script).map_err(io_at("open", &script))?);
+            command.arg("--bootstrap").stdin(File::open(&script).map_err(io_at("open", &script))?);
         }
     }
     attach_log(&mut command, &layout.log())?;
@@ -106,10 +94,7 @@ pub(crate) fn initialise(build: &ServerBuild, layout: &Layout) -> Result<(), Ser
     let mut process = Process::new(child);
     let Some(status) = process.wait(INITIALISE_TIMEOUT) else {
         process.kill();
-        return Err(failed(format!(
-            "it was not done after {} s",
-            INITIALISE_TIMEOUT.as_secs()
-        )));
+        return Err(failed(format!("it was not done after {} s", INITIALISE_TIMEOUT.as_secs())));
     };
     if !status.success() {
         let said = process::errors_in(&process::log_since(&layout.log(), 0));
@@ -123,13 +108,8 @@ pub(crate) fn attach_log(
     command: &mut std::process::Command,
     log: &Path,
 ) -> Result<(), ServerError> {
-    let open = || {
-        fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(log)
-            .map_err(io_at("open", log))
-    };
+    let open =
+        || fs::OpenOptions::new().create(true).append(true).open(log).map_err(io_at("open", log));
     command.stdout(open()?).stderr(open()?);
     // Set by systemd for a service around us, not for this server.
     command.env_remove("NOTIFY_SOCKET");
@@ -151,14 +131,8 @@ fn bootstrap_sql(build: &ServerBuild) -> Result<String, ServerError> {
     };
     let scripts = [
         read(["mysql_system_tables.sql", "mariadb_system_tables.sql"])?,
-        read([
-            "mysql_performance_tables.sql",
-            "mariadb_performance_tables.sql",
-        ])?,
-        read([
-            "mysql_system_tables_data.sql",
-            "mariadb_system_tables_data.sql",
-        ])?,
+        read(["mysql_performance_tables.sql", "mariadb_performance_tables.sql"])?,
+        read(["mysql_system_tables_data.sql", "mariadb_system_tables_data.sql"])?,
     ];
     // A statement that is followed by another on its line is an error in bootstrap mode.
     let mut sql = String::from(

@@ -211,10 +211,7 @@ impl Drop for Instance {
 
 pub(crate) fn loopback_options(port: u16, password: &Password) -> ConnectOptions {
     ConnectOptions {
-        address: Address::Tcp {
-            host: "127.0.0.1".to_owned(),
-            port,
-        },
+        address: Address::Tcp { host: "127.0.0.1".to_owned(), port },
         user: crate::initialise::USER.to_owned(),
         password: password.clone(),
         schema: None,

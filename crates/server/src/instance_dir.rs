@@ -39,12 +39,7 @@ impl InstanceDir {
             .map_err(io_at("make a directory in", &home.run()))?
             .keep();
         let lock_path = path.join(LOCK);
-        let mut dir = InstanceDir {
-            path,
-            keep: false,
-            elsewhere: Vec::new(),
-            _lock: None,
-        };
+        let mut dir = InstanceDir { path, keep: false, elsewhere: Vec::new(), _lock: None };
         dir._lock = FileLock::try_now(&lock_path)?;
         if dir._lock.is_none() {
             return Err(ServerError::Locked {
@@ -59,12 +54,7 @@ impl InstanceDir {
     pub(crate) fn named(path: PathBuf, keep: bool) -> Result<InstanceDir, ServerError> {
         home::private_directory(&path)?;
         let elsewhere = read_elsewhere(&path);
-        Ok(InstanceDir {
-            path,
-            keep,
-            elsewhere,
-            _lock: None,
-        })
+        Ok(InstanceDir { path, keep, elsewhere, _lock: None })
     }
 
     /// Makes a directory elsewhere that goes with this one. It must not be there yet: nothing that
@@ -116,10 +106,7 @@ impl InstanceDir {
             .filter(|p| p.is_dir() && p.as_os_str().len() < SOCKET_PATH_BYTES_MAX - 40);
         for parent in parents {
             // Made with mode 0700.
-            if let Ok(directory) = tempfile::Builder::new()
-                .prefix("mydyno-")
-                .tempdir_in(&parent)
-            {
+            if let Ok(directory) = tempfile::Builder::new().prefix("mydyno-").tempdir_in(&parent) {
                 self.list_elsewhere(directory.path())?;
                 return Ok(directory.keep().join("mysql.sock"));
             }

@@ -28,14 +28,11 @@ pub struct KeptImage {
 /// used.
 pub(crate) fn use_image(directory: &Path) -> Result<File, ServerError> {
     let path = directory.join(DESCRIPTION);
-    let file = fs::OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .map_err(io_at("use the image of", &path))?;
+    let file =
+        fs::OpenOptions::new().write(true).open(&path).map_err(io_at("use the image of", &path))?;
     file.lock_shared().map_err(io_at("lock", &path))?;
     let now = Duration::from_nanos(u64::try_from(now_utc_ns()).unwrap_or(0));
-    file.set_modified(UNIX_EPOCH + now)
-        .map_err(io_at("note the use of", &path))?;
+    file.set_modified(UNIX_EPOCH + now).map_err(io_at("note the use of", &path))?;
     Ok(file)
 }
 
@@ -78,9 +75,7 @@ pub fn images_max_bytes() -> Result<u64, ServerError> {
         return Ok(IMAGES_MAX_DEFAULT_BYTES);
     };
     let text = text.to_string_lossy();
-    parse_size(&text).ok_or_else(|| ServerError::ImagesMax {
-        value: text.into_owned(),
-    })
+    parse_size(&text).ok_or_else(|| ServerError::ImagesMax { value: text.into_owned() })
 }
 
 /// Removes images until the others take `max_bytes` at most: first those that are not in `coming`,
@@ -125,9 +120,7 @@ pub fn shrink_images(
 pub fn remove_image(home: &Home, name: &str) -> Result<KeptImage, ServerError> {
     let mut kept = kept_images(home)?;
     let Some(at) = kept.iter().position(|kept| kept.name == name) else {
-        return Err(ServerError::NoSuchImage {
-            name: name.to_owned(),
-        });
+        return Err(ServerError::NoSuchImage { name: name.to_owned() });
     };
     let kept = kept.swap_remove(at);
     if remove(home, &kept)? {
@@ -154,9 +147,7 @@ fn remove(home: &Home, kept: &KeptImage) -> Result<bool, ServerError> {
         return Ok(false);
     };
     // Under another name it is no image any more, should this process die here.
-    let gone = home
-        .images()
-        .join(format!("{GONE_PREFIX}{}{GONE_SUFFIX}", kept.name));
+    let gone = home.images().join(format!("{GONE_PREFIX}{}{GONE_SUFFIX}", kept.name));
     fs::rename(directory, &gone).map_err(io_at("remove", directory))?;
     home::remove_tree_if_there(&gone)?;
     Ok(true)
@@ -245,11 +236,7 @@ mod tests {
         let error = remove_image(&home, &name).unwrap_err().to_string();
         assert!(error.contains("mydyno server images"), "{error}");
         assert_eq!(
-            fs::read_dir(home.images())
-                .unwrap()
-                .flatten()
-                .filter(|e| e.path().is_dir())
-                .count(),
+            fs::read_dir(home.images()).unwrap().flatten().filter(|e| e.path().is_dir()).count(),
             0
         );
         // What a removal left that was killed.

@@ -71,9 +71,7 @@ impl Instance {
         let (mut dir, lock, resumed) = open_directory(home, build, &options)?;
         let layout = lay_out(&mut dir, &options, resumed.as_ref())?;
         // Whoever was connected to the stopped server of that name can be so again.
-        let kept = resumed
-            .as_ref()
-            .and_then(|_| read_password(&layout.password()).ok());
+        let kept = resumed.as_ref().and_then(|_| read_password(&layout.password()).ok());
         let mut launch = Launch {
             build,
             set: all_set(&options),
@@ -178,11 +176,7 @@ fn lay_out(
     for path in &options.scratch {
         dir.make_elsewhere(path)?;
     }
-    let layout = Layout {
-        directory: dir.path.clone(),
-        data,
-        socket: dir.socket()?,
-    };
+    let layout = Layout { directory: dir.path.clone(), data, socket: dir.socket()? };
     home::private_directory(&layout.temporary())?;
     Ok(layout)
 }
@@ -194,11 +188,7 @@ fn all_set(options: &InstanceOptions) -> Vec<(String, String)> {
         && image.key().page_size_bytes != DEFAULT_PAGE_SIZE_BYTES
     {
         let size = image.key().page_size_bytes.to_string();
-        set.retain(|(name, _)| {
-            !name
-                .replace('-', "_")
-                .eq_ignore_ascii_case("innodb_page_size")
-        });
+        set.retain(|(name, _)| !name.replace('-', "_").eq_ignore_ascii_case("innodb_page_size"));
         set.push(("innodb_page_size".to_owned(), size));
     }
     set
@@ -271,8 +261,7 @@ impl Launch<'_> {
                         return Err(error);
                     }
                     if let Some(wanted) = preferred.take() {
-                        self.notes
-                            .push(format!("port {wanted} is taken; another is used"));
+                        self.notes.push(format!("port {wanted} is taken; another is used"));
                     }
                 }
             }
@@ -281,10 +270,7 @@ impl Launch<'_> {
 
     fn try_port(&self, log_start: u64) -> Result<Process, ServerError> {
         let init_file = self.layout.init_file();
-        home::write_private(
-            &init_file,
-            initialise::accounts_sql(self.build, &self.password),
-        )?;
+        home::write_private(&init_file, initialise::accounts_sql(self.build, &self.password))?;
         for (name, bytes) in &self.files {
             home::write_private(&self.layout.directory.join(name), bytes)?;
         }
@@ -303,10 +289,7 @@ impl Launch<'_> {
         let log = self.layout.log();
         let mut command = self.build.command();
         command
-            .arg(format!(
-                "--defaults-file={}",
-                self.layout.my_cnf().display()
-            ))
+            .arg(format!("--defaults-file={}", self.layout.my_cnf().display()))
             .arg(format!("--init-file={}", self.layout.init_file().display()))
             .stdin(std::process::Stdio::null())
             .current_dir(&self.layout.directory)
@@ -332,10 +315,9 @@ impl Launch<'_> {
         Err(failed(match not_ready {
             NotReady::Ended(status) => said.unwrap_or_else(|| process::describe(status)),
             NotReady::Refused(why) => format!("it refuses connections: {why}"),
-            NotReady::TimedOut => format!(
-                "it took no connections within {} s",
-                start.elapsed().as_secs()
-            ),
+            NotReady::TimedOut => {
+                format!("it took no connections within {} s", start.elapsed().as_secs())
+            }
         }))
     }
 

@@ -98,10 +98,7 @@ pub fn start_named(
     Instance::start(
         home,
         build,
-        InstanceOptions {
-            lifetime: Lifetime::Named(name.to_owned()),
-            ..options
-        },
+        InstanceOptions { lifetime: Lifetime::Named(name.to_owned()), ..options },
     )
 }
 
@@ -302,20 +299,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path()).unwrap();
         assert!(named(&home).unwrap().is_empty());
-        let stop = || {
-            stop_named(
-                &home,
-                "x",
-                Duration::ZERO,
-                AfterStop::KeepData,
-                |_| panic!(),
-            )
-        };
+        let stop = || stop_named(&home, "x", Duration::ZERO, AfterStop::KeepData, |_| panic!());
         let error = stop().unwrap_err();
-        assert!(
-            matches!(error, ServerError::NoSuchInstance { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ServerError::NoSuchInstance { .. }), "{error}");
         assert!(error.to_string().contains("server start"), "{error}");
         // While it is started or stopped by another, it is left as it is.
         std::fs::create_dir(home.instances().join("x")).unwrap();

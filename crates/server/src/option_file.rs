@@ -45,11 +45,8 @@ impl ClientOptions {
         presence: Presence,
         depth: usize,
     ) -> Result<(), ServerError> {
-        let refuse = |line, why: String| ServerError::OptionFile {
-            file: file.to_owned(),
-            line,
-            why,
-        };
+        let refuse =
+            |line, why: String| ServerError::OptionFile { file: file.to_owned(), line, why };
         if depth > INCLUDE_DEPTH_MAX {
             return Err(refuse(
                 None,
@@ -67,10 +64,7 @@ impl ClientOptions {
                 return Ok(());
             }
             Err(error) => {
-                return Err(refuse(
-                    None,
-                    format!("{error}; name a file that can be read"),
-                ));
+                return Err(refuse(None, format!("{error}; name a file that can be read")));
             }
         };
         if metadata.permissions().mode() & 0o002 != 0 && metadata.is_file() {
@@ -81,10 +75,7 @@ impl ClientOptions {
             return Ok(());
         }
         if metadata.len() > FILE_BYTES_MAX {
-            return Err(refuse(
-                None,
-                format!("it is larger than {FILE_BYTES_MAX} bytes"),
-            ));
+            return Err(refuse(None, format!("it is larger than {FILE_BYTES_MAX} bytes")));
         }
         let bytes = fs::read(file).map_err(|error| refuse(None, error.to_string()))?;
         let text =
@@ -95,9 +86,9 @@ impl ClientOptions {
         for (number, line) in lines {
             match line {
                 OptionLine::Group(name) => ours = GROUPS.contains(&name.as_str()),
-                OptionLine::Setting { name, value } if ours => self
-                    .set(&name, value)
-                    .map_err(|why| refuse(Some(number), why))?,
+                OptionLine::Setting { name, value } if ours => {
+                    self.set(&name, value).map_err(|why| refuse(Some(number), why))?
+                }
                 OptionLine::Setting { .. } => {}
                 OptionLine::Include(path) => {
                     self.read_at_depth(&directory.join(path), Presence::Optional, depth + 1)?;
@@ -116,10 +107,8 @@ impl ClientOptions {
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => {
-                self.notes.push(format!(
-                    "option directory {} is ignored: {error}",
-                    directory.display()
-                ));
+                self.notes
+                    .push(format!("option directory {} is ignored: {error}", directory.display()));
                 return Ok(());
             }
         };
@@ -197,11 +186,7 @@ mod tests {
         let main = temp.path().join("my.cnf");
         fs::create_dir(temp.path().join("conf.d")).unwrap();
         fs::write(temp.path().join("conf.d/b.cnf"), "[client]\nport=2\n").unwrap();
-        fs::write(
-            temp.path().join("conf.d/a.cnf"),
-            "[client]\nport=1\nhost=a\n",
-        )
-        .unwrap();
+        fs::write(temp.path().join("conf.d/a.cnf"), "[client]\nport=1\nhost=a\n").unwrap();
         fs::write(temp.path().join("conf.d/c.txt"), "[client]\nport=3\n").unwrap();
         fs::write(temp.path().join("more.cnf"), "[mydyno]\ndatabase=tpcc\n").unwrap();
         fs::write(
@@ -237,9 +222,7 @@ mod tests {
         assert!(read(&file).unwrap_err().to_string().contains("UTF-8"));
         assert!(read(&temp.path().join("no.cnf")).is_err());
         let mut options = ClientOptions::default();
-        options
-            .read(&temp.path().join("no.cnf"), Presence::Optional)
-            .unwrap();
+        options.read(&temp.path().join("no.cnf"), Presence::Optional).unwrap();
     }
 
     #[test]

@@ -46,9 +46,7 @@ fn directive(line: &str) -> Result<OptionLine, String> {
     match word {
         "!include" => Ok(OptionLine::Include(argument.to_owned())),
         "!includedir" => Ok(OptionLine::IncludeDirectory(argument.to_owned())),
-        _ => Err(format!(
-            "`{word}` is unknown; the directives are !include and !includedir"
-        )),
+        _ => Err(format!("`{word}` is unknown; the directives are !include and !includedir")),
     }
 }
 
@@ -89,10 +87,8 @@ fn without_comment(line: &str) -> &str {
 /// Takes enclosing quotes off and reads the escapes \b \t \n \r \\ \s \" \'; any other backslash
 /// stays.
 fn unquoted(value: &str) -> String {
-    let inner = ['"', '\'']
-        .iter()
-        .find_map(|q| value.strip_prefix(*q)?.strip_suffix(*q))
-        .unwrap_or(value);
+    let inner =
+        ['"', '\''].iter().find_map(|q| value.strip_prefix(*q)?.strip_suffix(*q)).unwrap_or(value);
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
@@ -179,12 +175,7 @@ mod tests {
                 ("none".to_owned(), some("")),
             ]
         );
-        for (bad, line) in [
-            ("\n[client", 2),
-            ("!frob x", 1),
-            ("!include", 1),
-            ("a=b\n=c", 2),
-        ] {
+        for (bad, line) in [("\n[client", 2), ("!frob x", 1), ("!include", 1), ("a=b\n=c", 2)] {
             assert_eq!(parse(bad).unwrap_err().0, line, "{bad}");
         }
     }

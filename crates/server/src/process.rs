@@ -50,26 +50,22 @@ pub(crate) fn spawn(mut command: Command, on_parent_death: OnParentDeath) -> io:
     let spawner = SPAWNER.get_or_init(|| {
         let (orders, inbox) = channel::<SpawnOrder>();
         // Where no thread can be made the channel is closed, and the caller below is told.
-        let _ = thread::Builder::new()
-            .name("spawn-servers".to_owned())
-            .spawn(move || {
-                for mut order in inbox {
-                    let child = order.command.spawn();
-                    if let Err(returned) = order.answer.send(child)
-                        && let Ok(mut child) = returned.0
-                    {
-                        // Nobody waits for it any more.
-                        let _ = child.kill().and_then(|()| child.wait());
-                    }
+        let _ = thread::Builder::new().name("spawn-servers".to_owned()).spawn(move || {
+            for mut order in inbox {
+                let child = order.command.spawn();
+                if let Err(returned) = order.answer.send(child)
+                    && let Ok(mut child) = returned.0
+                {
+                    // Nobody waits for it any more.
+                    let _ = child.kill().and_then(|()| child.wait());
                 }
-            });
+            }
+        });
         orders
     });
     let (answer, inbox) = channel();
     let gone = || io::Error::other("the thread that starts servers is gone");
-    spawner
-        .send(SpawnOrder { command, answer })
-        .map_err(|_| gone())?;
+    spawner.send(SpawnOrder { command, answer }).map_err(|_| gone())?;
     inbox.recv().map_err(|_| gone())?
 }
 
@@ -87,10 +83,7 @@ fn prepare_child(command: &mut Command, on_parent_death: OnParentDeath) {
         let limit = rustix::process::getrlimit(Resource::Nofile);
         let _ = rustix::process::setrlimit(
             Resource::Nofile,
-            Rlimit {
-                current: limit.maximum,
-                maximum: limit.maximum,
-            },
+            Rlimit { current: limit.maximum, maximum: limit.maximum },
         );
         match on_parent_death {
             OnParentDeath::Kill => {
@@ -218,9 +211,7 @@ pub(crate) fn wait_ready(
                     Some(10) => return Ok(()),
                     Some(_) => {
                         let text = greeting.get(7..).unwrap_or_default();
-                        return Err(NotReady::Refused(
-                            String::from_utf8_lossy(text).into_owned(),
-                        ));
+                        return Err(NotReady::Refused(String::from_utf8_lossy(text).into_owned()));
                     }
                     None => continue,
                 }
@@ -285,10 +276,7 @@ pub(crate) fn errors_in(log: &str) -> Option<String> {
 pub(crate) fn servers_with(my_cnf: &Path) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let number = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
+        let number = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
         if let Some(pid) = number.and_then(Pid::from_raw)
             && is_server_with(pid, my_cnf)
         {
@@ -304,9 +292,7 @@ pub(crate) fn is_server_with(pid: Pid, my_cnf: &Path) -> bool {
         return false;
     };
     let mut arguments = line.split(|&b| b == 0);
-    let program = PathBuf::from(std::ffi::OsStr::from_bytes(
-        arguments.next().unwrap_or_default(),
-    ));
+    let program = PathBuf::from(std::ffi::OsStr::from_bytes(arguments.next().unwrap_or_default()));
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let mut wanted = b"--defaults-file=".to_vec();
     wanted.extend_from_slice(my_cnf.as_os_str().as_bytes());
@@ -337,10 +323,7 @@ pub(crate) fn end_foreign(
         let start = Instant::now();
         while start.elapsed() < timeout {
             let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-            let wait = rustix::event::Timespec {
-                tv_sec: 0,
-                tv_nsec: 100_000_000,
-            };
+            let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
             match rustix::event::poll(&mut fds, Some(&wait)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(true),

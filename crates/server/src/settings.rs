@@ -83,15 +83,10 @@ pub(crate) struct Settings(Vec<(String, String)>);
 /// [`ServerError::Setting`] for a name that cannot be one, or that is mydyno's to set.
 pub fn validate(set: &[(String, String)]) -> Result<(), ServerError> {
     for (name, value) in set {
-        let refuse = |why: String| ServerError::Setting {
-            name: name.clone(),
-            why,
-        };
+        let refuse = |why: String| ServerError::Setting { name: name.clone(), why };
         let plain = variable_name(name);
         let well_formed = !plain.is_empty()
-            && plain
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+            && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
         if !well_formed {
             return Err(refuse(
                 "a name has letters, digits, underscores and dots only; write --set NAME=VALUE"
@@ -230,9 +225,7 @@ impl Settings {
                 "the data's file system has no O_DIRECT; innodb_flush_method is fsync, and reads may come from the page cache".to_owned(),
             );
         }
-        let older = [REDO_FILE_SIZE, REDO_FILES]
-            .into_iter()
-            .find(|name| given(name));
+        let older = [REDO_FILE_SIZE, REDO_FILES].into_iter().find(|name| given(name));
         if let (Some(older), Some(capacity)) = (older, self.get(REDO_CAPACITY)) {
             notes.push(format!(
                 "redo is one size on this server: {older} became {REDO_CAPACITY} = {capacity}"
@@ -272,10 +265,7 @@ impl Settings {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
     /// A number, with the server's suffixes K, M, G, T.
@@ -297,9 +287,7 @@ impl Settings {
         } else {
             self.number("innodb_log_files_in_group").unwrap_or(2)
         };
-        self.number("innodb_log_file_size")
-            .unwrap_or(0)
-            .saturating_mul(files)
+        self.number("innodb_log_file_size").unwrap_or(0).saturating_mul(files)
     }
 
     /// Does the server make its redo files anew where there are those of a clean shutdown,
@@ -328,11 +316,8 @@ impl Settings {
 
 /// Bytes of redo that a server of this build has with these variables.
 pub fn redo_bytes(build: &ServerBuild, set: &[(String, String)]) -> u64 {
-    let nowhere = Layout {
-        directory: PathBuf::new(),
-        data: PathBuf::new(),
-        socket: PathBuf::new(),
-    };
+    let nowhere =
+        Layout { directory: PathBuf::new(), data: PathBuf::new(), socket: PathBuf::new() };
     Settings::new(build, &nowhere, 0, set).redo_bytes(build)
 }
 
@@ -363,11 +348,7 @@ fn direct_io_works(directory: &Path) -> bool {
 
 fn free_aio_events() -> Option<u64> {
     let read = |name: &str| -> Option<u64> {
-        fs::read_to_string(format!("/proc/sys/fs/{name}"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
+        fs::read_to_string(format!("/proc/sys/fs/{name}")).ok()?.trim().parse().ok()
     };
     Some(read("aio-max-nr")?.saturating_sub(read("aio-nr")?))
 }
@@ -405,9 +386,7 @@ mod tests {
     }
 
     fn owned(set: &[(&str, &str)]) -> Vec<(String, String)> {
-        set.iter()
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-            .collect()
+        set.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
     }
 
     #[test]
@@ -432,10 +411,7 @@ mod tests {
         let newest = self::build(Flavour::Mysql, (9, 7, 4));
         let one = settings(&newest, &[("innodb_log_files_in_group", "3")]);
         assert_eq!(one.get("innodb_redo_log_capacity"), Some("150994944"));
-        let both = [
-            ("innodb_redo_log_capacity", "1G"),
-            ("innodb_log_file_size", "64M"),
-        ];
+        let both = [("innodb_redo_log_capacity", "1G"), ("innodb_log_file_size", "64M")];
         let both = settings(&newest, &both);
         assert_eq!(both.get("innodb_redo_log_capacity"), Some("1G"));
         assert!(!both.my_cnf().contains("innodb_log_file"));
@@ -481,15 +457,7 @@ mod tests {
 
     #[test]
     fn names_that_take_the_server_away_are_refused() {
-        for name in [
-            "port",
-            "Bind-Address",
-            "loose_socket",
-            "",
-            "a b",
-            "x\ny",
-            "[mysqld]",
-        ] {
+        for name in ["port", "Bind-Address", "loose_socket", "", "a b", "x\ny", "[mysqld]"] {
             let error = validate(&owned(&[(name, "1")])).unwrap_err();
             assert!(matches!(error, ServerError::Setting { .. }), "{error}");
         }

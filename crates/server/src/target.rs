@@ -89,10 +89,7 @@ impl Target {
     /// # Errors
     /// [`ServerError::Dsn`]; [`ServerError::NoTarget`] where it names no user.
     pub fn from_dsn(text: &str) -> Result<Target, ServerError> {
-        Target::resolve(&TargetRequest {
-            dsn: Some(text.to_owned()),
-            ..TargetRequest::default()
-        })
+        Target::resolve(&TargetRequest { dsn: Some(text.to_owned()), ..TargetRequest::default() })
     }
 
     /// The target as a DSN for people, without the password.
@@ -188,10 +185,7 @@ mod tests {
     }
 
     fn tcp(host: &str, port: u16) -> Address {
-        Address::Tcp {
-            host: host.to_owned(),
-            port,
-        }
+        Address::Tcp { host: host.to_owned(), port }
     }
 
     #[test]
@@ -202,32 +196,16 @@ mod tests {
             (Some("mysql://u@h/t"), "", tcp("h", 3306)),
             (Some("mysql://u@h/t"), with_socket, tcp("h", 3306)),
             (Some("mysql://u@localhost/t"), with_socket, unix.clone()),
-            (
-                Some("mysql://u@localhost:3306/t"),
-                with_socket,
-                tcp("localhost", 3306),
-            ),
-            (
-                Some("mysql://u@127.0.0.1/t"),
-                with_socket,
-                tcp("127.0.0.1", 3306),
-            ),
+            (Some("mysql://u@localhost:3306/t"), with_socket, tcp("localhost", 3306)),
+            (Some("mysql://u@127.0.0.1/t"), with_socket, tcp("127.0.0.1", 3306)),
             (None, with_socket, unix.clone()),
             (
                 None,
                 "[client]\nuser=u\nsocket=/s\nprotocol=tcp\nport=3310\n",
                 tcp("localhost", 3310),
             ),
-            (
-                None,
-                "[client]\nuser=u\nhost=db\nport=3310\n",
-                tcp("db", 3310),
-            ),
-            (
-                Some("mysql:///t"),
-                "[client]\nuser=u\nhost=db\nport=3310\n",
-                tcp("db", 3310),
-            ),
+            (None, "[client]\nuser=u\nhost=db\nport=3310\n", tcp("db", 3310)),
+            (Some("mysql:///t"), "[client]\nuser=u\nhost=db\nport=3310\n", tcp("db", 3310)),
             (Some("mysql://u@h/t?socket=/s"), "", unix.clone()),
         ] {
             let target = resolve(dsn, file).unwrap();
@@ -287,20 +265,15 @@ mod tests {
             text.prop_map(|ca| Tls::VerifyCa(PathBuf::from(ca))),
             text.prop_map(|ca| Tls::VerifyIdentity(PathBuf::from(ca))),
         ];
-        (
-            address,
-            text,
-            "[^\u{0}]{0,12}",
-            proptest::option::of(text),
-            tls,
-        )
-            .prop_map(|(address, user, password, schema, tls)| ConnectOptions {
+        (address, text, "[^\u{0}]{0,12}", proptest::option::of(text), tls).prop_map(
+            |(address, user, password, schema, tls)| ConnectOptions {
                 address,
                 user,
                 password: Password::new(password),
                 schema,
                 tls,
-            })
+            },
+        )
     }
 
     proptest! {

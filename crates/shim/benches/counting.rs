@@ -4,10 +4,7 @@
 //! where a request costs least and the shim relatively most. Threads of a server meet at the
 //! counters too: the second table has two of them.
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
-#![expect(
-    dead_code,
-    reason = "the tests' modules have more than a benchmark needs"
-)]
+#![expect(dead_code, reason = "the tests' modules have more than a benchmark needs")]
 #![expect(unsafe_code, reason = "libaio is C")]
 
 #[path = "../tests/shim/common.rs"]

@@ -99,10 +99,7 @@ static CONTEXTS: [Context; CONTEXTS_MAX] = [const {
         emulated_count: AtomicU32::new(0),
         kernel_count: AtomicU32::new(0),
         capacity: AtomicU32::new(0),
-        table: Mutex::new(ContextTable {
-            emulated: BinaryHeap::new(),
-            in_kernel: Vec::new(),
-        }),
+        table: Mutex::new(ContextTable { emulated: BinaryHeap::new(), in_kernel: Vec::new() }),
     }
 }; CONTEXTS_MAX];
 
@@ -154,10 +151,7 @@ impl Context {
     pub(crate) fn push(&self, request: EmulatedRequest) {
         let when_ns = request.flight.when_ns();
         let mut table = self.lock();
-        let is_first = table
-            .emulated
-            .peek()
-            .is_none_or(|first| when_ns < first.flight.when_ns());
+        let is_first = table.emulated.peek().is_none_or(|first| when_ns < first.flight.when_ns());
         table.emulated.push(request);
         drop(table);
         if is_first {
@@ -191,10 +185,7 @@ impl Context {
         let counted = &self.kernel_count;
         let _ = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         let mut table = self.lock();
-        let at = table
-            .in_kernel
-            .iter()
-            .position(|request| request.object == object)?;
+        let at = table.in_kernel.iter().position(|request| request.object == object)?;
         Some(table.in_kernel.swap_remove(at))
     }
 
@@ -249,11 +240,8 @@ impl Context {
             tv_sec: (wait_ns / 1_000_000_000) as i64,
             tv_nsec: (wait_ns % 1_000_000_000) as i64,
         };
-        let timeout: *const libc::timespec = if wait_ns == u64::MAX {
-            std::ptr::null()
-        } else {
-            &raw const timeout
-        };
+        let timeout: *const libc::timespec =
+            if wait_ns == u64::MAX { std::ptr::null() } else { &raw const timeout };
         let result = real::system(
             libc::SYS_io_getevents,
             [
@@ -344,22 +332,14 @@ impl Context {
         (now_ns, until_ns, next_ns): (u64, u64, u64),
         events: &mut Events,
     ) -> bool {
-        let slice_ns = if next_ns == u64::MAX {
-            KERNEL_SLICE_NS
-        } else {
-            MERGE_NS
-        };
+        let slice_ns = if next_ns == u64::MAX { KERNEL_SLICE_NS } else { MERGE_NS };
         let left_ns = until_ns.saturating_sub(now_ns);
         if next_ns != u64::MAX && left_ns < MERGE_NS {
             let spun_ns = clock::wait_until(until_ns, state.spin);
             state.meter.add(device::page::Global::SpinNs, spun_ns);
             return false;
         }
-        let left_ns = if until_ns == u64::MAX {
-            u64::MAX
-        } else {
-            left_ns
-        };
+        let left_ns = if until_ns == u64::MAX { u64::MAX } else { left_ns };
         let min = min.saturating_sub(events.count()).max(1);
         let result = self.take_from_kernel(id, min, left_ns.min(slice_ns), state, events);
         result == -i64::from(libc::EINTR)
@@ -385,9 +365,7 @@ impl Context {
             std::hint::spin_loop();
             now_ns = clock::now_ns();
         }
-        state
-            .meter
-            .add(device::page::Global::SpinNs, now_ns - from_ns);
+        state.meter.add(device::page::Global::SpinNs, now_ns - from_ns);
         false
     }
 
@@ -424,11 +402,7 @@ pub(crate) struct Events {
 impl Events {
     /// `events` has room for that many, as the program promises.
     pub(crate) fn new(events: *mut IoEvent, room: usize) -> Events {
-        Events {
-            events,
-            room,
-            count: 0,
-        }
+        Events { events, room, count: 0 }
     }
 
     fn count(&self) -> usize {

@@ -153,11 +153,7 @@ pub(crate) extern "C" fn io_submit(id: u64, count: c_long, iocbs: *mut *mut Iocb
 
 fn submit_to_kernel(id: u64, count: usize, iocbs: *mut *mut Iocb) -> c_int {
     let result = real::system(libc::SYS_io_submit, [id as usize, count, iocbs as usize]);
-    if result < 0 {
-        failure()
-    } else {
-        result as c_int
-    }
+    if result < 0 { failure() } else { result as c_int }
 }
 
 /// What is emulated, and on which file.
@@ -209,11 +205,7 @@ fn submit_here(
         open,
         role,
         extent: Extent { offset, bytes },
-        target: device.map(|device| EmulatedPlace {
-            device,
-            role,
-            file: file.identity(),
-        }),
+        target: device.map(|device| EmulatedPlace { device, role, file: file.identity() }),
     };
     let (mut flight, result) = asked.perform(state);
     flight.host_done(state, clock::now_ns());
@@ -226,12 +218,7 @@ fn submit_here(
     if let Some(target) = asked.target.filter(|_| is_synced) {
         transfer::flush(state, open.place(), target);
     }
-    context.push(EmulatedRequest {
-        flight,
-        data: iocb.data,
-        object,
-        result,
-    });
+    context.push(EmulatedRequest { flight, data: iocb.data, object, result });
     if has_event_fd {
         let one = 1_u64;
         real::write(iocb.event_fd as c_int, (&raw const one).cast(), 8);
@@ -252,11 +239,8 @@ impl AskedEvents<'_> {
         if !self.open.is_direct() && kind != AccessKind::Flush {
             // As in the kernel, a request through the page cache is over when it has been
             // submitted.
-            let request = buffered::BufferedRequest {
-                fd: self.iocb.fd as c_int,
-                place,
-                extent: self.extent,
-            };
+            let request =
+                buffered::BufferedRequest { fd: self.iocb.fd as c_int, place, extent: self.extent };
             let mut result = 0;
             buffered::transfer(state, kind, request, || {
                 result = on_host(self.iocb, self.operation, true);
@@ -290,11 +274,7 @@ fn on_host(iocb: &Iocb, operation: Operation, is_emulated: bool) -> i64 {
         Operation::Flush if is_emulated => 0,
         Operation::Flush => real::fsync(fd) as isize,
     };
-    if result < 0 {
-        -i64::from(real::errno())
-    } else {
-        result as i64
-    }
+    if result < 0 { -i64::from(real::errno()) } else { result as i64 }
 }
 
 /// Gives requests to the kernel and counts those of files that are seen.
@@ -311,11 +291,7 @@ fn forward(
         let counted = counted_role(state, unsafe { &*object }).map(|(role, kind)| {
             let began_ns = clock::now_ns();
             state.meter.begin(role, began_ns);
-            CountedRequest {
-                role,
-                kind,
-                began_ns,
-            }
+            CountedRequest { role, kind, began_ns }
         });
         let object = object as u64;
         context.enter_kernel(counted.map(|counted| InKernel { object, counted }));
@@ -352,11 +328,7 @@ pub(crate) extern "C" fn io_getevents(
         let (id, min, max) = (id as usize, min as usize, max as usize);
         let (events, timeout) = (events as usize, timeout as usize);
         let result = real::system(libc::SYS_io_getevents, [id, min, max, events, timeout]);
-        return if result < 0 {
-            failure()
-        } else {
-            result as c_int
-        };
+        return if result < 0 { failure() } else { result as c_int };
     };
     let (Ok(min), Ok(max)) = (usize::try_from(min), usize::try_from(max)) else {
         return -libc::EINVAL;
@@ -402,9 +374,6 @@ extern "C" fn io_pgetevents(
 /// What is emulated has been done: there is nothing to take back, as in the kernel for files.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn io_cancel(id: u64, iocb: *mut Iocb, event: *mut IoEvent) -> c_int {
-    let result = real::system(
-        libc::SYS_io_cancel,
-        [id as usize, iocb as usize, event as usize],
-    );
+    let result = real::system(libc::SYS_io_cancel, [id as usize, iocb as usize, event as usize]);
     if result < 0 { failure() } else { 0 }
 }

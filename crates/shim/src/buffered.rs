@@ -65,10 +65,7 @@ pub(crate) fn transfer(
     let Some(bytes) = u64::try_from(result).ok().filter(|bytes| *bytes > 0) else {
         return result;
     };
-    let extent = Extent {
-        bytes,
-        ..request.extent
-    };
+    let extent = Extent { bytes, ..request.extent };
     let request = BufferedRequest { extent, ..request };
     keeping_errno(|| match kind {
         AccessKind::Read => read(state, request, began_ns),
@@ -147,11 +144,7 @@ fn bring(
                 }
                 next += 1;
             }
-            PageRun {
-                place,
-                first,
-                pages: next - first,
-            }
+            PageRun { place, first, pages: next - first }
         };
         if run.pages > 0 {
             let group = group.get_or_insert_with(|| WriteBatch::new(began_ns));

@@ -195,13 +195,8 @@ impl PageCache {
         };
         let same_hash = std::mem::replace(head, index);
         if let Some(page) = self.page(index) {
-            *page = Page {
-                number,
-                place: place as u32,
-                same_hash,
-                is_used: true,
-                ..Page::default()
-            };
+            *page =
+                Page { number, place: place as u32, same_hash, is_used: true, ..Page::default() };
         }
         self.link(Chain::File, index);
         self.count += 1;
@@ -221,11 +216,7 @@ impl PageCache {
         let mut dirty_skips = 0;
         loop {
             let index = self.hand;
-            self.hand = if index >= self.capacity() {
-                1
-            } else {
-                index + 1
-            };
+            self.hand = if index >= self.capacity() { 1 } else { index + 1 };
             let Some(page) = self.page(index) else {
                 continue;
             };
@@ -327,11 +318,7 @@ impl PageCache {
             self.clean(index);
             first -= 1;
         }
-        PageRun {
-            place,
-            first,
-            pages: end - first,
-        }
+        PageRun { place, first, pages: end - first }
     }
 
     /// Takes what has been dirty for longest, if it became so before that time.
@@ -414,10 +401,7 @@ impl PageCache {
         }
         let free = std::mem::replace(&mut self.free, index);
         if let Some(page) = self.page(index) {
-            *page = Page {
-                same_hash: free,
-                ..Page::default()
-            };
+            *page = Page { same_hash: free, ..Page::default() };
         }
         self.count -= 1;
     }
@@ -444,10 +428,7 @@ impl PageCache {
             page.links(chain).after = index;
         }
         if let Some(page) = self.page(index) {
-            *page.links(chain) = Links {
-                before,
-                after: NONE,
-            };
+            *page.links(chain) = Links { before, after: NONE };
         }
     }
 
@@ -473,11 +454,7 @@ mod tests {
     use super::{PAGE_BYTES, PageCache, PageRun, UNDECIDED};
 
     fn run(place: usize, first: u32, pages: u32) -> Option<PageRun> {
-        Some(PageRun {
-            place,
-            first,
-            pages,
-        })
+        Some(PageRun { place, first, pages })
     }
 
     #[test]

@@ -61,20 +61,14 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the time is ours.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn timespec(ns: u64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as i64,
-        tv_nsec: (ns % 1_000_000_000) as i64,
-    }
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
 /// Threads sleep 50 us longer than asked unless they say that they mind.
@@ -103,36 +97,18 @@ pub(crate) fn margin_ns(spin: bool) -> u64 {
 }
 
 /// When to look at the clock again, on the way from one time to another.
-fn next_stop_ns(
-    Range {
-        start,
-        end: until_ns,
-    }: Range<u64>,
-) -> u64 {
-    if until_ns.saturating_sub(start) > LONG_NS {
-        until_ns - LAST_NS
-    } else {
-        until_ns
-    }
+fn next_stop_ns(Range { start, end: until_ns }: Range<u64>) -> u64 {
+    if until_ns.saturating_sub(start) > LONG_NS { until_ns - LAST_NS } else { until_ns }
 }
 
 /// Moves both estimates toward what a sleep has shown.
 fn learn(overslept_ns: u64) {
     let toward = |estimate: &AtomicU64, max_ns: u64, up_ns: u64, down_ns: u64| {
         let old = estimate.load(Ordering::Relaxed);
-        let new = if overslept_ns > old {
-            old + up_ns
-        } else {
-            old.saturating_sub(down_ns)
-        };
+        let new = if overslept_ns > old { old + up_ns } else { old.saturating_sub(down_ns) };
         estimate.store(new.clamp(MARGIN_MIN_NS, max_ns), Ordering::Relaxed);
     };
-    toward(
-        &OVERSLEEP_MEDIAN_NS,
-        MEDIAN_MAX_NS,
-        STEP_NS / 2,
-        STEP_NS / 2,
-    );
+    toward(&OVERSLEEP_MEDIAN_NS, MEDIAN_MAX_NS, STEP_NS / 2, STEP_NS / 2);
     let down_ns = STEP_NS / HIGH_IS_ONE_IN;
     toward(&OVERSLEEP_HIGH_NS, HIGH_MAX_NS, STEP_NS - down_ns, down_ns);
 }
@@ -195,11 +171,8 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
         until_ns => next_stop_ns(now_ns()..until_ns),
     };
     let until = timespec(stop_ns);
-    let until: *const libc::timespec = if stop_ns == u64::MAX {
-        std::ptr::null()
-    } else {
-        &raw const until
-    };
+    let until: *const libc::timespec =
+        if stop_ns == u64::MAX { std::ptr::null() } else { &raw const until };
     let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
     let result = real::syscall(
         libc::SYS_futex,
@@ -224,14 +197,7 @@ pub(crate) fn wait_on(word: &AtomicU32, seen: u32, until_ns: u64) -> Woken {
 
 pub(crate) fn wake_all(word: &AtomicU32) {
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    real::system(
-        libc::SYS_futex,
-        [
-            word.as_ptr() as usize,
-            operation as usize,
-            i32::MAX as usize,
-        ],
-    );
+    real::system(libc::SYS_futex, [word.as_ptr() as usize, operation as usize, i32::MAX as usize]);
 }
 
 #[cfg(test)]

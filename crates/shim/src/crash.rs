@@ -18,11 +18,7 @@ struct Wanted {
 }
 
 const fn wanted(signal: c_int) -> Wanted {
-    Wanted {
-        signal,
-        handler: AtomicUsize::new(libc::SIG_DFL),
-        has_info: AtomicBool::new(false),
-    }
+    Wanted { signal, handler: AtomicUsize::new(libc::SIG_DFL), has_info: AtomicBool::new(false) }
 }
 
 static WANTED: [Wanted; 5] = [
@@ -103,9 +99,7 @@ extern "C" fn crashed(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
     if let Some(state) = state()
         && state.meter.get(Global::CrashSignal) == 0
     {
-        state
-            .meter
-            .set(Global::CrashInside, u64::from(Inside::is()));
+        state.meter.set(Global::CrashInside, u64::from(Inside::is()));
         state.meter.set(Global::CrashSignal, signal as u64);
     }
     let Some(wanted) = wanted_for(signal) else {

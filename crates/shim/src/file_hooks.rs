@@ -40,17 +40,10 @@ impl PathOf {
         for (place, digit) in places.zip(digits.iter().take(count).rev()) {
             *place = *digit;
         }
-        let mut path = PathOf {
-            bytes: [0; PATH_MAX],
-            length: 0,
-        };
+        let mut path = PathOf { bytes: [0; PATH_MAX], length: 0 };
         // SAFETY: the link ends with a zero byte; the buffer has this length.
         let length = unsafe {
-            libc::readlink(
-                link.as_ptr().cast(),
-                path.bytes.as_mut_ptr().cast(),
-                PATH_MAX,
-            )
+            libc::readlink(link.as_ptr().cast(), path.bytes.as_mut_ptr().cast(), PATH_MAX)
         };
         path.length = usize::try_from(length).ok()?;
         Some(path)
@@ -110,9 +103,7 @@ fn opened(state: &ShimState, fd: c_int, flags: c_int) {
     let Some(relative) = state.relative(path.bytes()) else {
         return;
     };
-    let role = state
-        .every_file
-        .unwrap_or_else(|| crate::names::role_of(relative));
+    let role = state.every_file.unwrap_or_else(|| crate::names::role_of(relative));
     match files::open(fd, relative, role, flags) {
         // Whatever had this place before may have left pages.
         Ok(Some(place)) => buffered::drop_file(state, place),
@@ -244,9 +235,7 @@ extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     if let Some(state) = state()
         && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0
     {
-        let end = last
-            .saturating_add(1)
-            .min(crate::limits::DESCRIPTORS_MAX as u32);
+        let end = last.saturating_add(1).min(crate::limits::DESCRIPTORS_MAX as u32);
         for fd in first..end {
             closed(state, fd as c_int);
         }
@@ -311,11 +300,7 @@ extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
         (libc::F_SETFL, Some(open)) => {
             let flags = argument as c_int;
             let is_emulated = state.emulated_file(open).is_some();
-            let passed = if is_emulated {
-                flags & !STRIPPED
-            } else {
-                flags
-            };
+            let passed = if is_emulated { flags & !STRIPPED } else { flags };
             let result = real::fcntl(fd, command, passed as usize);
             if result >= 0 {
                 files::set_flags(fd, flags);
@@ -325,11 +310,7 @@ extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
         (libc::F_GETFL, Some(open)) => {
             let flags = real::fcntl(fd, command, argument);
             let hides = open.is_direct() && state.emulated_file(open).is_some();
-            if flags >= 0 && hides {
-                flags | STRIPPED
-            } else {
-                flags
-            }
+            if flags >= 0 && hides { flags | STRIPPED } else { flags }
         }
         _ => real::fcntl(fd, command, argument),
     }

@@ -182,9 +182,7 @@ pub(crate) fn release(place: usize) {
     if let Some(file) = FILES.get(place) {
         let (from, to) = (NAMELESS, FREE_AGAIN);
         // Where two saw that it was over, one comes too late, and the place is not its any more.
-        let _ = file
-            .key
-            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = file.key.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     }
 }
 
@@ -243,9 +241,7 @@ fn find(identity: u64) -> Option<usize> {
 
 fn find_free(identity: u64) -> Option<usize> {
     let is_free = |place: &usize| {
-        FILES
-            .get(*place)
-            .is_some_and(|file| matches!(file.key(), NEVER_USED | FREE_AGAIN))
+        FILES.get(*place).is_some_and(|file| matches!(file.key(), NEVER_USED | FREE_AGAIN))
     };
     probes(identity).find(is_free)
 }
@@ -309,10 +305,7 @@ mod tests {
         assert_eq!((close(9002), named(b"a")), (None, Some(third)));
         assert!(forget(third));
         release(third);
-        assert_eq!(
-            open(9000, b"b", Role::Data, 0).map(|place| place.is_some()),
-            Ok(true)
-        );
+        assert_eq!(open(9000, b"b", Role::Data, 0).map(|place| place.is_some()), Ok(true));
         assert_eq!(close(9000), None);
     }
 }

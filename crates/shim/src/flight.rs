@@ -39,10 +39,9 @@ impl From<RequestState> for FlightStage {
     fn from(progress: RequestState) -> FlightStage {
         match progress {
             RequestState::Decided(completion) => FlightStage::Due(completion),
-            RequestState::Queued {
-                ticket,
-                ask_again_ns,
-            } => FlightStage::Queued(ticket, ask_again_ns),
+            RequestState::Queued { ticket, ask_again_ns } => {
+                FlightStage::Queued(ticket, ask_again_ns)
+            }
         }
     }
 }
@@ -59,11 +58,7 @@ impl Flight {
     ) -> Flight {
         state.meter.begin(target.role, now_ns);
         let mut flight = Flight {
-            counted: CountedRequest {
-                role: target.role,
-                kind,
-                began_ns: now_ns,
-            },
+            counted: CountedRequest { role: target.role, kind, began_ns: now_ns },
             is_counted: true,
             device: target.device,
             stage: None,
@@ -74,10 +69,7 @@ impl Flight {
         let access = Access {
             kind,
             address: device_address(
-                FileOffset {
-                    file: target.file ^ state.file_salt,
-                    offset: extent.offset,
-                },
+                FileOffset { file: target.file ^ state.file_salt, offset: extent.offset },
                 emulated.capacity_bytes,
             ),
             bytes: u32::try_from(extent.bytes).unwrap_or(u32::MAX),
@@ -102,11 +94,7 @@ impl Flight {
     ) -> Flight {
         state.meter.begin(role, now_ns);
         Flight {
-            counted: CountedRequest {
-                role,
-                kind,
-                began_ns: now_ns,
-            },
+            counted: CountedRequest { role, kind, began_ns: now_ns },
             is_counted: true,
             device: usize::MAX,
             stage: None,
@@ -116,11 +104,7 @@ impl Flight {
     /// What is over and has been counted elsewhere.
     pub(crate) fn uncounted() -> Flight {
         Flight {
-            counted: CountedRequest {
-                role: Role::Data,
-                kind: AccessKind::Read,
-                began_ns: 0,
-            },
+            counted: CountedRequest { role: Role::Data, kind: AccessKind::Read, began_ns: 0 },
             is_counted: false,
             device: usize::MAX,
             stage: None,

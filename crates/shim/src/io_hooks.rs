@@ -23,17 +23,13 @@ extern "C" fn __read_chk(fd: c_int, to: *mut c_void, bytes: size_t, room: size_t
 #[unsafe(no_mangle)]
 extern "C" fn write(fd: c_int, from: *const c_void, bytes: size_t) -> ssize_t {
     let extent = (Begin::Position, TransferLength::Bytes(bytes));
-    transfer(fd, AccessKind::Write, extent, || {
-        real::write(fd, from, bytes)
-    })
+    transfer(fd, AccessKind::Write, extent, || real::write(fd, from, bytes))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn pread(fd: c_int, to: *mut c_void, bytes: size_t, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), TransferLength::Bytes(bytes));
-    transfer(fd, AccessKind::Read, extent, || {
-        real::pread(fd, to, bytes, at)
-    })
+    transfer(fd, AccessKind::Read, extent, || real::pread(fd, to, bytes, at))
 }
 
 #[unsafe(no_mangle)]
@@ -53,9 +49,7 @@ extern "C" fn __pread_chk(
 #[unsafe(no_mangle)]
 extern "C" fn pwrite(fd: c_int, from: *const c_void, bytes: size_t, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), TransferLength::Bytes(bytes));
-    transfer(fd, AccessKind::Write, extent, || {
-        real::pwrite(fd, from, bytes, at)
-    })
+    transfer(fd, AccessKind::Write, extent, || real::pwrite(fd, from, bytes, at))
 }
 
 #[unsafe(no_mangle)]
@@ -67,34 +61,24 @@ extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
 #[unsafe(no_mangle)]
 extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     let extent = (Begin::Position, TransferLength::Vector(from, count));
-    transfer(fd, AccessKind::Write, extent, || {
-        real::writev(fd, from, count)
-    })
+    transfer(fd, AccessKind::Write, extent, || real::writev(fd, from, count))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn preadv(fd: c_int, to: *const iovec, count: c_int, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), TransferLength::Vector(to, count));
-    transfer(fd, AccessKind::Read, extent, || {
-        real::preadv(fd, to, count, at)
-    })
+    transfer(fd, AccessKind::Read, extent, || real::preadv(fd, to, count, at))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn pwritev(fd: c_int, from: *const iovec, count: c_int, at: off_t) -> ssize_t {
     let extent = (Begin::At(at), TransferLength::Vector(from, count));
-    transfer(fd, AccessKind::Write, extent, || {
-        real::pwritev(fd, from, count, at)
-    })
+    transfer(fd, AccessKind::Write, extent, || real::pwritev(fd, from, count, at))
 }
 
 /// An offset of -1 means the descriptor's position.
 fn begin(at: off_t) -> Begin {
-    if at == -1 {
-        Begin::Position
-    } else {
-        Begin::At(at)
-    }
+    if at == -1 { Begin::Position } else { Begin::At(at) }
 }
 
 #[unsafe(no_mangle)]
@@ -106,9 +90,7 @@ extern "C" fn preadv2(
     flags: c_int,
 ) -> ssize_t {
     let extent = (begin(at), TransferLength::Vector(to, count));
-    transfer(fd, AccessKind::Read, extent, || {
-        real::preadv2(fd, to, count, at, flags)
-    })
+    transfer(fd, AccessKind::Read, extent, || real::preadv2(fd, to, count, at, flags))
 }
 
 #[unsafe(no_mangle)]
@@ -131,9 +113,7 @@ extern "C" fn pwritev2(
     flags: c_int,
 ) -> ssize_t {
     let extent = (begin(at), TransferLength::Vector(from, count));
-    transfer(fd, AccessKind::Write, extent, || {
-        real::pwritev2(fd, from, count, at, flags)
-    })
+    transfer(fd, AccessKind::Write, extent, || real::pwritev2(fd, from, count, at, flags))
 }
 
 #[unsafe(no_mangle)]

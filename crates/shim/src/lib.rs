@@ -10,10 +10,7 @@
 //! An emulated file is not made durable on the host: a flush costs the time it costs the model, and
 //! what it promises holds against the death of the process, not of the machine.
 
-#![expect(
-    unsafe_code,
-    reason = "C functions are taken over and called; shared memory is mapped"
-)]
+#![expect(unsafe_code, reason = "C functions are taken over and called; shared memory is mapped")]
 
 /// Functions that are others under a second name, as the C library has them for offsets of 64 bits.
 macro_rules! also {

@@ -116,13 +116,9 @@ extern "C" fn syscall(
         libc::SYS_io_setup => as_system_call(aio_hooks::io_setup(a as c_int, b as *mut u64)),
         libc::SYS_io_destroy => as_system_call(aio_hooks::io_destroy(a as u64)),
         libc::SYS_io_submit => as_system_call(aio_hooks::io_submit(a as u64, b, c as *mut _)),
-        libc::SYS_io_getevents => as_system_call(aio_hooks::io_getevents(
-            a as u64,
-            b,
-            c,
-            d as *mut _,
-            e as *const _,
-        )),
+        libc::SYS_io_getevents => {
+            as_system_call(aio_hooks::io_getevents(a as u64, b, c, d as *mut _, e as *const _))
+        }
         libc::SYS_io_cancel => {
             as_system_call(aio_hooks::io_cancel(a as u64, b as *mut _, c as *mut _))
         }

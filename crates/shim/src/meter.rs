@@ -61,8 +61,7 @@ impl Meter {
     }
 
     pub(crate) fn get(&self, word: Global) -> u64 {
-        self.word(global_word(word))
-            .map_or(0, |word| word.load(Ordering::Relaxed))
+        self.word(global_word(word)).map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set(&self, word: Global, value: u64) {
@@ -98,11 +97,7 @@ impl Meter {
 
     /// It has come back; `bytes` is `None` where it failed and is no request.
     pub(crate) fn end(&self, counted: CountedRequest, ended_ns: u64, bytes: Option<u64>) {
-        let CountedRequest {
-            role,
-            kind,
-            began_ns,
-        } = counted;
+        let CountedRequest { role, kind, began_ns } = counted;
         let response_ns = ended_ns.saturating_sub(began_ns);
         if let Some(queue) = self.queues.get(role.index()) {
             let busy_ns = queue.leave(ended_ns.saturating_sub(self.began_ns));
@@ -129,11 +124,7 @@ impl Meter {
 
     /// A request that somebody waited for came back at the end of `late` instead of its beginning.
     pub(crate) fn judge(&self, counted: CountedRequest, late: Range<u64>) {
-        let CountedRequest {
-            role,
-            kind,
-            began_ns,
-        } = counted;
+        let CountedRequest { role, kind, began_ns } = counted;
         let response_ns = late.start.saturating_sub(began_ns);
         let late_ns = late.end.saturating_sub(late.start);
         self.add_at(kind_word(role, kind, OfKind::Judged), 1);
@@ -179,9 +170,7 @@ impl OutstandingMeter {
             COUNT_MASK => None,
             _ => Some(word + 1),
         };
-        let (Ok(old) | Err(old)) = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter);
+        let (Ok(old) | Err(old)) = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter);
         (old & COUNT_MASK) + 1
     }
 
@@ -193,12 +182,8 @@ impl OutstandingMeter {
             let since = (word >> COUNT_BITS).max(now);
             (count > 0).then(|| since << COUNT_BITS | (count - 1))
         };
-        let before = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, leave);
-        before.map_or(0, |word| {
-            now.saturating_sub(word >> COUNT_BITS) << UNIT_BITS
-        })
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, leave);
+        before.map_or(0, |word| now.saturating_sub(word >> COUNT_BITS) << UNIT_BITS)
     }
 }
 

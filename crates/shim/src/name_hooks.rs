@@ -58,10 +58,8 @@ extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
         return real::rename(from, to);
     };
     let _inside = Inside::enter();
-    let (place, replaced) = (
-        place_of(state, libc::AT_FDCWD, from),
-        place_of(state, libc::AT_FDCWD, to),
-    );
+    let (place, replaced) =
+        (place_of(state, libc::AT_FDCWD, from), place_of(state, libc::AT_FDCWD, to));
     let result = real::rename(from, to);
     if result == 0 && place != replaced {
         keeping_errno(|| {
@@ -81,9 +79,7 @@ fn renamed(state: &ShimState, place: usize, to: *const c_char) {
     let relative = path.as_ref().and_then(|path| state.relative(path.bytes()));
     match relative {
         Some(relative) => {
-            let role = state
-                .every_file
-                .unwrap_or_else(|| crate::names::role_of(relative));
+            let role = state.every_file.unwrap_or_else(|| crate::names::role_of(relative));
             files::rename(place, relative, role);
         }
         None => forget(state, place),
@@ -128,11 +124,7 @@ extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, bytes: off_t) -> c_in
 extern "C" fn posix_fadvise(fd: c_int, at: off_t, bytes: off_t, advice: c_int) -> c_int {
     let result = real::posix_fadvise(fd, at, bytes, advice);
     if result == 0 && advice == libc::POSIX_FADV_DONTNEED {
-        let to = if bytes == 0 {
-            u64::MAX
-        } else {
-            end_of(at, bytes)
-        };
+        let to = if bytes == 0 { u64::MAX } else { end_of(at, bytes) };
         dropped(fd, at, to, false);
     }
     result

@@ -21,8 +21,7 @@ pub(crate) fn role_of(relative: &[u8]) -> Role {
         return Role::Temp;
     }
     let is_undo = name.strip_prefix(b"undo").is_some_and(|rest| {
-        rest.first()
-            .is_some_and(|byte| *byte == b'_' || byte.is_ascii_digit())
+        rest.first().is_some_and(|byte| *byte == b'_' || byte.is_ascii_digit())
     });
     if is_undo || name.ends_with(b".ibu") {
         return Role::Undo;

@@ -36,19 +36,13 @@ pub(crate) fn window_bytes(fd: c_int, pages: &Range<u32>, largest: u32) -> u32 {
     if pages.start != next && pages.start.saturating_add(1) != next {
         return 0;
     }
-    window
-        .saturating_mul(2)
-        .clamp(WINDOW_MIN_BYTES.min(largest), largest)
+    window.saturating_mul(2).clamp(WINDOW_MIN_BYTES.min(largest), largest)
 }
 
 /// A window that was used is the one to double.
 pub(crate) fn remember(fd: c_int, pages: &Range<u32>, window_bytes: u32, was_used: bool) {
     if let Some((reader, _, last_bytes)) = reader_of(fd) {
-        let kept = if was_used || window_bytes == 0 {
-            window_bytes
-        } else {
-            last_bytes
-        };
+        let kept = if was_used || window_bytes == 0 { window_bytes } else { last_bytes };
         let now = u64::from(pages.end) << 32 | u64::from(kept);
         reader.store(now, Ordering::Relaxed);
     }

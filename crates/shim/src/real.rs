@@ -83,11 +83,7 @@ pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
 /// A system call past the function `syscall`, which is ours.
 pub(crate) fn system<const N: usize>(number: c_long, arguments: [usize; N]) -> c_long {
     const { assert!(N <= 6) };
-    let at = |index: usize| {
-        arguments
-            .get(index)
-            .map_or(0, |argument| *argument as c_long)
-    };
+    let at = |index: usize| arguments.get(index).map_or(0, |argument| *argument as c_long);
     syscall(number, at(0), at(1), at(2), at(3), at(4), at(5))
 }
 

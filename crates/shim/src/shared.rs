@@ -118,9 +118,7 @@ pub(crate) fn devices(
     }
     // Kernels before 4.17 take the address as a wish.
     if mapped as usize != ADDRESS {
-        return Err(unfit(&format!(
-            "the address {ADDRESS:#x} is taken in this process"
-        )));
+        return Err(unfit(&format!("the address {ADDRESS:#x} is taken in this process")));
     }
     file.lock().map_err(|error| unfit(&error))?;
     // SAFETY: mapped just now, longer than a header, aligned to pages, zero at first, and never
@@ -128,13 +126,9 @@ pub(crate) fn devices(
     let header = unsafe { &*mapped.cast::<Header>() };
     if header.made.load(Ordering::Acquire) != MADE {
         let devices = make_all(setups, make);
-        header
-            .device_bytes
-            .store(size_of::<SharedDevice>(), Ordering::Relaxed);
+        header.device_bytes.store(size_of::<SharedDevice>(), Ordering::Relaxed);
         header.count.store(devices.len(), Ordering::Relaxed);
-        header
-            .devices
-            .store(devices.as_mut_ptr(), Ordering::Relaxed);
+        header.devices.store(devices.as_mut_ptr(), Ordering::Relaxed);
         header.made.store(MADE, Ordering::Release);
     }
     // The mapping keeps the file open, and with it the lock, after this descriptor is closed.
@@ -143,9 +137,7 @@ pub(crate) fn devices(
     if header.device_bytes.load(Ordering::Relaxed) != size_of::<SharedDevice>()
         || count != setups.len()
     {
-        return Err(unfit(
-            &"another build of mydyno, or another setup, has made its devices",
-        ));
+        return Err(unfit(&"another build of mydyno, or another setup, has made its devices"));
     }
     // SAFETY: so many were made there, by this build, and are never freed.
     Ok(unsafe { std::slice::from_raw_parts(header.devices.load(Ordering::Relaxed), count) })
@@ -311,11 +303,7 @@ mod tests {
     fn empty() {
         // SAFETY: mapped by `map`, private and anonymous, and nothing of it is used any more.
         let done = unsafe {
-            libc::madvise(
-                super::ADDRESS as *mut libc::c_void,
-                SHARED_BYTES,
-                libc::MADV_DONTNEED,
-            )
+            libc::madvise(super::ADDRESS as *mut libc::c_void, SHARED_BYTES, libc::MADV_DONTNEED)
         };
         assert_eq!(done, 0);
     }
@@ -326,11 +314,8 @@ mod tests {
         map();
         let outside = vec![1_u8; 100];
         for profile in builtins() {
-            let setup = |seed| DeviceSetup {
-                profile: profile.clone(),
-                seed,
-                preconditioned: false,
-            };
+            let setup =
+                |seed| DeviceSetup { profile: profile.clone(), seed, preconditioned: false };
             empty();
             // One for each role, all of them different.
             let setups: Vec<DeviceSetup> = (0..6).map(setup).collect();

@@ -48,9 +48,7 @@ fn prepare(path: &OsStr) -> Result<(), String> {
         device_of_role: Role::ALL.map(|role| setup.device_of(role)),
         directories: directories(&setup.directories)?,
         every_file: setup.every_file,
-        doublewrite: setup
-            .doublewrite_in_system_tablespace
-            .map_or(0..0, |[from, to]| from..to),
+        doublewrite: setup.doublewrite_in_system_tablespace.map_or(0..0, |[from, to]| from..to),
         spin: setup.spin,
         read_ahead_bytes: setup.cache.read_ahead_bytes,
         cache_pages: u64::from(cache.capacity()),
@@ -71,11 +69,8 @@ fn tell_process(meter: &Meter) {
 
 fn map_page(path: &str) -> Result<&'static [AtomicU64; PAGE_WORDS], String> {
     let unfit = |why: &dyn std::fmt::Display| format!("the page {path} cannot be used: {why}");
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .map_err(|error| unfit(&error))?;
+    let file =
+        OpenOptions::new().read(true).write(true).open(path).map_err(|error| unfit(&error))?;
     let bytes = file.metadata().map_err(|error| unfit(&error))?.len();
     if bytes != PAGE_BYTES as u64 {
         return Err(unfit(&format!("it has {bytes} bytes, not {PAGE_BYTES}")));

@@ -58,11 +58,7 @@ pub(crate) fn transfer(
     let _inside = Inside::enter();
     let needs_offset = state.is_file_emulated(file) || file.is_system_tablespace();
     let extent = Extent {
-        offset: if needs_offset {
-            offset_of(fd, open, kind, begin)
-        } else {
-            0
-        },
+        offset: if needs_offset { offset_of(fd, open, kind, begin) } else { 0 },
         bytes: length.bytes(),
     };
     let role = state.role_at(file, extent.offset);
@@ -81,11 +77,7 @@ fn transfer_seen(
     let is_synced = kind == AccessKind::Write && open.is_sync();
     match state.device_of(role) {
         Some(device) if extent.bytes > 0 && state.meter.is_armed() => {
-            let target = EmulatedPlace {
-                device,
-                role,
-                file: file.identity(),
-            };
+            let target = EmulatedPlace { device, role, file: file.identity() };
             let place = open.place();
             let result = if open.is_direct() {
                 direct_at(state, (kind, place), target, extent, call)
@@ -100,11 +92,7 @@ fn transfer_seen(
         }
         device => {
             let began_ns = clock::now_ns();
-            let counts = |kind, began_ns| CountedRequest {
-                role,
-                kind,
-                began_ns,
-            };
+            let counts = |kind, began_ns| CountedRequest { role, kind, began_ns };
             let result = counted(state, counts(kind, began_ns), call);
             if device.is_some() {
                 if !state.meter.is_armed() {
@@ -190,10 +178,7 @@ fn direct(
 pub(crate) fn flush(state: &ShimState, place: usize, target: EmulatedPlace) {
     WRITE_BACK.go_on(state);
     buffered::write_out(state, place);
-    let none = Extent {
-        offset: 0,
-        bytes: 0,
-    };
+    let none = Extent { offset: 0, bytes: 0 };
     direct(state, AccessKind::Flush, target, none, || 0);
 }
 
@@ -205,24 +190,14 @@ pub(crate) fn sync(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let _inside = Inside::enter();
     let role = file.role();
     let began_ns = clock::now_ns();
-    let counts = CountedRequest {
-        role,
-        kind: AccessKind::Flush,
-        began_ns,
-    };
-    session::waiting(state, (role, AccessKind::Flush), || {
-        match state.device_of(role) {
-            Some(device) if state.meter.is_armed() => {
-                let target = EmulatedPlace {
-                    device,
-                    role,
-                    file: file.identity(),
-                };
-                flush(state, open.place(), target);
-                0
-            }
-            Some(_) => counted(state, counts, || 0) as c_int,
-            None => counted(state, counts, || call() as isize) as c_int,
+    let counts = CountedRequest { role, kind: AccessKind::Flush, began_ns };
+    session::waiting(state, (role, AccessKind::Flush), || match state.device_of(role) {
+        Some(device) if state.meter.is_armed() => {
+            let target = EmulatedPlace { device, role, file: file.identity() };
+            flush(state, open.place(), target);
+            0
         }
+        Some(_) => counted(state, counts, || 0) as c_int,
+        None => counted(state, counts, || call() as isize) as c_int,
     })
 }

@@ -82,8 +82,7 @@ impl WriteBack {
     fn note(&self, cache: &PageCache) {
         let (pages, dirty_pages) = (cache.count(), cache.dirty_count());
         self.pages.store(u64::from(pages), Ordering::Relaxed);
-        self.dirty_pages
-            .store(u64::from(dirty_pages), Ordering::Relaxed);
+        self.dirty_pages.store(u64::from(dirty_pages), Ordering::Relaxed);
         let oldest_ns = cache.oldest_ns().unwrap_or(u64::MAX);
         self.oldest_ns.store(oldest_ns, Ordering::Relaxed);
     }
@@ -150,8 +149,7 @@ impl WriteBack {
     fn send(&self, state: &ShimState, run: PageRun, now_ns: u64) -> Option<Paged> {
         let paged = begin(state, AccessKind::Write, run, now_ns)?;
         self.under_way.fetch_add(1, Ordering::Relaxed);
-        self.under_way_pages
-            .fetch_add(u64::from(run.pages), Ordering::Relaxed);
+        self.under_way_pages.fetch_add(u64::from(run.pages), Ordering::Relaxed);
         Some(paged)
     }
 
@@ -160,8 +158,7 @@ impl WriteBack {
     fn take(&self, slot: &mut Option<Paged>) -> Option<Paged> {
         let paged = slot.take()?;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        self.under_way_pages
-            .fetch_sub(u64::from(paged.run.pages), Ordering::Relaxed);
+        self.under_way_pages.fetch_sub(u64::from(paged.run.pages), Ordering::Relaxed);
         Some(paged)
     }
 
@@ -183,11 +180,8 @@ impl WriteBack {
         let mut slots = self.lock();
         let when_ns =
             |slot: &&mut Option<Paged>| slot.as_ref().map_or(0, |paged| paged.flight.when_ns());
-        let others_ns = slots
-            .iter_mut()
-            .filter(|slot| slot.is_some())
-            .map(|slot| when_ns(&slot))
-            .min()?;
+        let others_ns =
+            slots.iter_mut().filter(|slot| slot.is_some()).map(|slot| when_ns(&slot)).min()?;
         let free = slots.iter_mut().enumerate();
         let free = free.filter(|(_, slot)| slot.as_ref().is_some_and(|paged| !paged.is_claimed));
         let earliest = free.min_by_key(|(_, slot)| when_ns(slot));
@@ -248,12 +242,7 @@ impl WriteBack {
         if self.under_way.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut awaited = AwaitedPages {
-            place,
-            since_ns: clock::now_ns(),
-            claimed: 0,
-            last: None,
-        };
+        let mut awaited = AwaitedPages { place, since_ns: clock::now_ns(), claimed: 0, last: None };
         while let Some(until_ns) = self.look_for(state, &mut awaited) {
             wait_until(state, until_ns);
         }
@@ -312,11 +301,7 @@ const _: () = assert!(UNDER_WAY_MAX <= u64::BITS as usize);
 fn keep_last(last: &mut Option<Paged>, state: &ShimState, paged: Paged, now_ns: u64) {
     let when_ns = paged.flight.when_ns();
     let is_last = !matches!(last, Some(last) if last.flight.when_ns() > when_ns);
-    let earlier = if is_last {
-        last.replace(paged)
-    } else {
-        Some(paged)
-    };
+    let earlier = if is_last { last.replace(paged) } else { Some(paged) };
     if let Some(earlier) = earlier {
         earlier.end_unjudged(state, now_ns);
     }
@@ -336,21 +321,10 @@ pub(crate) fn begin(
 ) -> Option<Paged> {
     let file = files::at(run.place)?;
     let role = state.role_at(file, run.offset());
-    let target = EmulatedPlace {
-        device: state.device_of(role)?,
-        role,
-        file: file.identity(),
-    };
-    let extent = Extent {
-        offset: run.offset(),
-        bytes: run.bytes(),
-    };
+    let target = EmulatedPlace { device: state.device_of(role)?, role, file: file.identity() };
+    let extent = Extent { offset: run.offset(), bytes: run.bytes() };
     let flight = Flight::begin(state, kind, target, extent, now_ns);
-    Some(Paged {
-        flight,
-        run,
-        is_claimed: false,
-    })
+    Some(Paged { flight, run, is_claimed: false })
 }
 
 impl Paged {
@@ -380,8 +354,7 @@ impl Paged {
     }
 
     fn end_unjudged(self, state: &ShimState, now_ns: u64) {
-        self.flight
-            .end_unjudged(state, now_ns, Some(self.run.bytes()));
+        self.flight.end_unjudged(state, now_ns, Some(self.run.bytes()));
     }
 }
 

@@ -73,11 +73,7 @@ impl Cell {
             Server::External(external) => vec![format!(
                 "dsn={} defaults_file={} schemas={}",
                 external.dsn.as_deref().unwrap_or_default(),
-                external
-                    .defaults_file
-                    .as_deref()
-                    .unwrap_or("".as_ref())
-                    .display(),
+                external.defaults_file.as_deref().unwrap_or("".as_ref()).display(),
                 external.schemas.unwrap_or(1)
             )],
         };
@@ -94,28 +90,17 @@ impl Cell {
         let mut add = |name: &str, value: Option<String>| {
             lines.extend(value.map(|value| format!("{name}={value}")));
         };
-        add(
-            "isolation",
-            load.isolation.map(|level| level.name().to_owned()),
-        );
+        add("isolation", load.isolation.map(|level| level.name().to_owned()));
         add("warmup", lengths.warmup.is_auto.then(|| "auto".to_owned()));
         let precision = lengths.window_precision_share();
         add("window", precision.map(|share| format!("auto to {share}")));
         add("threads", load.threads.map(|threads| threads.to_string()));
-        add(
-            "used_warehouses",
-            load.warehouses.map(|count| count.to_string()),
-        );
+        add("used_warehouses", load.warehouses.map(|count| count.to_string()));
         let inactive = Some(load.inactive_warehouses).filter(|count| *count > 0);
-        add(
-            "inactive_warehouses",
-            inactive.map(|count| count.to_string()),
-        );
+        add("inactive_warehouses", inactive.map(|count| count.to_string()));
         add("terminals", load.terminals.map(|count| count.to_string()));
         add("home", load.home.then(|| "true".to_owned()));
-        let rate = load
-            .rate
-            .map(|open| format!("{} {}", open.rate, open.spacing.name()));
+        let rate = load.rate.map(|open| format!("{} {}", open.rate, open.spacing.name()));
         add("rate", rate);
         lines.join("\n")
     }

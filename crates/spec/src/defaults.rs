@@ -16,10 +16,7 @@ pub const WAREHOUSES: Warehouses = Warehouses(10);
 /// Of the population.
 pub const POPULATION_SEED: u64 = 1;
 /// Of sysbench's OLTP, as that tool has it.
-pub const SBTEST: SbtestTables = SbtestTables {
-    count: 1,
-    rows: 10_000,
-};
+pub const SBTEST: SbtestTables = SbtestTables { count: 1, rows: 10_000 };
 pub const WORKLOAD: WorkloadKind = WorkloadKind::Tpcc;
 pub const STYLE: Style = Style::Statements;
 /// The weakest level that TPC-C takes (clause 3.4.1); workload `tpcc-mysql` keeps the server's.

@@ -23,17 +23,11 @@ pub struct Length {
 
 impl Length {
     pub const fn fixed(time: Duration) -> Length {
-        Length {
-            most: time,
-            is_auto: false,
-        }
+        Length { most: time, is_auto: false }
     }
 
     pub const fn auto(most: Duration) -> Length {
-        Length {
-            most,
-            is_auto: true,
-        }
+        Length { most, is_auto: true }
     }
 
     /// Reads `auto`, `auto:10m` (10 minutes at most) or a time; `time` reads that, and `auto_most`
@@ -55,22 +49,14 @@ impl Length {
 
     /// What it will be, as far as that is known: of an automatic one [`AUTO_EXPECTED`] is a guess.
     pub fn expected(self) -> Duration {
-        if self.is_auto {
-            self.most.min(AUTO_EXPECTED)
-        } else {
-            self.most
-        }
+        if self.is_auto { self.most.min(AUTO_EXPECTED) } else { self.most }
     }
 }
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = humantime::format_duration(self.most);
-        if self.is_auto {
-            write!(f, "{AUTO}, {most} at most")
-        } else {
-            write!(f, "{most}")
-        }
+        if self.is_auto { write!(f, "{AUTO}, {most} at most") } else { write!(f, "{most}") }
     }
 }
 
@@ -116,18 +102,7 @@ mod tests {
         assert_eq!(parse_precision("0.5 %"), Some(0.005));
         assert_eq!(parse_precision("0.02"), Some(0.02));
         assert_eq!(parse_precision("0.01%"), Some(0.000_1));
-        for bad in [
-            "",
-            "%",
-            "0",
-            "0.009%",
-            "-1%",
-            "51%",
-            "2",
-            "nan",
-            "inf%",
-            "2 percent",
-        ] {
+        for bad in ["", "%", "0", "0.009%", "-1%", "51%", "2", "nan", "inf%", "2 percent"] {
             assert_eq!(parse_precision(bad), None, "{bad}");
         }
     }

@@ -135,12 +135,8 @@ pub enum Style {
 }
 
 impl Style {
-    pub const ALL: [Style; 4] = [
-        Style::Statements,
-        Style::Pipelined,
-        Style::Batched,
-        Style::Procedures,
-    ];
+    pub const ALL: [Style; 4] =
+        [Style::Statements, Style::Pipelined, Style::Batched, Style::Procedures];
 
     /// The name on the command line, in plans and in results.
     pub const fn name(self) -> &'static str {
@@ -164,11 +160,8 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    pub const ALL: [Isolation; 3] = [
-        Isolation::RepeatableRead,
-        Isolation::ReadCommitted,
-        Isolation::Serializable,
-    ];
+    pub const ALL: [Isolation; 3] =
+        [Isolation::RepeatableRead, Isolation::ReadCommitted, Isolation::Serializable];
 
     /// The name on the command line, in plans and in results; in capitals that of the server's
     /// variable.
@@ -289,15 +282,13 @@ impl FromStr for Rate {
             };
         }
         let number = text.strip_suffix("/s").unwrap_or(text);
-        positive(number, limits::RATE_MAX_PER_S)
-            .map(Rate::PerSecond)
-            .ok_or_else(|| {
-                format!(
-                    "write transactions per second as 500 or 500/s, above 0 and up to {}, or a \
+        positive(number, limits::RATE_MAX_PER_S).map(Rate::PerSecond).ok_or_else(|| {
+            format!(
+                "write transactions per second as 500 or 500/s, above 0 and up to {}, or a \
                      share of the capacity as 80%",
-                    limits::RATE_MAX_PER_S
-                )
-            })
+                limits::RATE_MAX_PER_S
+            )
+        })
     }
 }
 
@@ -319,9 +310,9 @@ mod tests {
         assert_eq!("500".parse(), Ok(Rate::PerSecond(500.0)));
         assert_eq!("2.5/s".parse(), Ok(Rate::PerSecond(2.5)));
         assert_eq!("80%".parse(), Ok(Rate::OfCapacity(0.8)));
-        for bad in [
-            "", "0", "-1", "nan", "inf", "fast", "5/min", "0%", "-3%", "1001%", "1e9", "%", "/s",
-        ] {
+        for bad in
+            ["", "0", "-1", "nan", "inf", "fast", "5/min", "0%", "-3%", "1001%", "1e9", "%", "/s"]
+        {
             assert!(bad.parse::<Rate>().is_err(), "{bad:?}");
         }
         for text in ["500/s", "2.5/s", "80%"] {

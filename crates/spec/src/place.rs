@@ -110,11 +110,7 @@ mod tests {
     fn a_fingerprint_is_of_the_figures() {
         let named = |name: &str| device::builtin(name).unwrap();
         let fingerprint = |profile| {
-            let place = Place::Emulated {
-                profile: Box::new(profile),
-                file: None,
-                at: None,
-            };
+            let place = Place::Emulated { profile: Box::new(profile), file: None, at: None };
             place.fingerprint().unwrap()
         };
         let disk = fingerprint(named("hdd-15k"));

@@ -45,10 +45,7 @@ impl Default for RampLimits {
             connections_max: 1024,
             points_max: 24,
             cpu_busy_share: Some(0.8),
-            p90_us: seconds
-                .map(|(name, s)| (name.to_owned(), s * 1e6))
-                .into_iter()
-                .collect(),
+            p90_us: seconds.map(|(name, s)| (name.to_owned(), s * 1e6)).into_iter().collect(),
             kink_elasticity: Some(2.0),
             plateau_elasticity: Some(PLATEAU_ELASTICITY),
         }
@@ -59,39 +56,24 @@ impl Default for RampLimits {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RampLimitsError {
     Zero,
-    StartAboveMax {
-        start: u32,
-        connections_max: u32,
-    },
-    OutOfRange {
-        key: &'static str,
-        name: &'static str,
-        value: f64,
-        expected: &'static str,
-    },
+    StartAboveMax { start: u32, connections_max: u32 },
+    OutOfRange { key: &'static str, name: &'static str, value: f64, expected: &'static str },
 }
 
 impl fmt::Display for RampLimitsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RampLimitsError::Zero => write!(
-                f,
-                "one of start, step and points of a ramp is 0; each is at least 1"
-            ),
-            RampLimitsError::StartAboveMax {
-                start,
-                connections_max,
-            } => write!(
+            RampLimitsError::Zero => {
+                write!(f, "one of start, step and points of a ramp is 0; each is at least 1")
+            }
+            RampLimitsError::StartAboveMax { start, connections_max } => write!(
                 f,
                 "a ramp starts at {start} connections, above its maximum of {connections_max}; \
                  lower one or raise the other"
             ),
-            RampLimitsError::OutOfRange {
-                name,
-                value,
-                expected,
-                ..
-            } => write!(f, "{name} of a ramp is {value}; it must be {expected}"),
+            RampLimitsError::OutOfRange { name, value, expected, .. } => {
+                write!(f, "{name} of a ramp is {value}; it must be {expected}")
+            }
         }
     }
 }
@@ -150,12 +132,7 @@ impl RampLimits {
         let is_in = |key, name, value: Option<f64>, expected, fits: &dyn Fn(f64) -> bool| {
             let wrong = value.filter(|value| !fits(*value));
             wrong.map_or(Ok(()), |value| {
-                Err(RampLimitsError::OutOfRange {
-                    key,
-                    name,
-                    value,
-                    expected,
-                })
+                Err(RampLimitsError::OutOfRange { key, name, value, expected })
             })
         };
         is_in(
@@ -165,13 +142,9 @@ impl RampLimits {
             "above 0 and at most 1",
             &|share| share > 0.0 && share <= 1.0,
         )?;
-        is_in(
-            "stop_kink",
-            "the kink's elasticity",
-            self.kink_elasticity,
-            "above 1",
-            &|power| power > 1.0 && power.is_finite(),
-        )?;
+        is_in("stop_kink", "the kink's elasticity", self.kink_elasticity, "above 1", &|power| {
+            power > 1.0 && power.is_finite()
+        })?;
         is_in(
             "stop_plateau",
             "the plateau's elasticity",
@@ -180,13 +153,9 @@ impl RampLimits {
             &|power| (0.0..=1.0).contains(&power),
         )?;
         for limit_us in self.p90_us.values() {
-            is_in(
-                "stop_p90",
-                "a response-time limit in us",
-                Some(*limit_us),
-                "above 0",
-                &|us| us > 0.0,
-            )?;
+            is_in("stop_p90", "a response-time limit in us", Some(*limit_us), "above 0", &|us| {
+                us > 0.0
+            })?;
         }
         Ok(())
     }
@@ -220,12 +189,7 @@ mod tests {
     use super::{RampLimits, RampLimitsError};
 
     fn limits(start: u32, step: u32, connections_max: u32) -> RampLimits {
-        RampLimits {
-            start,
-            step,
-            connections_max,
-            ..RampLimits::default()
-        }
+        RampLimits { start, step, connections_max, ..RampLimits::default() }
     }
 
     #[test]
@@ -250,10 +214,7 @@ mod tests {
             ),
             "{text}"
         );
-        let other = RampLimits {
-            plateau_elasticity: None,
-            ..RampLimits::default()
-        };
+        let other = RampLimits { plateau_elasticity: None, ..RampLimits::default() };
         assert_eq!(text, format!("{other} stop_plateau=0.2"));
     }
 
@@ -264,28 +225,13 @@ mod tests {
         let above = limits(200, 8, 100).check().unwrap_err();
         assert!(above.to_string().contains("200 connections"), "{above}");
         for wrong in [
-            RampLimits {
-                cpu_busy_share: Some(80.0),
-                ..RampLimits::default()
-            },
-            RampLimits {
-                kink_elasticity: Some(1.0),
-                ..RampLimits::default()
-            },
-            RampLimits {
-                plateau_elasticity: Some(f64::NAN),
-                ..RampLimits::default()
-            },
-            RampLimits {
-                p90_us: [("payment".to_owned(), 0.0)].into(),
-                ..RampLimits::default()
-            },
+            RampLimits { cpu_busy_share: Some(80.0), ..RampLimits::default() },
+            RampLimits { kink_elasticity: Some(1.0), ..RampLimits::default() },
+            RampLimits { plateau_elasticity: Some(f64::NAN), ..RampLimits::default() },
+            RampLimits { p90_us: [("payment".to_owned(), 0.0)].into(), ..RampLimits::default() },
         ] {
             let error = wrong.check().unwrap_err();
-            assert!(
-                matches!(error, RampLimitsError::OutOfRange { .. }),
-                "{error}"
-            );
+            assert!(matches!(error, RampLimitsError::OutOfRange { .. }), "{error}");
         }
     }
 }

@@ -81,9 +81,7 @@ impl Private {
             format!("scale={}", scale.name()),
         ];
         let set = self.set.iter();
-        let mut set: Vec<String> = set
-            .map(|(name, value)| format!("set.{name}={value}"))
-            .collect();
+        let mut set: Vec<String> = set.map(|(name, value)| format!("set.{name}={value}")).collect();
         set.sort();
         lines.append(&mut set);
         // One server is what cells have had since before there could be more: their keys stay.

@@ -62,10 +62,7 @@ pub struct Problem {
 }
 
 fn problem(field: Field, why: impl Into<String>) -> Result<(), Problem> {
-    Err(Problem {
-        field,
-        why: why.into(),
-    })
+    Err(Problem { field, why: why.into() })
 }
 
 impl Cell {
@@ -76,15 +73,10 @@ impl Cell {
     pub fn validate(&self) -> Result<(), Problem> {
         self.load.validate()?;
         if let Connections::Ramp(limits) = &self.load.connections {
-            limits
-                .check()
-                .or_else(|error| problem(Field::Ramp, error.to_string()))?;
+            limits.check().or_else(|error| problem(Field::Ramp, error.to_string()))?;
         }
         self.lengths.validate()?;
-        let made = self
-            .server
-            .private()
-            .map(|private| private.population.warehouses);
+        let made = self.server.private().map(|private| private.population.warehouses);
         let inactive = self.load.inactive_warehouses;
         let leaves_none = |all: Warehouses| inactive > 0 && inactive >= all.0;
         if self.load.warehouses.or(made).is_some_and(leaves_none) {
@@ -114,10 +106,8 @@ impl Load {
             WorkloadKind::SysbenchOltp(_) | WorkloadKind::File(_) => {
                 self.validate_as_they_are()?;
                 if self.warehouses.is_some() {
-                    let why = format!(
-                        "workload {} has no warehouses; leave them out",
-                        self.workload
-                    );
+                    let why =
+                        format!("workload {} has no warehouses; leave them out", self.workload);
                     return problem(Field::Warehouses, why);
                 }
             }

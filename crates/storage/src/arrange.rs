@@ -124,9 +124,7 @@ pub fn arrange_all(
 ) -> Result<Vec<Arrangement>, StorageError> {
     let host = HostFacts::now(files);
     let numbers = 0..files.group.count;
-    numbers
-        .map(|number| arrange_on(&host, placement, files, number))
-        .collect()
+    numbers.map(|number| arrange_on(&host, placement, files, number)).collect()
 }
 
 fn arrange_on(
@@ -254,10 +252,7 @@ impl<'a> Arranger<'a> {
                 seed: 1,
                 preconditioned: true,
             });
-            self.roles.push(RoleSetup {
-                role: Role::Data,
-                device: 0,
-            });
+            self.roles.push(RoleSetup { role: Role::Data, device: 0 });
         }
         self.arrangement.devices.push(RoleDevice {
             role: Role::Data,
@@ -480,10 +475,7 @@ impl<'a> Arranger<'a> {
 
     /// The shim's setup and page.
     fn add_shim(&mut self) -> Result<(), StorageError> {
-        let tables_bytes = self
-            .files
-            .needed_bytes
-            .saturating_sub(self.files.redo_bytes);
+        let tables_bytes = self.files.needed_bytes.saturating_sub(self.files.redo_bytes);
         let of_tables = tables_bytes / 100 * PAGE_CACHE_PERCENT;
         let page_cache_bytes = self.placement.page_cache_bytes.unwrap_or(of_tables);
         let data = self.arrangement.data_directory.clone();
@@ -496,10 +488,7 @@ impl<'a> Arranger<'a> {
         }
         let setup = Setup {
             page: ShimPage::FILE.to_owned(),
-            directories: directories
-                .iter()
-                .map(|d| d.display().to_string())
-                .collect(),
+            directories: directories.iter().map(|d| d.display().to_string()).collect(),
             every_file: None,
             doublewrite_in_system_tablespace: self
                 .files
@@ -516,10 +505,7 @@ impl<'a> Arranger<'a> {
             roles: std::mem::take(&mut self.roles),
         };
         self.arrangement.files = vec![
-            (
-                ShimPage::SETUP_FILE.to_owned(),
-                setup.to_toml()?.into_bytes(),
-            ),
+            (ShimPage::SETUP_FILE.to_owned(), setup.to_toml()?.into_bytes()),
             (ShimPage::FILE.to_owned(), Snapshot::fresh()),
         ];
         Ok(())
@@ -566,9 +552,7 @@ pub(crate) fn usable(path: &Path, role: Option<Role>) -> Result<PathBuf, Storage
     if !backing::is_writable(&real) {
         return Err(bad("this user cannot write it"));
     }
-    let is_text = real
-        .to_str()
-        .is_some_and(|t| !t.chars().any(char::is_control));
+    let is_text = real.to_str().is_some_and(|t| !t.chars().any(char::is_control));
     if !is_text {
         return Err(bad(
             "its name is not UTF-8 or holds a control character, and option files are text",

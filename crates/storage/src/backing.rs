@@ -76,10 +76,7 @@ pub(crate) fn memory_files(with_login: bool) -> Vec<MemoryFiles> {
         .filter(|directory| is_in_memory(directory) && is_writable(directory))
         .filter_map(|directory| {
             let free_bytes = free_bytes(&directory).ok()?;
-            Some(MemoryFiles {
-                directory,
-                free_bytes,
-            })
+            Some(MemoryFiles { directory, free_bytes })
         })
         .collect()
 }
@@ -148,25 +145,16 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn shm(free_bytes: u64) -> MemoryFiles {
-        MemoryFiles {
-            directory: PathBuf::from("/dev/shm"),
-            free_bytes,
-        }
+        MemoryFiles { directory: PathBuf::from("/dev/shm"), free_bytes }
     }
 
     fn user(free_bytes: u64) -> MemoryFiles {
-        MemoryFiles {
-            directory: PathBuf::from("/run/user/7"),
-            free_bytes,
-        }
+        MemoryFiles { directory: PathBuf::from("/run/user/7"), free_bytes }
     }
 
     #[test]
     fn memory_where_it_has_room() {
-        let need = Need {
-            bytes: 4 * GIB,
-            buffer_pool_bytes: GIB,
-        };
+        let need = Need { bytes: 4 * GIB, buffer_pool_bytes: GIB };
         let memory = |path: &str| Backing::Memory(PathBuf::from(path));
         let both = [shm(6 * GIB), user(7 * GIB)];
         assert_eq!(choose(need, &both, Some(8 * GIB)), memory("/dev/shm"));
@@ -193,10 +181,8 @@ mod tests {
     fn files_in_memory_have_no_more_room_than_memory() {
         let directory = Path::new("/dev/shm");
         if is_in_memory(directory) {
-            let memory = meminfo_bytes(
-                &std::fs::read_to_string("/proc/meminfo").unwrap(),
-                "MemTotal:",
-            );
+            let memory =
+                meminfo_bytes(&std::fs::read_to_string("/proc/meminfo").unwrap(), "MemTotal:");
             assert!(room_bytes(directory).unwrap() <= memory.unwrap());
         }
         let named = memory_files(false);

@@ -24,15 +24,8 @@ const LOADER_PATH_BYTES_MAX: usize = 4096;
 /// [`StorageError::NotPreloadable`] says why; [`StorageError::Io`].
 pub(crate) fn require_preloadable(binary: &Path) -> Result<(), StorageError> {
     let file = File::open(binary).map_err(io_at("open the server", binary))?;
-    let metadata = file
-        .metadata()
-        .map_err(io_at("look at the server", binary))?;
-    let refuse = |why: String| {
-        Err(StorageError::NotPreloadable {
-            binary: binary.to_owned(),
-            why,
-        })
-    };
+    let metadata = file.metadata().map_err(io_at("look at the server", binary))?;
+    let refuse = |why: String| Err(StorageError::NotPreloadable { binary: binary.to_owned(), why });
     if metadata.permissions().mode() & 0o6000 != 0 {
         return refuse(
             "it is setuid or setgid, and such programs load no preloaded library; use a copy without these bits".to_owned(),
@@ -138,11 +131,7 @@ mod tests {
     }
 
     fn here() -> u16 {
-        super::MACHINES
-            .iter()
-            .find(|m| m.1 == std::env::consts::ARCH)
-            .unwrap()
-            .0
+        super::MACHINES.iter().find(|m| m.1 == std::env::consts::ARCH).unwrap().0
     }
 
     fn refusal(path: &Path) -> String {

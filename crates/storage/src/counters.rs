@@ -20,9 +20,7 @@ impl ShimPage {
 
     /// The page in a server's own directory.
     pub fn in_directory(directory: &Path) -> ShimPage {
-        ShimPage {
-            path: directory.join(Self::FILE),
-        }
+        ShimPage { path: directory.join(Self::FILE) }
     }
 
     /// What it says now.

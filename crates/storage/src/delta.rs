@@ -119,10 +119,7 @@ impl Delta {
 
 fn timeliness(begin: &Snapshot, end: &Snapshot, roles: &[Role]) -> Timeliness {
     let rise = |word: OfRole| -> u64 {
-        let of = |role: &Role| {
-            end.of_role(*role, word)
-                .saturating_sub(begin.of_role(*role, word))
-        };
+        let of = |role: &Role| end.of_role(*role, word).saturating_sub(begin.of_role(*role, word));
         roles.iter().map(of).sum()
     };
     let served = |role: &Role| {
@@ -139,8 +136,7 @@ fn timeliness(begin: &Snapshot, end: &Snapshot, roles: &[Role]) -> Timeliness {
 fn kind_times(begin: &Snapshot, end: &Snapshot, kind: AccessKind) -> KindTimes {
     let rise = |word: OfKind| -> u64 {
         let of = |role: &Role| {
-            end.of_kind(*role, kind, word)
-                .saturating_sub(begin.of_kind(*role, kind, word))
+            end.of_kind(*role, kind, word).saturating_sub(begin.of_kind(*role, kind, word))
         };
         Role::ALL.iter().map(of).sum()
     };
@@ -194,10 +190,7 @@ mod tests {
         page.requests(Role::Data, AccessKind::Read, 98, 100_000);
         page.requests(Role::Redo, AccessKind::Read, 2, 5_100_000);
         page.add(kind_word(Role::Redo, AccessKind::Read, OfKind::Judged), 2);
-        page.add(
-            kind_word(Role::Redo, AccessKind::Read, OfKind::LateNs),
-            9000,
-        );
+        page.add(kind_word(Role::Redo, AccessKind::Read, OfKind::LateNs), 9000);
         let delta = page.since(&begin);
         let reads = delta.kind(AccessKind::Read);
         assert_eq!(reads.response_us, Some(200.0));
@@ -211,11 +204,9 @@ mod tests {
     fn doubts_are_told() {
         let mut page = Page(Snapshot::fresh());
         let begin = page.snapshot();
-        for (word, value) in [
-            (OfRole::Judged, 900),
-            (OfRole::WithinTolerance, 870),
-            (OfRole::Overruns, 18),
-        ] {
+        for (word, value) in
+            [(OfRole::Judged, 900), (OfRole::WithinTolerance, 870), (OfRole::Overruns, 18)]
+        {
             page.add(role_word(Role::Redo, word), value);
         }
         page.add(role_word(Role::Data, OfRole::Judged), 100);

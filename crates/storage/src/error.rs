@@ -67,19 +67,13 @@ pub enum StorageError {
     #[error(
         "--set {variable} and --{role} contradict each other: the place is set by that variable; leave one of them out"
     )]
-    Contradiction {
-        role: &'static str,
-        variable: String,
-    },
+    Contradiction { role: &'static str, variable: String },
     /// Files that would not be where their role's device is.
     #[error(
         "--set {variable} puts files outside of where --data puts them, and results would name the wrong device; use --{role} \
          to place them, or leave the variable out"
     )]
-    Outside {
-        role: &'static str,
-        variable: &'static str,
-    },
+    Outside { role: &'static str, variable: &'static str },
     #[error("fio is needed and {why}; install the package fio (3.16 or newer), or put it on PATH")]
     NoFio { why: String },
     #[error("fio failed: {why}")]
@@ -120,9 +114,5 @@ pub(crate) fn io_at<E: Into<std::io::Error>>(
     path: impl Into<PathBuf>,
 ) -> impl FnOnce(E) -> StorageError {
     let path = path.into();
-    move |error| StorageError::Io {
-        action,
-        path,
-        cause: error.into(),
-    }
+    move |error| StorageError::Io { action, path, cause: error.into() }
 }

@@ -19,10 +19,7 @@ pub struct InstanceGroup {
 impl InstanceGroup {
     /// The only one.
     pub fn of_one() -> InstanceGroup {
-        InstanceGroup {
-            count: 1,
-            memory: None,
-        }
+        InstanceGroup { count: 1, memory: None }
     }
 
     /// What all of them take, where one takes so much.
@@ -38,10 +35,7 @@ impl InstanceGroup {
     /// What the server of this number, from 0, is told of the shared memory.
     pub(crate) fn sharing(&self, number: u32) -> Option<Sharing> {
         let memory = self.memory.clone()?;
-        Some(Sharing {
-            memory,
-            process: number,
-        })
+        Some(Sharing { memory, process: number })
     }
 }
 
@@ -91,21 +85,13 @@ mod tests {
 
     #[test]
     fn each_has_its_part() {
-        let group = |memory: Option<&str>| InstanceGroup {
-            count: 4,
-            memory: memory.map(str::to_owned),
-        };
+        let group =
+            |memory: Option<&str>| InstanceGroup { count: 4, memory: memory.map(str::to_owned) };
         assert_eq!(group(None).all(25), 100);
         assert_eq!(group(None).part(100), 25);
         assert_eq!(group(None).sharing(1), None);
         let sharing = group(Some("m")).sharing(3).unwrap();
         assert_eq!((sharing.process, sharing.memory.as_str()), (3, "m"));
-        assert_eq!(
-            (
-                InstanceGroup::of_one().all(7),
-                InstanceGroup::of_one().part(7)
-            ),
-            (7, 7)
-        );
+        assert_eq!((InstanceGroup::of_one().all(7), InstanceGroup::of_one().part(7)), (7, 7));
     }
 }

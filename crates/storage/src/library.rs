@@ -28,11 +28,7 @@ fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
     let installed = up.join("lib/mydyno").join(LIBRARY);
     let places = [beside.clone(), up.join(LIBRARY), installed];
     let Some(found) = places.into_iter().find(|place| place.is_file()) else {
-        let release = if directory.ends_with("release") {
-            " --release"
-        } else {
-            ""
-        };
+        let release = if directory.ends_with("release") { " --release" } else { "" };
         return Err(StorageError::NoShim {
             library: beside,
             todo: format!(
@@ -41,12 +37,7 @@ fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
         });
     };
     // The loader splits the variable at these, and there is no way to quote them.
-    if found
-        .as_os_str()
-        .as_bytes()
-        .iter()
-        .any(|b| b" :\t\n".contains(b))
-    {
+    if found.as_os_str().as_bytes().iter().any(|b| b" :\t\n".contains(b)) {
         return Err(StorageError::NoShim {
             library: found,
             todo: "its path has a space or a colon in it, which LD_PRELOAD cannot hold; move mydyno to another directory".to_owned(),
@@ -59,10 +50,7 @@ fn library_near(directory: &Path) -> Result<PathBuf, StorageError> {
 pub fn server_environment(binary: &Path) -> Result<Vec<(OsString, OsString)>, StorageError> {
     require_preloadable(binary)?;
     // Relative to the working directory that the server starts in.
-    Ok(environment(
-        &shim_library()?,
-        OsStr::new(ShimPage::SETUP_FILE),
-    ))
+    Ok(environment(&shim_library()?, OsStr::new(ShimPage::SETUP_FILE)))
 }
 
 /// The environment of a process under the shim. What this process preloads itself is kept.
@@ -80,10 +68,7 @@ fn environment_with(
         preload.push(":");
         preload.push(other);
     }
-    vec![
-        (OsString::from(PRELOAD), preload),
-        (OsString::from(SETUP_VARIABLE), setup.to_owned()),
-    ]
+    vec![(OsString::from(PRELOAD), preload), (OsString::from(SETUP_VARIABLE), setup.to_owned())]
 }
 
 #[cfg(test)]

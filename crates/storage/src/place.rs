@@ -13,10 +13,7 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 /// Reads a place; a profile file is read too. Relative paths are made absolute, because servers run
 /// in directories of their own.
 pub fn parse_place(text: &str) -> Result<Place, StorageError> {
-    let bad = |why: &str| StorageError::BadPlace {
-        place: text.to_owned(),
-        why: why.to_owned(),
-    };
+    let bad = |why: &str| StorageError::BadPlace { place: text.to_owned(), why: why.to_owned() };
     if text.is_empty() {
         return Err(bad("it is empty; name a device profile or a directory"));
     }
@@ -40,11 +37,7 @@ pub fn parse_place(text: &str) -> Result<Place, StorageError> {
         return absolute(device).map(Place::Directory);
     }
     let profile = device::builtin(device).ok_or_else(|| unknown(device))?;
-    Ok(Place::Emulated {
-        profile: Box::new(profile),
-        file: None,
-        at,
-    })
+    Ok(Place::Emulated { profile: Box::new(profile), file: None, at })
 }
 
 /// The profile of that name, or in that file.
@@ -85,10 +78,7 @@ fn read_profile(path: &Path) -> Result<Profile, StorageError> {
     let file = std::fs::File::open(path).map_err(io_at("open the device profile", path))?;
     let read = file.take(PROFILE_BYTES_MAX + 1).read_to_string(&mut text);
     let bytes = read.map_err(io_at("read the device profile", path))?;
-    let bad = |why: String| StorageError::BadProfile {
-        path: path.to_owned(),
-        why,
-    };
+    let bad = |why: String| StorageError::BadProfile { path: path.to_owned(), why };
     if bytes as u64 > PROFILE_BYTES_MAX {
         return Err(bad("it is longer than 1 MiB".to_owned()));
     }
@@ -98,10 +88,7 @@ fn read_profile(path: &Path) -> Result<Profile, StorageError> {
 fn unknown(name: &str) -> StorageError {
     let names: Vec<String> = device::builtins().into_iter().map(|p| p.name).collect();
     let nearest = nearest(name, &names).map(|n| format!("; the nearest is {n:?}"));
-    StorageError::UnknownProfile {
-        name: name.to_owned(),
-        nearest: nearest.unwrap_or_default(),
-    }
+    StorageError::UnknownProfile { name: name.to_owned(), nearest: nearest.unwrap_or_default() }
 }
 
 /// The known name that was most likely meant; none where all are strangers.

@@ -92,11 +92,7 @@ pub fn probe(
     on_progress: &mut dyn FnMut(ProbeProgress<'_>),
 ) -> Result<Probed, StorageError> {
     let total = expected_duration(options.runtime);
-    on_progress(ProbeProgress {
-        what: "laying out the file",
-        done: Duration::ZERO,
-        total,
-    });
+    on_progress(ProbeProgress { what: "laying out the file", done: Duration::ZERO, total });
     let file = TestFile::lay_out(&options.directory, Content::Random, stop)?;
     let direct = file.takes_direct_io();
     let mut done = Duration::ZERO;
@@ -105,11 +101,7 @@ pub fn probe(
         let mut watch = JobWatch {
             stop,
             on_tick: &mut |elapsed| {
-                on_progress(ProbeProgress {
-                    what,
-                    done: done + elapsed,
-                    total,
-                });
+                on_progress(ProbeProgress { what, done: done + elapsed, total });
             },
         };
         let measured = fio.run_bare(&job, &file, &mut watch)?;
@@ -131,11 +123,7 @@ pub fn probe(
         read,
         deep_reads,
         write: run("random writes", Pattern::RandomWrite, 1)?,
-        sequential_read: run(
-            "sequential reads",
-            Pattern::SequentialRead,
-            SEQUENTIAL_QUEUE_DEPTH,
-        )?,
+        sequential_read: run("sequential reads", Pattern::SequentialRead, SEQUENTIAL_QUEUE_DEPTH)?,
         sequential_write: run(
             "sequential writes",
             Pattern::SequentialWrite,
@@ -153,11 +141,7 @@ pub fn probe(
 fn job(pattern: Pattern, queue_depth: u32, direct: bool, runtime: Duration) -> FioJob {
     FioJob {
         pattern,
-        block_bytes: if pattern.is_sequential() {
-            SEQUENTIAL_BYTES
-        } else {
-            RANDOM_BYTES
-        },
+        block_bytes: if pattern.is_sequential() { SEQUENTIAL_BYTES } else { RANDOM_BYTES },
         queue_depth,
         ramp: SETTLE,
         runtime,
@@ -210,10 +194,7 @@ impl Probed {
         // were measured too low.
         let small_mb_per_s = |iops: f64| iops * f64::from(RANDOM_BYTES) / 1e6;
         let reading = self.sequential_read.mb_per_s.max(small_mb_per_s(read_iops));
-        let writing = self
-            .sequential_write
-            .mb_per_s
-            .max(small_mb_per_s(self.deep_write.iops));
+        let writing = self.sequential_write.mb_per_s.max(small_mb_per_s(self.deep_write.iops));
         // And a request's transfer is a part of its time: bytes per us are MB/s.
         let shortest_us = self.read.latency.mean_us.min(self.write.latency.mean_us);
         let single = f64::from(RANDOM_BYTES) / tenth(shortest_us);
@@ -249,11 +230,7 @@ impl Probed {
         };
         let mut profile = Profile {
             name: naming.name.clone(),
-            title: self
-                .facts
-                .model
-                .clone()
-                .unwrap_or_else(|| naming.name.clone()),
+            title: self.facts.model.clone().unwrap_or_else(|| naming.name.clone()),
             capacity_bytes: self.facts.capacity_bytes,
             price_usd: None,
             sheet,
@@ -280,10 +257,7 @@ fn cite(profile: &mut Profile, naming: &Naming) {
             "sheet.random_write_queue_depth",
             "a choice: the depth at which random writes were measured",
         ),
-        (
-            "solid_state.interface_mb_per_s",
-            "derived: the fastest of what was measured",
-        ),
+        ("solid_state.interface_mb_per_s", "derived: the fastest of what was measured"),
     ];
     for (key, source) in concluded {
         profile.sources.insert(key.to_owned(), source.to_owned());
@@ -298,9 +272,7 @@ fn cite(profile: &mut Profile, naming: &Naming) {
 pub fn facts(directory: &Path) -> Facts {
     let capacity_bytes = rustix::fs::statvfs(directory)
         .map_or(0, |stat| stat.f_blocks.saturating_mul(stat.f_frsize));
-    let disk = std::fs::metadata(directory)
-        .ok()
-        .and_then(|metadata| block_device(metadata.dev()));
+    let disk = std::fs::metadata(directory).ok().and_then(|metadata| block_device(metadata.dev()));
     let read = |name: &str| {
         let text = std::fs::read_to_string(disk.as_ref()?.join(name)).ok()?;
         let text = text.trim().to_owned();
@@ -345,37 +317,23 @@ mod tests {
             requests: 1000,
             runtime: Duration::from_secs(1),
             latency,
-            flush: Some(Latency {
-                mean_us: 900.0,
-                ..latency
-            }),
+            flush: Some(Latency { mean_us: 900.0, ..latency }),
         }
     }
 
     fn probed() -> Probed {
-        let reads = [
-            (4, 30_000.0),
-            (16, 80_000.0),
-            (32, 99_000.0),
-            (64, 100_000.0),
-        ];
+        let reads = [(4, 30_000.0), (16, 80_000.0), (32, 99_000.0), (64, 100_000.0)];
         Probed {
             read: measured(9_000.0, 110.04, 4096.0),
             write: measured(20_000.0, 45.0, 4096.0),
-            deep_reads: reads
-                .map(|(depth, iops)| (depth, measured(iops, 400.0, 4096.0)))
-                .to_vec(),
+            deep_reads: reads.map(|(depth, iops)| (depth, measured(iops, 400.0, 4096.0))).to_vec(),
             deep_write: measured(60_000.0, 500.0, 4096.0),
             sequential_read: measured(4_000.0, 400.0, 131_072.0),
             sequential_write: measured(3_000.0, 400.0, 131_072.0),
             flushed_write: measured(1_000.0, 45.0, 4096.0),
             direct: true,
             file_bytes: 1 << 30,
-            facts: Facts {
-                model: None,
-                rotational: None,
-                capacity_bytes: 1 << 38,
-            },
+            facts: Facts { model: None, rotational: None, capacity_bytes: 1 << 38 },
         }
     }
 
@@ -385,9 +343,7 @@ mod tests {
         let table = toml::Table::try_from(profile).unwrap();
         let tables = table.values().filter_map(toml::Value::as_table);
         let values = table.values().chain(tables.flat_map(toml::Table::values));
-        values
-            .filter(|value| value.is_integer() || value.is_float())
-            .count()
+        values.filter(|value| value.is_integer() || value.is_float()).count()
     }
 
     #[test]
@@ -401,10 +357,7 @@ mod tests {
 
     #[test]
     fn a_profile_of_what_was_measured_is_valid() {
-        let naming = Naming {
-            name: "mine".to_owned(),
-            source: "measured".to_owned(),
-        };
+        let naming = Naming { name: "mine".to_owned(), source: "measured".to_owned() };
         let mut probed = probed();
         assert_eq!(probed.best_reads(), (32, 99_000.0));
         let profile = probed.profile(&naming).unwrap();

@@ -77,12 +77,8 @@ impl ServerKind {
         role: Role,
         directory: &Path,
     ) -> Result<Vec<(&'static str, String)>, StorageError> {
-        let refuse = |why: &str| {
-            Err(StorageError::NotPlaceable {
-                role: role.name(),
-                why: why.to_owned(),
-            })
-        };
+        let refuse =
+            |why: &str| Err(StorageError::NotPlaceable { role: role.name(), why: why.to_owned() });
         let path = directory.display().to_string();
         Ok(match role {
             Role::Data => Vec::new(),
@@ -92,10 +88,7 @@ impl ServerKind {
                 vec![("innodb_doublewrite_dir", path)]
             }
             Role::Doublewrite if self.has_parallel_doublewrite() => {
-                vec![(
-                    "innodb_parallel_doublewrite_path",
-                    format!("{path}/xb_doublewrite"),
-                )]
+                vec![("innodb_parallel_doublewrite_path", format!("{path}/xb_doublewrite"))]
             }
             Role::Doublewrite => {
                 return refuse(
@@ -181,10 +174,7 @@ pub fn require_inside(
     let is_arranged = |name: &str| arranged.iter().any(|(other, _)| other == name);
     let given = |name: &str| given_in(set, name).filter(|_| !is_arranged(name));
     match variable_outside(given).filter(|_| data_is_placed) {
-        Some((role, variable)) => Err(StorageError::Outside {
-            role: role.name(),
-            variable,
-        }),
+        Some((role, variable)) => Err(StorageError::Outside { role: role.name(), variable }),
         None => Ok(()),
     }
 }
@@ -211,20 +201,12 @@ mod tests {
             (Mysql, (5, 7, 22), None, true),
             (Mysql, (8, 0, 19), None, true),
             (Mysql, (8, 0, 20), Some("innodb_doublewrite_dir"), false),
-            (
-                Percona,
-                (5, 7, 11),
-                Some("innodb_parallel_doublewrite_path"),
-                true,
-            ),
+            (Percona, (5, 7, 11), Some("innodb_parallel_doublewrite_path"), true),
             (Percona, (8, 4, 0), Some("innodb_doublewrite_dir"), false),
             (MariaDb, (10, 11, 19), None, true),
         ] {
             let server = server(family, version);
-            assert_eq!(
-                names(server, Role::Doublewrite),
-                variable.map(|name| vec![name])
-            );
+            assert_eq!(names(server, Role::Doublewrite), variable.map(|name| vec![name]));
             let bytes = server.doublewrite_in_system_tablespace(16 << 10);
             assert_eq!(bytes, buffer.then_some([1 << 20, 3 << 20]));
         }

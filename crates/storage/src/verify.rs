@@ -35,10 +35,7 @@ pub struct VerifyProgress<'a> {
 
 /// Memory where it has room, else `fallback`.
 pub fn default_directory(fallback: &Path) -> PathBuf {
-    let need = Need {
-        bytes: SPAN_BYTES * 2,
-        buffer_pool_bytes: 0,
-    };
+    let need = Need { bytes: SPAN_BYTES * 2, buffer_pool_bytes: 0 };
     let memory = backing::memory_files(true);
     match backing::choose(need, &memory, backing::available_memory_bytes()) {
         Backing::Memory(directory) => directory,
@@ -94,15 +91,8 @@ fn measure(
 ) -> Result<VerifiedFigure, StorageError> {
     let host_job = check.host_job();
     let mut run = |job: &FioJob, armed, before: Duration| -> Result<EmulatedResult, StorageError> {
-        let mut watch = JobWatch {
-            stop,
-            on_tick: &mut |elapsed| tick(before + elapsed),
-        };
-        let emulation = Emulation {
-            profile,
-            preconditioned: check.preconditioned,
-            armed,
-        };
+        let mut watch = JobWatch { stop, on_tick: &mut |elapsed| tick(before + elapsed) };
+        let emulation = Emulation { profile, preconditioned: check.preconditioned, armed };
         fio.run_emulated(job, &emulation, file, &mut watch)
     };
     let host = run(&host_job, false, Duration::ZERO)?;
@@ -117,9 +107,7 @@ fn content(profile: &Profile) -> Content {
     let moves = |profile: &Profile| profile.disk.is_some();
     let member = profile.array.as_ref().and_then(device::Array::profile);
     if moves(profile) || member.as_ref().is_some_and(moves) {
-        Content::Hole {
-            bytes: profile.capacity_bytes,
-        }
+        Content::Hole { bytes: profile.capacity_bytes }
     } else {
         Content::Random
     }

@@ -55,11 +55,7 @@ impl Results {
                 [lab],
                 |row| row.get(0),
             )?;
-            let row = Block {
-                block,
-                started_utc_ns: now_utc_ns(),
-                canary,
-            };
+            let row = Block { block, started_utc_ns: now_utc_ns(), canary };
             insert(transaction, "INSERT INTO block", &[("lab_id", &lab)], &row)?;
             Ok(block)
         })
@@ -67,10 +63,7 @@ impl Results {
 
     /// Blocks of a lab in the order of time; none of a file of a format before 11.
     pub fn blocks(&self, lab: LabId) -> Result<Vec<Block>, StoreError> {
-        self.rows(
-            "SELECT * FROM block WHERE lab_id = ?1 ORDER BY block",
-            [lab],
-        )
+        self.rows("SELECT * FROM block WHERE lab_id = ?1 ORDER BY block", [lab])
     }
 
     /// Stores what else the host did before a repeat.

@@ -157,10 +157,7 @@ impl Kind<TimeTotals> for InBounds {
         add("sum_ns", format!("{meaning} The exact sum."));
         add("max_ns", "The maximum, to a sixteenth.".to_owned());
         let buckets = "from buckets no wider than a sixteenth of their values";
-        add(
-            "histogram_ns",
-            format!("The same times as `latency_histogram_ns`, {buckets}."),
-        );
+        add("histogram_ns", format!("The same times as `latency_histogram_ns`, {buckets}."));
     }
 
     fn get(row: &Row<'_>, column: &str) -> rusqlite::Result<TimeTotals> {
@@ -183,12 +180,7 @@ impl Results {
                 insert(transaction, "INSERT OR REPLACE INTO role_io", key, role)?;
                 let key: Keys<'_> = &[("repeat_id", &repeat), ("role", &role.role)];
                 for request in &role.requests {
-                    insert(
-                        transaction,
-                        "INSERT OR REPLACE INTO role_request",
-                        key,
-                        request,
-                    )?;
+                    insert(transaction, "INSERT OR REPLACE INTO role_request", key, request)?;
                 }
             }
             Ok(())

@@ -21,20 +21,12 @@ pub enum StoreError {
     #[error(
         "results file {} has format {found}, this mydyno reads up to {known}; upgrade mydyno, or name another file with --results", path.display()
     )]
-    Newer {
-        path: PathBuf,
-        found: i64,
-        known: i64,
-    },
+    Newer { path: PathBuf, found: i64, known: i64 },
 
     #[error(
         "results file {} has the older format {found} and cannot be written; make it writable once, so that it can be brought to format {known}", path.display()
     )]
-    OldAndReadOnly {
-        path: PathBuf,
-        found: i64,
-        known: i64,
-    },
+    OldAndReadOnly { path: PathBuf, found: i64, known: i64 },
 
     #[error(
         "no room to store results in {} ({cause}); free space on its file system, or name a file elsewhere with --results; everything stored before is kept", path.display()
@@ -57,34 +49,18 @@ pub enum StoreError {
     CannotOpen { path: PathBuf, cause: String },
 
     #[error("results file {} failed ({cause}); name another with --results", path.display())]
-    Sql {
-        path: PathBuf,
-        cause: rusqlite::Error,
-    },
+    Sql { path: PathBuf, cause: rusqlite::Error },
 
     #[error("there is no {what} {id} in {}; `mydyno lab status` lists what there is", path.display())]
-    NotFound {
-        path: PathBuf,
-        what: &'static str,
-        id: i64,
-    },
+    NotFound { path: PathBuf, what: &'static str, id: i64 },
 
     #[error(
         "cell {ordinal} of this lab was measured with another {field} (before: {stored}; now: {given}), and its repeats would be of both; go back to what it was, or begin a new lab: name another file with --results, or give the plan another `name`"
     )]
-    CellDiffers {
-        ordinal: u32,
-        field: &'static str,
-        stored: String,
-        given: String,
-    },
+    CellDiffers { ordinal: u32, field: &'static str, stored: String, given: String },
 
     #[error("repeat {id} is {status}, so it cannot be {wanted}; begin a new one")]
-    WrongStatus {
-        id: i64,
-        status: String,
-        wanted: &'static str,
-    },
+    WrongStatus { id: i64, status: String, wanted: &'static str },
 }
 
 impl StoreError {

@@ -21,12 +21,7 @@ impl Results {
                     ("instance", &(index + 1)),
                     ("primary_transactions", transactions),
                 ];
-                insert(
-                    transaction,
-                    "INSERT OR REPLACE INTO instance_result",
-                    row,
-                    &(),
-                )?;
+                insert(transaction, "INSERT OR REPLACE INTO instance_result", row, &())?;
             }
             Ok(())
         })

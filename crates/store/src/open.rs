@@ -49,14 +49,10 @@ pub(crate) enum IfMissing {
 pub(crate) fn open(path: &Path, if_missing: IfMissing) -> Result<Opened, StoreError> {
     let exists = path.exists();
     if !exists && if_missing == IfMissing::Fail {
-        return Err(StoreError::Missing {
-            path: path.to_path_buf(),
-        });
+        return Err(StoreError::Missing { path: path.to_path_buf() });
     }
     if exists && !path.is_file() {
-        return Err(StoreError::Foreign {
-            path: path.to_path_buf(),
-        });
+        return Err(StoreError::Foreign { path: path.to_path_buf() });
     }
     let sql = |cause| StoreError::from_sqlite(path, cause);
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -104,36 +100,22 @@ fn open_read_only(path: &Path) -> Result<Opened, StoreError> {
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     let found = identify(&connection, path)?.unwrap_or(0);
     if found < FORMAT {
-        return Err(StoreError::OldAndReadOnly {
-            path: path.to_path_buf(),
-            found,
-            known: FORMAT,
-        });
+        return Err(StoreError::OldAndReadOnly { path: path.to_path_buf(), found, known: FORMAT });
     }
-    Ok(Opened {
-        connection,
-        writable: false,
-    })
+    Ok(Opened { connection, writable: false })
 }
 
 fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError> {
     let sql = |cause| StoreError::from_sqlite(path, cause);
     patiently(|| {
         identify(&connection, path)?;
-        connection
-            .pragma_update(None, "journal_mode", "wal")
-            .map_err(sql)
+        connection.pragma_update(None, "journal_mode", "wal").map_err(sql)
     })?;
-    connection
-        .pragma_update(None, "synchronous", "normal")
-        .map_err(sql)?;
+    connection.pragma_update(None, "synchronous", "normal").map_err(sql)?;
     // A step may make a table anew, whose rows must not take others with them.
-    connection
-        .pragma_update(None, "foreign_keys", "off")
-        .map_err(sql)?;
-    let transaction = connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(sql)?;
+    connection.pragma_update(None, "foreign_keys", "off").map_err(sql)?;
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
     // Read again under the lock: another process may have made the file in the meantime.
     let found = identify(&transaction, path)?.unwrap_or(0);
     for (step, migration) in MIGRATIONS.iter().enumerate() {
@@ -142,21 +124,12 @@ fn set_up(mut connection: Connection, path: &Path) -> Result<Opened, StoreError>
         }
     }
     if found < FORMAT {
-        transaction
-            .pragma_update(None, "application_id", APPLICATION_ID)
-            .map_err(sql)?;
-        transaction
-            .pragma_update(None, "user_version", FORMAT)
-            .map_err(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
+        transaction.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
     }
     transaction.commit().map_err(sql)?;
-    connection
-        .pragma_update(None, "foreign_keys", "on")
-        .map_err(sql)?;
-    Ok(Opened {
-        connection,
-        writable: true,
-    })
+    connection.pragma_update(None, "foreign_keys", "on").map_err(sql)?;
+    Ok(Opened { connection, writable: true })
 }
 
 /// Tries until the file is not busy. Changing the journal mode is where SQLite does not wait by
@@ -197,9 +170,7 @@ fn identify(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreEr
     if application == 0 && version == 0 && objects == 0 {
         Ok(None)
     } else {
-        Err(StoreError::Foreign {
-            path: path.to_path_buf(),
-        })
+        Err(StoreError::Foreign { path: path.to_path_buf() })
     }
 }
 

@@ -49,9 +49,6 @@ impl Results {
         };
         let sql = "SELECT * FROM preset_variable WHERE cell_id = ?1 ORDER BY ordinal";
         let variables = self.rows(sql, [cell])?;
-        Ok(Some(CellPreset {
-            variables,
-            ..preset
-        }))
+        Ok(Some(CellPreset { variables, ..preset }))
     }
 }

@@ -153,11 +153,7 @@ fn insert_ramp(
 ) -> rusqlite::Result<RampId> {
     let id = insert(transaction, "INSERT INTO ramp", &[("lab_id", &lab)], ramp)?;
     for (name, p90_us) in &ramp.limits.p90_us {
-        let limit: Keys<'_> = &[
-            ("ramp_id", &id),
-            ("transaction_type", name),
-            ("p90_us", p90_us),
-        ];
+        let limit: Keys<'_> = &[("ramp_id", &id), ("transaction_type", name), ("p90_us", p90_us)];
         insert(transaction, "INSERT INTO ramp_response_limit", limit, &())?;
     }
     Ok(RampId(id))

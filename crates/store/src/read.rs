@@ -16,10 +16,7 @@ impl Results {
         map: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let run = || -> rusqlite::Result<Vec<T>> {
-            self.connection
-                .prepare_cached(sql)?
-                .query_map(params, map)?
-                .collect()
+            self.connection.prepare_cached(sql)?.query_map(params, map)?.collect()
         };
         run().map_err(|cause| self.sql(cause))
     }
@@ -44,13 +41,11 @@ impl Results {
     /// The row of a table with this key.
     fn one<T: Stored>(&self, table: &'static str, id: i64) -> Result<T, StoreError> {
         let sql = format!("SELECT * FROM {table} WHERE id = ?1");
-        self.rows(&sql, [id])?
-            .pop()
-            .ok_or_else(|| StoreError::NotFound {
-                path: self.path.clone(),
-                what: table,
-                id,
-            })
+        self.rows(&sql, [id])?.pop().ok_or_else(|| StoreError::NotFound {
+            path: self.path.clone(),
+            what: table,
+            id,
+        })
     }
 
     /// All labs.

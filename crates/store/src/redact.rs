@@ -42,9 +42,7 @@ fn without_secrets(before: &str, argument: &str) -> String {
 /// is.
 fn program_of(command: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+./".contains(c);
-    let mut words = command
-        .split_whitespace()
-        .skip_while(|word| word.contains('='));
+    let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
     match words.next().filter(|program| program.chars().all(is_plain)) {
         Some(program) if command.trim() == program => program.to_owned(),
         Some(program) => format!("{program} {HIDDEN}"),
@@ -113,10 +111,8 @@ fn redact_line(line: &str) -> String {
 }
 
 fn is_password_key(key: &str) -> bool {
-    let key = key
-        .trim_matches(|c: char| c == '"' || c == '\'')
-        .replace('-', "_")
-        .to_ascii_lowercase();
+    let key =
+        key.trim_matches(|c: char| c == '"' || c == '\'').replace('-', "_").to_ascii_lowercase();
     !key.contains(char::is_whitespace)
         && !key.starts_with("__")
         && (key == "password" || key.ends_with("_password") || key == "wsrep_sst_auth")
@@ -152,39 +148,21 @@ mod tests {
     #[test]
     fn passwords_are_taken_out() {
         for (given, kept) in [
-            (
-                "mysql://root:geheim@db:3306/tpcc",
-                "mysql://root:***@db:3306/tpcc",
-            ),
-            (
-                "mysql://root:a@b:c/d@db/tpcc?x=1",
-                "mysql://root:***@db/tpcc?x=1",
-            ),
+            ("mysql://root:geheim@db:3306/tpcc", "mysql://root:***@db:3306/tpcc"),
+            ("mysql://root:a@b:c/d@db/tpcc?x=1", "mysql://root:***@db/tpcc?x=1"),
             ("mysql://root@db:3306/tpcc", "mysql://root@db:3306/tpcc"),
-            (
-                "mydyno run --dsn mysql://u:p@h/d -c 8",
-                "mydyno run --dsn mysql://u:***@h/d -c 8",
-            ),
-            (
-                "mydyno run --dsn='mysql://u:p@h/d'",
-                "mydyno run --dsn='mysql://u:***@h/d'",
-            ),
+            ("mydyno run --dsn mysql://u:p@h/d -c 8", "mydyno run --dsn mysql://u:***@h/d -c 8"),
+            ("mydyno run --dsn='mysql://u:p@h/d'", "mydyno run --dsn='mysql://u:***@h/d'"),
             ("run --password=x y", "run --password=*** y"),
             ("run --password x y", "run --password *** y"),
-            (
-                "[client]\npassword = geheim\nuser=a\n",
-                "[client]\npassword = ***\nuser=a\n",
-            ),
+            ("[client]\npassword = geheim\nuser=a\n", "[client]\npassword = ***\nuser=a\n"),
             ("master-password=\"x y\"\n", "master-password= ***\n"),
             (
                 "power_command = 'ipmitool -P geheim'\nx = 1",
                 "power_command = \"ipmitool ***\"\nx = 1",
             ),
             ("innodb_io_capacity = 200\n", "innodb_io_capacity = 200\n"),
-            (
-                "default_password_lifetime = 0\n",
-                "default_password_lifetime = 0\n",
-            ),
+            ("default_password_lifetime = 0\n", "default_password_lifetime = 0\n"),
         ] {
             assert_eq!(redact(given), kept);
         }
@@ -199,11 +177,7 @@ mod tests {
     fn a_command_line_has_no_secrets() {
         for (given, kept) in [
             (
-                &[
-                    "run",
-                    "--power-command",
-                    "ipmitool -I lanplus -P geheim dcmi",
-                ][..],
+                &["run", "--power-command", "ipmitool -I lanplus -P geheim dcmi"][..],
                 "run --power-command 'ipmitool ***'",
             ),
             (
@@ -214,19 +188,10 @@ mod tests {
                 &["--power-command", "IPMI_PASSWORD=geheim ipmitool -E dcmi"],
                 "--power-command 'ipmitool ***'",
             ),
-            (
-                &["--power-command", "/opt/watts"],
-                "--power-command /opt/watts",
-            ),
-            (
-                &["--power-command", "$(cat geheim)"],
-                "--power-command '***'",
-            ),
+            (&["--power-command", "/opt/watts"], "--power-command /opt/watts"),
+            (&["--power-command", "$(cat geheim)"], "--power-command '***'"),
             (&["--power-command", "X=geheim"], "--power-command '***'"),
-            (
-                &["--dsn", "mysql://u:ge heim@h/d", "-w", "2"],
-                "--dsn 'mysql://u:***@h/d' -w 2",
-            ),
+            (&["--dsn", "mysql://u:ge heim@h/d", "-w", "2"], "--dsn 'mysql://u:***@h/d' -w 2"),
             (
                 &["--host-metrics=http://u:geheim@h:9100/metrics"],
                 "--host-metrics='http://u:***@h:9100/metrics'",

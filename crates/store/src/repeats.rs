@@ -152,10 +152,7 @@ impl Repeat {
 
     /// Was it measured over its whole window?
     pub fn is_whole(&self) -> bool {
-        let was_cut = self
-            .result
-            .as_ref()
-            .is_some_and(|result| result.interrupted);
+        let was_cut = self.result.as_ref().is_some_and(|result| result.interrupted);
         self.status == RepeatStatus::Done && !was_cut
     }
 
@@ -321,10 +318,7 @@ row! {
 impl Band {
     /// From `low` to `high`, both inside.
     pub fn between(low: f64, high: f64) -> Band {
-        Band {
-            low: Some(low),
-            high: Some(high),
-        }
+        Band { low: Some(low), high: Some(high) }
     }
 
     /// Does `value` lie inside?

@@ -95,10 +95,7 @@ pub(crate) trait Kind<T> {
     /// of the file.
     #[cfg(test)]
     fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
-        let paragraph = meaning
-            .lines()
-            .map(str::trim)
-            .take_while(|line| !line.is_empty());
+        let paragraph = meaning.lines().map(str::trim).take_while(|line| !line.is_empty());
         let paragraph = paragraph.collect::<Vec<_>>().join(" ");
         into.push((column.to_owned(), paragraph.replace("`None`", "NULL")));
     }
@@ -160,12 +157,7 @@ pub(crate) fn insert_in_order<T: Stored>(
     rows: &[T],
 ) -> Result<()> {
     for (index, row) in rows.iter().enumerate() {
-        insert(
-            connection,
-            into,
-            &[(key, id), ("ordinal", &(index + 1))],
-            row,
-        )?;
+        insert(connection, into, &[(key, id), ("ordinal", &(index + 1))], row)?;
     }
     Ok(())
 }
@@ -188,11 +180,7 @@ pub(crate) fn update(
 
 /// The name of a column.
 pub(crate) fn prefixed(prefix: &str, column: &'static str) -> Cow<'static, str> {
-    if prefix.is_empty() {
-        Cow::Borrowed(column)
-    } else {
-        Cow::Owned(format!("{prefix}{column}"))
-    }
+    if prefix.is_empty() { Cow::Borrowed(column) } else { Cow::Owned(format!("{prefix}{column}")) }
 }
 
 /// No column: all of them are keys.
@@ -343,11 +331,7 @@ impl<T: Stored> Kind<Option<T>> for Parts {
 }
 
 fn beginning(column: &str) -> String {
-    if column.is_empty() {
-        String::new()
-    } else {
-        format!("{column}_")
-    }
+    if column.is_empty() { String::new() } else { format!("{column}_") }
 }
 
 /// Rows of other tables.

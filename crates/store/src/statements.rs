@@ -55,21 +55,11 @@ impl Results {
         self.step(Durable::Written, |transaction| {
             for row in transactions {
                 let key: Keys<'_> = &[("repeat_id", &repeat)];
-                insert(
-                    transaction,
-                    "INSERT OR REPLACE INTO transaction_time",
-                    key,
-                    row,
-                )?;
+                insert(transaction, "INSERT OR REPLACE INTO transaction_time", key, row)?;
             }
             for row in statements {
                 let key: Keys<'_> = &[("repeat_id", &repeat), ("executions", &row.executions())];
-                insert(
-                    transaction,
-                    "INSERT OR REPLACE INTO statement_time",
-                    key,
-                    row,
-                )?;
+                insert(transaction, "INSERT OR REPLACE INTO statement_time", key, row)?;
             }
             Ok(())
         })

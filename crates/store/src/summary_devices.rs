@@ -142,10 +142,7 @@ fn devices(places: &[CellPlace], io: Option<&DeviceIo>) -> Vec<DeviceSummary> {
     let data = places.iter().find(|place| place.role == "data");
     for role in roles {
         if !all.iter().any(|place| place.role == role.role) {
-            all.push(CellPlace {
-                role: role.role.clone(),
-                ..data.cloned().unwrap_or_default()
-            });
+            all.push(CellPlace { role: role.role.clone(), ..data.cloned().unwrap_or_default() });
         }
     }
     all.sort_by_key(|place| rank(&place.role));

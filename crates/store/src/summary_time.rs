@@ -58,9 +58,7 @@ impl Results {
         let statements = self.statement_times(repeat.id)?;
         for of in self.transaction_times(repeat.id)? {
             if of.transactions > 0 {
-                let own = statements
-                    .iter()
-                    .filter(|s| s.transaction == of.transaction);
+                let own = statements.iter().filter(|s| s.transaction == of.transaction);
                 spent.insert(of.transaction.clone(), spent_by(&of, own));
             }
         }
@@ -91,11 +89,7 @@ fn spent_by<'a>(
         });
     }
     driver_ns = driver_ns.saturating_sub(of.queued_ns + of.paused_ns);
-    for (what, ns) in [
-        (QUEUED, of.queued_ns),
-        (PAUSED, of.paused_ns),
-        (DRIVER, driver_ns),
-    ] {
+    for (what, ns) in [(QUEUED, of.queued_ns), (PAUSED, of.paused_ns), (DRIVER, driver_ns)] {
         rows.push(TimeSpent {
             what: what.to_owned(),
             per_transaction: 1.0,

@@ -151,12 +151,7 @@ row! {
 
 impl Default for TimeTotals {
     fn default() -> Self {
-        TimeTotals {
-            histogram: empty_histogram(),
-            sum_ns: 0,
-            max_ns: 0,
-            out_of_bounds: 0,
-        }
+        TimeTotals { histogram: empty_histogram(), sum_ns: 0, max_ns: 0, out_of_bounds: 0 }
     }
 }
 
@@ -211,7 +206,6 @@ fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) {
         *into = other.clone();
         into.auto(true);
     } else {
-        into.add(other)
-            .expect("a histogram that resizes itself takes any other");
+        into.add(other).expect("a histogram that resizes itself takes any other");
     }
 }

@@ -62,9 +62,7 @@ impl Results {
 
     /// Starts a measurement of a cell, as a new attempt where the ordinal was measured before.
     pub fn begin_repeat(&self, repeat: &NewRepeat) -> Result<RepeatId, StoreError> {
-        self.step(Durable::Flushed, |transaction| {
-            insert_repeat(transaction, repeat)
-        })
+        self.step(Durable::Flushed, |transaction| insert_repeat(transaction, repeat))
     }
 
     /// Stores the server's variables, `SHOW GLOBAL VARIABLES`. Called again, it replaces those of
@@ -100,12 +98,7 @@ impl Results {
     ) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
             for row in intervals {
-                insert(
-                    transaction,
-                    "INSERT INTO interval",
-                    &[("repeat_id", &repeat)],
-                    row,
-                )?;
+                insert(transaction, "INSERT INTO interval", &[("repeat_id", &repeat)], row)?;
             }
             Ok(())
         })
@@ -177,10 +170,8 @@ impl Results {
                 "id = {repeat} AND (status IN ('running', 'done') \
                  OR reason_code IN ('interrupted', 'interrupted_process'))"
             );
-            let ended: Keys<'_> = &[
-                ("status", &RepeatStatus::Failed),
-                ("finished_utc_ns", &now_utc_ns()),
-            ];
+            let ended: Keys<'_> =
+                &[("status", &RepeatStatus::Failed), ("finished_utc_ns", &now_utc_ns())];
             update(transaction, "repeat", &condition, ended, why)
         })?;
         if changed == 0 {
@@ -196,12 +187,7 @@ impl Results {
         self.step(Durable::Flushed, |transaction| {
             let rows: Keys<'_> = &[("total_rows", &load.total_rows())];
             let id = insert(transaction, "INSERT INTO load", rows, load)?;
-            insert_in_order(
-                transaction,
-                "INSERT INTO load_table",
-                ("load_id", &id),
-                &load.tables,
-            )?;
+            insert_in_order(transaction, "INSERT INTO load_table", ("load_id", &id), &load.tables)?;
             Ok(LoadId(id))
         })
     }
@@ -211,12 +197,7 @@ impl Results {
         let (column, id) = on.key();
         self.step(Durable::Flushed, |transaction| {
             for check in checks {
-                insert(
-                    transaction,
-                    "INSERT INTO check_result",
-                    &[(column, &id)],
-                    check,
-                )?;
+                insert(transaction, "INSERT INTO check_result", &[(column, &id)], check)?;
             }
             Ok(())
         })
@@ -235,11 +216,7 @@ impl Results {
         if changed > 0 {
             return Ok(());
         }
-        Err(StoreError::NotFound {
-            path: self.path.clone(),
-            what,
-            id,
-        })
+        Err(StoreError::NotFound { path: self.path.clone(), what, id })
     }
 }
 

@@ -15,14 +15,11 @@ impl Results {
     /// [`StoreError::CellDiffers`] where the stored cell is another one.
     pub fn begin_cell(&self, lab: LabId, cell: &NewCell) -> Result<CellId, StoreError> {
         let Some(stored) = self.cell_at(lab, cell.ordinal)? else {
-            return self.step(Durable::Flushed, |transaction| {
-                insert_cell(transaction, lab, cell)
-            });
+            return self.step(Durable::Flushed, |transaction| insert_cell(transaction, lab, cell));
         };
         if stored.what.server_version.is_empty() {
-            return self.step(Durable::Flushed, |transaction| {
-                meet_server(transaction, stored.id, cell)
-            });
+            return self
+                .step(Durable::Flushed, |transaction| meet_server(transaction, stored.id, cell));
         }
         same_cell(&stored.what, cell)?;
         Ok(stored.id)
@@ -35,13 +32,8 @@ impl Results {
         if let Some(found) = self.cell_at(lab, cell.ordinal)? {
             return Ok(found.id);
         }
-        let planned = NewCell {
-            server_version: String::new(),
-            ..cell.clone()
-        };
-        self.step(Durable::Flushed, |transaction| {
-            insert_cell(transaction, lab, &planned)
-        })
+        let planned = NewCell { server_version: String::new(), ..cell.clone() };
+        self.step(Durable::Flushed, |transaction| insert_cell(transaction, lab, &planned))
     }
 }
 
@@ -71,31 +63,16 @@ fn insert_details(
 ) -> rusqlite::Result<CellId> {
     for (name, value) in &cell.settings {
         let setting: Keys<'_> = &[("cell_id", &id), ("name", name), ("value", &redact(value))];
-        insert(
-            transaction,
-            "INSERT OR REPLACE INTO cell_setting",
-            setting,
-            &(),
-        )?;
+        insert(transaction, "INSERT OR REPLACE INTO cell_setting", setting, &())?;
     }
     for place in &cell.places {
-        insert(
-            transaction,
-            "INSERT OR REPLACE INTO cell_place",
-            &[("cell_id", &id)],
-            place,
-        )?;
+        insert(transaction, "INSERT OR REPLACE INTO cell_place", &[("cell_id", &id)], place)?;
     }
     transaction.execute("DELETE FROM cell_transaction WHERE cell_id = ?1", [id])?;
     let into = "INSERT INTO cell_transaction";
     insert_in_order(transaction, into, ("cell_id", &id), &cell.transactions)?;
     if let Some(preset) = &cell.preset {
-        insert(
-            transaction,
-            "INSERT INTO cell_preset",
-            &[("cell_id", &id)],
-            preset,
-        )?;
+        insert(transaction, "INSERT INTO cell_preset", &[("cell_id", &id)], preset)?;
         let into = "INSERT INTO preset_variable";
         insert_in_order(transaction, into, ("cell_id", &id), &preset.variables)?;
     }
@@ -103,10 +80,7 @@ fn insert_details(
 }
 
 fn times(cell: &NewCell) -> String {
-    let mut times = format!(
-        "{} {} {} ns",
-        cell.warmup_ns, cell.window_ns, cell.interval_ns
-    );
+    let mut times = format!("{} {} {} ns", cell.warmup_ns, cell.window_ns, cell.interval_ns);
     if cell.warmup_auto {
         times.push_str(", automatic warm-up");
     }
@@ -150,10 +124,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
             ("foreign keys", known(cell.foreign_keys)),
             ("number of partitions", cell.partitions.to_string()),
             ("key of HISTORY", as_before(cell.history_key, false)),
-            (
-                "isolation level",
-                as_before(cell.isolation.clone(), "repeatable-read".to_owned()),
-            ),
+            ("isolation level", as_before(cell.isolation.clone(), "repeatable-read".to_owned())),
             ("times", times(cell)),
             ("number of schemas", cell.schemas.to_string()),
             ("number of servers", cell.instances.to_string()),
@@ -161,12 +132,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
                 "pacing",
                 format!(
                     "{:?}",
-                    (
-                        cell.terminals,
-                        cell.inactive_warehouses,
-                        &cell.rate_asked,
-                        &cell.arrivals
-                    )
+                    (cell.terminals, cell.inactive_warehouses, &cell.rate_asked, &cell.arrivals)
                 ),
             ),
             ("types of transactions", names(&cell.transactions)),
@@ -177,12 +143,7 @@ fn same_cell(stored: &NewCell, given: &NewCell) -> Result<(), StoreError> {
     let ordinal = given.ordinal;
     for ((field, stored), (_, given)) in fields(stored).into_iter().zip(fields(given)) {
         if stored != given {
-            return Err(StoreError::CellDiffers {
-                ordinal,
-                field,
-                stored,
-                given,
-            });
+            return Err(StoreError::CellDiffers { ordinal, field, stored, given });
         }
     }
     Ok(())

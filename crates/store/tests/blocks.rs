@@ -18,11 +18,7 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     };
     // Outside of blocks, as `mydyno run` measures.
     assert_eq!(measure(1).block, 1);
-    let canary = Canary {
-        cpu_ns: 10,
-        memory_ns: 20,
-        wake_up_latency_ns: 30,
-    };
+    let canary = Canary { cpu_ns: 10, memory_ns: 20, wake_up_latency_ns: 30 };
     assert_eq!(results.begin_block(lab, Some(canary)).unwrap(), 2);
     assert_eq!(measure(2).block, 2);
     assert_eq!(results.begin_block(lab, None).unwrap(), 3);
@@ -31,11 +27,7 @@ fn a_repeat_that_is_measured_again_is_in_a_later_block() {
     let blocks = results.blocks(lab).unwrap();
     let canaries: Vec<_> = blocks.iter().map(|block| block.canary).collect();
     assert_eq!(canaries, [Some(canary), None]);
-    let host = HostBefore {
-        others_cpu_share: 0.25,
-        steal_share: 0.0,
-        disk_bytes_per_s: 1e6,
-    };
+    let host = HostBefore { others_cpu_share: 0.25, steal_share: 0.0, disk_bytes_per_s: 1e6 };
     assert_eq!(results.host_before(again.id).unwrap(), None);
     results.record_host_before(again.id, &host).unwrap();
     assert_eq!(results.host_before(again.id).unwrap(), Some(host));

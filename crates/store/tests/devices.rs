@@ -20,10 +20,7 @@ fn what_storage_did_is_kept_and_summed_up() {
     let results = Results::open(&path).unwrap();
     let what = results.cell(cell).unwrap().what;
     assert_eq!(what.places, placed_cell().places);
-    assert_eq!(
-        what.devices_in_words().as_deref(),
-        Some("hdd-15k, redo nvme-pm1725")
-    );
+    assert_eq!(what.devices_in_words().as_deref(), Some("hdd-15k, redo nvme-pm1725"));
     let stored = results.device_io(repeat).unwrap().unwrap();
     assert_eq!(stored.shim, device_io().shim);
     assert_eq!(stored.roles[0].requests[0].kind, RequestKind::Read);
@@ -38,10 +35,7 @@ fn what_storage_did_is_kept_and_summed_up() {
     let read = data.read.as_ref().unwrap();
     assert_eq!((read.per_s, read.mb_per_s), (Some(500.0), Some(8.192)));
     assert_eq!(read.response_mean_us, Some(100.0));
-    assert!(
-        read.response_p99_us
-            .is_some_and(|us| (us - 100.0).abs() < 0.2)
-    );
+    assert!(read.response_p99_us.is_some_and(|us| (us - 100.0).abs() < 0.2));
     assert!(data.write.is_none() && summary.devices[1].read.is_none());
     let shim = summary.shim.unwrap();
     assert_eq!(shim.cache_hit_share, Some(0.75));
@@ -71,14 +65,5 @@ fn another_device_is_another_cell() {
     assert_eq!(results.begin_cell(lab, &again).unwrap(), cell);
     again.places[1].device = "sata-850pro".to_owned();
     let error = results.begin_cell(lab, &again).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            StoreError::CellDiffers {
-                field: "devices",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::CellDiffers { field: "devices", .. }), "{error}");
 }

@@ -14,9 +14,7 @@ use store::{
 };
 
 fn document_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }
 
 fn document(name: &str) -> String {
@@ -38,20 +36,15 @@ fn every_query_runs() {
     results.finish_repeat(repeat, &result()).unwrap();
     let connection = Connection::open(&path).unwrap();
     let text = document("results-file.md");
-    let queries: Vec<&str> = text
-        .split("```sql\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
+    let queries: Vec<&str> =
+        text.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(queries.len(), 12);
     for query in &queries {
         let mut statement = connection.prepare(query).unwrap();
         let mut rows = statement.query([]).unwrap();
         while rows.next().unwrap().is_some() {}
     }
-    let nopm: f64 = connection
-        .query_row(queries[0], [], |row| row.get("nopm"))
-        .unwrap();
+    let nopm: f64 = connection.query_row(queries[0], [], |row| row.get("nopm")).unwrap();
     assert_eq!(Some(nopm), results.summary(repeat).unwrap().nopm);
 }
 
@@ -110,15 +103,9 @@ fn every_json_key_is_described() {
         first_message: String::new(),
     };
     results.record_failures(repeat, &[failure]).unwrap();
-    results
-        .record_requirements(repeat, &[common::requirement(Some(1.0))])
-        .unwrap();
-    results
-        .record_device_io(repeat, &common::device_io())
-        .unwrap();
-    results
-        .record_statement_times(repeat, &[one_payment()], &[])
-        .unwrap();
+    results.record_requirements(repeat, &[common::requirement(Some(1.0))]).unwrap();
+    results.record_device_io(repeat, &common::device_io()).unwrap();
+    results.record_statement_times(repeat, &[one_payment()], &[]).unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let summary = serde_json::to_value(results.summary(repeat).unwrap()).unwrap();
     let mut actual = BTreeSet::new();
@@ -126,10 +113,7 @@ fn every_json_key_is_described() {
     let text = document("json.md");
     let described: BTreeSet<String> = text.lines().flat_map(quoted).map(str::to_owned).collect();
     let missing: Vec<_> = actual.difference(&described).collect();
-    assert!(
-        missing.is_empty(),
-        "docs/json.md does not describe {missing:?}"
-    );
+    assert!(missing.is_empty(), "docs/json.md does not describe {missing:?}");
     for required in [
         "nopm",
         "tpm_total",

@@ -49,21 +49,11 @@ fn an_empty_file_is_taken_and_a_missing_one_is_named() {
     let path = directory.path().join("mydyno.db");
     let missing = error_of(Results::open(&path));
     assert_eq!(missing.exit(), Exit::Usage);
-    assert!(
-        missing
-            .to_string()
-            .contains("mydyno.db; run `mydyno run` first"),
-        "{missing}"
-    );
+    assert!(missing.to_string().contains("mydyno.db; run `mydyno run` first"), "{missing}");
     std::fs::write(&path, "").unwrap();
     Results::create_or_open(&path).unwrap();
-    let nowhere = error_of(Results::create_or_open(
-        &directory.path().join("no/such/place.db"),
-    ));
-    assert!(
-        matches!(nowhere, StoreError::CannotOpen { .. }),
-        "{nowhere}"
-    );
+    let nowhere = error_of(Results::create_or_open(&directory.path().join("no/such/place.db")));
+    assert!(matches!(nowhere, StoreError::CannotOpen { .. }), "{nowhere}");
     assert_eq!(nowhere.exit(), Exit::Environment);
 }
 
@@ -87,26 +77,14 @@ fn a_newer_format_is_refused_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
     drop(Results::create_or_open(&path).unwrap());
-    Connection::open(&path)
-        .unwrap()
-        .pragma_update(None, "user_version", 7_000)
-        .unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7_000).unwrap();
     let before = std::fs::read(&path).unwrap();
-    for error in [
-        error_of(Results::open(&path)),
-        error_of(Results::create_or_open(&path)),
-    ] {
+    for error in [error_of(Results::open(&path)), error_of(Results::create_or_open(&path))] {
         assert_eq!(error.exit(), Exit::Environment);
         let text = error.to_string();
-        assert!(
-            text.contains("has format 7000") && text.contains("upgrade mydyno"),
-            "{text}"
-        );
+        assert!(text.contains("has format 7000") && text.contains("upgrade mydyno"), "{text}");
     }
-    assert!(
-        std::fs::read(&path).unwrap() == before,
-        "the file was changed"
-    );
+    assert!(std::fs::read(&path).unwrap() == before, "the file was changed");
 }
 
 #[test]
@@ -123,15 +101,9 @@ fn a_file_of_format_1_is_brought_up_to_date() {
     let results = Results::open(&path).unwrap();
     let lab = results.labs().unwrap()[0].id;
     let cell = results.cells(lab).unwrap().remove(0).what;
-    assert_eq!(
-        (cell.schemas, cell.warmup_auto, cell.precision_share),
-        (1, false, None)
-    );
+    assert_eq!((cell.schemas, cell.warmup_auto, cell.precision_share), (1, false, None));
     let summary = results.summary(RepeatId(1)).unwrap();
-    assert_eq!(
-        (summary.status.as_str(), summary.result_metadata),
-        ("done", None)
-    );
+    assert_eq!((summary.status.as_str(), summary.result_metadata), ("done", None));
     assert!(summary.terminals.is_none() && summary.open_loop.is_none());
     drop(results);
     let version: i64 = Connection::open(&path)
@@ -189,36 +161,20 @@ fn new_orders_that_an_earlier_format_left_out_are_counted() {
 fn a_foreign_file_is_refused_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
-    std::fs::write(
-        &text,
-        "not a database, but long enough to look like one. ".repeat(40),
-    )
-    .unwrap();
+    std::fs::write(&text, "not a database, but long enough to look like one. ".repeat(40)).unwrap();
     let database = directory.path().join("other.db");
     let other = Connection::open(&database).unwrap();
-    other
-        .execute_batch("CREATE TABLE lab (id INTEGER)")
-        .unwrap();
+    other.execute_batch("CREATE TABLE lab (id INTEGER)").unwrap();
     drop(other);
     for path in [&text, &database] {
         let before = std::fs::read(path).unwrap();
-        for error in [
-            error_of(Results::open(path)),
-            error_of(Results::create_or_open(path)),
-        ] {
+        for error in [error_of(Results::open(path)), error_of(Results::create_or_open(path))] {
             assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
             assert_eq!(error.exit(), Exit::Environment);
         }
-        assert!(
-            std::fs::read(path).unwrap() == before,
-            "{} was changed",
-            path.display()
-        );
+        assert!(std::fs::read(path).unwrap() == before, "{} was changed", path.display());
     }
-    assert!(matches!(
-        error_of(Results::open(directory.path())),
-        StoreError::Foreign { .. }
-    ));
+    assert!(matches!(error_of(Results::open(directory.path())), StoreError::Foreign { .. }));
 }
 
 /// Root may write everything, so the archive is a file system that is mounted for reading; without
@@ -276,11 +232,7 @@ fn child(name: &str, path: &Path, launcher: &[&str]) -> Command {
         }
     };
     command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
-    command
-        .env(CHILD, path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.env(CHILD, path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
@@ -291,15 +243,11 @@ fn child_measures_forever() {
         return;
     };
     let (results, _, cell, first) = running(Path::new(&path));
-    results
-        .append_intervals(first, &[interval(0, Phase::Window, &[1_000, 2_000])])
-        .unwrap();
+    results.append_intervals(first, &[interval(0, Phase::Window, &[1_000, 2_000])]).unwrap();
     results.finish_repeat(first, &result()).unwrap();
     let second = begin(&results, cell, 2);
     for n in 0.. {
-        results
-            .append_intervals(second, &[interval(n, Phase::Window, &[1_000, 2_000])])
-            .unwrap();
+        results.append_intervals(second, &[interval(n, Phase::Window, &[1_000, 2_000])]).unwrap();
     }
 }
 
@@ -323,10 +271,7 @@ fn kill_9_loses_only_the_running_repeat() {
     // While it lives, nobody takes its repeat away.
     let living = Results::open(&path).unwrap();
     let cell_id = living.cells(living.labs().unwrap()[0].id).unwrap()[0].id;
-    assert_eq!(
-        living.repeats(cell_id).unwrap()[1].status,
-        RepeatStatus::Running
-    );
+    assert_eq!(living.repeats(cell_id).unwrap()[1].status, RepeatStatus::Running);
     drop(living);
 
     child.kill().unwrap();
@@ -338,14 +283,9 @@ fn kill_9_loses_only_the_running_repeat() {
     assert_eq!(repeats[0].status, RepeatStatus::Done);
     assert_eq!(repeats[0].result, Some(result()));
     assert_eq!(repeats[1].status, RepeatStatus::Failed);
-    assert_eq!(
-        repeats[1].reason_code.as_deref(),
-        Some("interrupted_process")
-    );
+    assert_eq!(repeats[1].reason_code.as_deref(), Some("interrupted_process"));
     let mut intervals = 0;
-    results
-        .for_each_interval(repeats[1].id, |_| intervals += 1)
-        .unwrap();
+    results.for_each_interval(repeats[1].id, |_| intervals += 1).unwrap();
     assert!(intervals >= 50, "{intervals} intervals");
 
     // The lab goes on: the same cell, a further attempt of the same repeat.
@@ -354,10 +294,7 @@ fn kill_9_loses_only_the_running_repeat() {
     let again = begin(&results, cell_id, 2);
     results.finish_repeat(again, &result()).unwrap();
     let repeats = results.repeats(cell_id).unwrap();
-    assert_eq!(
-        (repeats.len(), repeats[1].attempt, repeats[1].status),
-        (2, 2, RepeatStatus::Done)
-    );
+    assert_eq!((repeats.len(), repeats[1].attempt, repeats[1].status), (2, 2, RepeatStatus::Done));
     assert_eq!(results.attempts(cell_id).unwrap().len(), 3);
     let integrity: String = Connection::open(&path)
         .unwrap()
@@ -376,19 +313,15 @@ fn child_fills_the_disk() {
     let path = Path::new(&path);
     let (results, _, _, repeat) = running(path);
     let filled = (0..100_000).find_map(|n| {
-        let rows: Vec<_> = (0..20)
-            .map(|k| interval(n * 20 + k, Phase::Window, &[1_000, 2_000 + n]))
-            .collect();
+        let rows: Vec<_> =
+            (0..20).map(|k| interval(n * 20 + k, Phase::Window, &[1_000, 2_000 + n])).collect();
         results.append_intervals(repeat, &rows).err()
     });
     let error = filled.expect("the limit was never reached");
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
     assert_eq!(error.exit(), Exit::Environment);
     let text = error.to_string();
-    assert!(
-        text.contains("mydyno.db") && text.contains("free space"),
-        "{text}"
-    );
+    assert!(text.contains("mydyno.db") && text.contains("free space"), "{text}");
     assert!(text.contains("everything stored before is kept"), "{text}");
 }
 
@@ -398,14 +331,8 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     let path = directory.path().join("mydyno.db");
     // The shell ignores SIGXFSZ for its successors, so that a write beyond the limit fails instead
     // of killing.
-    let limited = [
-        "sh",
-        "-c",
-        "trap '' XFSZ; exec prlimit --fsize=400000 -- \"$0\" \"$@\"",
-    ];
-    let status = child("child_fills_the_disk", &path, &limited)
-        .status()
-        .unwrap();
+    let limited = ["sh", "-c", "trap '' XFSZ; exec prlimit --fsize=400000 -- \"$0\" \"$@\""];
+    let status = child("child_fills_the_disk", &path, &limited).status().unwrap();
     assert!(
         status.success(),
         "the child said {status}; 127 means that prlimit of the package util-linux is missing"
@@ -436,9 +363,7 @@ fn what_was_stored_is_there(path: &Path) {
     let repeat = results.repeats(cell).unwrap().remove(0);
     assert_eq!(repeat.reason_code.as_deref(), Some("interrupted_process"));
     let mut intervals = 0;
-    results
-        .for_each_interval(repeat.id, |row| intervals += row.committed)
-        .unwrap();
+    results.for_each_interval(repeat.id, |row| intervals += row.committed).unwrap();
     assert!(
         intervals > 0 && intervals % 20 == 0,
         "{intervals}: a step is stored whole or not at all"
@@ -457,9 +382,7 @@ fn no_password_reaches_the_file() {
     };
     results.fail_repeat(repeat, &why).unwrap();
     let lab = lab(&results);
-    results
-        .finish_lab(lab, LabStatus::Failed, Some("mysql://u:geheim@h"))
-        .unwrap();
+    results.finish_lab(lab, LabStatus::Failed, Some("mysql://u:geheim@h")).unwrap();
     drop(results);
     let file = std::fs::read(&path).unwrap();
     assert!(!file.windows(6).any(|bytes| bytes == b"geheim"));

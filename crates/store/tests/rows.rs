@@ -15,16 +15,8 @@ fn measured() -> (tempfile::TempDir, Results, RepeatId) {
     let (results, _, _, repeat) = running(&directory.path().join("mydyno.db"));
     let rows = [
         interval(0, Phase::Warmup, &[90_000, 90_000]),
-        interval(
-            1,
-            Phase::Window,
-            &(1..=100).map(|n| n * 100).collect::<Vec<_>>(),
-        ),
-        interval(
-            2,
-            Phase::Window,
-            &(101..=200).map(|n| n * 100).collect::<Vec<_>>(),
-        ),
+        interval(1, Phase::Window, &(1..=100).map(|n| n * 100).collect::<Vec<_>>()),
+        interval(2, Phase::Window, &(101..=200).map(|n| n * 100).collect::<Vec<_>>()),
         interval(3, Phase::Drain, &[500_000, 500_000]),
     ];
     results.append_intervals(repeat, &rows[..2]).unwrap();
@@ -63,9 +55,7 @@ fn check() -> CheckResult {
 fn summary_of_a_finished_repeat() {
     let (_directory, results, repeat) = measured();
     results.record_inputs(repeat, &[counter()]).unwrap();
-    results
-        .record_checks(CheckedOn::Repeat(repeat), &[check()])
-        .unwrap();
+    results.record_checks(CheckedOn::Repeat(repeat), &[check()]).unwrap();
     let failure = Failure {
         transaction: "new_order".to_owned(),
         error_code: "1213".to_owned(),
@@ -73,9 +63,7 @@ fn summary_of_a_finished_repeat() {
         first_message: "Deadlock found".to_owned(),
     };
     results.record_failures(repeat, &[failure]).unwrap();
-    results
-        .record_note(NoteOn::Repeat(repeat), "one note")
-        .unwrap();
+    results.record_note(NoteOn::Repeat(repeat), "one note").unwrap();
     results.finish_repeat(repeat, &result()).unwrap();
     let mut summary = results.summary(repeat).unwrap();
     summary.results_file = "mydyno.db".to_owned();
@@ -98,15 +86,9 @@ fn a_failed_repeat_has_counts_and_no_result() {
         (summary.status.as_str(), summary.reason_code.as_deref()),
         ("failed", Some("check_failed"))
     );
-    assert_eq!(
-        (summary.nopm, summary.tpm_total, summary.client_cpu_s),
-        (None, None, None)
-    );
+    assert_eq!((summary.nopm, summary.tpm_total, summary.client_cpu_s), (None, None, None));
     assert_eq!(summary.transactions.get("new_order").unwrap().p50_us, None);
-    assert_eq!(
-        summary.transactions.get("new_order").unwrap().committed,
-        198
-    );
+    assert_eq!(summary.transactions.get("new_order").unwrap().committed, 198);
     assert_eq!(summary.notes, ["also server_died: "]);
     assert!(matches!(
         results.finish_repeat(repeat, &result()),
@@ -131,22 +113,11 @@ fn rows_come_back_as_they_were_given() {
     ];
     assert_eq!(phases[..3], expected[..3]);
     assert_eq!(results.interval_count(repeat).unwrap(), 4);
-    let variables = [
-        ("b".to_owned(), "1".to_owned()),
-        ("a".to_owned(), String::new()),
-    ];
-    results
-        .record_variables(repeat, Moment::Start, &variables)
-        .unwrap();
-    results
-        .record_variables(repeat, Moment::Start, &variables)
-        .unwrap();
-    let names: Vec<String> = results
-        .variables(repeat, Moment::Start)
-        .unwrap()
-        .into_iter()
-        .map(|v| v.0)
-        .collect();
+    let variables = [("b".to_owned(), "1".to_owned()), ("a".to_owned(), String::new())];
+    results.record_variables(repeat, Moment::Start, &variables).unwrap();
+    results.record_variables(repeat, Moment::Start, &variables).unwrap();
+    let names: Vec<String> =
+        results.variables(repeat, Moment::Start).unwrap().into_iter().map(|v| v.0).collect();
     assert_eq!(names, ["a", "b"]);
     assert!(results.variables(repeat, Moment::End).unwrap().is_empty());
     let stored = results.repeat(repeat).unwrap();
@@ -154,10 +125,7 @@ fn rows_come_back_as_they_were_given() {
     let stored = results.cell(stored.cell).unwrap();
     assert_eq!(stored.what.seed, u64::MAX);
     assert_eq!(stored.what.target, "mysql://u:***@h:3306/d");
-    assert!(matches!(
-        results.repeat(RepeatId(99)),
-        Err(StoreError::NotFound { .. })
-    ));
+    assert!(matches!(results.repeat(RepeatId(99)), Err(StoreError::NotFound { .. })));
 }
 
 #[test]
@@ -188,9 +156,7 @@ fn loads_come_back_with_their_tables_and_checks() {
         }],
     };
     let id = results.record_load(&load).unwrap();
-    results
-        .record_checks(CheckedOn::Load(id), &[check()])
-        .unwrap();
+    results.record_checks(CheckedOn::Load(id), &[check()]).unwrap();
     assert_eq!(results.loads().unwrap(), [(id, load)]);
     assert_eq!(results.checks(CheckedOn::Load(id)).unwrap(), [check()]);
 }
@@ -199,15 +165,9 @@ fn loads_come_back_with_their_tables_and_checks() {
 fn a_preset_comes_back_with_its_cell() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mydyno.db");
-    let with_preset = store::NewCell {
-        preset: Some(common::preset()),
-        ..cell()
-    };
+    let with_preset = store::NewCell { preset: Some(common::preset()), ..cell() };
     let (results, lab, id, repeat) = common::running_as(&path, with_preset);
-    assert_eq!(
-        results.cell(id).unwrap().what.preset,
-        Some(common::preset())
-    );
+    assert_eq!(results.cell(id).unwrap().what.preset, Some(common::preset()));
     let cells = results.cells(lab).unwrap();
     assert_eq!(cells[0].what.preset, Some(common::preset()));
     let summary = results.summary(repeat).unwrap();
@@ -219,17 +179,10 @@ fn a_planned_cell_becomes_the_one_that_is_measured() {
     let directory = tempfile::tempdir().unwrap();
     let results = Results::create_or_open(&directory.path().join("mydyno.db")).unwrap();
     let lab = common::lab(&results);
-    let planned = store::NewCell {
-        connections: 1,
-        settings: Vec::new(),
-        ..cell()
-    };
+    let planned = store::NewCell { connections: 1, settings: Vec::new(), ..cell() };
     let id = results.begin_planned_cell(lab, &planned).unwrap();
     assert_eq!(results.cell(id).unwrap().what.server_version, "");
-    let met = store::NewCell {
-        preset: Some(common::preset()),
-        ..common::paced_cell()
-    };
+    let met = store::NewCell { preset: Some(common::preset()), ..common::paced_cell() };
     assert_eq!(results.begin_cell(lab, &met).unwrap(), id);
     assert_eq!(results.begin_planned_cell(lab, &planned).unwrap(), id);
     let stored = results.cell(id).unwrap().what;
@@ -243,16 +196,11 @@ fn a_resumed_lab_must_be_the_same() {
     let (_directory, results, repeat) = measured();
     let stored = results.cell(results.repeat(repeat).unwrap().cell).unwrap();
     assert_eq!(results.begin_cell(stored.lab, &cell()).unwrap(), stored.id);
-    let other = store::NewCell {
-        connections: 9,
-        ..cell()
-    };
+    let other = store::NewCell { connections: 9, ..cell() };
     let refused = results.begin_cell(stored.lab, &other).unwrap_err();
     assert_eq!(refused.exit(), base::Exit::PlanInvalid);
     assert!(
-        refused
-            .to_string()
-            .contains("another number of connections (before: 8; now: 9)"),
+        refused.to_string().contains("another number of connections (before: 8; now: 9)"),
         "{refused}"
     );
 }
@@ -264,10 +212,7 @@ fn quantiles_count_what_was_out_of_bounds() {
     row.latency_max_ns = 7_000_000_000_000;
     row.latency_sum_ns += 14_000_000_000_000;
     let mut totals = store::Totals::default();
-    assert_eq!(
-        (totals.mean_ns(), totals.quantile_ns(0.5), totals.max_ns()),
-        (None, None, None)
-    );
+    assert_eq!((totals.mean_ns(), totals.quantile_ns(0.5), totals.max_ns()), (None, None, None));
     totals.add(&row);
     assert_eq!(totals.quantile_ns(0.99), Some(7_000_000_000_000));
     let p95 = totals.quantile_ns(0.95).unwrap();

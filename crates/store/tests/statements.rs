@@ -27,22 +27,15 @@ fn times_of_statements_come_back_longest_first() {
     // Whoever stores twice replaces.
     for _ in 0..2 {
         let transactions = [payment.clone()];
-        results
-            .record_statement_times(repeat, &transactions, &statements)
-            .unwrap();
+        results.record_statement_times(repeat, &transactions, &statements).unwrap();
     }
     results.finish_repeat(repeat, &result()).unwrap();
     assert_eq!(results.transaction_times(repeat).unwrap(), [payment]);
     let stored = results.statement_times(repeat).unwrap();
-    let seen: Vec<_> = stored
-        .iter()
-        .map(|s| (s.transaction.as_str(), s.kind.as_str(), s.executions()))
-        .collect();
-    let wanted = [
-        ("new_order", "commit", 1),
-        ("payment", "pay_warehouse", 5),
-        ("payment", "commit", 2),
-    ];
+    let seen: Vec<_> =
+        stored.iter().map(|s| (s.transaction.as_str(), s.kind.as_str(), s.executions())).collect();
+    let wanted =
+        [("new_order", "commit", 1), ("payment", "pay_warehouse", 5), ("payment", "commit", 2)];
     assert_eq!(seen, wanted);
     let commit = &stored[2].times;
     assert_eq!((commit.sum_ns, commit.max_ns), (4_500_000, 4_000_000));
@@ -53,14 +46,7 @@ fn times_of_statements_come_back_longest_first() {
     let spent = &summary.transactions.get("payment").unwrap().time_spent;
     let seen: Vec<_> = spent
         .iter()
-        .map(|s| {
-            (
-                s.what.as_str(),
-                s.per_transaction,
-                s.mean_us,
-                s.is_statement(),
-            )
-        })
+        .map(|s| (s.what.as_str(), s.per_transaction, s.mean_us, s.is_statement()))
         .collect();
     let wanted = [
         ("pay_warehouse", 2.5, 1_000.0, true),

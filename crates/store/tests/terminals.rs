@@ -30,11 +30,7 @@ fn paced(second: u64, phase: Phase, rows: Vec<TimeRow>) -> PacedInterval {
         phase,
         start_offset_ns: second * SECOND_NS,
         end_offset_ns: (second + 1) * SECOND_NS,
-        schedule: Some(ScheduleCounts {
-            offered: 100,
-            late: 3,
-            skipped: 1,
-        }),
+        schedule: Some(ScheduleCounts { offered: 100, late: 3, skipped: 1 }),
         times: rows,
     }
 }
@@ -142,10 +138,7 @@ fn terminals_without_rows_of_an_earlier_format_prove_nothing() {
     let judged = "SELECT repeat_id FROM verdict WHERE clause = '4.1.3'";
     assert_eq!(left(judged), [1]);
     assert_eq!(left("SELECT repeat_id FROM verdict ORDER BY 1"), [1, 1, 2]);
-    assert_eq!(
-        left("SELECT id FROM repeat WHERE efficiency IS NOT NULL"),
-        [1]
-    );
+    assert_eq!(left("SELECT id FROM repeat WHERE efficiency IS NOT NULL"), [1]);
     let known = "SELECT id FROM cell WHERE inactive_warehouses IS NOT NULL";
     assert_eq!(left(known), Vec::<i64>::new());
 }

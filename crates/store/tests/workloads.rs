@@ -4,11 +4,7 @@ use store::{CellTransaction, NewCell, Phase, Rates, RepeatResult, ThroughputMetr
 use testkit::{SECOND_NS, Scratch};
 
 fn transaction(name: &str, is_primary: bool, row_bytes: Option<u64>) -> CellTransaction {
-    CellTransaction {
-        name: name.to_owned(),
-        is_primary,
-        row_bytes,
-    }
+    CellTransaction { name: name.to_owned(), is_primary, row_bytes }
 }
 
 /// Two types that count and one that is done beside them.
@@ -35,10 +31,7 @@ fn throughput_counts_the_primary_types() {
     let rows = [("write", 10), ("read", 20), ("clean", 5)];
     let rows = rows.map(|(name, count)| testkit::window(2 * SECOND_NS, name, count));
     scratch.append_intervals(repeat, &rows).unwrap();
-    let result = RepeatResult {
-        committed_new_orders: None,
-        ..testkit::result(2 * SECOND_NS)
-    };
+    let result = RepeatResult { committed_new_orders: None, ..testkit::result(2 * SECOND_NS) };
     scratch.finish_repeat(repeat, &result).unwrap();
 
     let totals = scratch.window_totals(repeat).unwrap();
@@ -58,10 +51,7 @@ fn throughput_counts_the_primary_types() {
     let place = |name: &str| text.find(&format!("\"{name}\":{{")).unwrap();
     assert!(place("write") < place("read") && place("read") < place("clean"));
     let stored = scratch.cell(stored.cell).unwrap().what;
-    assert_eq!(
-        (stored.transactions, stored.warehouses),
-        (cell().transactions, None)
-    );
+    assert_eq!((stored.transactions, stored.warehouses), (cell().transactions, None));
 }
 
 #[test]

@@ -35,29 +35,18 @@ fn main() {
     let mut buffer = Vec::new();
     let mut group = criterion.benchmark_group("population");
     for table in Table::ALL {
-        let chunk = Chunk {
-            table,
-            warehouse: u32::from(table != Table::Item),
-        };
+        let chunk = Chunk { table, warehouse: u32::from(table != Table::Item) };
         group.throughput(Throughput::Bytes(generate(&population, chunk, &mut buffer)));
         group.bench_function(table.name(), |b| {
             b.iter(|| generate(&population, chunk, &mut buffer));
         });
     }
     let mut whole = || -> u64 {
-        population
-            .chunks()
-            .map(|chunk| generate(&population, chunk, &mut buffer))
-            .sum()
+        population.chunks().map(|chunk| generate(&population, chunk, &mut buffer)).sum()
     };
     group.throughput(Throughput::Bytes(whole()));
     group.bench_function("warehouse_with_items", |b| b.iter(&mut whole));
-    let inserts = || -> u64 {
-        population
-            .chunks()
-            .map(|chunk| insert(&population, chunk))
-            .sum()
-    };
+    let inserts = || -> u64 { population.chunks().map(|chunk| insert(&population, chunk)).sum() };
     group.bench_function("warehouse_with_items_as_inserts", |b| b.iter(inserts));
     group.finish();
     criterion.final_summary();

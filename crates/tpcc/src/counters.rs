@@ -248,14 +248,8 @@ mod tests {
         let counters = counted(10, 2_000_000);
         for share in counters.shares(Warehouses(10)) {
             let value = share.value().unwrap();
-            assert!(
-                value >= share.allowed.0 && value <= share.allowed.1,
-                "{share:?}"
-            );
-            assert!(
-                value >= share.chance.0 && value <= share.chance.1,
-                "{share:?}"
-            );
+            assert!(value >= share.allowed.0 && value <= share.allowed.1, "{share:?}");
+            assert!(value >= share.chance.0 && value <= share.chance.1, "{share:?}");
         }
     }
 
@@ -263,34 +257,16 @@ mod tests {
     fn short_runs_lie_in_the_chance_spread() {
         let shares = counted(10, 2_000).shares(Warehouses(10));
         assert!(shares.iter().all(|share| {
-            share
-                .value()
-                .is_some_and(|v| v >= share.chance.0 && v <= share.chance.1)
+            share.value().is_some_and(|v| v >= share.chance.0 && v <= share.chance.1)
         }));
-        let rollbacks = shares
-            .iter()
-            .find(|share| share.name == "rollback_share")
-            .unwrap();
-        assert!(
-            rollbacks.chance.1 > rollbacks.allowed.1,
-            "the band is narrower than chance"
-        );
+        let rollbacks = shares.iter().find(|share| share.name == "rollback_share").unwrap();
+        assert!(rollbacks.chance.1 > rollbacks.allowed.1, "the band is narrower than chance");
     }
 
     #[test]
     fn one_warehouse_has_no_remote_counters() {
-        let names: Vec<_> = counted(1, 400)
-            .shares(Warehouses(1))
-            .iter()
-            .map(|s| s.name)
-            .collect();
-        assert!(
-            !names.iter().any(|name| name.starts_with("remote")),
-            "{names:?}"
-        );
-        assert_eq!(
-            InputCounters::default().shares(Warehouses(1))[0].value(),
-            None
-        );
+        let names: Vec<_> = counted(1, 400).shares(Warehouses(1)).iter().map(|s| s.name).collect();
+        assert!(!names.iter().any(|name| name.starts_with("remote")), "{names:?}");
+        assert_eq!(InputCounters::default().shares(Warehouses(1))[0].value(), None);
     }
 }

@@ -52,24 +52,16 @@ pub fn mismatch(report: &RunReport, before: &Sums, after: &Sums, known: Known) -
     };
     let rise = after.payment_cents - before.payment_cents;
     if !payments.holds(rise) {
-        return Some(told("of payments", &payments, rise, |cents| {
-            Cents(cents).to_string()
-        }));
+        return Some(told("of payments", &payments, rise, |cents| Cents(cents).to_string()));
     }
-    let given_up = if known.commits_each_district {
-        report.totals.errors as i64
-    } else {
-        0
-    };
+    let given_up = if known.commits_each_district { report.totals.errors as i64 } else { 0 };
     let delivered = Allowed {
         committed: committed.delivered_orders as i64,
         in_doubt: (in_doubt(Transaction::Delivery) + given_up) * i64::from(DISTRICTS),
     };
     let rise = after.oldest_open_orders - before.oldest_open_orders;
     if known.open_orders_have_no_gaps && !delivered.holds(rise) {
-        return Some(told("deliveries of orders", &delivered, rise, |count| {
-            count.to_string()
-        }));
+        return Some(told("deliveries of orders", &delivered, rise, |count| count.to_string()));
     }
     None
 }
@@ -90,27 +82,18 @@ mod tests {
     use crate::database::Sums;
     use drive::{RunReport, Totals, per_type};
 
-    const KNOWN: Known = Known {
-        open_orders_have_no_gaps: true,
-        commits_each_district: false,
-    };
+    const KNOWN: Known = Known { open_orders_have_no_gaps: true, commits_each_district: false };
 
     /// 3 orders, 2 payments of 7.50 together, and 2 deliveries of 19 orders.
     fn report() -> RunReport {
-        let counted = InputCounters {
-            payment_cents: 750,
-            delivered_orders: 19,
-            ..InputCounters::default()
-        };
+        let counted =
+            InputCounters { payment_cents: 750, delivered_orders: 19, ..InputCounters::default() };
         let totals = Totals {
             committed: per_type([3, 2, 0, 2, 0]),
             counters: counted.into(),
             ..Totals::default()
         };
-        RunReport {
-            totals,
-            ..RunReport::default()
-        }
+        RunReport { totals, ..RunReport::default() }
     }
 
     fn after(next_orders: i64, payment_cents: i64, oldest_open_orders: i64) -> Sums {
@@ -131,10 +114,7 @@ mod tests {
     fn what_was_committed_is_in_the_database() {
         assert_eq!(wrong(&report(), (3, 750, 19), KNOWN), None);
         for (sums, words) in [
-            (
-                (4, 750, 19),
-                "committed 3 new orders (0 in doubt), but the database has 4 more",
-            ),
+            ((4, 750, 19), "committed 3 new orders (0 in doubt), but the database has 4 more"),
             (
                 (3, 500, 19),
                 "committed 7.50 of payments (0.00 in doubt), but the database has 5.00 more",
@@ -153,10 +133,7 @@ mod tests {
     fn what_is_in_doubt_may_be_there() {
         let mut lost = report();
         lost.totals.in_doubt = per_type([1, 1, 0, 1, 0]);
-        let in_doubt = InputCounters {
-            payment_cents: 250,
-            ..InputCounters::default()
-        };
+        let in_doubt = InputCounters { payment_cents: 250, ..InputCounters::default() };
         lost.totals.in_doubt_counters = in_doubt.into();
         for sums in [(3, 750, 19), (4, 1_000, 29), (4, 750, 24)] {
             assert_eq!(wrong(&lost, sums, KNOWN), None);
@@ -170,15 +147,9 @@ mod tests {
 
     #[test]
     fn deliveries_are_judged_where_the_sum_is_theirs() {
-        let foreign = Known {
-            open_orders_have_no_gaps: false,
-            ..KNOWN
-        };
+        let foreign = Known { open_orders_have_no_gaps: false, ..KNOWN };
         assert_eq!(wrong(&report(), (3, 750, 40), foreign), None);
-        let by_district = Known {
-            commits_each_district: true,
-            ..KNOWN
-        };
+        let by_district = Known { commits_each_district: true, ..KNOWN };
         let mut given_up = report();
         given_up.totals.errors = 1;
         assert_eq!(wrong(&given_up, (3, 750, 28), by_district), None);

@@ -61,10 +61,7 @@ pub enum Contents {
     /// No table at all.
     Empty,
     /// Tables, but not those of TPC-C; `missing` are those that it lacks.
-    Other {
-        tables: Vec<String>,
-        missing: Vec<&'static str>,
-    },
+    Other { tables: Vec<String>, missing: Vec<&'static str> },
     /// Loaded by mydyno, wholly or in part.
     Ours(Meta),
     /// All nine tables, made by another tool.
@@ -100,19 +97,13 @@ pub enum InspectError {
         "schema {schema:?} is not a TPC-C database: it lacks {}; name the right schema, or load one with `mydyno load`",
         missing.join(", ")
     )]
-    NotTpcc {
-        schema: String,
-        missing: Vec<&'static str>,
-    },
+    NotTpcc { schema: String, missing: Vec<&'static str> },
     #[error(
         "schema {schema:?} has tables of TPC-C's names without the columns {}; name the right schema, or load one with \
          `mydyno load`",
         missing.join(", ")
     )]
-    OtherColumns {
-        schema: String,
-        missing: Vec<String>,
-    },
+    OtherColumns { schema: String, missing: Vec<String> },
     #[error(
         "schema {schema:?} was not loaded by mydyno and is not whole: {}; load it again with the tool that made it, or an \
          empty schema with `mydyno load`",
@@ -123,13 +114,7 @@ pub enum InspectError {
         "schema {schema:?} is half loaded ({chunks} of {wanted} chunks); the same `mydyno load` ({warehouses} \
          warehouses, seed {seed}) continues it, `mydyno load --force` starts anew"
     )]
-    HalfLoaded {
-        schema: String,
-        chunks: u64,
-        wanted: u64,
-        warehouses: Warehouses,
-        seed: u64,
-    },
+    HalfLoaded { schema: String, chunks: u64, wanted: u64, warehouses: Warehouses, seed: u64 },
     #[error(
         "{table}.mydyno_meta holds no usable {name}; the table was changed by hand: load anew with `mydyno load --force`"
     )]
@@ -138,11 +123,7 @@ pub enum InspectError {
         "schema {schema:?} holds {}, but {wanted} were asked for; ask for at most {have}, or load {wanted}",
         base::counted(have.0 as usize, "warehouse", "warehouses")
     )]
-    TooFewWarehouses {
-        schema: String,
-        have: Warehouses,
-        wanted: Warehouses,
-    },
+    TooFewWarehouses { schema: String, have: Warehouses, wanted: Warehouses },
 }
 
 /// The name of the schema that the session uses.
@@ -174,11 +155,8 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
     {
         return read_meta(session, &schema).await.map(Contents::Ours);
     }
-    let missing: Vec<&'static str> = Table::ALL
-        .iter()
-        .map(|table| table.name())
-        .filter(|name| !has(name))
-        .collect();
+    let missing: Vec<&'static str> =
+        Table::ALL.iter().map(|table| table.name()).filter(|name| !has(name)).collect();
     match (tables.is_empty() || has_meta, missing.is_empty()) {
         (true, _) => Ok(Contents::Empty),
         (false, false) => Ok(Contents::Other { tables, missing }),
@@ -186,9 +164,7 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
             // Warehouses are numbered from 1 without gaps, and tpcc_start's -w says how many are used.
             let answer = session.query("SELECT COUNT(*) FROM warehouse").await?;
             let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
-            Ok(Contents::Foreign {
-                warehouses: Warehouses(u32::try_from(count).unwrap_or(0)),
-            })
+            Ok(Contents::Foreign { warehouses: Warehouses(u32::try_from(count).unwrap_or(0)) })
         }
     }
 }
@@ -211,17 +187,9 @@ pub async fn inspect<S: Session>(
                 Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
                 Err(error) => return Err(error.into()),
             };
-            let Population {
-                warehouses, seed, ..
-            } = meta.population;
+            let Population { warehouses, seed, .. } = meta.population;
             let wanted = meta.population.chunks().count() as u64;
-            return Err(InspectError::HalfLoaded {
-                schema,
-                chunks,
-                wanted,
-                warehouses,
-                seed,
-            });
+            return Err(InspectError::HalfLoaded { schema, chunks, wanted, warehouses, seed });
         }
         Contents::Ours(meta) => Database {
             warehouses: meta.population.warehouses,
@@ -231,19 +199,15 @@ pub async fn inspect<S: Session>(
             history_key: meta.history_key,
             driven_by_tpcc_mysql: meta.driven_by_tpcc_mysql,
         },
-        Contents::Foreign {
-            warehouses: Warehouses(0),
-        } => {
+        Contents::Foreign { warehouses: Warehouses(0) } => {
             return Err(InspectError::Empty { schema });
         }
         Contents::Foreign { warehouses } => foreign(session, schema.clone(), warehouses).await?,
     };
     match wanted {
-        Some(wanted) if wanted > database.warehouses => Err(InspectError::TooFewWarehouses {
-            schema,
-            have: database.warehouses,
-            wanted,
-        }),
+        Some(wanted) if wanted > database.warehouses => {
+            Err(InspectError::TooFewWarehouses { schema, have: database.warehouses, wanted })
+        }
         _ => Ok(database),
     }
 }
@@ -320,39 +284,23 @@ fn is_untouched(tables: &[String]) -> bool {
 
 async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, InspectError> {
     let answer = session.query("SELECT name, value FROM mydyno_meta").await?;
-    let facts: BTreeMap<String, String> = answer
-        .rows()
-        .map(|row| (row.text(0), row.text(1)))
-        .collect();
+    let facts: BTreeMap<String, String> =
+        answer.rows().map(|row| (row.text(0), row.text(1))).collect();
     let number = |name: &'static str| -> Result<u64, InspectError> {
-        let bad = || InspectError::BadMeta {
-            table: schema.to_owned(),
-            name,
-        };
-        facts
-            .get(name)
-            .and_then(|value| value.parse().ok())
-            .ok_or_else(bad)
+        let bad = || InspectError::BadMeta { table: schema.to_owned(), name };
+        facts.get(name).and_then(|value| value.parse().ok()).ok_or_else(bad)
     };
     let small = |name: &'static str| -> Result<u32, InspectError> {
-        let bad = |_| InspectError::BadMeta {
-            table: schema.to_owned(),
-            name,
-        };
+        let bad = |_| InspectError::BadMeta { table: schema.to_owned(), name };
         number(name).and_then(|value| u32::try_from(value).map_err(bad))
     };
     if small("schema_version")? != SCHEMA_VERSION {
-        return Err(InspectError::BadMeta {
-            table: schema.to_owned(),
-            name: "schema_version",
-        });
+        return Err(InspectError::BadMeta { table: schema.to_owned(), name: "schema_version" });
     }
     Ok(Meta {
         population: Population {
             seed: number("seed")?,
-            constants: Constants {
-                c_last: small("c_load")?,
-            },
+            constants: Constants { c_last: small("c_load")? },
             warehouses: Warehouses(small("warehouses")?),
         },
         foreign_keys: number("foreign_keys")? != 0,
@@ -377,11 +325,7 @@ async fn read_meta<S: Session>(session: &mut S, schema: &str) -> Result<Meta, In
 /// # Errors
 /// Where the server refuses.
 pub async fn write_meta<S: Session>(session: &mut S, meta: &Meta) -> Result<(), SessionError> {
-    let Population {
-        seed,
-        constants,
-        warehouses,
-    } = meta.population;
+    let Population { seed, constants, warehouses } = meta.population;
     let sql = format!(
         "INSERT INTO mydyno_meta VALUES ('schema_version', '{SCHEMA_VERSION}'), ('warehouses', '{warehouses}'), \
          ('seed', '{seed}'), ('c_load', '{}'), ('foreign_keys', '{}'), ('partitions', '{}'), \
@@ -401,10 +345,7 @@ pub async fn write_meta<S: Session>(session: &mut S, meta: &Meta) -> Result<(), 
 /// # Errors
 /// Where the server refuses.
 pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> Result<(), SessionError> {
-    let sql = format!(
-        "UPDATE mydyno_meta SET value = '{}' WHERE name = 'state'",
-        state as u8
-    );
+    let sql = format!("UPDATE mydyno_meta SET value = '{}' WHERE name = 'state'", state as u8);
     session.query(&sql).await.map(drop)
 }
 
@@ -454,9 +395,7 @@ impl TableSums {
 
     /// Each table with its rows and checksum.
     pub fn iter(&self) -> impl Iterator<Item = (Table, u64, u64)> + '_ {
-        self.0
-            .iter()
-            .map(|(table, (rows, checksum))| (*table, *rows, *checksum))
+        self.0.iter().map(|(table, (rows, checksum))| (*table, *rows, *checksum))
     }
 }
 
@@ -521,22 +460,14 @@ pub struct Sums {
 
 impl From<Sums> for Facts {
     fn from(sums: Sums) -> Facts {
-        Facts(vec![
-            sums.next_orders,
-            sums.oldest_open_orders,
-            sums.payment_cents,
-        ])
+        Facts(vec![sums.next_orders, sums.oldest_open_orders, sums.payment_cents])
     }
 }
 
 impl From<&Facts> for Sums {
     fn from(facts: &Facts) -> Sums {
         let at = |place: usize| facts.0.get(place).copied().unwrap_or_default();
-        Sums {
-            next_orders: at(0),
-            oldest_open_orders: at(1),
-            payment_cents: at(2),
-        }
+        Sums { next_orders: at(0), oldest_open_orders: at(1), payment_cents: at(2) }
     }
 }
 

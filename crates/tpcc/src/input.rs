@@ -135,10 +135,7 @@ impl NewOrder {
 
     /// Lines that another warehouse supplies.
     pub fn remote_lines(&self) -> u32 {
-        self.lines()
-            .iter()
-            .filter(|line| line.supply_warehouse != self.warehouse)
-            .count() as u32
+        self.lines().iter().filter(|line| line.supply_warehouse != self.warehouse).count() as u32
     }
 }
 
@@ -217,10 +214,7 @@ impl Input {
     /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when it is tried.
     pub fn tried_at(&self, now: impl FnOnce() -> DateTime) -> Input {
         match *self {
-            Input::Delivery(delivery) => Input::Delivery(Delivery {
-                delivered: now(),
-                ..delivery
-            }),
+            Input::Delivery(delivery) => Input::Delivery(Delivery { delivered: now(), ..delivery }),
             other => other,
         }
     }
@@ -313,9 +307,7 @@ impl InputSource {
 
     /// Fresh input for a transaction of this type.
     pub fn input_of(&mut self, transaction: Transaction) -> Input {
-        let warehouse = self
-            .home
-            .unwrap_or_else(|| self.random.between(1, self.warehouses));
+        let warehouse = self.home.unwrap_or_else(|| self.random.between(1, self.warehouses));
         match transaction {
             Transaction::NewOrder => Input::NewOrder(self.new_order(warehouse)),
             Transaction::Payment => Input::Payment(self.payment(warehouse)),
@@ -369,11 +361,7 @@ impl InputSource {
             let remote = self.random.between(1, 100) == 1;
             *line = Line {
                 item: self.constants.item(&mut self.random),
-                supply_warehouse: if remote {
-                    self.other_warehouse(warehouse)
-                } else {
-                    warehouse
-                },
+                supply_warehouse: if remote { self.other_warehouse(warehouse) } else { warehouse },
                 quantity: self.random.between(1, 10),
                 number: index as u32 + 1,
             };
@@ -384,15 +372,7 @@ impl InputSource {
         }
         lines[..used].sort_unstable_by_key(|line| (line.supply_warehouse, line.item, line.number));
         let entered = DateTime::now();
-        NewOrder {
-            warehouse,
-            district,
-            customer,
-            entered,
-            lines,
-            line_count,
-            rolls_back,
-        }
+        NewOrder { warehouse, district, customer, entered, lines, line_count, rolls_back }
     }
 
     fn payment(&mut self, warehouse: u32) -> Payment {
@@ -447,10 +427,7 @@ mod tests {
     fn a_delivery_has_the_time_of_its_try() {
         let mut source = source(1, None);
         let drawn = source.input_of(Transaction::Delivery);
-        let later = DateTime {
-            year: 2100,
-            ..DateTime::now()
-        };
+        let later = DateTime { year: 2100, ..DateTime::now() };
         let Input::Delivery(tried) = drawn.tried_at(|| later) else {
             panic!("a Delivery stays one");
         };
@@ -465,9 +442,7 @@ mod tests {
         let mut source = source(4, None);
         let (mut rolled_back, mut lengths) = (0, [0u32; 16]);
         for _ in 0..100_000 {
-            let Input::NewOrder(order) = source.input_of(Transaction::NewOrder) else {
-                panic!()
-            };
+            let Input::NewOrder(order) = source.input_of(Transaction::NewOrder) else { panic!() };
             let lines = order.lines();
             lengths[lines.len()] += 1;
             rolled_back += u32::from(order.rolls_back);
@@ -487,10 +462,7 @@ mod tests {
         // 1,000 expected, standard deviation 31.
         assert!((850..1_150).contains(&rolled_back), "{rolled_back}");
         // 9,091 expected of each length, standard deviation 91.
-        assert!(
-            lengths[5..].iter().all(|n| (8_600..9_600).contains(n)),
-            "{lengths:?}"
-        );
+        assert!(lengths[5..].iter().all(|n| (8_600..9_600).contains(n)), "{lengths:?}");
         assert_eq!(lengths[..5].iter().sum::<u32>(), 0);
     }
 
@@ -499,9 +471,7 @@ mod tests {
         let mut source = source(5, Some(3));
         let mut seen = [0u32; 6];
         for _ in 0..200_000 {
-            let Input::Payment(payment) = source.input_of(Transaction::Payment) else {
-                panic!()
-            };
+            let Input::Payment(payment) = source.input_of(Transaction::Payment) else { panic!() };
             assert_eq!(payment.warehouse, 3);
             assert!((100..=500_000).contains(&payment.amount.0));
             if payment.customer_warehouse == 3 {
@@ -533,13 +503,9 @@ mod tests {
         let mut whole = source.clone().with_whole_amounts(Random::new(6, &[]));
         let mut amounts = BTreeSet::new();
         for _ in 0..100_000 {
-            let pair = (
-                source.input_of(Transaction::Payment),
-                whole.input_of(Transaction::Payment),
-            );
-            let (Input::Payment(payment), Input::Payment(other)) = pair else {
-                panic!()
-            };
+            let pair =
+                (source.input_of(Transaction::Payment), whole.input_of(Transaction::Payment));
+            let (Input::Payment(payment), Input::Payment(other)) = pair else { panic!() };
             assert_eq!(other.amount.0 % 100, 0);
             amounts.insert(other.amount.0 / 100);
             assert_eq!(payment.customer, other.customer);

@@ -54,9 +54,7 @@ impl ByDistrict {
         kind: &'static str,
         sql: impl Fn(u32) -> String,
     ) -> Result<ByDistrict, SessionError> {
-        prepare_all(session, kind, |index| sql(index as u32 + 1))
-            .await
-            .map(ByDistrict)
+        prepare_all(session, kind, |index| sql(index as u32 + 1)).await.map(ByDistrict)
     }
 
     /// That of a district, 1..=10.

@@ -14,15 +14,9 @@ pub async fn missing_columns<S: Session>(session: &mut S) -> Result<Vec<String>,
     let sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE()";
     let answer = session.query(sql).await?;
     let name = |table: &str, column: &str| format!("{table}.{column}").to_ascii_lowercase();
-    let found: BTreeSet<_> = answer
-        .rows()
-        .map(|row| name(&row.text(0), &row.text(1)))
-        .collect();
+    let found: BTreeSet<_> = answer.rows().map(|row| name(&row.text(0), &row.text(1))).collect();
     let wanted = Table::ALL.into_iter().flat_map(|table| {
-        table
-            .columns()
-            .iter()
-            .map(move |column| name(table.name(), column.name))
+        table.columns().iter().map(move |column| name(table.name(), column.name))
     });
     Ok(wanted.filter(|column| !found.contains(column)).collect())
 }
@@ -68,9 +62,7 @@ fn last_rows_sql(table: Table) -> Option<String> {
         // History has no key, and the open orders of the load may all be delivered.
         Table::Item | Table::Warehouse | Table::History | Table::NewOrders => return None,
     };
-    Some(format!(
-        "SELECT COUNT(*) FROM warehouse JOIN {table} ON {key}"
-    ))
+    Some(format!("SELECT COUNT(*) FROM warehouse JOIN {table} ON {key}"))
 }
 
 /// What a database of `warehouses` lacks of a whole one, in words; nothing where it is whole.
@@ -87,11 +79,7 @@ pub async fn gaps<S: Session>(
     {
         gaps.push(format!("its warehouses are not numbered 1 to {warehouses}"));
     }
-    let items = count(
-        session,
-        &format!("SELECT COUNT(*) FROM item WHERE i_id <= {ITEMS}"),
-    )
-    .await?;
+    let items = count(session, &format!("SELECT COUNT(*) FROM item WHERE i_id <= {ITEMS}")).await?;
     if items != i64::from(ITEMS) {
         gaps.push(format!("item has {items} of {ITEMS} rows"));
     }
@@ -101,17 +89,10 @@ pub async fn gaps<S: Session>(
         };
         let whole = count(session, &sql).await?;
         if whole != i64::from(warehouses.0) {
-            gaps.push(format!(
-                "{table} is whole in {whole} of {warehouses} warehouses"
-            ));
+            gaps.push(format!("{table} is whole in {whole} of {warehouses} warehouses"));
         }
     }
-    if count(
-        session,
-        "SELECT COUNT(*) FROM (SELECT h_w_id FROM history LIMIT 1) AS h",
-    )
-    .await?
-        == 0
+    if count(session, "SELECT COUNT(*) FROM (SELECT h_w_id FROM history LIMIT 1) AS h").await? == 0
     {
         gaps.push("history is empty".to_owned());
     }
@@ -119,9 +100,5 @@ pub async fn gaps<S: Session>(
 }
 
 async fn count<S: Session>(session: &mut S, sql: &str) -> Result<i64, SessionError> {
-    session
-        .query(sql)
-        .await?
-        .row(0)
-        .map_or(Ok(0), |row| row.int(0))
+    session.query(sql).await?.row(0).map_or(Ok(0), |row| row.int(0))
 }

@@ -31,9 +31,7 @@ pub struct Constants {
 impl Constants {
     /// Draws C_load from the seed of the population.
     pub fn for_load(seed: u64) -> Constants {
-        Constants {
-            c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0, C_LAST_MAX),
-        }
+        Constants { c_last: Random::new(seed, &[PATH_CONSTANTS, 0]).between(0, C_LAST_MAX) }
     }
 
     /// The number of a last name, 0..=999, of customers 1001..=3000 of a district.
@@ -99,14 +97,11 @@ pub fn legal_run_constant(c_load: u32, random: &mut Random) -> u32 {
     let legal = || (0..=C_LAST_MAX).filter(|&c_run| is_legal_pair(c_load, c_run));
     let count = u32::try_from(legal().count()).unwrap_or(0).max(1);
     // A C_load above 374 has no legal partner; only a forged mydyno_meta holds one, and then no choice is right.
-    legal()
-        .nth(random.below(count) as usize)
-        .unwrap_or(C_LAST_MAX)
+    legal().nth(random.below(count) as usize).unwrap_or(C_LAST_MAX)
 }
 
-const SYLLABLES: [&[u8]; 10] = [
-    b"BAR", b"OUGHT", b"ABLE", b"PRI", b"PRES", b"ESE", b"ANTI", b"CALLY", b"ATION", b"EING",
-];
+const SYLLABLES: [&[u8]; 10] =
+    [b"BAR", b"OUGHT", b"ABLE", b"PRI", b"PRES", b"ESE", b"ANTI", b"CALLY", b"ATION", b"EING"];
 /// Longest name: three syllables of five letters.
 const NAME_BYTES_MAX: usize = 15;
 /// Each name, its length in the last byte.
@@ -273,10 +268,7 @@ mod tests {
         for c_load in 0..=C_LAST_MAX {
             for seed in 0..20 {
                 let constants = RunConstants::for_run(Some(c_load), seed);
-                assert!(
-                    is_legal_pair(c_load, constants.c_last),
-                    "{c_load} {constants:?}"
-                );
+                assert!(is_legal_pair(c_load, constants.c_last), "{c_load} {constants:?}");
                 assert!(constants.c_last <= C_LAST_MAX);
                 assert!(constants.c_id <= C_ID_MAX && constants.ol_i_id <= OL_I_ID_MAX);
             }
@@ -311,11 +303,7 @@ mod tests {
         for _ in 0..1000 {
             same.between(0, 0);
             let plain = same.between(10, 19);
-            assert_eq!(
-                nurand(&mut random, 0, 10, 19, 3),
-                10 + (plain + 3) % 10,
-                "{plain}"
-            );
+            assert_eq!(nurand(&mut random, 0, 10, 19, 3), 10 + (plain + 3) % 10, "{plain}");
         }
     }
 
@@ -352,11 +340,7 @@ mod tests {
         for c in 0..=255u8 {
             let n = text.iter().filter(|&&seen| seen == c).count();
             // 100 expected, standard deviation 10.
-            let expected = if c.is_ascii_alphabetic() {
-                50..150
-            } else {
-                0..1
-            };
+            let expected = if c.is_ascii_alphabetic() { 50..150 } else { 0..1 };
             assert!(expected.contains(&n), "{c} {n}");
         }
     }
@@ -373,11 +357,7 @@ mod tests {
         // 1,000 expected for each of 11 lengths, standard deviation 30.
         for (len, &n) in seen.iter().enumerate() {
             assert!(
-                if (14..=24).contains(&len) {
-                    (850..1150).contains(&n)
-                } else {
-                    n == 0
-                },
+                if (14..=24).contains(&len) { (850..1150).contains(&n) } else { n == 0 },
                 "{len} {n}"
             );
         }

@@ -300,11 +300,8 @@ pub fn partition_column(table: Table) -> Option<&'static str> {
 /// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table that
 /// can be is split into so many. With `history_key` HISTORY has a primary key too.
 pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
-    let mut parts: Vec<String> = table
-        .columns()
-        .iter()
-        .map(|column| format!("{} {}", column.name, column.ddl))
-        .collect();
+    let mut parts: Vec<String> =
+        table.columns().iter().map(|column| format!("{} {}", column.name, column.ddl)).collect();
     match table {
         Table::History if history_key => parts.push(HISTORY_KEY.to_owned()),
         Table::History => {}
@@ -316,10 +313,7 @@ pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
         }
         _ => String::new(),
     };
-    format!(
-        "CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}{by}",
-        parts.join(",\n  ")
-    )
+    format!("CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}{by}", parts.join(",\n  "))
 }
 
 /// LOAD DATA LOCAL of rows as `Population::rows` writes them. LOCAL turns duplicate keys and bad values into
@@ -357,31 +351,17 @@ pub struct ForeignKey {
 /// `foreign_keys` those that the foreign keys need and no other key serves.
 pub fn indexes(table: Table, foreign_keys: bool) -> &'static [Index] {
     match (table, foreign_keys) {
-        (Table::Customer, _) => &[Index {
-            name: "idx_customer",
-            columns: "c_w_id,c_d_id,c_last,c_first",
-        }],
-        (Table::Orders, _) => &[Index {
-            name: "idx_orders",
-            columns: "o_w_id,o_d_id,o_c_id,o_id",
-        }],
-        (Table::Stock, true) => &[Index {
-            name: "fkey_stock_2",
-            columns: "s_i_id",
-        }],
-        (Table::OrderLine, true) => &[Index {
-            name: "fkey_order_line_2",
-            columns: "ol_supply_w_id,ol_i_id",
-        }],
+        (Table::Customer, _) => {
+            &[Index { name: "idx_customer", columns: "c_w_id,c_d_id,c_last,c_first" }]
+        }
+        (Table::Orders, _) => &[Index { name: "idx_orders", columns: "o_w_id,o_d_id,o_c_id,o_id" }],
+        (Table::Stock, true) => &[Index { name: "fkey_stock_2", columns: "s_i_id" }],
+        (Table::OrderLine, true) => {
+            &[Index { name: "fkey_order_line_2", columns: "ol_supply_w_id,ol_i_id" }]
+        }
         (Table::History, true) => &[
-            Index {
-                name: "fkey_history_1",
-                columns: "h_c_w_id,h_c_d_id,h_c_id",
-            },
-            Index {
-                name: "fkey_history_2",
-                columns: "h_w_id,h_d_id",
-            },
+            Index { name: "fkey_history_1", columns: "h_c_w_id,h_c_d_id,h_c_id" },
+            Index { name: "fkey_history_2", columns: "h_w_id,h_d_id" },
         ],
         _ => &[],
     }
@@ -395,55 +375,23 @@ pub fn foreign_keys(table: Table) -> &'static [ForeignKey] {
         parent: Table,
         parent_columns: &'static str,
     ) -> ForeignKey {
-        ForeignKey {
-            name,
-            columns,
-            parent,
-            parent_columns,
-        }
+        ForeignKey { name, columns, parent, parent_columns }
     }
     use Table::{Customer, District, Item, Orders, Stock, Warehouse};
     const DISTRICT: &[ForeignKey] = &[key("fkey_district_1", "d_w_id", Warehouse, "w_id")];
-    const CUSTOMER: &[ForeignKey] = &[key(
-        "fkey_customer_1",
-        "c_w_id,c_d_id",
-        District,
-        "d_w_id,d_id",
-    )];
+    const CUSTOMER: &[ForeignKey] =
+        &[key("fkey_customer_1", "c_w_id,c_d_id", District, "d_w_id,d_id")];
     const HISTORY: &[ForeignKey] = &[
-        key(
-            "fkey_history_1",
-            "h_c_w_id,h_c_d_id,h_c_id",
-            Customer,
-            "c_w_id,c_d_id,c_id",
-        ),
+        key("fkey_history_1", "h_c_w_id,h_c_d_id,h_c_id", Customer, "c_w_id,c_d_id,c_id"),
         key("fkey_history_2", "h_w_id,h_d_id", District, "d_w_id,d_id"),
     ];
-    const NEW_ORDERS: &[ForeignKey] = &[key(
-        "fkey_new_orders_1",
-        "no_w_id,no_d_id,no_o_id",
-        Orders,
-        "o_w_id,o_d_id,o_id",
-    )];
-    const ORDERS: &[ForeignKey] = &[key(
-        "fkey_orders_1",
-        "o_w_id,o_d_id,o_c_id",
-        Customer,
-        "c_w_id,c_d_id,c_id",
-    )];
+    const NEW_ORDERS: &[ForeignKey] =
+        &[key("fkey_new_orders_1", "no_w_id,no_d_id,no_o_id", Orders, "o_w_id,o_d_id,o_id")];
+    const ORDERS: &[ForeignKey] =
+        &[key("fkey_orders_1", "o_w_id,o_d_id,o_c_id", Customer, "c_w_id,c_d_id,c_id")];
     const ORDER_LINE: &[ForeignKey] = &[
-        key(
-            "fkey_order_line_1",
-            "ol_w_id,ol_d_id,ol_o_id",
-            Orders,
-            "o_w_id,o_d_id,o_id",
-        ),
-        key(
-            "fkey_order_line_2",
-            "ol_supply_w_id,ol_i_id",
-            Stock,
-            "s_w_id,s_i_id",
-        ),
+        key("fkey_order_line_1", "ol_w_id,ol_d_id,ol_o_id", Orders, "o_w_id,o_d_id,o_id"),
+        key("fkey_order_line_2", "ol_supply_w_id,ol_i_id", Stock, "s_w_id,s_i_id"),
     ];
     const STOCK: &[ForeignKey] = &[
         key("fkey_stock_1", "s_w_id", Warehouse, "w_id"),
@@ -496,22 +444,14 @@ mod tests {
             let names: Vec<_> = table.columns().iter().map(|column| column.name).collect();
             let known = |list: &str| list.split(',').all(|name| names.contains(&name));
             assert!(table.primary_key().iter().all(|name| names.contains(name)));
-            assert!(
-                table
-                    .warehouse_column()
-                    .is_none_or(|name| names.contains(&name))
-            );
+            assert!(table.warehouse_column().is_none_or(|name| names.contains(&name)));
             for index in indexes(table, true) {
                 assert!(known(index.columns), "{index:?}");
             }
             for key in foreign_keys(table) {
                 assert!(known(key.columns), "{key:?}");
                 assert_eq!(key.parent.primary_key().join(","), key.parent_columns);
-                assert!(
-                    key.parent < table,
-                    "{table} is loaded before {}",
-                    key.parent
-                );
+                assert!(key.parent < table, "{table} is loaded before {}", key.parent);
             }
         }
     }
@@ -544,11 +484,8 @@ mod tests {
             let by = sql.split_once(" PARTITION BY ")?.1.to_owned();
             Some(format!("{table}: {by}"))
         };
-        let split: Vec<String> = Table::ALL
-            .into_iter()
-            .zip(&partitioned)
-            .filter_map(ends)
-            .collect();
+        let split: Vec<String> =
+            Table::ALL.into_iter().zip(&partitioned).filter_map(ends).collect();
         // All but item, which belongs to no warehouse, and history, which has no key.
         assert_eq!(split.len(), 7);
         assert_eq!(split[1], "district: HASH (d_w_id) PARTITIONS 8");

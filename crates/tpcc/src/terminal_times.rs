@@ -118,9 +118,8 @@ mod tests {
     fn think_times_are_exponential_and_cut_at_ten_means() {
         let mut random = Random::new(3, &[]);
         let mean = Duration::from_secs(12);
-        let times: Vec<f64> = (0..400_000)
-            .map(|_| think_time(&mut random, mean).as_secs_f64())
-            .collect();
+        let times: Vec<f64> =
+            (0..400_000).map(|_| think_time(&mut random, mean).as_secs_f64()).collect();
         let n = times.len() as f64;
         // Standard error 0.019 s.
         let average = times.iter().sum::<f64>() / n;
@@ -168,9 +167,8 @@ mod tests {
     fn chance_is_as_large_as_derived() {
         for window_s in [10.0, 40.0, 120.0, 600.0, 3_600.0] {
             let terminals = 20_000;
-            let counts: Vec<f64> = (0..terminals)
-                .map(|terminal| new_orders(terminal, window_s))
-                .collect();
+            let counts: Vec<f64> =
+                (0..terminals).map(|terminal| new_orders(terminal, window_s)).collect();
             let n = f64::from(terminals as u32);
             let mean = counts.iter().sum::<f64>() / n;
             let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / n;

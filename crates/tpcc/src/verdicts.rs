@@ -95,17 +95,11 @@ impl Times {
 }
 
 fn at_least(low: f64) -> Range {
-    Range {
-        low: Some(low),
-        high: None,
-    }
+    Range { low: Some(low), high: None }
 }
 
 fn at_most(high: f64) -> Range {
-    Range {
-        low: None,
-        high: Some(high),
-    }
+    Range { low: None, high: Some(high) }
 }
 
 impl Measured<'_> {
@@ -132,8 +126,7 @@ impl Measured<'_> {
     /// where other terminals drive them than the standard's.
     pub fn efficiency(&self) -> Option<f64> {
         let most = NOPM_PER_WAREHOUSE_MAX * f64::from(self.warehouses.0);
-        self.has_terminals_of_the_clause()
-            .then(|| self.new_orders_per_minute / most)
+        self.has_terminals_of_the_clause().then(|| self.new_orders_per_minute / most)
     }
 
     /// The most is for each active warehouse, because its terminals can do no more; the least is for each configured one,
@@ -166,11 +159,7 @@ impl Measured<'_> {
         let (name, title) = (transaction.name(), title(transaction));
         if transaction == Transaction::Delivery {
             let title = format!("{title} acknowledgements");
-            return (
-                self.acknowledgement,
-                format!("{name}_acknowledgement"),
-                title,
-            );
+            return (self.acknowledgement, format!("{name}_acknowledgement"), title);
         }
         let times = self.response[transaction.index()];
         (times, name.to_owned(), format!("{title} response times"))
@@ -267,24 +256,13 @@ impl Measured<'_> {
 
     /// The clause-5 counters.
     fn inputs(&self) -> impl Iterator<Item = Requirement> {
-        let range = |(low, high)| Range {
-            low: Some(low),
-            high: Some(high),
-        };
+        let range = |(low, high)| Range { low: Some(low), high: Some(high) };
         let shares = self.inputs.shares(self.warehouses);
         shares.into_iter().map(move |share| Requirement {
             name: share.name.to_owned(),
             title: share.title.to_owned(),
-            clause: if share.name == "skipped_delivery_share" {
-                "5.5.1.6"
-            } else {
-                "5.5.1.5"
-            },
-            unit: if share.is_average {
-                Unit::Average
-            } else {
-                Unit::Share
-            },
+            clause: if share.name == "skipped_delivery_share" { "5.5.1.6" } else { "5.5.1.5" },
+            unit: if share.is_average { Unit::Average } else { Unit::Share },
             value: share.value(),
             allowed: range(share.allowed),
             chance: range(share.chance),
@@ -308,11 +286,7 @@ mod tests {
     use crate::terminal_times::ceiling;
 
     fn times(count: u64, mean_s: f64, p90_s: f64) -> Times {
-        Times {
-            count,
-            mean_s,
-            p90_s,
-        }
+        Times { count, mean_s, p90_s }
     }
 
     fn measured(inputs: &InputCounters) -> Measured<'_> {
@@ -339,10 +313,7 @@ mod tests {
         measured
             .requirements()
             .into_iter()
-            .filter(|r| {
-                r.value
-                    .is_some_and(|v| beyond(v, r.allowed) && beyond(v, r.chance))
-            })
+            .filter(|r| r.value.is_some_and(|v| beyond(v, r.allowed) && beyond(v, r.chance)))
             .map(|r| r.name)
             .collect()
     }
@@ -353,11 +324,7 @@ mod tests {
         let measured = measured(&inputs);
         assert_eq!(outside(&measured), Vec::<String>::new());
         assert!((measured.efficiency().unwrap() - 0.972).abs() < 0.0005);
-        let names: Vec<String> = measured
-            .requirements()
-            .into_iter()
-            .map(|r| r.name)
-            .collect();
+        let names: Vec<String> = measured.requirements().into_iter().map(|r| r.name).collect();
         let mut unique = names.clone();
         unique.sort_unstable();
         unique.dedup();
@@ -385,10 +352,8 @@ mod tests {
     #[test]
     fn inactive_warehouses_raise_what_the_active_ones_have_to_do() {
         let inputs = InputCounters::default();
-        let with = |configured| Measured {
-            configured: Warehouses(configured),
-            ..measured(&inputs)
-        };
+        let with =
+            |configured| Measured { configured: Warehouses(configured), ..measured(&inputs) };
         // 125 new orders per minute are 12.5 for each of 10 active warehouses, 9.6 for each of 13 configured and 8.9 of 14.
         assert_eq!(with(13).throughput().unwrap().value, Some(12.5));
         assert_eq!(outside(&with(13)), Vec::<String>::new());

@@ -93,10 +93,7 @@ impl<C: Connect + Sync> TpccWorkload<C> {
     {
         TpccWorkload {
             schemas: self.schemas.clone(),
-            options: TpccOptions {
-                seed,
-                ..self.options
-            },
+            options: TpccOptions { seed, ..self.options },
         }
     }
 }

@@ -34,11 +34,7 @@ fn rows_of(table: Table, warehouse: u32) -> Vec<BTreeMap<&'static str, String>> 
         .map(|line| {
             let fields: Vec<_> = line.split('\t').map(str::to_owned).collect();
             assert_eq!(fields.len(), names.len(), "{line}");
-            names
-                .iter()
-                .copied()
-                .zip(fields)
-                .collect::<BTreeMap<_, _>>()
+            names.iter().copied().zip(fields).collect::<BTreeMap<_, _>>()
         })
         .collect();
     assert_eq!(summary.rows, rows.len() as u64);
@@ -47,17 +43,12 @@ fn rows_of(table: Table, warehouse: u32) -> Vec<BTreeMap<&'static str, String>> 
 }
 
 fn int(text: &str) -> i64 {
-    text.parse()
-        .unwrap_or_else(|_| panic!("not an integer: {text}"))
+    text.parse().unwrap_or_else(|_| panic!("not an integer: {text}"))
 }
 
 /// A decimal with exactly `scale` decimals.
 fn decimal(text: &str, scale: u32) -> i64 {
-    assert_eq!(
-        text.split_once('.').map(|(_, d)| d.len()),
-        Some(scale as usize),
-        "{text}"
-    );
+    assert_eq!(text.split_once('.').map(|(_, d)| d.len()), Some(scale as usize), "{text}");
     parse_decimal(text.as_bytes(), scale).unwrap()
 }
 
@@ -89,15 +80,9 @@ fn assert_uniform(seen: &[i64], low: i64, high: i64) {
     let mean = seen.iter().sum::<i64>() as f64 / n;
     let expected = (low + high) as f64 / 2.0;
     let error = ((width * width - 1.0) / 12.0 / n).sqrt();
-    assert!(
-        (mean - expected).abs() < 6.0 * error,
-        "{mean} for {low}..={high}"
-    );
+    assert!((mean - expected).abs() < 6.0 * error, "{mean} for {low}..={high}");
     if n > 20.0 * width {
-        assert!(
-            seen.contains(&low) && seen.contains(&high),
-            "{low}..={high}"
-        );
+        assert!(seen.contains(&low) && seen.contains(&high), "{low}..={high}");
     }
 }
 
@@ -111,14 +96,9 @@ fn assert_original(rows: &[BTreeMap<&str, String>], column: &str) {
         .collect();
     assert_eq!(chosen.len(), rows.len() / 10);
     let first_half = chosen.iter().filter(|&&i| i < rows.len() / 2).count();
-    assert!(
-        first_half.abs_diff(chosen.len() / 2) < chosen.len() / 20,
-        "{first_half}"
-    );
-    let places: BTreeSet<_> = chosen
-        .iter()
-        .filter_map(|&i| rows[i][column].find("ORIGINAL"))
-        .collect();
+    assert!(first_half.abs_diff(chosen.len() / 2) < chosen.len() / 20, "{first_half}");
+    let places: BTreeSet<_> =
+        chosen.iter().filter_map(|&i| rows[i][column].find("ORIGINAL")).collect();
     assert!(places.iter().copied().eq(0..=42), "{places:?}");
     for row in rows {
         assert_a_string(&row[column], 26, 50);
@@ -140,8 +120,7 @@ fn items() {
     assert_uniform(&ints(&rows, "i_im_id"), 1, 10_000);
     let prices: Vec<_> = rows.iter().map(|row| decimal(&row["i_price"], 2)).collect();
     assert_uniform(&prices, 100, 10_000);
-    rows.iter()
-        .for_each(|row| assert_a_string(&row["i_name"], 14, 24));
+    rows.iter().for_each(|row| assert_a_string(&row["i_name"], 14, 24));
     assert_original(&rows, "i_data");
 }
 
@@ -150,9 +129,7 @@ fn warehouses_and_districts() {
     let mut taxes = BTreeSet::new();
     for warehouse in 1..=3 {
         let rows = rows_of(Table::Warehouse, warehouse);
-        let [row] = rows.as_slice() else {
-            panic!("{} rows", rows.len())
-        };
+        let [row] = rows.as_slice() else { panic!("{} rows", rows.len()) };
         assert_eq!(int(&row["w_id"]), i64::from(warehouse));
         assert_a_string(&row["w_name"], 6, 10);
         assert_address(row, "w");
@@ -199,10 +176,7 @@ fn customers() {
     let mut zips = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         let (district, id) = (i / 3_000 + 1, i % 3_000 + 1);
-        assert_eq!(
-            (int(&row["c_w_id"]), int(&row["c_d_id"])),
-            (2, district as i64)
-        );
+        assert_eq!((int(&row["c_w_id"]), int(&row["c_d_id"])), (2, district as i64));
         assert_eq!(int(&row["c_id"]), id as i64);
         assert_a_string(&row["c_first"], 8, 16);
         assert_eq!(row["c_middle"], "OE");
@@ -210,17 +184,8 @@ fn customers() {
         assert!(row["c_phone"].len() == 16 && row["c_phone"].bytes().all(|c| c.is_ascii_digit()));
         assert_eq!(row["c_since"], time());
         assert_eq!(row["c_credit_lim"], "50000.00");
-        assert_eq!(
-            (row["c_balance"].as_str(), row["c_ytd_payment"].as_str()),
-            ("-10.00", "10.00")
-        );
-        assert_eq!(
-            (
-                row["c_payment_cnt"].as_str(),
-                row["c_delivery_cnt"].as_str()
-            ),
-            ("1", "0")
-        );
+        assert_eq!((row["c_balance"].as_str(), row["c_ytd_payment"].as_str()), ("-10.00", "10.00"));
+        assert_eq!((row["c_payment_cnt"].as_str(), row["c_delivery_cnt"].as_str()), ("1", "0"));
         assert_a_string(&row["c_data"], 300, 500);
         if id <= 1_000 {
             assert_eq!(row["c_last"].as_bytes(), last_name(id as u32 - 1));
@@ -228,26 +193,15 @@ fn customers() {
         zips.push(int(&row["c_zip"][..4]));
     }
     assert_uniform(&zips, 0, 9_999);
-    let discounts: Vec<_> = rows
-        .iter()
-        .map(|row| decimal(&row["c_discount"], 4))
-        .collect();
+    let discounts: Vec<_> = rows.iter().map(|row| decimal(&row["c_discount"], 4)).collect();
     assert_uniform(&discounts, 0, 5_000);
     for district in rows.chunks(3_000) {
-        let count = |credit: &str| {
-            district
-                .iter()
-                .filter(|row| row["c_credit"] == credit)
-                .count()
-        };
+        let count = |credit: &str| district.iter().filter(|row| row["c_credit"] == credit).count();
         assert_eq!((count("BC"), count("GC")), (300, 2_700));
         let names: BTreeSet<_> = district.iter().map(|row| &row["c_last"]).collect();
         assert_eq!(names.len(), 1_000);
     }
-    assert_ne!(
-        rows[0]["c_first"], rows[3_000]["c_first"],
-        "districts have streams of their own"
-    );
+    assert_ne!(rows[0]["c_first"], rows[3_000]["c_first"], "districts have streams of their own");
 }
 
 #[test]
@@ -279,18 +233,9 @@ fn history() {
     assert_eq!(rows.len(), 30_000);
     for (i, row) in rows.iter().enumerate() {
         let (district, id) = ((i / 3_000 + 1).to_string(), (i % 3_000 + 1).to_string());
-        assert_eq!(
-            (&row["h_d_id"], &row["h_c_d_id"], &row["h_c_id"]),
-            (&district, &district, &id)
-        );
-        assert_eq!(
-            (row["h_w_id"].as_str(), row["h_c_w_id"].as_str()),
-            ("3", "3")
-        );
-        assert_eq!(
-            (row["h_date"].as_str(), row["h_amount"].as_str()),
-            (time(), "10.00")
-        );
+        assert_eq!((&row["h_d_id"], &row["h_c_d_id"], &row["h_c_id"]), (&district, &district, &id));
+        assert_eq!((row["h_w_id"].as_str(), row["h_c_w_id"].as_str()), ("3", "3"));
+        assert_eq!((row["h_date"].as_str(), row["h_amount"].as_str()), (time(), "10.00"));
         assert_a_string(&row["h_data"], 12, 24);
     }
 }
@@ -313,10 +258,7 @@ fn orders_and_their_lines() {
                 [&order["o_w_id"], &order["o_d_id"], &order["o_id"]],
                 [&key[0], &key[1], &key[2]]
             );
-            assert_eq!(
-                (order["o_entry_d"].as_str(), order["o_all_local"].as_str()),
-                (time(), "1")
-            );
+            assert_eq!((order["o_entry_d"].as_str(), order["o_all_local"].as_str()), (time(), "1"));
             assert_eq!(order["o_carrier_id"] == NULL, open);
             for number in 1..=int(&order["o_ol_cnt"]) {
                 let line = next_line.next().expect("as many lines as o_ol_cnt says");
@@ -326,10 +268,7 @@ fn orders_and_their_lines() {
                 );
                 assert_eq!(int(&line["ol_number"]), number);
                 assert_eq!(
-                    (
-                        line["ol_supply_w_id"].as_str(),
-                        line["ol_quantity"].as_str()
-                    ),
+                    (line["ol_supply_w_id"].as_str(), line["ol_quantity"].as_str()),
                     ("2", "5")
                 );
                 assert_eq!(line["ol_delivery_d"], if open { NULL } else { time() });
@@ -339,11 +278,7 @@ fn orders_and_their_lines() {
         }
     }
     assert!(next_line.next().is_none());
-    assert_eq!(
-        permutations.len(),
-        10,
-        "a fresh permutation for each district"
-    );
+    assert_eq!(permutations.len(), 10, "a fresh permutation for each district");
     assert_uniform(&ints(&orders, "o_ol_cnt"), 5, 15);
     let carriers: Vec<_> = orders
         .iter()
@@ -352,11 +287,8 @@ fn orders_and_their_lines() {
         .collect();
     assert_uniform(&carriers, 1, 10);
     assert_uniform(&ints(&lines, "ol_i_id"), 1, 100_000);
-    let amounts: Vec<_> = lines
-        .iter()
-        .map(|l| decimal(&l["ol_amount"], 2))
-        .filter(|&a| a != 0)
-        .collect();
+    let amounts: Vec<_> =
+        lines.iter().map(|l| decimal(&l["ol_amount"], 2)).filter(|&a| a != 0).collect();
     assert_uniform(&amounts, 1, 999_999);
     assert!((297_000..=303_000).contains(&lines.len()));
 }
@@ -365,9 +297,7 @@ fn orders_and_their_lines() {
 fn new_orders() {
     let rows = rows_of(Table::NewOrders, 1);
     let keys = (1..=10).flat_map(|d| (2_101..=3_000).map(move |o| (1, d, o)));
-    let seen = rows
-        .iter()
-        .map(|r| (int(&r["no_w_id"]), int(&r["no_d_id"]), int(&r["no_o_id"])));
+    let seen = rows.iter().map(|r| (int(&r["no_w_id"]), int(&r["no_d_id"]), int(&r["no_o_id"])));
     assert!(seen.eq(keys));
 }
 
@@ -378,11 +308,7 @@ fn a_seed_names_its_bytes() {
     let population = Population::new(1, Warehouses(2));
     let sums: Vec<_> = Table::ALL
         .into_iter()
-        .map(|table| {
-            lines_of(&population, table, u32::from(table != Table::Item))
-                .1
-                .checksum
-        })
+        .map(|table| lines_of(&population, table, u32::from(table != Table::Item)).1.checksum)
         .collect();
     assert_eq!(sums, PINNED);
     let other_seed = Population::new(2, Warehouses(2));
@@ -410,31 +336,16 @@ const PINNED: [u64; 9] = [
 
 #[test]
 fn warehouses_of_a_small_database_are_those_of_a_large_one() {
-    let (small, large) = (
-        Population::new(5, Warehouses(1)),
-        Population::new(5, Warehouses(1000)),
-    );
-    assert_eq!(
-        lines_of(&small, Table::Orders, 1),
-        lines_of(&large, Table::Orders, 1)
-    );
+    let (small, large) = (Population::new(5, Warehouses(1)), Population::new(5, Warehouses(1000)));
+    assert_eq!(lines_of(&small, Table::Orders, 1), lines_of(&large, Table::Orders, 1));
 }
 
 #[test]
 fn chunks_cover_everything_once() {
     let chunks: Vec<_> = population().chunks().collect();
     assert_eq!(chunks.len(), 1 + 3 * 8);
-    assert_eq!(
-        chunks.iter().copied().collect::<BTreeSet<_>>().len(),
-        chunks.len()
-    );
-    assert_eq!(
-        chunks[0],
-        Chunk {
-            table: Table::Item,
-            warehouse: 0
-        }
-    );
+    assert_eq!(chunks.iter().copied().collect::<BTreeSet<_>>().len(), chunks.len());
+    assert_eq!(chunks[0], Chunk { table: Table::Item, warehouse: 0 });
 }
 
 #[test]
@@ -455,10 +366,7 @@ fn estimates_are_near() {
         let (_, summary) = lines_of(&population(), chunk.table, chunk.warehouse);
         let near =
             |estimate: u64, real: u64, percent| estimate.abs_diff(real) * 100 <= real * percent;
-        assert!(
-            near(rows_estimate(chunk.table), summary.rows, 1),
-            "{chunk:?} {summary:?}"
-        );
+        assert!(near(rows_estimate(chunk.table), summary.rows, 1), "{chunk:?} {summary:?}");
         assert!(
             near(
                 bytes_estimate(chunk.table),
@@ -469,20 +377,13 @@ fn estimates_are_near() {
         );
         total += summary.bytes;
     }
-    assert!(
-        population().bytes_estimate().abs_diff(total) * 100 < total * 2,
-        "{total}"
-    );
+    assert!(population().bytes_estimate().abs_diff(total) * 100 < total * 2, "{total}");
 }
 
 /// A statement's tuples back into lines.
 fn lines_of_statement(statement: &str, table: Table) -> String {
     let head = tpcc::schema::insert_head(table);
-    let tuples = statement
-        .strip_prefix(&head)
-        .expect("head")
-        .strip_prefix('(')
-        .expect("(");
+    let tuples = statement.strip_prefix(&head).expect("head").strip_prefix('(').expect("(");
     let tuples = tuples.strip_suffix(')').expect(")");
     let mut lines = String::new();
     for tuple in tuples.split("),(") {
@@ -492,10 +393,9 @@ fn lines_of_statement(statement: &str, table: Table) -> String {
             .map(|(field, column)| match (field, column.kind()) {
                 ("NULL", _) => NULL,
                 (number, Kind::Number) => number,
-                (text, Kind::Text | Kind::Time) => text
-                    .strip_prefix('\'')
-                    .and_then(|t| t.strip_suffix('\''))
-                    .expect("quoted"),
+                (text, Kind::Text | Kind::Time) => {
+                    text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).expect("quoted")
+                }
             })
             .collect();
         assert_eq!(fields.len(), table.columns().len(), "{tuple}");
@@ -508,10 +408,7 @@ fn lines_of_statement(statement: &str, table: Table) -> String {
 #[test]
 fn statements_hold_the_same_values_and_have_the_same_checksum() {
     for table in Table::ALL {
-        let chunk = Chunk {
-            table,
-            warehouse: u32::from(table != Table::Item),
-        };
+        let chunk = Chunk { table, warehouse: u32::from(table != Table::Item) };
         let mut inserts = population().inserts(chunk);
         let mut lines = String::new();
         while let Some(statement) = inserts.next_statement() {

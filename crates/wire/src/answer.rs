@@ -21,10 +21,7 @@ pub(crate) fn column(payload: &[u8]) -> Result<ColumnDefinition, SessionError> {
         .checked_sub(FIXED_PART)
         .and_then(|start| payload.get(start..))
         .ok_or_else(|| malformed("a column definition is too short"))?;
-    Ok(ColumnDefinition {
-        type_code: fixed[6],
-        unsigned: fixed[7] & 0x20 != 0,
-    })
+    Ok(ColumnDefinition { type_code: fixed[6], unsigned: fixed[7] & 0x20 != 0 })
 }
 
 /// Where a payload starts in the bytes of the answer.
@@ -38,10 +35,7 @@ fn bytes_cell(
     let taken = reader.lenenc_bytes()?;
     let start = base + reader.position - taken.len();
     // Answers are limited to `ANSWER_BYTES_MAX`, far below 4 GiB.
-    Ok(SqlValue::Bytes {
-        start: start as u32,
-        len: taken.len() as u32,
-    })
+    Ok(SqlValue::Bytes { start: start as u32, len: taken.len() as u32 })
 }
 
 /// Appends the cells of a row of the text protocol.
@@ -101,13 +95,13 @@ fn binary_cell(
         t::LONG | t::INT24 => i64::from(reader.u32()?),
         t::LONGLONG => {
             let bits = reader.u64()?;
-            i64::try_from(bits)
-                .or(if signed { Ok(bits as i64) } else { Err(()) })
-                .map_err(|()| {
+            i64::try_from(bits).or(if signed { Ok(bits as i64) } else { Err(()) }).map_err(
+                |()| {
                     SessionError::Unexpected(format!(
                         "the integer {bits} is too large for this program"
                     ))
-                })?
+                },
+            )?
         }
         // Dates are a length and that many bytes; nobody here looks inside. Floating point appears
         // in no statement of ours; its bits pass as bytes would, so that the row stays readable.
@@ -126,10 +120,7 @@ fn fixed_cell(
 ) -> Result<SqlValue, SessionError> {
     let start = base + reader.position;
     reader.take(len)?;
-    Ok(SqlValue::Bytes {
-        start: start as u32,
-        len: len as u32,
-    })
+    Ok(SqlValue::Bytes { start: start as u32, len: len as u32 })
 }
 
 #[cfg(test)]
@@ -138,43 +129,24 @@ mod tests {
 
     #[test]
     fn integers_keep_their_sign() {
-        let signed = ColumnDefinition {
-            type_code: t::SHORT,
-            unsigned: false,
-        };
-        let unsigned = ColumnDefinition {
-            type_code: t::SHORT,
-            unsigned: true,
-        };
-        let text = ColumnDefinition {
-            type_code: t::VAR_STRING,
-            unsigned: false,
-        };
+        let signed = ColumnDefinition { type_code: t::SHORT, unsigned: false };
+        let unsigned = ColumnDefinition { type_code: t::SHORT, unsigned: true };
+        let text = ColumnDefinition { type_code: t::VAR_STRING, unsigned: false };
         let columns = [signed, unsigned, text, signed];
         // NULL map: bit 5 = fourth column.
         let payload = [0, 0b10_0000, 0xff, 0xff, 0xff, 0xff, 2, b'a', b'b'];
         let mut cells = Vec::new();
         binary_row(&payload, PayloadStart(100), &columns, &mut cells).unwrap();
         let text = SqlValue::Bytes { start: 107, len: 2 };
-        assert_eq!(
-            cells,
-            [
-                SqlValue::Int(-1),
-                SqlValue::Int(65_535),
-                text,
-                SqlValue::Null
-            ]
-        );
+        assert_eq!(cells, [SqlValue::Int(-1), SqlValue::Int(65_535), text, SqlValue::Null]);
     }
 
     #[test]
     fn text_rows_hold_nulls() {
         let mut cells = Vec::new();
         text_row(&[1, b'7', 0xfb, 0], PayloadStart(0), 3, &mut cells).unwrap();
-        let (seven, empty) = (
-            SqlValue::Bytes { start: 1, len: 1 },
-            SqlValue::Bytes { start: 4, len: 0 },
-        );
+        let (seven, empty) =
+            (SqlValue::Bytes { start: 1, len: 1 }, SqlValue::Bytes { start: 4, len: 0 });
         assert_eq!(cells, [seven, SqlValue::Null, empty]);
         assert!(text_row(&[1], PayloadStart(0), 1, &mut cells).is_err());
     }

@@ -53,11 +53,7 @@ impl AuthMethod {
 }
 
 fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
-    bytes
-        .iter()
-        .zip(mask.iter().cycle())
-        .map(|(a, b)| a ^ b)
-        .collect()
+    bytes.iter().zip(mask.iter().cycle()).map(|(a, b)| a ^ b).collect()
 }
 
 /// The password for a server that does not have it cached, over a line that is not encrypted:
@@ -69,9 +65,7 @@ pub(crate) fn rsa_encrypted(password: &[u8], scramble: &[u8], key_pem: &[u8]) ->
     plain.push(0);
     let mut cipher = vec![0u8; key.size() as usize];
     let hidden = xor(&plain, scramble);
-    let written = key
-        .public_encrypt(&hidden, &mut cipher, Padding::PKCS1_OAEP)
-        .ok()?;
+    let written = key.public_encrypt(&hidden, &mut cipher, Padding::PKCS1_OAEP).ok()?;
     cipher.truncate(written);
     Some(cipher)
 }
@@ -85,14 +79,8 @@ mod tests {
         for (method, len) in [(AuthMethod::Native, 20), (AuthMethod::CachingSha2, 32)] {
             let answer = |scramble| method.response(b"secret", scramble).unwrap();
             assert_eq!(answer(b"12345678901234567890").len(), len);
-            assert_ne!(
-                answer(b"12345678901234567890"),
-                answer(b"02345678901234567890")
-            );
-            assert_eq!(
-                method.response(b"", b"12345678901234567890"),
-                Some(Vec::new())
-            );
+            assert_ne!(answer(b"12345678901234567890"), answer(b"02345678901234567890"));
+            assert_eq!(method.response(b"", b"12345678901234567890"), Some(Vec::new()));
             assert_eq!(AuthMethod::named(method.name().as_bytes()), Some(method));
         }
     }

@@ -108,11 +108,7 @@ impl Connection {
     pub(crate) fn set_server(&mut self, version: &str, connection_id: u32) {
         let plain = version.strip_prefix("5.5.5-").unwrap_or(version);
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
-        self.info = ServerInfo {
-            version: plain.to_owned(),
-            is_mariadb,
-            connection_id,
-        };
+        self.info = ServerInfo { version: plain.to_owned(), is_mariadb, connection_id };
     }
 
     pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
@@ -170,8 +166,7 @@ impl Connection {
     /// Sends a packet of the login.
     pub(crate) async fn send_packet(&mut self, payload: &[u8]) -> Result<(), SessionError> {
         self.output.clear();
-        self.output
-            .extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
+        self.output.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
         self.output.push(self.sequence);
         self.output.extend_from_slice(payload);
         self.sent = self.output.len();
@@ -227,11 +222,7 @@ impl Connection {
         if self.in_flight > 0 {
             return Ok(());
         }
-        let count = if self.pipelined {
-            self.pending.len()
-        } else {
-            1
-        };
+        let count = if self.pipelined { self.pending.len() } else { 1 };
         let last = count.checked_sub(1).and_then(|last| self.pending.get(last));
         let Some(last) = last else {
             return Err(SessionError::Unexpected(
@@ -250,9 +241,7 @@ impl Connection {
 
     /// What the answers in flight, without the first few, will be at least.
     fn answer_bytes_expected(&self, skipped: usize) -> usize {
-        let in_flight = self
-            .pending
-            .range(skipped.min(self.in_flight)..self.in_flight);
+        let in_flight = self.pending.range(skipped.min(self.in_flight)..self.in_flight);
         if in_flight.len() < 2 {
             // One answer is one wake-up anyway.
             return 1;
@@ -270,9 +259,7 @@ impl Connection {
     /// From here on a dropped future leaves the connection useless; and `busy`.
     fn enter(&mut self) -> Result<(), SessionError> {
         if self.busy {
-            return Err(SessionError::Lost(
-                "an earlier statement was given up".to_owned(),
-            ));
+            return Err(SessionError::Lost("an earlier statement was given up".to_owned()));
         }
         self.busy = true;
         // Cells point into `input`, which may move only between two answers.
@@ -332,10 +319,7 @@ impl Connection {
         }
         let nulls_at = out.len();
         out.resize(nulls_at + params.len().div_ceil(8), 0);
-        let same = params
-            .iter()
-            .map(param_type)
-            .eq(prepared.bound.iter().copied());
+        let same = params.iter().map(param_type).eq(prepared.bound.iter().copied());
         out.push(u8::from(!same));
         if !same {
             prepared.bound.clear();
@@ -368,9 +352,7 @@ impl Connection {
             Some(0xff) => {
                 self.answered();
                 self.busy = false;
-                Err(packet::server_error(
-                    &self.input[range.start + 1..range.end],
-                ))
+                Err(packet::server_error(&self.input[range.start + 1..range.end]))
             }
             _ => Ok(range),
         }
@@ -389,9 +371,7 @@ impl Connection {
             }
             let len = self.output.len() - 4;
             if len > PACKET_MAX {
-                return Err(SessionError::Unexpected(format!(
-                    "a packet of {len} bytes of rows"
-                )));
+                return Err(SessionError::Unexpected(format!("a packet of {len} bytes of rows")));
             }
             if len > 0 {
                 self.send_file_packet(len).await?;

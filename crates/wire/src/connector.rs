@@ -44,27 +44,17 @@ pub enum ConnectError {
     )]
     Unreachable { address: String, why: String },
     #[error("login of user {user:?} at {address} was denied: {error}; check user and password")]
-    Denied {
-        address: String,
-        user: String,
-        error: SessionError,
-    },
+    Denied { address: String, user: String, error: SessionError },
     #[error(
         "the server at {address} has no schema {schema:?}; create it, or load it with `mydyno load`"
     )]
     NoSchema { address: String, schema: String },
     #[error("the server at {address} refuses connections: {error}")]
-    Refused {
-        address: String,
-        error: SessionError,
-    },
+    Refused { address: String, error: SessionError },
     #[error("no TLS connection to {address}: {why}")]
     Tls { address: String, why: String },
     #[error("login at {address} failed: {error}")]
-    Protocol {
-        address: String,
-        error: SessionError,
-    },
+    Protocol { address: String, error: SessionError },
 }
 
 impl ConnectError {
@@ -102,20 +92,12 @@ impl Connector {
     /// is none.
     pub fn new(options: ConnectOptions) -> Result<Connector, ConnectError> {
         let address = options.address.to_string();
-        let endpoint =
-            Endpoint::resolve(&options.address).map_err(|error| ConnectError::Unreachable {
-                address: address.clone(),
-                why: error.to_string(),
-            })?;
-        let tls = TlsSetup::for_mode(&options.tls).map_err(|why| ConnectError::Tls {
-            address: address.clone(),
-            why,
+        let endpoint = Endpoint::resolve(&options.address).map_err(|error| {
+            ConnectError::Unreachable { address: address.clone(), why: error.to_string() }
         })?;
-        Ok(Connector {
-            options: Arc::new(options),
-            endpoint: Arc::new(endpoint),
-            tls,
-        })
+        let tls = TlsSetup::for_mode(&options.tls)
+            .map_err(|why| ConnectError::Tls { address: address.clone(), why })?;
+        Ok(Connector { options: Arc::new(options), endpoint: Arc::new(endpoint), tls })
     }
 
     fn address(&self) -> String {
@@ -124,10 +106,7 @@ impl Connector {
 
     async fn dial(&self) -> Result<Connection, ConnectError> {
         let transport = Transport::connect(&self.endpoint).await.map_err(|error| {
-            ConnectError::Unreachable {
-                address: self.address(),
-                why: error.to_string(),
-            }
+            ConnectError::Unreachable { address: self.address(), why: error.to_string() }
         })?;
         let mut connection = Connection::new(transport);
         self.log_in(&mut connection).await?;
@@ -135,10 +114,7 @@ impl Connector {
     }
 
     async fn log_in(&self, connection: &mut Connection) -> Result<(), ConnectError> {
-        let greeting = connection
-            .read_packet()
-            .await
-            .map_err(|e| self.classify(e))?;
+        let greeting = connection.read_packet().await.map_err(|e| self.classify(e))?;
         let greeting = Greeting::parse(&greeting).map_err(|e| self.classify(e))?;
         let agreed = Agreed {
             capabilities: greeting.capabilities & self.wanted(),
@@ -148,14 +124,9 @@ impl Connector {
         if let Some(setup) = &self.tls {
             self.start_tls(connection, &greeting, agreed, setup).await?;
         }
-        let login = self
-            .login_packet(&greeting, agreed)
-            .map_err(|e| self.classify(e))?;
+        let login = self.login_packet(&greeting, agreed).map_err(|e| self.classify(e))?;
         connection.set_protocol(agreed.protocol());
-        connection
-            .send_packet(&login)
-            .await
-            .map_err(|e| self.classify(e))?;
+        connection.send_packet(&login).await.map_err(|e| self.classify(e))?;
         let answered = self.answer_questions(connection, greeting).await;
         answered.map_err(|e| self.classify(e))
     }
@@ -167,10 +138,7 @@ impl Connector {
         agreed: Agreed,
         setup: &TlsSetup,
     ) -> Result<(), ConnectError> {
-        let failed = |why: String| ConnectError::Tls {
-            address: self.address(),
-            why,
-        };
+        let failed = |why: String| ConnectError::Tls { address: self.address(), why };
         if greeting.capabilities & capability::SSL == 0 {
             return Err(failed(
                 "the server has TLS switched off; set up its ssl_cert and ssl_key, or use \
@@ -179,21 +147,13 @@ impl Connector {
             ));
         }
         let request = agreed.fixed_part();
-        connection
-            .send_packet(&request)
-            .await
-            .map_err(|e| self.classify(e))?;
+        connection.send_packet(&request).await.map_err(|e| self.classify(e))?;
         let host = match &self.options.address {
             Address::Tcp { host, .. } => host.clone(),
             Address::Unix(_) => "localhost".to_owned(),
         };
-        let session = setup
-            .session(&host)
-            .map_err(|error| failed(error.to_string()))?;
-        connection
-            .start_tls(session)
-            .await
-            .map_err(|error| failed(error.to_string()))
+        let session = setup.session(&host).map_err(|error| failed(error.to_string()))?;
+        connection.start_tls(session).await.map_err(|error| failed(error.to_string()))
     }
 
     fn wanted(&self) -> u32 {
@@ -271,11 +231,7 @@ impl Connector {
         match error.code() {
             Some(1044 | 1045 | 1698 | 1251 | 1130) => {
                 let user = self.options.user.clone();
-                ConnectError::Denied {
-                    address,
-                    user,
-                    error,
-                }
+                ConnectError::Denied { address, user, error }
             }
             Some(1049) => {
                 let schema = self.options.schema.clone().unwrap_or_default();
@@ -326,10 +282,7 @@ fn switch_request(packet: &[u8]) -> Result<(AuthMethod, Vec<u8>), SessionError> 
         ))
     })?;
     let scramble = reader.rest();
-    Ok((
-        method,
-        scramble.strip_suffix(&[0]).unwrap_or(scramble).to_vec(),
-    ))
+    Ok((method, scramble.strip_suffix(&[0]).unwrap_or(scramble).to_vec()))
 }
 
 /// Bits of the capability flags, both sides.

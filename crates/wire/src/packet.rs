@@ -22,10 +22,7 @@ impl<'a> PacketReader<'a> {
 
     #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], SessionError> {
-        let end = self
-            .position
-            .checked_add(len)
-            .ok_or_else(|| malformed("a length overflows"))?;
+        let end = self.position.checked_add(len).ok_or_else(|| malformed("a length overflows"))?;
         let taken = self
             .bytes
             .get(self.position..end)
@@ -37,9 +34,7 @@ impl<'a> PacketReader<'a> {
     #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], SessionError> {
         let taken = self.take(N)?;
-        taken
-            .try_into()
-            .map_err(|_| malformed("a packet ends too early"))
+        taken.try_into().map_err(|_| malformed("a packet ends too early"))
     }
 
     #[inline]
@@ -87,10 +82,8 @@ impl<'a> PacketReader<'a> {
     /// A string that ends with a zero byte.
     pub(crate) fn zero_terminated(&mut self) -> Result<&'a [u8], SessionError> {
         let rest = self.rest();
-        let len = rest
-            .iter()
-            .position(|&b| b == 0)
-            .ok_or_else(|| malformed("a text has no end"))?;
+        let len =
+            rest.iter().position(|&b| b == 0).ok_or_else(|| malformed("a text has no end"))?;
         self.position += len + 1;
         Ok(&rest[..len])
     }
@@ -213,11 +206,7 @@ pub(crate) fn server_error(payload: &[u8]) -> SessionError {
         reader.position += 6;
     }
     let message = String::from_utf8_lossy(reader.rest()).into_owned();
-    SessionError::Server {
-        code,
-        sqlstate,
-        message,
-    }
+    SessionError::Server { code, sqlstate, message }
 }
 
 #[cfg(test)]
@@ -262,10 +251,7 @@ mod tests {
     fn errors_with_and_without_a_state() {
         let with = server_error(b"\xbd\x04#40001Deadlock found");
         assert!(with.is_deadlock());
-        assert_eq!(
-            with.to_string(),
-            "server error 1213 (40001): Deadlock found"
-        );
+        assert_eq!(with.to_string(), "server error 1213 (40001): Deadlock found");
         assert_eq!(server_error(b"\x15\x04denied").code(), Some(1045));
     }
 }

@@ -57,13 +57,7 @@ impl Status {
         let affected_rows = reader.lenenc()?;
         let last_insert_id = reader.lenenc()?;
         let more = reader.u16()? & MORE_RESULTS != 0;
-        Ok(Status {
-            affected_rows,
-            last_insert_id,
-            width: 0,
-            row_bytes: 0,
-            more,
-        })
+        Ok(Status { affected_rows, last_insert_id, width: 0, row_bytes: 0, more })
     }
 }
 
@@ -84,9 +78,7 @@ impl Protocol {
             return Ok(Status::of_ok(payload)?.more);
         }
         // The old form: warnings 2, status 2.
-        let status = payload
-            .get(2)
-            .ok_or_else(|| malformed("rows without an end"))?;
+        let status = payload.get(2).ok_or_else(|| malformed("rows without an end"))?;
         Ok(status & 0x08 != 0)
     }
 }

@@ -18,9 +18,7 @@ pub(crate) struct TlsSetup {
 
 impl std::fmt::Debug for TlsSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TlsSetup")
-            .field("identity", &self.identity)
-            .finish_non_exhaustive()
+        f.debug_struct("TlsSetup").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 
@@ -35,12 +33,8 @@ impl TlsSetup {
         };
         let phrase = |error: ErrorStack| error.to_string();
         let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(phrase)?;
-        builder
-            .set_min_proto_version(Some(SslVersion::TLS1))
-            .map_err(phrase)?;
-        builder
-            .set_cipher_list("DEFAULT@SECLEVEL=0")
-            .map_err(phrase)?;
+        builder.set_min_proto_version(Some(SslVersion::TLS1)).map_err(phrase)?;
+        builder.set_cipher_list("DEFAULT@SECLEVEL=0").map_err(phrase)?;
         builder.set_verify(SslVerifyMode::NONE);
         if let Some(ca) = ca {
             builder.set_verify(SslVerifyMode::PEER);
@@ -49,10 +43,7 @@ impl TlsSetup {
                 format!("ssl-ca {ca}: {error}; it must be a PEM file with CA certificates")
             })?;
         }
-        Ok(Some(TlsSetup {
-            context: builder.build(),
-            identity,
-        }))
+        Ok(Some(TlsSetup { context: builder.build(), identity }))
     }
 
     /// The state of one connection to `host`.

@@ -120,10 +120,7 @@ impl Endpoint {
             Address::Tcp { host, port } => {
                 let found: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs()?.collect();
                 if found.is_empty() {
-                    return Err(io::Error::new(
-                        ErrorKind::NotFound,
-                        "the name has no address",
-                    ));
+                    return Err(io::Error::new(ErrorKind::NotFound, "the name has no address"));
                 }
                 Ok(Endpoint::Tcp(found))
             }
@@ -177,11 +174,7 @@ impl Transport {
     }
 
     async fn connect_tcp(address: SocketAddr) -> io::Result<Transport> {
-        let family = if address.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
         let started = net::connect(&socket, &address);
@@ -203,12 +196,7 @@ impl Transport {
     fn new(socket: Socket) -> io::Result<Transport> {
         let source = PolledSocket::register(socket.as_fd())?;
         let socket = Rc::new(socket);
-        Ok(Transport {
-            source,
-            socket,
-            tls: None,
-            wait_for_bytes: 1,
-        })
+        Ok(Transport { source, socket, tls: None, wait_for_bytes: 1 })
     }
 
     /// Asks the kernel to say nothing before so many bytes have come: one wake-up for many answers.
@@ -237,11 +225,7 @@ impl Transport {
     /// The negotiated TLS version and cipher, for the record.
     pub(crate) fn tls_description(&self) -> Option<String> {
         let ssl = self.tls.as_ref()?.ssl();
-        Some(format!(
-            "{} {}",
-            ssl.version_str(),
-            ssl.current_cipher()?.name()
-        ))
+        Some(format!("{} {}", ssl.version_str(), ssl.current_cipher()?.name()))
     }
 
     /// From here on everything is encrypted; finishes the handshake.

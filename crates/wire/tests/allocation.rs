@@ -66,11 +66,8 @@ fn greeting() -> Vec<u8> {
 
 /// Answers to a statement with a parameter that returns an integer.
 fn answers() -> (Vec<u8>, Vec<u8>) {
-    let column = [
-        &b"\x03def\0\0\0\x01n\0"[..],
-        &[12, 63, 0, 11, 0, 0, 0, 3, 0, 0, 0, 0, 0],
-    ]
-    .concat();
+    let column =
+        [&b"\x03def\0\0\0\x01n\0"[..], &[12, 63, 0, 11, 0, 0, 0, 3, 0, 0, 0, 0, 0]].concat();
     let end = [0xfe, 0, 0, 2, 0];
     let prepared = [
         packet(1, &[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]),
@@ -120,10 +117,7 @@ async fn allocations_of_statements(socket: &Path, pipelined: bool) -> u64 {
         tls: Tls::Disabled,
     };
     let mut session = Connector::new(options).unwrap().connect().await.unwrap();
-    let statement = session
-        .prepare("SELECT n FROM t WHERE n = ?")
-        .await
-        .unwrap();
+    let statement = session.prepare("SELECT n FROM t WHERE n = ?").await.unwrap();
     session.set_pipelined(pipelined);
     let mut before = 0;
     for round in 0..2 * STATEMENTS {

@@ -78,10 +78,7 @@ fn each_member_of_a_group_waits_for_the_log() {
     let at_driver = seen(&simulated);
     let by_commit = at_driver.account().unwrap().share(Part::Log);
     assert!((by_commit - truth).abs() < 0.001, "{by_commit} {truth}");
-    let without = Observed {
-        committing: None,
-        ..at_driver
-    };
+    let without = Observed { committing: None, ..at_driver };
     let by_rule = without.account().unwrap().share(Part::Log);
     assert!((by_rule / truth - 1.0).abs() < 0.1, "{by_rule} {truth}");
     // Flush time by transactions is a fifth of it.
@@ -95,12 +92,8 @@ fn one_that_commits_alone_waits_for_one_flush() {
     let waited_us = account.log_us.unwrap();
     assert!((waited_us - 2_000.0).abs() < 1.0, "{waited_us}");
     // A server that flushes once a second lets nobody wait for it.
-    let lazy = GroupCommit {
-        flushes_per_s: 1.0,
-        flush_s: 0.002,
-        commits_per_s: 25.0,
-        group_max: 1.0,
-    };
+    let lazy =
+        GroupCommit { flushes_per_s: 1.0, flush_s: 0.002, commits_per_s: 25.0, group_max: 1.0 };
     assert_eq!(lazy.waiting(), 0.0);
 }
 
@@ -136,17 +129,11 @@ fn parts_add_up() {
 
 #[test]
 fn waits_are_no_longer_than_the_blocked_time() {
-    let observed = Observed {
-        row_locks: Some(30.0),
-        ..sessions()
-    };
+    let observed = Observed { row_locks: Some(30.0), ..sessions() };
     let account = observed.account().unwrap();
     // 4.75 are blocked, and one of them by the log.
     let locked_us = account.row_locks_us.unwrap();
-    assert!(
-        (locked_us - 4.75e4 * 4.75 / 5.75).abs() < 1e-6,
-        "{locked_us}"
-    );
+    assert!((locked_us - 4.75e4 * 4.75 / 5.75).abs() < 1e-6, "{locked_us}");
     assert!(account.remainder_us.abs() < 1e-6, "{account:?}");
 }
 

@@ -19,10 +19,7 @@ const EVEN: Account = Account {
 };
 
 const fn thread(on_core_share: f64, run_wait_share: f64) -> DriverThread {
-    DriverThread {
-        on_core_share,
-        run_wait_share: Some(run_wait_share),
-    }
+    DriverThread { on_core_share, run_wait_share: Some(run_wait_share) }
 }
 
 const fn busy(busy_share: f64) -> Option<HostCpu> {
@@ -41,12 +38,7 @@ fn with(change: fn(&mut Account)) -> Evidence<'static> {
     // The time is what the parts make it.
     let parts = crate::account::Part::ALL.map(|part| account.part_us(part).unwrap_or(0.0));
     account.time_us = parts.iter().sum();
-    Evidence {
-        account: Some(account),
-        offered: None,
-        cpu: busy(0.4),
-        driver_threads: &[FREE],
-    }
+    Evidence { account: Some(account), offered: None, cpu: busy(0.4), driver_threads: &[FREE] }
 }
 
 #[track_caller]
@@ -78,11 +70,7 @@ fn the_largest_part_limits() {
             BoundBy::Network,
             "the network and the driver are 83 %",
         ),
-        (
-            with(|a| a.remainder_us = 30_000.0),
-            BoundBy::Mixed,
-            "what is not explained is 77 %",
-        ),
+        (with(|a| a.remainder_us = 30_000.0), BoundBy::Mixed, "what is not explained is 77 %"),
         (
             with(|a| a.row_locks_us = Some(34_000.0)),
             BoundBy::Lock,
@@ -100,16 +88,11 @@ fn the_largest_part_limits() {
 #[test]
 fn cores_limit_where_there_is_nothing_left_of_them() {
     let on_cores = |a: &mut Account| a.running_us = Some(30_000.0);
-    let evidence = Evidence {
-        cpu: busy(0.95),
-        ..with(on_cores)
-    };
+    let evidence = Evidence { cpu: busy(0.95), ..with(on_cores) };
     assert_eq!(judged(&evidence).by, BoundBy::Cpu);
     // The client of a server that shares its cores waits for them too.
-    let evidence = Evidence {
-        cpu: busy(0.95),
-        ..with(|a| a.network_and_driver_us = Some(12_000.0))
-    };
+    let evidence =
+        Evidence { cpu: busy(0.95), ..with(|a| a.network_and_driver_us = Some(12_000.0)) };
     assert_eq!(judged(&evidence).by, BoundBy::Cpu);
     // One connection runs all the time, and most cores are idle.
     let bound = judged(&with(on_cores));
@@ -119,16 +102,9 @@ fn cores_limit_where_there_is_nothing_left_of_them() {
     let waits = |a: &mut Account| a.core_wait_us = Some(30_000.0);
     assert_eq!(judged(&with(waits)).by, BoundBy::CoreWait);
     // Others have them.
-    let others = HostCpu {
-        busy_share: 1.0,
-        steal_share: 0.0,
-        own_share: Some(0.2),
-        is_drivers: true,
-    };
-    let evidence = Evidence {
-        cpu: Some(others),
-        ..with(waits)
-    };
+    let others =
+        HostCpu { busy_share: 1.0, steal_share: 0.0, own_share: Some(0.2), is_drivers: true };
+    let evidence = Evidence { cpu: Some(others), ..with(waits) };
     let bound = judged(&evidence);
     assert_eq!(bound.by, BoundBy::CoreWait);
     let words = "20 % of it by the server and mydyno";
@@ -171,26 +147,17 @@ fn who_waits_for_a_lock_waits_for_what_its_holder_does() {
     });
     let bound = judged(&evidence);
     assert_eq!(bound.by, BoundBy::Lock);
-    assert!(
-        bound.because.contains("the log at commit are 36 %"),
-        "{bound:?}"
-    );
+    assert!(bound.because.contains("the log at commit are 36 %"), "{bound:?}");
     // Holders run, on cores that are busy; from a long queue on it is the locks.
     let runs = |a: &mut Account| {
         a.running_us = Some(14_000.0);
         a.row_locks_us = Some(30_000.0);
     };
-    let evidence = Evidence {
-        cpu: busy(0.95),
-        ..with(runs)
-    };
+    let evidence = Evidence { cpu: busy(0.95), ..with(runs) };
     assert_eq!(judged(&evidence).by, BoundBy::Cpu);
     assert_eq!(judged(&with(runs)).by, BoundBy::Lock);
     let queue = |a: &mut Account| a.row_locks_us = Some(200_000.0);
-    let evidence = Evidence {
-        cpu: busy(0.95),
-        ..with(queue)
-    };
+    let evidence = Evidence { cpu: busy(0.95), ..with(queue) };
     assert_eq!(judged(&evidence).by, BoundBy::Lock);
 }
 
@@ -198,12 +165,7 @@ fn who_waits_for_a_lock_waits_for_what_its_holder_does() {
 fn who_did_what_was_asked_is_not_bound() {
     let reads = with(|a| a.reads_us = Some(20_000.0));
     let schedule = |ended, lag_us| Evidence {
-        offered: Some(Offered::Schedule {
-            offered: 1_000,
-            ended,
-            lag_us,
-            service_us: 8_000.0,
-        }),
+        offered: Some(Offered::Schedule { offered: 1_000, ended, lag_us, service_us: 8_000.0 }),
         ..reads
     };
     let bound = judged(&schedule(998, 100.0));
@@ -217,30 +179,20 @@ fn who_did_what_was_asked_is_not_bound() {
     assert_eq!(judged(&schedule(900, 100.0)).by, BoundBy::ReadIo);
     assert_eq!(judged(&schedule(998, 9_000.0)).by, BoundBy::ReadIo);
     let terminals = |nopm| Evidence {
-        offered: Some(Offered::Terminals {
-            nopm,
-            ceiling_nopm: 128.6,
-            deviation_nopm: 1.0,
-        }),
+        offered: Some(Offered::Terminals { nopm, ceiling_nopm: 128.6, deviation_nopm: 1.0 }),
         ..reads
     };
     assert_eq!(judged(&terminals(126.0)).by, BoundBy::OfferedLoad);
     assert_eq!(judged(&terminals(80.0)).by, BoundBy::ReadIo);
     // A driver without time asks for less than it should.
-    let evidence = Evidence {
-        driver_threads: &[thread(0.95, 0.0)],
-        ..terminals(126.0)
-    };
+    let evidence = Evidence { driver_threads: &[thread(0.95, 0.0)], ..terminals(126.0) };
     assert_eq!(judged(&evidence).by, BoundBy::Driver);
 }
 
 #[test]
 fn each_thread_of_the_driver_is_looked_at() {
     fn on(driver_threads: &[DriverThread]) -> Evidence<'_> {
-        Evidence {
-            driver_threads,
-            ..with(|_| {})
-        }
+        Evidence { driver_threads, ..with(|_| {}) }
     }
     assert_eq!(judged(&on(&[FREE, thread(0.95, 0.0)])).by, BoundBy::Driver);
     // The one that is starved was on a core for less time than the one that is free.
@@ -251,19 +203,10 @@ fn each_thread_of_the_driver_is_looked_at() {
         "one of mydyno's threads was on a core for 20 % of the time and waited for one for 75 %";
     assert!(verdict.because.starts_with(words), "{verdict:?}");
     // On a busy host waiting for cores is everybody's, and another machine's say nothing of it.
-    let evidence = Evidence {
-        cpu: busy(0.95),
-        ..on(&starved)
-    };
+    let evidence = Evidence { cpu: busy(0.95), ..on(&starved) };
     assert_ne!(judged(&evidence).by, BoundBy::Driver);
-    let cpu = busy(0.3).map(|cpu| HostCpu {
-        is_drivers: false,
-        ..cpu
-    });
-    let evidence = Evidence {
-        cpu,
-        ..on(&starved)
-    };
+    let cpu = busy(0.3).map(|cpu| HostCpu { is_drivers: false, ..cpu });
+    let evidence = Evidence { cpu, ..on(&starved) };
     assert_ne!(judged(&evidence).by, BoundBy::Driver);
     assert_eq!(judged(&on(&[])).by, BoundBy::Mixed);
 }
@@ -290,32 +233,19 @@ fn what_is_not_known_is_not_judged() {
     assert_eq!(bound(&remote(500.0)), None);
     assert_eq!(bound(&remote(6_000.0)), None);
     assert_eq!(judged(&remote(9_000.0)).by, BoundBy::Lock);
-    let evidence = Evidence {
-        driver_threads: &[thread(0.99, 0.0)],
-        ..remote(500.0)
-    };
+    let evidence = Evidence { driver_threads: &[thread(0.99, 0.0)], ..remote(500.0) };
     assert_eq!(judged(&evidence).by, BoundBy::Driver);
     // And nothing but the host's cores.
-    let bare = Evidence {
-        cpu: busy(0.95),
-        ..Evidence::default()
-    };
+    let bare = Evidence { cpu: busy(0.95), ..Evidence::default() };
     assert_eq!(judged(&bare).by, BoundBy::Cpu);
     assert_eq!(bound(&Evidence::default()), None);
 }
 
 #[test]
 fn the_reason_tells_what_was_stolen() {
-    let cpu = Some(HostCpu {
-        busy_share: 0.9,
-        steal_share: 0.45,
-        own_share: None,
-        is_drivers: true,
-    });
-    let evidence = Evidence {
-        cpu,
-        ..with(|a| a.running_us = Some(30_000.0))
-    };
+    let cpu =
+        Some(HostCpu { busy_share: 0.9, steal_share: 0.45, own_share: None, is_drivers: true });
+    let evidence = Evidence { cpu, ..with(|a| a.running_us = Some(30_000.0)) };
     let verdict = judged(&evidence);
     assert_eq!(verdict.by, BoundBy::Cpu);
     let words = "cores were busy for 90 % of the time, 50 % of it stolen by other guests of the \

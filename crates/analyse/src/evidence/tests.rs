@@ -19,19 +19,12 @@ fn statement(name: &str, kind: &str, executions: u64, each_ms: u64) -> Statement
         times.histogram.record(each_ns).unwrap();
     }
     times.sum_ns = executions * each_ns;
-    StatementTime {
-        transaction: name.to_owned(),
-        kind: kind.to_owned(),
-        times,
-    }
+    StatementTime { transaction: name.to_owned(), kind: kind.to_owned(), times }
 }
 
 #[test]
 fn a_commit_that_changed_nothing_tells_what_one_takes_without_the_log() {
-    let transactions = [
-        transaction("new_order", 90, 22),
-        transaction("order_status", 10, 12),
-    ];
+    let transactions = [transaction("new_order", 90, 22), transaction("order_status", 10, 12)];
     let types = WindowTotals::of_types(testkit::transactions());
     let statements = [
         statement("new_order", "insert_order", 90, 11),

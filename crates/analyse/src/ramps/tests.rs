@@ -7,11 +7,7 @@ use store::{LabId, NewCell, NewRamp, RampId, RepeatId, Results};
 use testkit::{Scratch, fail, repeat};
 
 fn new_ramp(repeat: u32) -> NewRamp {
-    NewRamp {
-        ordinal: 1,
-        repeat,
-        limits: RampLimits::default(),
-    }
+    NewRamp { ordinal: 1, repeat, limits: RampLimits::default() }
 }
 
 /// A count measured for 2 s, with so many new orders.
@@ -29,15 +25,9 @@ fn measure_repeat(
     connections: u32,
     new_orders: u64,
 ) -> RepeatId {
-    let cell = NewCell {
-        ordinal,
-        connections,
-        ..testkit::cell()
-    };
+    let cell = NewCell { ordinal, connections, ..testkit::cell() };
     let cell = results.begin_cell(lab, &cell).unwrap();
-    let point = results
-        .begin_ramp_point(ramp, &repeat(cell, of_cell))
-        .unwrap();
+    let point = results.begin_ramp_point(ramp, &repeat(cell, of_cell)).unwrap();
     testkit::measure(results, point, new_orders);
     point
 }
@@ -68,13 +58,7 @@ fn a_ramp_is_what_its_stored_points_say() {
     assert_eq!(found[0].supported_connections(), Some(16));
     assert_eq!(found[0].supported_words(), "16");
     assert!(
-        matches!(
-            &saturation.reason,
-            Some(StopReason::Failed {
-                connections: 32,
-                ..
-            })
-        ),
+        matches!(&saturation.reason, Some(StopReason::Failed { connections: 32, .. })),
         "{saturation:?}"
     );
     assert_eq!(found[0].points[2].nopm, None);
@@ -121,12 +105,7 @@ fn a_count_measured_again_on_one_server_is_no_repeat() {
     assert_eq!(ramps(results, lab).unwrap()[0].points.len(), 2);
     // A server of its own makes a repeat.
     measure_repeat((results, lab, begin(2)), (1, 3), 8, 110);
-    let two = (
-        vec![false, true, false],
-        Basis::Repeats,
-        Some(3_150.0),
-        Some(2),
-    );
+    let two = (vec![false, true, false], Basis::Repeats, Some(3_150.0), Some(2));
     assert_eq!(told(results), two);
 }
 
@@ -186,12 +165,8 @@ fn what_was_disproved_never_counts_again() {
     let disproved = |reason_code| attempt(16, Some(reason_code));
     for reason_code in ["check_failed", "not_checked"] {
         // Checks hang on the last good point, with a count after it that failed.
-        let mut ramp = vec![
-            good(8),
-            good(12),
-            disproved(reason_code),
-            attempt(32, Some("refused")),
-        ];
+        let mut ramp =
+            vec![good(8), good(12), disproved(reason_code), attempt(32, Some("refused"))];
         let failed = stands(&ramp, false).1;
         assert_eq!(failed.as_deref(), Some(reason_code));
         assert_eq!(stands(&ramp, true), (vec![], None));

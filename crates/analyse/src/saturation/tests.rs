@@ -20,18 +20,10 @@ struct Scatter {
     p90: f64,
 }
 
-const NONE: Scatter = Scatter {
-    nopm: 0.0,
-    cpu: 0.0,
-    p90: 0.0,
-};
+const NONE: Scatter = Scatter { nopm: 0.0, cpu: 0.0, p90: 0.0 };
 
 fn scatter(share: f64) -> Scatter {
-    Scatter {
-        nopm: share,
-        cpu: share,
-        p90: share,
-    }
+    Scatter { nopm: share, cpu: share, p90: share }
 }
 
 /// No condition but those that a test names.
@@ -47,11 +39,7 @@ fn limits(step: u32) -> RampLimits {
 }
 
 fn of_server(busy_share: f64) -> RampCpu {
-    RampCpu {
-        busy_share,
-        of: CpuOf::Server,
-        steal_share: 0.0,
-    }
+    RampCpu { busy_share, of: CpuOf::Server, steal_share: 0.0 }
 }
 
 fn ramped(
@@ -113,9 +101,7 @@ fn within_a_step(
     let (mut within, mut reasons) = (0, 0);
     for _ in 0..TRIALS {
         let found = ramped(limits, truth, scatter, &mut noise);
-        let is_near = found
-            .connections
-            .is_some_and(|at| at.abs_diff(knee) <= limits.step);
+        let is_near = found.connections.is_some_and(|at| at.abs_diff(knee) <= limits.step);
         within += u32::from(is_near);
         reasons += u32::from(found.reason.as_ref().is_some_and(&is_expected));
     }
@@ -130,30 +116,17 @@ fn is_plateau(reason: &StopReason) -> bool {
 #[test]
 fn without_noise_the_knee_is_exact() {
     for knee in [24_u32, 56, 96, 200] {
-        let found = ramped(
-            &limits(8),
-            one_queue(f64::from(knee)),
-            NONE,
-            &mut Noise::new(1),
-        );
+        let found = ramped(&limits(8), one_queue(f64::from(knee)), NONE, &mut Noise::new(1));
         assert_eq!(found.connections, Some(knee), "{:?}", found.reason);
-        assert!(
-            found.reason.as_ref().is_some_and(is_plateau),
-            "{:?}",
-            found.reason
-        );
+        assert!(found.reason.as_ref().is_some_and(is_plateau), "{:?}", found.reason);
         assert!(found.curve.len() < 16, "{}", found.curve.len());
     }
 }
 
 #[test]
 fn plateaus_of_one_queue() {
-    for (knee, step, share) in [
-        (96_u32, 8_u32, 0.05),
-        (96, 16, 0.1),
-        (208, 16, 0.05),
-        (40, 8, 0.1),
-    ] {
+    for (knee, step, share) in [(96_u32, 8_u32, 0.05), (96, 16, 0.1), (208, 16, 0.05), (40, 8, 0.1)]
+    {
         let truth = one_queue(f64::from(knee));
         let within = within_a_step(&limits(step), truth, scatter(share), knee, is_plateau);
         assert!(within >= 0.95, "{knee} {step} {share}: {within}");
@@ -175,11 +148,7 @@ fn sixteen_cores(connections: f64) -> Truth {
     }
     let busy = busy / sum;
     let per_s = busy / service_s;
-    Truth {
-        nopm: per_s * 60.0,
-        cpu_busy_share: busy / cores,
-        p90_us: connections / per_s * 1e6,
-    }
+    Truth { nopm: per_s * 60.0, cpu_busy_share: busy / cores, p90_us: connections / per_s * 1e6 }
 }
 
 #[test]
@@ -209,18 +178,11 @@ fn plateaus_of_the_scalability_law() {
     // The law is round and has no knee that all would agree on; where the ramp ends it must have
     // given most of its peak. Without noise it is where two lines are nearest to the whole curve
     // from 8 to 128.
-    let exact = ramped(
-        &limits(8),
-        universal(0.02, 0.0002),
-        NONE,
-        &mut Noise::new(1),
-    );
+    let exact = ramped(&limits(8), universal(0.02, 0.0002), NONE, &mut Noise::new(1));
     assert_eq!(exact.connections, Some(40), "the lines meet at 38");
     for (contention, coherency) in [(0.002, 0.00025), (0.02, 0.0002)] {
         let law = universal(contention, coherency);
-        let peak = (1..512)
-            .map(|count| law(f64::from(count)).nopm)
-            .fold(0.0, f64::max);
+        let peak = (1..512).map(|count| law(f64::from(count)).nopm).fold(0.0, f64::max);
         let mut noise = Noise::new(9);
         let mut shares: Vec<f64> = (0..TRIALS)
             .map(|_| ramped(&limits(8), law, scatter(0.05), &mut noise))
@@ -230,12 +192,7 @@ fn plateaus_of_the_scalability_law() {
             })
             .collect();
         shares.sort_by(f64::total_cmp);
-        assert!(
-            shares[50] >= 0.7 && shares[500] >= 0.9,
-            "{} {}",
-            shares[50],
-            shares[500]
-        );
+        assert!(shares[50] >= 0.7 && shares[500] >= 0.9, "{} {}", shares[50], shares[500]);
     }
 }
 
@@ -245,11 +202,7 @@ fn kinks() {
     // power.
     let truth = |connections: f64| {
         let p90_us = 20_000.0 * (connections / 72.0).max(1.0).powi(3);
-        Truth {
-            nopm: connections / p90_us * 60e6,
-            cpu_busy_share: 0.5,
-            p90_us,
-        }
+        Truth { nopm: connections / p90_us * 60e6, cpu_busy_share: 0.5, p90_us }
     };
     for (step, share) in [(8, 0.05), (16, 0.1)] {
         let within = within_a_step(
@@ -268,10 +221,7 @@ fn kinks() {
 fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
     let mut ramp = Ramp::new(limits(8)).unwrap();
     for &(connections, nopm, new_order_us, order_status_us) in points {
-        let p90_us = [
-            ("new_order", new_order_us),
-            ("order_status", order_status_us),
-        ];
+        let p90_us = [("new_order", new_order_us), ("order_status", order_status_us)];
         ramp.observe(Point {
             connections,
             nopm,
@@ -289,20 +239,13 @@ fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
 fn a_step_of_a_response_time_is_no_kink() {
     // From some count on, one type no longer finds its pages in the pool; throughput and the other
     // type rise as before.
-    let rising = [
-        (8, 100.0, 10e3),
-        (16, 190.0, 12e3),
-        (32, 350.0, 18e3),
-        (64, 640.0, 22e3),
-    ];
+    let rising = [(8, 100.0, 10e3), (16, 190.0, 12e3), (32, 350.0, 18e3), (64, 640.0, 22e3)];
     for step_at in [16, 32, 64] {
         for measured in 1..=rising.len() {
-            let points = rising[..measured]
-                .iter()
-                .map(|&(connections, nopm, new_order_us)| {
-                    let order_status_us = if connections < step_at { 1e3 } else { 4.5e3 };
-                    (connections, nopm, new_order_us, order_status_us)
-                });
+            let points = rising[..measured].iter().map(|&(connections, nopm, new_order_us)| {
+                let order_status_us = if connections < step_at { 1e3 } else { 4.5e3 };
+                (connections, nopm, new_order_us, order_status_us)
+            });
             let ramp = given(&points.collect::<Vec<_>>(), &[]);
             let next = RampStep::Measure(8 << measured);
             assert_eq!(ramp.next(), next, "{step_at} {measured}");
@@ -331,24 +274,16 @@ fn a_kink_needs_transactions_enough() {
 #[test]
 fn a_doubling_that_gave_nothing_before_throughput_rises_is_no_plateau() {
     let nopm = [200.0, 205.0, 400.0, 760.0, 1_000.0];
-    let points: Vec<(u32, f64, f64, f64)> = (0..)
-        .zip(nopm)
-        .map(|(doublings, nopm)| (8 << doublings, nopm, 10e3, 1e3))
-        .collect();
+    let points: Vec<(u32, f64, f64, f64)> =
+        (0..).zip(nopm).map(|(doublings, nopm)| (8 << doublings, nopm, 10e3, 1e3)).collect();
     assert_eq!(given(&points, &[]).next(), RampStep::Measure(256));
 }
 
 #[test]
 fn the_processor() {
-    let limits = RampLimits {
-        cpu_busy_share: Some(0.8),
-        ..limits(8)
-    };
+    let limits = RampLimits { cpu_busy_share: Some(0.8), ..limits(8) };
     // 90 % at 96, so 80 % at 85.3: 80 connections are the last below it.
-    let quiet = Scatter {
-        cpu: 0.05,
-        ..scatter(0.05)
-    };
+    let quiet = Scatter { cpu: 0.05, ..scatter(0.05) };
     let within = within_a_step(
         &limits,
         one_queue(96.0),
@@ -359,10 +294,7 @@ fn the_processor() {
     assert!(within >= 0.95, "{within}");
     let exact = ramped(&limits, one_queue(96.0), NONE, &mut Noise::new(1));
     assert_eq!(exact.connections, Some(80));
-    assert_eq!(
-        (exact.connections_low, exact.connections_high),
-        (Some(80), Some(80))
-    );
+    assert_eq!((exact.connections_low, exact.connections_high), (Some(80), Some(80)));
 }
 
 #[test]
@@ -396,11 +328,7 @@ fn a_ramp_goes_on_from_stored_points() {
     let whole = ramped(&limits(8), truth, scatter(0.05), &mut Noise::new(3));
     let mut again = Ramp::new(limits(8)).unwrap();
     for (index, point) in whole.curve.iter().enumerate() {
-        assert_eq!(
-            again.next(),
-            RampStep::Measure(point.connections),
-            "{index}"
-        );
+        assert_eq!(again.next(), RampStep::Measure(point.connections), "{index}");
         again.observe(point.clone());
     }
     assert_eq!(again.next(), RampStep::Done(whole));
@@ -455,18 +383,12 @@ fn a_count_without_a_result_ends_the_ramp() {
     }
     let found = ended(&[], failed("server_died", 8));
     assert_eq!(found.connections, None);
-    assert!(
-        found.to_string().starts_with("no saturation point: 8 "),
-        "{found}"
-    );
+    assert!(found.to_string().starts_with("no saturation point: 8 "), "{found}");
 }
 
 #[test]
 fn a_start_that_is_over_its_limit_has_no_saturation_point() {
-    let limits = RampLimits {
-        cpu_busy_share: Some(0.05),
-        ..limits(8)
-    };
+    let limits = RampLimits { cpu_busy_share: Some(0.05), ..limits(8) };
     let found = ramped(&limits, one_queue(96.0), NONE, &mut Noise::new(1));
     assert_eq!((found.connections, found.curve.len()), (None, 1));
     assert!(matches!(found.reason, Some(StopReason::Cpu { .. })));
@@ -474,20 +396,12 @@ fn a_start_that_is_over_its_limit_has_no_saturation_point() {
 
 #[test]
 fn what_never_saturates_ends_at_the_maximum() {
-    let found = ramped(
-        &limits(8),
-        one_queue(1e9),
-        scatter(0.05),
-        &mut Noise::new(1),
-    );
+    let found = ramped(&limits(8), one_queue(1e9), scatter(0.05), &mut Noise::new(1));
     assert_eq!((found.connections, found.reason), (Some(512), None));
     let counts: Vec<u32> = found.curve.iter().map(|point| point.connections).collect();
     assert_eq!(counts, [8, 16, 32, 64, 128, 256, 512]);
     // One that may measure three points only says what it has seen.
-    let few = RampLimits {
-        points_max: 3,
-        ..limits(8)
-    };
+    let few = RampLimits { points_max: 3, ..limits(8) };
     let found = ramped(&few, one_queue(96.0), NONE, &mut Noise::new(1));
     assert_eq!((found.connections, found.reason), (Some(32), None));
 }
@@ -551,12 +465,7 @@ fn a_kink_is_as_open_as_its_own_noise_leaves_it() {
 #[test]
 fn the_words_say_whose_processor_time_is_meant() {
     let words = |of, cpu_steal_share| {
-        StopReason::Cpu {
-            cpu_busy_share: 0.83,
-            cpu_of: of,
-            cpu_steal_share,
-        }
-        .to_string()
+        StopReason::Cpu { cpu_busy_share: 0.83, cpu_of: of, cpu_steal_share }.to_string()
     };
     assert_eq!(
         words(CpuOf::Server, 0.12),

@@ -39,12 +39,7 @@ pub struct Found {
 
 impl Scenario {
     pub fn alike(name: &'static str, cells: usize, repeats: usize) -> Scenario {
-        Scenario {
-            name,
-            deviations: vec![0.03; cells],
-            repeats,
-            missing: 0.0,
-        }
+        Scenario { name, deviations: vec![0.03; cells], repeats, missing: 0.0 }
     }
 
     /// Measures and compares so many labs.
@@ -166,10 +161,8 @@ pub fn scenarios() -> Vec<Scenario> {
         repeats,
         missing: 0.0,
     };
-    let missing = |name, missing, repeats| Scenario {
-        missing,
-        ..Scenario::alike(name, 9, repeats)
-    };
+    let missing =
+        |name, missing, repeats| Scenario { missing, ..Scenario::alike(name, 9, repeats) };
     vec![
         Scenario::alike("9 cells, 2 repeats", 9, 2),
         Scenario::alike("9 cells, 3 repeats", 9, 3),

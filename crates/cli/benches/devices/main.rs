@@ -54,11 +54,7 @@ enum Part {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let wants = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let mut page = Page::begin(
-        arguments.output.clone(),
-        &machine()?,
-        !arguments.only.is_empty(),
-    )?;
+    let mut page = Page::begin(arguments.output.clone(), &machine()?, !arguments.only.is_empty())?;
     if wants(Part::Sheets) {
         sheets::sheets(&mut page, arguments.seconds)?;
         page.write()?;
@@ -81,27 +77,12 @@ fn main() -> Result<()> {
 /// `CPU model, cores, Linux version, memory`.
 fn machine() -> Result<String> {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo")?;
-    let field = |line: &str| {
-        Some(
-            line.strip_prefix("model name")?
-                .split_once(':')?
-                .1
-                .trim()
-                .to_owned(),
-        )
-    };
-    let model = cpuinfo
-        .lines()
-        .find_map(field)
-        .unwrap_or_else(|| "unknown CPU".to_owned());
+    let field =
+        |line: &str| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned());
+    let model = cpuinfo.lines().find_map(field).unwrap_or_else(|| "unknown CPU".to_owned());
     let cores = std::thread::available_parallelism()?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let version = release
-        .split('-')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_owned();
+    let version = release.split('-').next().unwrap_or_default().trim().to_owned();
     Ok(format!("{model}, {cores} cores, Linux {version}"))
 }
 
@@ -115,11 +96,7 @@ fn mydyno(arguments: &[&str], directory: &std::path::Path) -> Result<Value> {
         .output()
         .context("mydyno does not start")?;
     if !matches!(output.status.code(), Some(0 | 6)) {
-        bail!(
-            "mydyno {}: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        bail!("mydyno {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
     }
     serde_json::from_slice(&output.stdout).context("mydyno printed no document")
 }

@@ -37,12 +37,7 @@ impl Page {
             );
             sections.extend(parts.map(|part| format!("{TITLE}{part}")));
         }
-        Ok(Page {
-            path,
-            head,
-            sections,
-            current: 0,
-        })
+        Ok(Page { path, head, sections, current: 0 })
     }
 
     /// Begins a section, in the place of the one that has its title.

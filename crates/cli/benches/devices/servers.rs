@@ -39,30 +39,12 @@ struct Measured {
 
 impl Bed {
     pub fn new(window_s: u32) -> Result<Bed> {
-        Ok(Bed {
-            directory: tempfile::tempdir()?,
-            window: format!("{window_s}s"),
-        })
+        Ok(Bed { directory: tempfile::tempdir()?, window: format!("{window_s}s") })
     }
 
     fn run(&self, engine: &str, settings: &[&str], more: &[&str]) -> Result<Measured> {
-        let mut arguments = vec![
-            "run",
-            "--engine",
-            engine,
-            "-w",
-            WAREHOUSES,
-            "-c",
-            CONNECTIONS,
-        ];
-        arguments.extend([
-            "--warmup",
-            "5s",
-            "--window",
-            &self.window,
-            "--check",
-            "--json",
-        ]);
+        let mut arguments = vec!["run", "--engine", engine, "-w", WAREHOUSES, "-c", CONNECTIONS];
+        arguments.extend(["--warmup", "5s", "--window", &self.window, "--check", "--json"]);
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
         arguments.extend(more);
         let document = mydyno(&arguments, self.directory.path())?;
@@ -74,9 +56,7 @@ impl Bed {
             overrun_share: document["overrun_share"].as_f64(),
             requests_per_s: requests_per_s(&document),
             checks_hold: checks.len() == 18
-                && checks
-                    .iter()
-                    .all(|check| check["passed"] == Value::Bool(true)),
+                && checks.iter().all(|check| check["passed"] == Value::Bool(true)),
         })
     }
 }
@@ -86,12 +66,7 @@ fn requests_per_s(document: &Value) -> f64 {
     let devices = document["devices"].as_array();
     let kinds =
         |device: &Value| ["read", "write", "flush"].map(|kind| device[kind]["per_s"].as_f64());
-    devices
-        .into_iter()
-        .flatten()
-        .flat_map(kinds)
-        .flatten()
-        .sum()
+    devices.into_iter().flatten().flat_map(kinds).flatten().sum()
 }
 
 /// The papers' four devices in rounds: their order, and NVMe against disk.
@@ -115,11 +90,7 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
             let more = ["--data", device, "--style", "batched"];
             let measured = bed.run("mysql-5.7", &SETTINGS, &more)?;
             ensure!(measured.checks_hold, "{device}: a check failed");
-            row.push(format!(
-                "{} ({})",
-                number(measured.nopm, 0),
-                percent(measured.fidelity)
-            ));
+            row.push(format!("{} ({})", number(measured.nopm, 0), percent(measured.fidelity)));
             nopm.push(measured.nopm.context("no NOPM")?);
         }
         let ratio = nopm[0] / nopm[3];
@@ -128,10 +99,8 @@ pub fn papers(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
         ratios.push(ratio);
         rows.push(row);
     }
-    let columns: Vec<String> = PAPERS
-        .iter()
-        .map(|device| format!("{device}: NOPM (fidelity)"))
-        .collect();
+    let columns: Vec<String> =
+        PAPERS.iter().map(|device| format!("{device}: NOPM (fidelity)")).collect();
     let mut head = vec!["round"];
     head.extend(columns.iter().map(String::as_str));
     head.push("NVMe / HDD");
@@ -152,13 +121,9 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
     );
     let listed = mydyno(&["device", "list", "--json"], bed.directory.path())?;
     let profiles = listed["devices"].as_array().context("no devices")?;
-    page.head(&[
-        "device", "engine", "NOPM", "p95 ms", "fidelity", "overruns", "checks",
-    ]);
+    page.head(&["device", "engine", "NOPM", "p95 ms", "fidelity", "overruns", "checks"]);
     for profile in profiles {
-        let device = profile["name"]
-            .as_str()
-            .context("a device without a name")?;
+        let device = profile["name"].as_str().context("a device without a name")?;
         for engine in ENGINES {
             let measured = bed.run(engine, &SETTINGS, &["--data", device])?;
             page.row(&[
@@ -168,12 +133,7 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
                 number(measured.p95_us.map(|us| us / 1e3), 1),
                 percent(measured.fidelity),
                 percent(measured.overrun_share),
-                if measured.checks_hold {
-                    "18 of 18"
-                } else {
-                    "failed"
-                }
-                .to_owned(),
+                if measured.checks_hold { "18 of 18" } else { "failed" }.to_owned(),
             ]);
         }
         page.write()?;

@@ -62,10 +62,7 @@ impl Bed {
     /// Takes a server that is there, with a database that is loaded.
     pub fn existing(dsn: &str) -> Result<Bed> {
         let login = Target::resolve(&TargetRequest::from_env(Some(dsn), None))?.connect;
-        ensure!(
-            login.schema.is_some(),
-            "the DSN names no schema; use mysql://user@host/tpcc"
-        );
+        ensure!(login.schema.is_some(), "the DSN names no schema; use mysql://user@host/tpcc");
         let scratch = tempfile::tempdir()?;
         let mut bed = Bed::new(login, None, Vec::new(), scratch, None)?;
         let is_local = match &bed.login.address {
@@ -75,17 +72,15 @@ impl Bed {
         let mut pid = None;
         if is_local {
             let socket = PathBuf::from(bed.value("SELECT @@socket")?);
-            bed.socket_login = socket.exists().then(|| ConnectOptions {
-                address: Address::Unix(socket),
-                ..bed.login.clone()
-            });
+            bed.socket_login = socket
+                .exists()
+                .then(|| ConnectOptions { address: Address::Unix(socket), ..bed.login.clone() });
             let pid_file = bed.value("SELECT @@pid_file")?;
             pid = std::fs::read_to_string(pid_file).ok();
         }
         let shown = render_dsn(&bed.login, Secret::Hidden);
         bed.about.push(format!("an existing server, {shown}"));
-        bed.about
-            .push(scheduling(pid.and_then(|pid| pid.trim().parse().ok())));
+        bed.about.push(scheduling(pid.and_then(|pid| pid.trim().parse().ok())));
         Ok(bed)
     }
 
@@ -97,19 +92,11 @@ impl Bed {
         instance: Option<Instance>,
     ) -> Result<Bed> {
         let control = reactor::block_on(Connector::new(login.clone())?.connect())??;
-        let mut bed = Bed {
-            login,
-            socket_login,
-            about,
-            scratch,
-            control,
-            _instance: instance,
-        };
+        let mut bed = Bed { login, socket_login, about, scratch, control, _instance: instance };
         let version = bed.value("SELECT CONCAT(@@version_comment, ' ', @@version)")?;
         bed.about.insert(0, version);
         ensure!(
-            bed.value("SELECT COUNT(*) FROM item")
-                .is_ok_and(|count| count == "100000"),
+            bed.value("SELECT COUNT(*) FROM item").is_ok_and(|count| count == "100000"),
             "the schema holds no TPC-C database; load it with `mydyno load --dsn ...`"
         );
         Ok(bed)
@@ -131,9 +118,7 @@ impl Bed {
             let last = answer.width.saturating_sub(1);
             Ok::<_, base::SessionError>(answer.row(0).map(|row| row.text(last)))
         })?;
-        found
-            .with_context(|| sql.to_owned())?
-            .with_context(|| format!("no answer to {sql}"))
+        found.with_context(|| sql.to_owned())?.with_context(|| format!("no answer to {sql}"))
     }
 
     /// A number that one statement gives.

@@ -92,10 +92,7 @@ pub fn run(mut command: Command, scratch: &Path) -> Result<Ended> {
     let child = command
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    let mut group = Group {
-        child,
-        ended: false,
-    };
+    let mut group = Group { child, ended: false };
     let status = group.wait()?;
     let wall_s = start.elapsed().as_secs_f64();
     let read = |path: &Path| -> Result<String> {
@@ -114,10 +111,8 @@ pub fn run(mut command: Command, scratch: &Path) -> Result<Ended> {
 fn children_cpu_s() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let fields: Vec<f64> = after_name
-        .split_whitespace()
-        .filter_map(|field| field.parse().ok())
-        .collect();
+    let fields: Vec<f64> =
+        after_name.split_whitespace().filter_map(|field| field.parse().ok()).collect();
     // The state, field 3, is no number: field 4 comes first.
     let (Some(user), Some(system)) = (fields.get(12), fields.get(13)) else {
         bail!("/proc/self/stat has another form than expected");

@@ -13,10 +13,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-const FLOOR_SPAN: Span = Span {
-    warmup: Duration::from_millis(200),
-    window: Duration::from_secs(1),
-};
+const FLOOR_SPAN: Span =
+    Span { warmup: Duration::from_millis(200), window: Duration::from_secs(1) };
 
 /// A peer's command line, and the table of its districts.
 #[derive(Clone, Debug)]
@@ -227,14 +225,9 @@ fn filled(command: &str, bed: &Bed, connections: u32, options: &Options) -> Resu
         .replace("{user}", &bed.login.user)
         .replace("{password}", bed.login.password.reveal())
         .replace("{connections}", &connections.to_string())
-        .replace(
-            "{seconds}",
-            &(options.warmup_s + options.window_s).to_string(),
-        );
+        .replace("{seconds}", &(options.warmup_s + options.window_s).to_string());
     if let Some((host, port)) = bed.host_and_port() {
-        line = line
-            .replace("{host}", &host)
-            .replace("{port}", &port.to_string());
+        line = line.replace("{host}", &host).replace("{port}", &port.to_string());
     }
     if let Some(wire::Address::Unix(socket)) = bed.socket_login.as_ref().map(|l| &l.address) {
         line = line.replace("{socket}", &socket.display().to_string());

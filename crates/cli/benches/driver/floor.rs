@@ -21,9 +21,7 @@ pub fn cpu_us_per_statement(login: &ConnectOptions, connections: u32, span: Span
     if interrupted() {
         bail!("interrupted");
     }
-    meter
-        .cpu_us_per_statement()
-        .context("too few statements for a window")
+    meter.cpu_us_per_statement().context("too few statements for a window")
 }
 
 fn drive(mut lanes: Vec<Lane>, meter: &mut Meter) -> Result<()> {
@@ -36,10 +34,7 @@ fn drive(mut lanes: Vec<Lane>, meter: &mut Meter) -> Result<()> {
         epoll::add(&epoll, lane.socket().as_fd(), data, flags)?;
         lane.send()?;
     }
-    let patience = Timespec {
-        tv_sec: PATIENCE.as_secs().cast_signed(),
-        tv_nsec: 0,
-    };
+    let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
     let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS];
     loop {
         let (ready, _) = match epoll::wait(&epoll, &mut events, Some(&patience)) {

@@ -112,10 +112,7 @@ fn print_machine() {
     let facts = observe::host_facts(None);
     let shown = ["cpu_model", "cpu_cores", "memory_bytes", "kernel", "os"];
     println!("## Bench of the driver\n");
-    for (name, value) in facts
-        .iter()
-        .filter(|(name, _)| shown.contains(&name.as_str()))
-    {
+    for (name, value) in facts.iter().filter(|(name, _)| shown.contains(&name.as_str())) {
         println!("- {name}: {value}");
     }
     // Others at work on this machine show here.

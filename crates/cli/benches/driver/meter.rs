@@ -70,11 +70,7 @@ impl Meter {
 
     fn look(&mut self) -> bool {
         let at = Instant::now();
-        let reading = |statements| Reading {
-            at,
-            cpu_ns: thread_cpu_ns(),
-            statements,
-        };
+        let reading = |statements| Reading { at, cpu_ns: thread_cpu_ns(), statements };
         match self.begin {
             None if at >= self.warm_at => self.begin = Some(reading(self.statements)),
             Some(begin) if at >= begin.at + self.window => {

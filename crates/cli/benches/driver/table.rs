@@ -10,11 +10,8 @@ pub struct Table {
 
 impl Table {
     pub fn new<S: AsRef<str>>(title: &str, columns: &[S]) -> Table {
-        let mut table = Table {
-            title: title.to_owned(),
-            columns: columns.len(),
-            text: String::new(),
-        };
+        let mut table =
+            Table { title: title.to_owned(), columns: columns.len(), text: String::new() };
         table.row(columns);
         table.text.push_str(&"|---".repeat(columns.len()));
         table.text.push_str("|\n");

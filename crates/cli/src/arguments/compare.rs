@@ -58,29 +58,20 @@ impl FromStr for RunNames {
         let names = names.ok_or(
             "use the number of a lab (3), of a cell in it (3.2) or of a repeat of that (3.2.1), or several with commas (3,5,7)",
         )?;
-        Ok(RunNames {
-            text: text.to_owned(),
-            names,
-        })
+        Ok(RunNames { text: text.to_owned(), names })
     }
 }
 
 impl RunName {
     fn parse(text: &str) -> Option<RunName> {
-        let numbers: Vec<u32> = text
-            .split('.')
-            .map(|number| number.parse().ok())
-            .collect::<Option<_>>()?;
+        let numbers: Vec<u32> =
+            text.split('.').map(|number| number.parse().ok()).collect::<Option<_>>()?;
         let (lab, cell, repeat) = match numbers[..] {
             [lab] => (lab, None, None),
             [lab, cell] => (lab, Some(cell), None),
             [lab, cell, repeat] => (lab, Some(cell), Some(repeat)),
             _ => return None,
         };
-        Some(RunName {
-            lab: i64::from(lab),
-            cell,
-            repeat,
-        })
+        Some(RunName { lab: i64::from(lab), cell, repeat })
     }
 }

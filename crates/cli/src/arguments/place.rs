@@ -59,9 +59,7 @@ impl PlaceArguments {
     pub fn placement(&self) -> Placement {
         let named = self.places().into_iter();
         Placement {
-            places: named
-                .filter_map(|(role, place)| Some((role, place?.clone())))
-                .collect(),
+            places: named.filter_map(|(role, place)| Some((role, place?.clone()))).collect(),
             page_cache_bytes: self.page_cache,
             count: self.count_io,
         }
@@ -145,9 +143,7 @@ mod tests {
         assert!(parsed.places.validate(&parsed.target).is_err());
         let parsed = run(&["--dsn", "mysql://h/s", "--data", "/mnt"]).unwrap();
         assert!(parsed.places.validate(&parsed.target).is_err());
-        let error = run(&["--engine", "mysql-5.7", "--data", "floppy"])
-            .err()
-            .unwrap();
+        let error = run(&["--engine", "mysql-5.7", "--data", "floppy"]).err().unwrap();
         assert!(error.to_string().contains("mydyno device list"), "{error}");
         let useless = ["--redo", "/mnt/a", "--page-cache", "1G"];
         let parsed = run(&[&engine[..], &useless].concat()).unwrap();

@@ -59,10 +59,7 @@ impl PresetArguments {
     /// The preset of private servers.
     pub fn asked(&self) -> Option<spec::Preset> {
         let preset = self.preset?;
-        Some(spec::Preset {
-            name: preset.name.clone(),
-            scale: self.scale.unwrap_or(Scale::Auto),
-        })
+        Some(spec::Preset { name: preset.name.clone(), scale: self.scale.unwrap_or(Scale::Auto) })
     }
 
     /// The preset for a server whose database is not known yet.
@@ -143,9 +140,7 @@ mod tests {
         let named = |more: &[&str]| {
             let start = ["server", "start", "--engine", "mysql-5.7"];
             let command = parsed(&[&start[..], more].concat()).ok().unwrap();
-            let Command::Server(server) = command else {
-                panic!("it is `server`")
-            };
+            let Command::Server(server) = command else { panic!("it is `server`") };
             let ServerCommand::Start(start) = server.command else {
                 panic!("it is `server start`")
             };
@@ -153,13 +148,8 @@ mod tests {
         };
         assert!(named(&["--preset", "config-1"]).is_err());
         assert!(named(&["--preset", "config-1", "--scale", "auto"]).is_err());
-        let told = named(&["--preset", "config-1", "--scale", "10"])
-            .ok()
-            .unwrap();
-        assert_eq!(
-            told.unwrap().scale,
-            server::preset::PresetScale::To(Warehouses(10))
-        );
+        let told = named(&["--preset", "config-1", "--scale", "10"]).ok().unwrap();
+        assert_eq!(told.unwrap().scale, server::preset::PresetScale::To(Warehouses(10)));
         assert!(named(&["--preset", "default"]).ok().unwrap().is_some());
         assert!(named(&[]).ok().unwrap().is_none());
     }

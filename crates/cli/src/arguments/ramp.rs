@@ -148,9 +148,8 @@ fn times(text: &str) -> Result<Condition<BTreeMap<String, f64>>, String> {
     or_off(text, |text| {
         let mut times = BTreeMap::new();
         for one in text.split(',') {
-            let (name, time) = one
-                .split_once('=')
-                .ok_or("the form is new_order=5s,stock_level=20s, or off")?;
+            let (name, time) =
+                one.split_once('=').ok_or("the form is new_order=5s,stock_level=20s, or off")?;
             let known = Transaction::ALL.map(Transaction::name);
             if !known.contains(&name) {
                 return Err(format!(
@@ -159,10 +158,7 @@ fn times(text: &str) -> Result<Condition<BTreeMap<String, f64>>, String> {
                 ));
             }
             let limit = positive_duration(time).map_err(|error| format!("{name}: {error}"))?;
-            if times
-                .insert(name.to_owned(), limit.as_secs_f64() * 1e6)
-                .is_some()
-            {
+            if times.insert(name.to_owned(), limit.as_secs_f64() * 1e6).is_some() {
                 return Err(format!("{name} has two limits; leave one out"));
             }
         }

@@ -105,9 +105,7 @@ pub fn exporter(text: &str) -> Result<String, String> {
     };
     let is_number = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     let is_host = match host.strip_prefix('[') {
-        Some(ip) => ip
-            .strip_suffix(']')
-            .is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        Some(ip) => ip.strip_suffix(']').is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
         None => !host.is_empty() && !host.contains(':'),
     };
     let is_written_plainly = !text.contains(char::is_whitespace);

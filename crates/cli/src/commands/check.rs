@@ -38,10 +38,8 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let population = Population {
-        warehouses: Warehouses(arguments.warehouses),
-        ..Population::default()
-    };
+    let population =
+        Population { warehouses: Warehouses(arguments.warehouses), ..Population::default() };
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
     let checked = lab::check_subject(&subject, &arguments.workload, &stop, &mut |p| {
@@ -69,11 +67,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
             }
         ))?;
     }
-    Ok(if checked.unexpected.is_empty() {
-        Exit::Ok
-    } else {
-        Exit::CheckFailed
-    })
+    Ok(if checked.unexpected.is_empty() { Exit::Ok } else { Exit::CheckFailed })
 }
 
 fn document(
@@ -119,8 +113,5 @@ fn text(check: &CheckResult, unexpected: bool) -> String {
         ),
         false => String::new(),
     };
-    format!(
-        "{:<4}{verdict:<7}{} ({})\n{of_failed}",
-        check.name, check.title, check.clause
-    )
+    format!("{:<4}{verdict:<7}{} ({})\n{of_failed}", check.name, check.title, check.clause)
 }

@@ -32,10 +32,8 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
     let comparison = compare_runs(&results, &asked)?;
     for side in [&comparison.base, &comparison.other] {
         if side.repeat_ids.is_empty() {
-            let message = format!(
-                "{} has no run with a result; nothing can be compared",
-                side.name
-            );
+            let message =
+                format!("{} has no run with a result; nothing can be compared", side.name);
             return Err(Failure::new(Exit::Failed, message));
         }
     }
@@ -45,11 +43,7 @@ pub fn run(arguments: &CompareArguments) -> Outcome {
     } else {
         print(text(&comparison))?;
     }
-    Ok(if comparison.regression {
-        Exit::Regression
-    } else {
-        Exit::Ok
-    })
+    Ok(if comparison.regression { Exit::Regression } else { Exit::Ok })
 }
 
 /// Differences that may be what the numbers differ by have to be named.
@@ -79,19 +73,9 @@ fn require_like(comparison: &RunComparison, across: &[Aspect]) -> Result<(), Fai
 fn listed<'a>(differences: impl Iterator<Item = &'a Difference>) -> String {
     let all: Vec<&Difference> = differences.collect();
     let mut out = String::new();
-    for Difference {
-        aspect,
-        name,
-        base,
-        other,
-    } in all.iter().take(DIFFERENCES_MAX)
-    {
+    for Difference { aspect, name, base, other } in all.iter().take(DIFFERENCES_MAX) {
         let aspect = aspect.name();
-        let what = if aspect == name {
-            name.clone()
-        } else {
-            format!("{aspect}: {name}")
-        };
+        let what = if aspect == name { name.clone() } else { format!("{aspect}: {name}") };
         let _ = writeln!(out, "  {what}: {} | {}", values(base), values(other));
     }
     if all.len() > DIFFERENCES_MAX {
@@ -112,10 +96,7 @@ fn asked(results: &Results, names: &RunNames) -> Result<RunsAsked, Failure> {
     for name in &names.names {
         repeats.extend(repeats_of(results, *name)?);
     }
-    Ok(RunsAsked {
-        name: names.text.clone(),
-        repeats,
-    })
+    Ok(RunsAsked { name: names.text.clone(), repeats })
 }
 
 /// The repeats of one name; a lab by itself must have one cell.
@@ -127,31 +108,24 @@ fn repeats_of(results: &Results, name: RunName) -> Result<Vec<RepeatId>, Failure
         (None, [only]) => only,
         (None, _) => {
             let count = cells.len();
-            return refuse(format!(
-                "lab {lab} has {count} cells; name one, such as {lab}.1"
-            ));
+            return refuse(format!("lab {lab} has {count} cells; name one, such as {lab}.1"));
         }
         (Some(ordinal), _) => match cells.iter().find(|cell| cell.what.ordinal == ordinal) {
             Some(cell) => cell,
             None => {
                 let count = cells.len();
-                return refuse(format!(
-                    "lab {lab} has no cell {ordinal}; it has {count}, from 1"
-                ));
+                return refuse(format!("lab {lab} has no cell {ordinal}; it has {count}, from 1"));
             }
         },
     };
     let repeats = results.repeats(cell.id)?;
-    let wanted = repeats
-        .iter()
-        .filter(|repeat| name.repeat.is_none_or(|ordinal| ordinal == repeat.ordinal));
+    let wanted =
+        repeats.iter().filter(|repeat| name.repeat.is_none_or(|ordinal| ordinal == repeat.ordinal));
     let ids: Vec<RepeatId> = wanted.map(|repeat| repeat.id).collect();
     match (ids.is_empty(), name.repeat) {
         (true, Some(ordinal)) => {
             let (cell, count) = (cell.what.ordinal, repeats.len());
-            refuse(format!(
-                "cell {lab}.{cell} has no repeat {ordinal}; it has {count}, from 1"
-            ))
+            refuse(format!("cell {lab}.{cell} has no repeat {ordinal}; it has {count}, from 1"))
         }
         _ => Ok(ids),
     }
@@ -168,13 +142,7 @@ fn text(comparison: &RunComparison) -> String {
     let width = base.name.len().max(other.name.len()).max(4);
     let metric = base.metric;
     let p95 = format!("{} p95", metric.transaction());
-    let _ = writeln!(
-        out,
-        "{:<width$}  {:>24}  {:>24}",
-        "",
-        metric.title(),
-        format!("{p95}, ms")
-    );
+    let _ = writeln!(out, "{:<width$}  {:>24}  {:>24}", "", metric.title(), format!("{p95}, ms"));
     for side in [base, other] {
         let _ = writeln!(
             out,
@@ -191,10 +159,7 @@ fn text(comparison: &RunComparison) -> String {
     };
     let pairs = base::counted(comparison.pairs, "pair", "pairs");
     let _ = writeln!(out, "compared {paired}, {pairs}");
-    let lines = [
-        (metric.title(), &comparison.nopm),
-        (p95.as_str(), &comparison.new_order_p95_us),
-    ];
+    let lines = [(metric.title(), &comparison.nopm), (p95.as_str(), &comparison.new_order_p95_us)];
     for (name, found) in lines {
         let _ = writeln!(out, "{name}: {}", difference(found));
     }
@@ -262,10 +227,7 @@ mod tests {
         let names = |text: &str| text.parse::<RunNames>().map(|names| names.names);
         let name = |lab, cell, repeat| RunName { lab, cell, repeat };
         assert_eq!(names("3"), Ok(vec![name(3, None, None)]));
-        assert_eq!(
-            names("3.2,4.1.5"),
-            Ok(vec![name(3, Some(2), None), name(4, Some(1), Some(5))])
-        );
+        assert_eq!(names("3.2,4.1.5"), Ok(vec![name(3, Some(2), None), name(4, Some(1), Some(5))]));
         for wrong in ["", "a", "3.", "3.2.1.4", "-1", "3,,4", "99999999999"] {
             assert!(names(wrong).is_err(), "{wrong}");
         }

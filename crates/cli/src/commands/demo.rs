@@ -42,10 +42,7 @@ pub fn run(arguments: &DemoArguments) -> Outcome {
         runs.push(analyse::measurement(&results, repeat)?);
     }
     if arguments.json {
-        print_json(&DemoDocument {
-            report: &arguments.output,
-            runs,
-        })?;
+        print_json(&DemoDocument { report: &arguments.output, runs })?;
     } else {
         for run in &runs {
             print(format_args!("{}\n", text::summary(run)))?;

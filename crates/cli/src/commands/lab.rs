@@ -197,9 +197,7 @@ impl<'a> LabPlanDocument<'a> {
             repeats: schedule.repeats,
             seed: schedule.seed,
             time_limit_s: plan.time_limit().map(|limit| limit.as_secs_f64()),
-            cells: cells
-                .map(|(cell, needs)| CellDocument::of(cell, needs))
-                .collect(),
+            cells: cells.map(|(cell, needs)| CellDocument::of(cell, needs)).collect(),
             turns: turns.collect(),
             presets: planned.presets.iter().map(PresetDocument::of).collect(),
             images: images.collect(),
@@ -243,10 +241,8 @@ impl<'a> CellDocument<'a> {
         let Cell { load, lengths, .. } = &cell.what;
         let preset = private.preset.as_ref();
         let places = private.placement.places.iter();
-        let places = places.map(|(role, place)| PlaceDocument {
-            role: role.name(),
-            place: place.to_string(),
-        });
+        let places = places
+            .map(|(role, place)| PlaceDocument { role: role.name(), place: place.to_string() });
         let (connections, ramp) = match &load.connections {
             Connections::Ramp(limits) => (None, Some(RampConditions::of(limits))),
             other => (other.first(), None),
@@ -258,9 +254,7 @@ impl<'a> CellDocument<'a> {
                 .map(|one| named((one.name().to_owned(), one.value().to_owned())))
                 .collect(),
             engine: private.engine.clone(),
-            preset: preset
-                .map_or(defaults::PRESET, |preset| &preset.name)
-                .to_owned(),
+            preset: preset.map_or(defaults::PRESET, |preset| &preset.name).to_owned(),
             scale: scale_of(cell),
             set: private.set.iter().cloned().map(named).collect(),
             places: places.collect(),
@@ -311,9 +305,7 @@ fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
 fn scale_of(cell: &PlannedCell) -> String {
     let private = server_of(cell);
     let preset = private.preset.as_ref();
-    preset
-        .map_or(spec::Scale::Auto, |preset| preset.scale)
-        .name()
+    preset.map_or(spec::Scale::Auto, |preset| preset.scale).name()
 }
 
 /// The plan for people: what is the same for all cells once, then a line for each measurement.
@@ -375,9 +367,8 @@ fn same_for_all(out: &mut String, cell: &PlannedCell) {
     let Cell { load, lengths, .. } = &cell.what;
     let is_same = |setting: &&Setting| !cell.varying.contains(setting);
     let same = cell.settings.iter().filter(is_same);
-    let mut named: Vec<(String, String)> = same
-        .map(|s| (s.name().to_owned(), s.value().to_owned()))
-        .collect();
+    let mut named: Vec<(String, String)> =
+        same.map(|s| (s.name().to_owned(), s.value().to_owned())).collect();
     named.push(("scale".to_owned(), scale_of(cell)));
     let foreign_keys = private.population.foreign_keys;
     named.push(("foreign_keys".to_owned(), foreign_keys.to_string()));
@@ -405,10 +396,7 @@ fn same_for_all(out: &mut String, cell: &PlannedCell) {
 
 /// Rows of the measurements in the order of execution, below a head.
 fn table(planned: &Planned) -> Vec<Vec<String>> {
-    let varying = planned
-        .cells
-        .first()
-        .map(|(cell, _)| cell.varying.as_slice());
+    let varying = planned.cells.first().map(|(cell, _)| cell.varying.as_slice());
     let varying = varying.unwrap_or_default().iter();
     let mut head = vec!["turn".to_owned(), "repeat".to_owned(), "cell".to_owned()];
     head.extend(varying.map(|setting| setting.name().to_owned()));
@@ -416,11 +404,8 @@ fn table(planned: &Planned) -> Vec<Vec<String>> {
     let mut rows = vec![head];
     for (index, turn) in planned.turns.iter().enumerate() {
         let (cell, needs) = &planned.cells[turn.index];
-        let mut row = vec![
-            (index + 1).to_string(),
-            turn.repeat.to_string(),
-            cell.ordinal.to_string(),
-        ];
+        let mut row =
+            vec![(index + 1).to_string(), turn.repeat.to_string(), cell.ordinal.to_string()];
         row.extend(cell.varying.iter().map(|s| s.value().to_owned()));
         row.push(gigabytes(needs.memory_bytes()));
         row.push(gigabytes(needs.disk_bytes()));
@@ -434,14 +419,10 @@ fn table(planned: &Planned) -> Vec<Vec<String>> {
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| width(column).unwrap_or(0))
-        .collect();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths);
-        let padded: Vec<String> = cells
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
+        let padded: Vec<String> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
         padded.join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
@@ -454,11 +435,7 @@ fn gigabytes(bytes: u64) -> String {
 /// A duration as a plan for the day has it: to the minute, where it is longer than one.
 fn rough(duration: Duration) -> String {
     let seconds = duration.as_secs();
-    let rounded = if seconds > 600 {
-        seconds.div_ceil(60) * 60
-    } else {
-        seconds
-    };
+    let rounded = if seconds > 600 { seconds.div_ceil(60) * 60 } else { seconds };
     humantime::format_duration(Duration::from_secs(rounded)).to_string()
 }
 

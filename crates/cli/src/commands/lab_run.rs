@@ -67,9 +67,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     let summary = execute(&results, &planned, &options, &stop, &mut live)?;
     let lab = summary.lab;
     if summary.measured == 0 && summary.left == 0 {
-        tell(format!(
-            "nothing is left to do: lab {lab} has every repeat of this plan"
-        ));
+        tell(format!("nothing is left to do: lab {lab} has every repeat of this plan"));
     }
     if summary.left > 0 {
         let command = match arguments.only.is_empty() {
@@ -83,11 +81,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
     if arguments.json {
         print_json_of(
             outcome.metric(),
-            &LabRunDocument {
-                outcome,
-                left: summary.left,
-                report: Some(&arguments.output),
-            },
+            &LabRunDocument { outcome, left: summary.left, report: Some(&arguments.output) },
         )?;
     } else {
         print(text::lab(&outcome))?;
@@ -97,12 +91,7 @@ pub fn run(arguments: &LabRunArguments) -> Outcome {
 }
 
 fn unknown_cell(planned: &Planned, only: &[u32]) -> Option<Failure> {
-    let is_known = |ordinal: &u32| {
-        planned
-            .cells
-            .iter()
-            .any(|(cell, _)| cell.ordinal == *ordinal)
-    };
+    let is_known = |ordinal: &u32| planned.cells.iter().any(|(cell, _)| cell.ordinal == *ordinal);
     let unknown = only.iter().find(|ordinal| !is_known(ordinal))?;
     let words = format!(
         "the plan has no cell {unknown}; it has {}, and `mydyno lab plan` lists them",
@@ -132,9 +121,7 @@ fn execute(
         live.take(&progress);
         match progress {
             Progress::LabGoesOn { lab, there, all } => {
-                tell(format!(
-                    "lab {lab} goes on: {there} of {all} repeats are there"
-                ));
+                tell(format!("lab {lab} goes on: {there} of {all} repeats are there"));
             }
             Progress::TurnEnds(repeat) => {
                 live.show_result(&result_of(results, repeat), &mut console);
@@ -179,11 +166,7 @@ pub fn check(plan: &Path, json: bool) -> Outcome {
     if json {
         print_json_of(
             outcome.metric(),
-            &LabRunDocument {
-                outcome,
-                left: summary.left,
-                report: None,
-            },
+            &LabRunDocument { outcome, left: summary.left, report: None },
         )?;
     } else {
         print(text::lab(&outcome))?;

@@ -77,9 +77,7 @@ impl LoadDocument {
 pub fn run(arguments: &LoadArguments) -> Outcome {
     arguments.target.refuse_private_schemas(arguments.schemas)?;
     let stop = stop_flag();
-    let population = arguments
-        .schema
-        .population(arguments.warehouses, arguments.seed);
+    let population = arguments.schema.population(arguments.warehouses, arguments.seed);
     let server = arguments.target.server(population, arguments.schemas)?;
     let mut console = Console::new()?;
     let mut loads = Vec::new();
@@ -103,26 +101,17 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
             let subject = external(&server, &mut |p| console.show(p))?;
             let spec = LoadSpec {
                 workload: arguments.workload.clone(),
-                sbtest: SbtestTables {
-                    count: arguments.tables,
-                    rows: arguments.table_size,
-                },
+                sbtest: SbtestTables { count: arguments.tables, rows: arguments.table_size },
                 threads: arguments.threads,
                 history_key: arguments.history_key,
                 force: arguments.force,
                 ..LoadSpec::of(population)
             };
-            populate_schemas(
-                &subject,
-                &spec,
-                &stop,
-                &mut |p| console.show(p),
-                &mut |load| {
-                    record_load(&results, None, &load)?;
-                    loads.push(load);
-                    Ok(())
-                },
-            )?;
+            populate_schemas(&subject, &spec, &stop, &mut |p| console.show(p), &mut |load| {
+                record_load(&results, None, &load)?;
+                loads.push(load);
+                Ok(())
+            })?;
         }
     }
     console.done();
@@ -172,11 +161,7 @@ struct ImageDocument {
 
 fn image_is_there(image: String, json: bool) -> Outcome {
     if json {
-        print_json(&ImageDocument {
-            schema_version: 1,
-            image,
-            already_there: true,
-        })?;
+        print_json(&ImageDocument { schema_version: 1, image, already_there: true })?;
     } else {
         print("the image is there already\n")?;
     }
@@ -199,17 +184,9 @@ fn text(load: &Load) -> String {
         load.client_cpu_ns as f64 / 1e9
     );
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        out,
-        "{:<12}{:>12}  checksum (equal for equal seeds)",
-        "table", "rows"
-    );
+    let _ = writeln!(out, "{:<12}{:>12}  checksum (equal for equal seeds)", "table", "rows");
     for table in &load.tables {
-        let _ = writeln!(
-            out,
-            "{:<12}{:>12}  {}",
-            table.name, table.rows, table.checksum
-        );
+        let _ = writeln!(out, "{:<12}{:>12}  {}", table.name, table.rows, table.checksum);
     }
     out
 }

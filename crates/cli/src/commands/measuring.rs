@@ -45,10 +45,7 @@ impl MeasuringArguments {
                 threads: self.threads,
                 ..load
             },
-            lengths: Lengths {
-                interval: self.interval,
-                ..lengths
-            },
+            lengths: Lengths { interval: self.interval, ..lengths },
             checks: false,
             lock_wait_timeouts_max_share: None,
             meters: Meters {

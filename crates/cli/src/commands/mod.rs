@@ -36,9 +36,7 @@ fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Res
     for line in text.lines() {
         // A key is the first thing on its line.
         let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
-        let key = rest
-            .strip_prefix('"')
-            .and_then(|rest| rest.split_once("\":"));
+        let key = rest.strip_prefix('"').and_then(|rest| rest.split_once("\":"));
         match key {
             Some((key, value)) => out += &format!("{indent}\"{}\":{value}\n", metric.key(key)),
             None => out += &format!("{line}\n"),
@@ -49,13 +47,9 @@ fn print_json_of(metric: ThroughputMetric, value: &impl serde::Serialize) -> Res
 
 /// What this command measures, all of it.
 fn lab_options() -> LabRunOptions {
-    let arguments: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
-    LabRunOptions {
-        command_line: store::command_line(&arguments),
-        ..LabRunOptions::default()
-    }
+    let arguments: Vec<String> =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    LabRunOptions { command_line: store::command_line(&arguments), ..LabRunOptions::default() }
 }
 
 /// The lab of that number, or the last one of the file.

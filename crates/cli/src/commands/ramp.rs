@@ -91,11 +91,8 @@ pub(super) fn cell(arguments: &RampArguments) -> Result<Cell, Failure> {
         connections: Connections::Ramp(arguments.limits()),
         ..Load::of_seed(arguments.measuring.seed)
     };
-    let lengths = Lengths {
-        warmup: arguments.warmup,
-        window: arguments.window,
-        ..Lengths::default()
-    };
+    let lengths =
+        Lengths { warmup: arguments.warmup, window: arguments.window, ..Lengths::default() };
     Ok(Cell {
         checks: arguments.check,
         lock_wait_timeouts_max_share: Some(defaults::LOCK_WAIT_TIMEOUTS_MAX_SHARE),

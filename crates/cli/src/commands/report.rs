@@ -23,10 +23,7 @@ pub fn write_report(results: &Results, lab: LabId, output: &Path) -> Result<(), 
     std::fs::write(output, html).map_err(|error| {
         Failure::new(
             Exit::Environment,
-            format!(
-                "cannot write {}: {error}; name another place with -o",
-                output.display()
-            ),
+            format!("cannot write {}: {error}; name another place with -o", output.display()),
         )
     })
 }

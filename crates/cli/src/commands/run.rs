@@ -66,10 +66,7 @@ pub fn run(arguments: &RunArguments) -> Outcome {
         } else {
             format!("; the end of the server's log:\n{log}")
         };
-        return Err(Failure::new(
-            exit,
-            format!("the run failed: {reason}{tail}"),
-        ));
+        return Err(Failure::new(exit, format!("the run failed: {reason}{tail}")));
     }
     Ok(exit)
 }
@@ -101,8 +98,5 @@ pub(super) fn request(arguments: &RunArguments) -> Result<Cell, Failure> {
         precision_share: arguments.precision,
         ..Lengths::default()
     };
-    Ok(Cell {
-        checks: arguments.check,
-        ..measuring.cell(load, lengths, arguments.instances)?
-    })
+    Ok(Cell { checks: arguments.check, ..measuring.cell(load, lengths, arguments.instances)? })
 }

@@ -43,11 +43,7 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
         );
     }
     let is_whole = |time: Duration| time.subsec_nanos() == 0;
-    let times = [
-        arguments.warmup.most,
-        arguments.window.most,
-        arguments.measuring.interval,
-    ];
+    let times = [arguments.warmup.most, arguments.window.most, arguments.measuring.interval];
     (!times.into_iter().all(is_whole)).then_some(
         "--format tpcc-mysql knows whole seconds only; give --warmup, --window and --interval in whole seconds",
     )
@@ -64,20 +60,15 @@ mod tests {
     fn refused(all: &[&[&str]]) -> String {
         let command =
             Arguments::try_parse_from([&["mydyno", "run"], all.concat().as_slice()].concat());
-        let Command::Run(run) = command.unwrap().command else {
-            panic!("it is `run`")
-        };
+        let Command::Run(run) = command.unwrap().command else { panic!("it is `run`") };
         let cell = request(&run);
-        cell.err()
-            .map_or_else(String::new, |failure| format!("{:#}", failure.error))
+        cell.err().map_or_else(String::new, |failure| format!("{:#}", failure.error))
     }
 
     #[test]
     fn times_that_nobody_names_are_those_of_the_table() {
         let command = Arguments::try_parse_from(["mydyno", "run", "--dsn", "mysql://h/s"]);
-        let Command::Run(run) = command.unwrap().command else {
-            panic!("it is `run`")
-        };
+        let Command::Run(run) = command.unwrap().command else { panic!("it is `run`") };
         let asked = request(&run).ok().unwrap();
         assert_eq!(asked.lengths, Lengths::default());
     }
@@ -93,24 +84,15 @@ mod tests {
             assert_eq!(refused(right), "");
         }
         for (arguments, word) in [
-            (
-                &["--workload", "tpcc-mysql", "--style", "pipelined"][..],
-                "--style",
-            ),
+            (&["--workload", "tpcc-mysql", "--style", "pipelined"][..], "--style"),
             (&["--workload", "tpcc-mysql", "--home"], "--home"),
             (&["--workload", "tpcc-spec", "--rate", "5"], "--rate"),
             (&["--workload", "tpcc-spec", "--home"], "--home"),
             (&["--workload", "tpcc-spec", "--schemas", "2"], "--schemas"),
             (&["--terminals", "5"], "--terminals"),
             (&["--inactive-warehouses", "1"], "tpcc-spec"),
-            (
-                &["--workload", "tpcc-spec", "--format", "tpcc-mysql"],
-                "terminals",
-            ),
-            (
-                &["--format", "tpcc-mysql", "--interval", "1500ms"],
-                "whole seconds",
-            ),
+            (&["--workload", "tpcc-spec", "--format", "tpcc-mysql"], "terminals"),
+            (&["--format", "tpcc-mysql", "--interval", "1500ms"], "whole seconds"),
             (&["--format", "tpcc-mysql", "--watch"], "--watch"),
             (&["--format", "tpcc-mysql", "--warmup", "auto"], "as times"),
             (&["--precision", "1%"], "\"auto\""),

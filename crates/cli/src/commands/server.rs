@@ -82,17 +82,10 @@ fn list_all(home: &Home, json: bool) -> Outcome {
         })
         .collect();
     if json {
-        print_json(&ListDocument {
-            schema_version: 1,
-            engines,
-            servers,
-        })?;
+        print_json(&ListDocument { schema_version: 1, engines, servers })?;
         return Ok(Exit::Ok);
     }
-    print(format_args!(
-        "{:<16}{:<15}{:<26}about\n",
-        "engine", "availability", "version"
-    ))?;
+    print(format_args!("{:<16}{:<15}{:<26}about\n", "engine", "availability", "version"))?;
     for engine in &engines {
         print(format_args!(
             "{:<16}{:<15}{:<26}{}\n",
@@ -111,12 +104,7 @@ fn list_all(home: &Home, json: bool) -> Outcome {
 
 fn install_one(home: &Home, engine: &str, from: Option<&Path>) -> Outcome {
     let build = install(home, engine, from, &mut |what| tell(what))?;
-    print(format_args!(
-        "{} {}: {}\n",
-        build.engine,
-        build.version,
-        build.binary.display()
-    ))?;
+    print(format_args!("{} {}: {}\n", build.engine, build.version, build.binary.display()))?;
     Ok(Exit::Ok)
 }
 
@@ -139,10 +127,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
         (Some(binary), _) => ServerBuild::from_binary(binary)?,
         (None, Some(engine)) => find(home, engine)?,
         (None, None) => {
-            return Err(Failure::new(
-                Exit::Usage,
-                "name an --engine or --server-binary",
-            ));
+            return Err(Failure::new(Exit::Usage, "name an --engine or --server-binary"));
         }
     };
     arguments.places.validate_page_cache()?;
@@ -155,10 +140,8 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
     };
     let (instance, notes) = start_named_on(home, &build, &spec)?;
     let notes: Vec<String> = notes.iter().chain(&instance.notes).cloned().collect();
-    let connect = wire::ConnectOptions {
-        schema: Some(lab::SCHEMA.to_owned()),
-        ..instance.connect_options()
-    };
+    let connect =
+        wire::ConnectOptions { schema: Some(lab::SCHEMA.to_owned()), ..instance.connect_options() };
     if arguments.json {
         print_json(&StartDocument {
             schema_version: 1,
@@ -196,11 +179,7 @@ fn start_one(home: &Home, arguments: &ServerStartArguments) -> Outcome {
 }
 
 fn stop_one(home: &Home, name: &str, remove: bool) -> Outcome {
-    let after = if remove {
-        AfterStop::RemoveData
-    } else {
-        AfterStop::KeepData
-    };
+    let after = if remove { AfterStop::RemoveData } else { AfterStop::KeepData };
     let (ending, note) = stop_named_on(home, name, after)?;
     if let Some(note) = note {
         tell(format_args!("note: {note}"));

@@ -10,16 +10,8 @@ use std::collections::BTreeSet;
 /// What both cells have that are compared: a flag, how it is given, and the line of the plan.
 const COMMON: &[(&str, &[&str], &str)] = &[
     ("", &[], "lab.name = 'x'"),
-    (
-        "--engine",
-        &["--engine", "mysql-5.7"],
-        "server.engine = 'mysql-5.7'",
-    ),
-    (
-        "--preset",
-        &["--preset", "default"],
-        "server.preset = 'default'",
-    ),
+    ("--engine", &["--engine", "mysql-5.7"], "server.engine = 'mysql-5.7'"),
+    ("--preset", &["--preset", "default"], "server.preset = 'default'"),
     ("--window", &["--window", "60s"], "load.window = 60"),
     ("--seed", &["--seed", "1"], "lab.seed = 1"),
     ("--check", &[], "load.check = false"),
@@ -27,11 +19,7 @@ const COMMON: &[(&str, &[&str], &str)] = &[
 
 /// What else `run` says, in which a plan has other defaults.
 const COMMON_OF_RUN: &[(&str, &[&str], &str)] = &[
-    (
-        "--connections",
-        &["--connections", "8"],
-        "load.connections = 8",
-    ),
+    ("--connections", &["--connections", "8"], "load.connections = 8"),
     ("", &[], "load.lock_wait_timeouts_max = false"),
 ];
 const COMMON_OF_RAMP: &[(&str, &[&str], &str)] = &[("", &[], "ramp = {}")];
@@ -39,30 +27,17 @@ const COMMON_OF_RAMP: &[(&str, &[&str], &str)] = &[("", &[], "ramp = {}")];
 /// Every flag that says what is measured, in a command and in a plan.
 const SAID: &[(&str, &[&str])] = &[
     ("--dsn mysql://me@h/s", &["server.dsn = 'mysql://me@h/s'"]),
-    (
-        "--defaults-file my.cnf",
-        &["server.defaults_file = 'my.cnf'"],
-    ),
+    ("--defaults-file my.cnf", &["server.defaults_file = 'my.cnf'"]),
     (
         "--schemas 2 --dsn mysql://me@h/s --warehouses 3",
-        &[
-            "server.schemas = 2",
-            "server.dsn = 'mysql://me@h/s'",
-            "load.warehouses = 3",
-        ],
+        &["server.schemas = 2", "server.dsn = 'mysql://me@h/s'", "load.warehouses = 3"],
     ),
     ("--engine mysql-8.0", &["server.engine = 'mysql-8.0'"]),
     (
         "--server-binary /x/mysqld --engine mysql-8.0",
-        &[
-            "server.server_binary = '/x/mysqld'",
-            "server.engine = 'mysql-8.0'",
-        ],
+        &["server.server_binary = '/x/mysqld'", "server.engine = 'mysql-8.0'"],
     ),
-    (
-        "--set a=1 --set b=ON",
-        &["server.set = { a = 1, b = true }"],
-    ),
+    ("--set a=1 --set b=ON", &["server.set = { a = 1, b = true }"]),
     ("--preset config-3", &["server.preset = 'config-3'"]),
     ("--scale papers", &["server.scale = 'papers'"]),
     ("--scale 5", &["server.scale = 5"]),
@@ -73,92 +48,55 @@ const SAID: &[(&str, &[&str])] = &[
     ("--doublewrite /x/", &["storage.doublewrite = '/x/'"]),
     ("--binlog /x/", &["storage.binlog = '/x/'"]),
     ("--temp /x/", &["storage.temp = '/x/'"]),
-    (
-        "--page-cache 1G --data hdd-15k",
-        &["storage.page_cache = '1G'", "storage.data = 'hdd-15k'"],
-    ),
+    ("--page-cache 1G --data hdd-15k", &["storage.page_cache = '1G'", "storage.data = 'hdd-15k'"]),
     ("--count-io", &["storage.count_io = true"]),
     ("--warehouses 3", &["load.warehouses = 3"]),
     ("--seed 7", &["lab.seed = 7", "load.population_seed = 1"]),
     ("--population-seed 9", &["load.population_seed = 9"]),
     ("--no-foreign-keys", &["load.foreign_keys = false"]),
-    (
-        "--partitions 8 --no-foreign-keys",
-        &["load.partitions = 8", "load.foreign_keys = false"],
-    ),
+    ("--partitions 8 --no-foreign-keys", &["load.partitions = 8", "load.foreign_keys = false"]),
     ("--workload tpcc-mysql", &["load.workload = 'tpcc-mysql'"]),
     (
         "--workload sysbench-oltp-read-only --dsn mysql://me@h/s",
-        &[
-            "load.workload = 'sysbench-oltp-read-only'",
-            "server.dsn = 'mysql://me@h/s'",
-        ],
+        &["load.workload = 'sysbench-oltp-read-only'", "server.dsn = 'mysql://me@h/s'"],
     ),
     (
         "--workload my.toml --dsn mysql://me@h/s",
         &["load.workload = 'my.toml'", "server.dsn = 'mysql://me@h/s'"],
     ),
     ("--style batched", &["load.style = 'batched'"]),
-    (
-        "--isolation serializable",
-        &["load.isolation = 'serializable'"],
-    ),
+    ("--isolation serializable", &["load.isolation = 'serializable'"]),
     ("--connections 5", &["load.connections = 5"]),
-    (
-        "--terminals 5 --workload tpcc-spec",
-        &["load.terminals = 5", "load.workload = 'tpcc-spec'"],
-    ),
+    ("--terminals 5 --workload tpcc-spec", &["load.terminals = 5", "load.workload = 'tpcc-spec'"]),
     (
         "--inactive-warehouses 2 --workload tpcc-spec",
-        &[
-            "load.inactive_warehouses = 2",
-            "load.workload = 'tpcc-spec'",
-        ],
+        &["load.inactive_warehouses = 2", "load.workload = 'tpcc-spec'"],
     ),
     ("--home", &["load.home = true"]),
     ("--rate 80%", &["load.rate = '80%'"]),
-    (
-        "--arrivals uniform --rate 5",
-        &["load.arrivals = 'uniform'", "load.rate = 5"],
-    ),
+    ("--arrivals uniform --rate 5", &["load.arrivals = 'uniform'", "load.rate = 5"]),
     ("--warmup auto:10m", &["load.warmup = 'auto:10m'"]),
     ("--window 2m", &["load.window = '2m'"]),
-    (
-        "--precision 1% --window auto",
-        &["load.precision = '1%'", "load.window = 'auto'"],
-    ),
+    ("--precision 1% --window auto", &["load.precision = '1%'", "load.window = 'auto'"]),
     ("--interval 500ms", &["load.interval = '500ms'"]),
     ("--threads 3", &["load.threads = 3"]),
     ("--check", &["load.check = true"]),
     ("--power-command watts", &["meters.power_command = 'watts'"]),
-    (
-        "--host-metrics http://h:9100/metrics",
-        &["meters.host_metrics = 'http://h:9100/metrics'"],
-    ),
+    ("--host-metrics http://h:9100/metrics", &["meters.host_metrics = 'http://h:9100/metrics'"]),
     ("--start 2", &["ramp.start = 2"]),
     ("--step 4", &["ramp.step = 4"]),
     ("--max-connections 99", &["ramp.connections_max = 99"]),
     ("--points 5", &["ramp.points = 5"]),
     ("--stop-cpu off", &["ramp.stop_cpu = false"]),
     ("--stop-cpu 50%", &["ramp.stop_cpu = '50%'"]),
-    (
-        "--stop-p90 payment=250ms",
-        &["ramp.stop_p90 = { payment = '250ms' }"],
-    ),
+    ("--stop-p90 payment=250ms", &["ramp.stop_p90 = { payment = '250ms' }"]),
     ("--stop-kink 3", &["ramp.stop_kink = 3"]),
     ("--stop-plateau 0.5", &["ramp.stop_plateau = 0.5"]),
 ];
 
 /// Flags that say how results are shown, and not what is measured.
-const OUTPUT: [&str; 7] = [
-    "--format",
-    "--watch",
-    "--metrics-listen",
-    "--results",
-    "--output",
-    "--json",
-    "--help",
-];
+const OUTPUT: [&str; 7] =
+    ["--format", "--watch", "--metrics-listen", "--results", "--output", "--json", "--help"];
 
 /// Keys that say how a matrix is measured, of which a single cell has no need, and the share of lock
 /// wait timeouts, which is fixed where there is no plan.
@@ -209,10 +147,7 @@ fn flags_of(command: &str) -> BTreeSet<String> {
 
 fn every_flag_is_in_plans(command: &str, also_common: &[(&str, &[&str], &str)]) {
     let flags = flags_of(command);
-    let said: BTreeSet<&str> = SAID
-        .iter()
-        .filter_map(|(flag, _)| flag.split(' ').next())
-        .collect();
+    let said: BTreeSet<&str> = SAID.iter().filter_map(|(flag, _)| flag.split(' ').next()).collect();
     for flag in &flags {
         assert!(
             said.contains(&**flag) || OUTPUT.contains(&&**flag),
@@ -222,11 +157,7 @@ fn every_flag_is_in_plans(command: &str, also_common: &[(&str, &[&str], &str)]) 
     for (flag, lines) in SAID {
         let words: Vec<&str> = flag.split(' ').collect();
         let is_flag = |word: &&&str| word.starts_with("--");
-        if !words
-            .iter()
-            .filter(is_flag)
-            .all(|word| flags.contains(*word))
-        {
+        if !words.iter().filter(is_flag).all(|word| flags.contains(*word)) {
             continue;
         }
         let is_external = words.contains(&"--dsn") || words.contains(&"--defaults-file");
@@ -254,10 +185,7 @@ fn every_flag_of_run_and_ramp_is_in_plans() {
     let (run, ramp) = (flags_of("run"), flags_of("ramp"));
     for (flag, _) in SAID {
         let flag = flag.split(' ').next().unwrap();
-        assert!(
-            run.contains(flag) || ramp.contains(flag),
-            "there is no {flag}"
-        );
+        assert!(run.contains(flag) || ramp.contains(flag), "there is no {flag}");
     }
 }
 
@@ -268,9 +196,7 @@ fn every_key_of_plans_is_a_flag() {
     for (table, section) in schema["properties"].as_object().unwrap() {
         for key in section["properties"].as_object().into_iter().flatten() {
             let key = format!("{table}.{}", key.0);
-            let is_said = lines
-                .iter()
-                .any(|line| line.starts_with(&format!("{key} = ")));
+            let is_said = lines.iter().any(|line| line.starts_with(&format!("{key} = ")));
             assert!(is_said || OF_PLANS.contains(&&*key), "no flag says {key}");
         }
     }

@@ -75,8 +75,6 @@ fn device(run: &Summary) -> Option<&str> {
 /// The worst of the device's runs.
 fn fidelity(runs: &[&Summary], name: &str) -> String {
     let of_device = runs.iter().filter(|run| device(run) == Some(name));
-    let worst = of_device
-        .filter_map(|run| run.fidelity)
-        .min_by(f64::total_cmp);
+    let worst = of_device.filter_map(|run| run.fidelity).min_by(f64::total_cmp);
     worst.map_or_else(|| "NA".to_owned(), |share| percent(share, 2))
 }

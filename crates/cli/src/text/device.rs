@@ -4,31 +4,14 @@ use super::format::percent;
 use std::fmt::Write;
 use storage::verify::{FigureVerdict, VerifiedFigure};
 
-const COLUMNS: [&str; 8] = [
-    "figure",
-    "depth",
-    "sheet",
-    "measured",
-    "deviation",
-    "host",
-    "in time",
-    "verdict",
-];
+const COLUMNS: [&str; 8] =
+    ["figure", "depth", "sheet", "measured", "deviation", "host", "in time", "verdict"];
 
 /// The figures of one device.
 pub fn table(name: &str, title: &str, figures: &[VerifiedFigure]) -> String {
     let mut out = format!("{name}: {title}\n");
     let mut line = |cells: [String; 8]| {
-        let [
-            figure,
-            depth,
-            sheet,
-            measured,
-            deviation,
-            host,
-            fidelity,
-            verdict,
-        ] = cells;
+        let [figure, depth, sheet, measured, deviation, host, fidelity, verdict] = cells;
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
@@ -67,9 +50,7 @@ fn cells(figure: &VerifiedFigure) -> [String; 8] {
         number(figure.measured),
         format!("{:+.1} %", figure.deviation_share * 100.0),
         number(figure.host_limit),
-        figure
-            .fidelity_share
-            .map_or_else(|| "-".to_owned(), |share| percent(share, 1)),
+        figure.fidelity_share.map_or_else(|| "-".to_owned(), |share| percent(share, 1)),
         verdict(figure),
     ]
 }
@@ -127,14 +108,8 @@ mod tests {
         };
         let figures = [figure, limited];
         let said = table("x", "An X", &figures);
-        assert!(
-            said.contains("-7.0 %") && said.contains("OUTSIDE 5 %, 0.4 % overran"),
-            "{said}"
-        );
-        assert!(
-            said.contains("95.5 us") && said.contains("host-limited"),
-            "{said}"
-        );
+        assert!(said.contains("-7.0 %") && said.contains("OUTSIDE 5 %, 0.4 % overran"), "{said}");
+        assert!(said.contains("95.5 us") && said.contains("host-limited"), "{said}");
         assert_eq!(count(figures.iter(), FigureVerdict::HostLimited), 1);
         assert_eq!(count(figures.iter(), FigureVerdict::Within), 0);
     }

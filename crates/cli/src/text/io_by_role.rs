@@ -86,10 +86,7 @@ fn backing(out: &mut String, summary: &Summary) {
     let mut places: Vec<(String, Vec<&str>)> = Vec::new();
     for device in &summary.devices {
         let place = if device.emulated {
-            format!(
-                "{} (emulated), its bytes in {}",
-                device.device, device.backing
-            )
+            format!("{} (emulated), its bytes in {}", device.device, device.backing)
         } else {
             device.device.clone()
         };
@@ -100,11 +97,7 @@ fn backing(out: &mut String, summary: &Summary) {
     }
     let one = places.len() == 1;
     for (place, roles) in places {
-        let what = if one {
-            "all files".to_owned()
-        } else {
-            roles.join(", ")
-        };
+        let what = if one { "all files".to_owned() } else { roles.join(", ") };
         let _ = writeln!(out, "{what} on {place}");
     }
 }

@@ -99,9 +99,7 @@ fn ramps(lab: &LabOutcome) -> String {
 /// The values of these names.
 fn values_of(cell: &CellOutcome, varying: &[String]) -> String {
     let names: BTreeMap<String, String> = cell.names().into_iter().collect();
-    let values = varying
-        .iter()
-        .map(|name| names.get(name).map_or("-", String::as_str));
+    let values = varying.iter().map(|name| names.get(name).map_or("-", String::as_str));
     values.collect::<Vec<_>>().join(", ")
 }
 
@@ -124,9 +122,7 @@ fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
         let told = names.filter(|(name, _)| {
             name == CONNECTIONS || (name != INSTANCES && varying.contains(name))
         });
-        let told: Vec<String> = told
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let told: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
         let _ = writeln!(
             out,
             "{:>9}{:>12}{:>18}{:>18}  {}",
@@ -161,22 +157,14 @@ fn table(
         let text = shown(cell).unwrap_or_else(|| absent.to_owned());
         // Cells that these names do not tell apart have lines of their own.
         let is_free = |row: &BTreeMap<u32, String>| !row.contains_key(&cell.connections);
-        match lines
-            .iter_mut()
-            .find(|(name, row)| *name == line && is_free(row))
-        {
+        match lines.iter_mut().find(|(name, row)| *name == line && is_free(row)) {
             Some((_, row)) => {
                 row.insert(cell.connections, text);
             }
             None => lines.push((line, BTreeMap::from([(cell.connections, text)]))),
         }
     }
-    let width = lines
-        .iter()
-        .map(|(name, _)| name.len())
-        .max()
-        .unwrap_or(0)
-        .max(title.len());
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(title.len());
     let _ = write!(out, "{title:<width$}");
     for number in &connections {
         let _ = write!(out, "{:>20}", format!("{number} connections"));

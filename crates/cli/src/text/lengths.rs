@@ -14,17 +14,10 @@ pub fn awaited(awaited: Awaited) -> String {
             so_far.as_secs(),
             most.as_secs()
         ),
-        Awaited::Precision {
-            asked_share,
-            reached_share,
-            so_far,
-            about,
-            most,
-        } => {
+        Awaited::Precision { asked_share, reached_share, so_far, about, most } => {
             let asked = percent(asked_share);
-            let reached = reached_share.map_or_else(String::new, |share| {
-                format!("±{} of ", percent_at_most(share))
-            });
+            let reached = reached_share
+                .map_or_else(String::new, |share| format!("±{} of ", percent_at_most(share)));
             let length = about.map_or_else(
                 || format!("at most {} s", most.as_secs()),
                 |about| format!("about {} s", about.as_secs()),
@@ -50,19 +43,14 @@ pub fn lengths(out: &mut String, summary: &Summary) {
         };
         said.push(format!("warm-up {seconds:.1} s, {why}"));
     }
-    if let (true, Some(seconds), Some(asked)) = (
-        summary.window_auto,
-        summary.window_s,
-        summary.precision_share,
-    ) {
+    if let (true, Some(seconds), Some(asked)) =
+        (summary.window_auto, summary.window_s, summary.precision_share)
+    {
         let reached = summary.window_precision_share.map_or_else(
             || "it was too short to tell how well its mean is known".to_owned(),
             |share| format!("its mean is known to ±{}", percent_at_most(share)),
         );
-        said.push(format!(
-            "window {seconds:.1} s, {reached} (±{} asked)",
-            percent(asked)
-        ));
+        said.push(format!("window {seconds:.1} s, {reached} (±{} asked)", percent(asked)));
     }
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{}", said.join("; "));
@@ -79,11 +67,7 @@ mod tests {
     #[test]
     fn what_is_awaited() {
         let so_far = Duration::from_millis(84_900);
-        let steadiness = |of| Awaited::Steadiness {
-            of,
-            so_far,
-            most: HALF_AN_HOUR,
-        };
+        let steadiness = |of| Awaited::Steadiness { of, so_far, most: HALF_AN_HOUR };
         assert_eq!(
             awaited(steadiness(Some("dirty pages"))),
             "waits for dirty pages to be steady, 84 s of at most 1800 s"
@@ -103,9 +87,6 @@ mod tests {
             awaited(precision(Some(0.0312), Some(Duration::from_secs(140)))),
             "±3.12 % of ±2 %, 84 s of about 140 s"
         );
-        assert_eq!(
-            awaited(precision(None, None)),
-            "±2 %, 84 s of at most 1800 s"
-        );
+        assert_eq!(awaited(precision(None, None)), "±2 %, 84 s of at most 1800 s");
     }
 }

@@ -48,9 +48,8 @@ fn of_capacity(open_loop: &OpenLoopSummary) -> String {
         return String::new();
     };
     let share = open_loop.capacity_precision_share;
-    let known = share.map_or_else(String::new, |share| {
-        format!(" ± {}", base::percent_at_most(share))
-    });
+    let known =
+        share.map_or_else(String::new, |share| format!(" ± {}", base::percent_at_most(share)));
     format!(" of {capacity:.1}/s{known}")
 }
 
@@ -61,12 +60,10 @@ fn users(out: &mut String, terminals: &TerminalsSummary) {
          standard deviation)",
         terminals.count,
         optional(terminals.nopm_within_window, 1),
-        terminals
-            .efficiency
-            .map_or_else(String::new, |share| format!(
-                ", an efficiency of {:.1} % of 12.86 NOPM per active warehouse",
-                share * 100.0
-            )),
+        terminals.efficiency.map_or_else(String::new, |share| format!(
+            ", an efficiency of {:.1} % of 12.86 NOPM per active warehouse",
+            share * 100.0
+        )),
         optional(terminals.ceiling_nopm, 1),
         optional(terminals.ceiling_deviation_nopm, 1)
     );

@@ -20,21 +20,12 @@ pub fn resources(out: &mut String, resources: &Resources) {
         out,
         "server",
         &[
-            (
-                share(server.buffer_pool_hit_share, 2),
-                "of page requests in the pool",
-            ),
+            (share(server.buffer_pool_hit_share, 2), "of page requests in the pool"),
             (number(server.pages_read_per_s, 1.0, 0), "pages read/s"),
             (number(server.pages_written_per_s, 1.0, 0), "written/s"),
-            (
-                share(server.buffer_pool_dirty_share, 0),
-                "of the pool dirty",
-            ),
+            (share(server.buffer_pool_dirty_share, 0), "of the pool dirty"),
             (number(server.log_written_bytes_per_s, 1e-6, 2), "MB redo/s"),
-            (
-                number(server.row_lock_waiting_mean, 1.0, 1),
-                "transactions waiting for row locks",
-            ),
+            (number(server.row_lock_waiting_mean, 1.0, 1), "transactions waiting for row locks"),
         ],
     );
     let (power, price) = (&resources.power, &resources.price);
@@ -48,10 +39,7 @@ pub fn resources(out: &mut String, resources: &Resources) {
         &[
             (number(power.watts_mean, 1.0, 1), watts),
             (number(power.nopm_per_watt, 1.0, 1), "NOPM/W"),
-            (
-                number(price.nopm_per_usd, 1.0, 2),
-                "NOPM per dollar of devices",
-            ),
+            (number(price.nopm_per_usd, 1.0, 2), "NOPM per dollar of devices"),
         ],
     );
     let each = &resources.per_transaction;
@@ -60,18 +48,12 @@ pub fn resources(out: &mut String, resources: &Resources) {
         "per transaction",
         &[
             (number(each.path_length_cycles, 1e-3, 0), "thousand cycles"),
-            (
-                number(each.cycles, 1e-3, 0),
-                "thousand by the processors' counters",
-            ),
+            (number(each.cycles, 1e-3, 0), "thousand by the processors' counters"),
             (number(each.instructions, 1e-3, 0), "thousand instructions"),
             (number(each.read_bytes, 1e-3, 1), "kB read"),
             (number(each.written_bytes, 1e-3, 1), "kB written"),
             (number(each.flushes, 1.0, 2), "flushes"),
-            (
-                number(each.write_amplification, 1.0, 1),
-                "x write amplification",
-            ),
+            (number(each.write_amplification, 1.0, 1), "x write amplification"),
         ],
     );
 }
@@ -88,12 +70,8 @@ fn of_account(out: &mut String, account: &Account) {
             format!("{} {:.2} ms ({share})", part.title(), us / 1e3)
         })
         .collect();
-    let _ = writeln!(
-        out,
-        "a transaction took {:.2} ms: {}",
-        account.time_us / 1e3,
-        told.join(", ")
-    );
+    let _ =
+        writeln!(out, "a transaction took {:.2} ms: {}", account.time_us / 1e3, told.join(", "));
 }
 
 fn of_host(out: &mut String, resources: &Resources) {
@@ -105,19 +83,10 @@ fn of_host(out: &mut String, resources: &Resources) {
             (share(host.cpu_user_share, 0), "user"),
             (share(host.cpu_system_share, 0), "system"),
             (share(host.cpu_iowait_share, 0), "iowait"),
-            (
-                share(host.emulated_iowait_share, 0),
-                "emulated iowait (derived)",
-            ),
+            (share(host.emulated_iowait_share, 0), "emulated iowait (derived)"),
             (share(host.cpu_steal_share, 0), "stolen"),
-            (
-                number(resources.server_process.cpu_cores_used, 1.0, 2),
-                "cores by the server",
-            ),
-            (
-                number(resources.driver.cpu_cores_used, 1.0, 2),
-                "cores by mydyno",
-            ),
+            (number(resources.server_process.cpu_cores_used, 1.0, 2), "cores by the server"),
+            (number(resources.driver.cpu_cores_used, 1.0, 2), "cores by mydyno"),
         ],
     );
 }

@@ -15,10 +15,7 @@ pub(super) fn time_spent(out: &mut String, summary: &Summary) {
         return;
     }
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        out,
-        "\nwhere the response time goes (share: statements x their mean)"
-    );
+    let _ = writeln!(out, "\nwhere the response time goes (share: statements x their mean)");
     for (name, of) in summary.transactions.iter() {
         if !of.time_spent.is_empty() {
             let _ = writeln!(out, "{name:<width$}{}", line(&of.time_spent));
@@ -67,9 +64,8 @@ mod tests {
 
     #[test]
     fn the_largest_parts_are_named_and_the_rest_is_one() {
-        let mut rows: Vec<TimeSpent> = (1..=6)
-            .map(|n| spent(&format!("kind_{n}"), 0.02 * f64::from(n), Some(1.0)))
-            .collect();
+        let mut rows: Vec<TimeSpent> =
+            (1..=6).map(|n| spent(&format!("kind_{n}"), 0.02 * f64::from(n), Some(1.0))).collect();
         rows.push(spent(QUEUED, 0.0, None));
         rows.push(spent(PAUSED, 0.08, None));
         rows.push(spent(DRIVER, 0.5, None));

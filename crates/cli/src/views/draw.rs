@@ -37,37 +37,13 @@ pub fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let [heads_height, results_height] = [heads.len(), results.len()].map(|lines| lines as u16);
     let mut free = area.height;
     // From the most important to the least.
-    let [
-        head,
-        foot,
-        throughput,
-        middle,
-        results_height,
-        storage,
-        notes,
-    ] = [
-        heads_height,
-        1,
-        3,
-        TYPES_HEIGHT,
-        results_height,
-        io_height,
-        notes_height,
-    ]
-    .map(|wanted| {
-        let height = free.min(wanted);
-        free -= height;
-        height
-    });
-    let from_the_top = [
-        head,
-        throughput + free,
-        middle,
-        storage,
-        results_height,
-        notes,
-        foot,
-    ];
+    let [head, foot, throughput, middle, results_height, storage, notes] =
+        [heads_height, 1, 3, TYPES_HEIGHT, results_height, io_height, notes_height].map(|wanted| {
+            let height = free.min(wanted);
+            free -= height;
+            height
+        });
+    let from_the_top = [head, throughput + free, middle, storage, results_height, notes, foot];
     let [head, throughput, middle, storage, of_results, notes, foot] =
         Layout::vertical(from_the_top.map(Constraint::Length)).areas(area);
     Paragraph::new(heads).render(head, buffer);
@@ -84,10 +60,8 @@ pub fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     }
     draw_io(&usage, storage, buffer);
     let newest = state.notes.iter().rev().take(usize::from(notes_height));
-    let lines: Vec<Line<'_>> = newest
-        .rev()
-        .map(|note| Line::from(format!("note: {note}")))
-        .collect();
+    let lines: Vec<Line<'_>> =
+        newest.rev().map(|note| Line::from(format!("note: {note}"))).collect();
     Paragraph::new(lines).render(notes, buffer);
     foot_line(state).render(foot, buffer);
 }
@@ -97,15 +71,9 @@ fn foot_line(state: &State) -> Line<'static> {
     let (words, style) = if state.is_ending {
         ("ending in good order; Ctrl-C once more ends at once", BAD)
     } else if state.lab.is_some() {
-        (
-            "Ctrl-C ends the lab in good order; the same command goes on with it",
-            TITLE,
-        )
+        ("Ctrl-C ends the lab in good order; the same command goes on with it", TITLE)
     } else {
-        (
-            "Ctrl-C ends the run in good order and keeps what was measured",
-            TITLE,
-        )
+        ("Ctrl-C ends the run in good order and keeps what was measured", TITLE)
     };
     Line::styled(words, style)
 }
@@ -205,10 +173,8 @@ fn draw_throughput(state: &State, area: Rect, buffer: &mut Buffer) {
 }
 
 fn draw_types(state: &State, title: String, area: Rect, buffer: &mut Buffer) {
-    let names = format!(
-        "{:<13}{:>12}{:>9}{:>10}{:>9}",
-        "", "completed/s", "p95 ms", "retries", "errors"
-    );
+    let names =
+        format!("{:<13}{:>12}{:>9}{:>10}{:>9}", "", "completed/s", "p95 ms", "retries", "errors");
     let mut lines = vec![Line::styled(names, TITLE)];
     for of in &state.types {
         let line = format!(
@@ -286,9 +252,7 @@ mod tests {
     /// The rows of a terminal of this size.
     fn drawn(state: &State, width: u16, height: u16) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal
-            .draw(|frame| draw(state, frame.area(), frame.buffer_mut()))
-            .unwrap();
+        terminal.draw(|frame| draw(state, frame.area(), frame.buffer_mut())).unwrap();
         let buffer = terminal.backend().buffer();
         let row = |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect();
         (0..height).map(row).collect()
@@ -335,10 +299,7 @@ mod tests {
         assert_eq!(new_order[5..], ["system", "12", "%"]);
         assert_eq!(row(&rows, "payment")[1..5], ["100.0", "4.00", "30", "0"]);
         assert_eq!(row(&rows, "stock_level")[1..5], ["0.0", "NA", "0", "0"]);
-        assert_eq!(
-            row(&rows, "data"),
-            ["data", "1234", "567", "3", "20.00", "9.00"]
-        );
+        assert_eq!(row(&rows, "data"), ["data", "1234", "567", "3", "20.00", "9.00"]);
         assert_eq!(row(&rows, "redo")[1..], ["0", "890", "445", "NA", "NA"]);
         has_all(&rows, &["server     1.75 cores", "mydyno       NA cores"]);
     }
@@ -352,10 +313,7 @@ mod tests {
         state.is_ending = true;
         let rows = drawn(&state, 160, 50);
         has_all(&rows, &["note: number 5", "note: number 9", "NOPM 12000"]);
-        has_all(
-            &rows,
-            &["ending in good order; Ctrl-C once more ends at once"],
-        );
+        has_all(&rows, &["ending in good order; Ctrl-C once more ends at once"]);
         assert!(!rows.join("").contains("number 4"));
         // The half of two minutes that has passed, all of it at the highest.
         let full = rows.iter().filter(|row| row.contains('█')).count();
@@ -392,10 +350,7 @@ mod tests {
         has_all(&rows, &["stock_level", "I/O by role", "data"]);
         // What has no room is the last.
         let rows = drawn(&in_window(), 60, 12);
-        has_all(
-            &rows,
-            &["NOPM 12000", "CPU 62 %", "delivery", "Ctrl-C ends"],
-        );
+        has_all(&rows, &["NOPM 12000", "CPU 62 %", "delivery", "Ctrl-C ends"]);
         assert!(!rows.join("").contains("I/O"), "{}", rows.join("\n"));
     }
 
@@ -404,10 +359,7 @@ mod tests {
         let rows = drawn(&State::default(), 80, 24);
         has_all(&rows, &["starting", "NOPM NA", "CPU NA %", "0 s of 0 s"]);
         // The run names its types of transactions when it starts.
-        assert!(
-            !rows.iter().any(|row| row.contains("delivery")),
-            "{rows:#?}"
-        );
+        assert!(!rows.iter().any(|row| row.contains("delivery")), "{rows:#?}");
     }
 
     #[test]

@@ -20,10 +20,7 @@ impl Lines {
     /// # Errors
     /// Where no thread can be made for the output.
     pub fn begin() -> Result<Lines, Failure> {
-        Ok(Lines {
-            outlet: live_stdout()?,
-            has_header: false,
-        })
+        Ok(Lines { outlet: live_stdout()?, has_header: false })
     }
 
     /// Prints the line of an interval that `state` has taken.
@@ -50,9 +47,7 @@ impl Lines {
 
 /// The columns; `p95 ms` is that of new orders.
 fn header() -> String {
-    row([
-        "time s", "phase", "NOPM", "p95 ms", "CPU %", "reads/s", "writes/s", "errors",
-    ])
+    row(["time s", "phase", "NOPM", "p95 ms", "CPU %", "reads/s", "writes/s", "errors"])
 }
 
 fn line(interval: &Interval, state: &State) -> String {
@@ -117,21 +112,11 @@ mod tests {
         let mut of = interval(Phase::Window, 29.0..30.0, 200);
         of.transactions[3].errors = 2;
         let text = line(&of, &state);
-        assert_eq!(
-            words(&text),
-            ["30.0", "window", "12000", "10.0", "62", "1234", "1457", "2"]
-        );
-        assert_eq!(
-            text.len(),
-            header().len(),
-            "columns stand under their names"
-        );
+        assert_eq!(words(&text), ["30.0", "window", "12000", "10.0", "62", "1234", "1457", "2"]);
+        assert_eq!(text.len(), header().len(), "columns stand under their names");
         of = interval(Phase::Drain, 70.0..70.3, 4);
         state.end_interval(&of);
-        assert_eq!(
-            words(&line(&of, &state))[..4],
-            ["70.3", "drain", "NA", "NA"]
-        );
+        assert_eq!(words(&line(&of, &state))[..4], ["70.3", "drain", "NA", "NA"]);
     }
 
     #[test]
@@ -139,9 +124,6 @@ mod tests {
         let mut state = State::default();
         let of = interval(Phase::Warmup, 0.0..0.5, 0);
         state.end_interval(&of);
-        assert_eq!(
-            words(&line(&of, &state)),
-            ["0.5", "warm-up", "0", "NA", "NA", "NA", "NA", "0"]
-        );
+        assert_eq!(words(&line(&of, &state)), ["0.5", "warm-up", "0", "NA", "NA", "NA", "NA", "0"]);
     }
 }

@@ -57,10 +57,7 @@ impl Live {
         let view = match watch.then(Watch::prepare).transpose()? {
             None => View::Console,
             Some(None) => View::Lines(Lines::begin()?),
-            Some(Some(watch)) => View::Dashboard(Dashboard {
-                watch,
-                notes: Vec::new(),
-            }),
+            Some(Some(watch)) => View::Dashboard(Dashboard { watch, notes: Vec::new() }),
         };
         let live = Live {
             state: State::default(),
@@ -148,11 +145,9 @@ impl Live {
 fn take(state: &mut State, progress: &Progress<'_>) {
     match progress {
         Progress::TurnStarts { title, cell } => state.begin_turn(title, about(&cell.what, None)),
-        Progress::RunStarts {
-            types,
-            warehouses,
-            connections,
-        } => state.begin_run(types, *warehouses, *connections),
+        Progress::RunStarts { types, warehouses, connections } => {
+            state.begin_run(types, *warehouses, *connections)
+        }
         Progress::Run(run) => state.run_goes_on(*run),
         Progress::Interval(interval) => state.end_interval(interval),
         Progress::Samples(batches) => state.take_samples(batches),

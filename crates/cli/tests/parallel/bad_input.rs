@@ -12,11 +12,9 @@ fn run(dsn: &str, work: &Path, arguments: &[&str]) -> Mydyno {
 }
 
 fn run_for(window: &str, dsn: &str, work: &Path, arguments: &[&str]) -> Mydyno {
-    mydyno([
-        "run", "--dsn", dsn, "--warmup", "0", "--window", window, "--json",
-    ])
-    .and_args(arguments)
-    .in_directory(work)
+    mydyno(["run", "--dsn", dsn, "--warmup", "0", "--window", window, "--json"])
+        .and_args(arguments)
+        .in_directory(work)
 }
 
 fn refused(ran: Ran, words: &[&str]) {
@@ -58,38 +56,15 @@ fn numbers_that_make_no_sense_are_usage_errors() {
         &["run", "--host-metrics", "http://db:x/metrics"],
         &["run", "--no-such-flag"],
     ] {
-        let ran = mydyno(arguments)
-            .and_args(["--dsn", dsn])
-            .in_directory(work.path())
-            .run()
-            .exits(2);
-        assert!(
-            ran.stderr.starts_with("error: "),
-            "{arguments:?}: {}",
-            ran.stderr
-        );
+        let ran =
+            mydyno(arguments).and_args(["--dsn", dsn]).in_directory(work.path()).run().exits(2);
+        assert!(ran.stderr.starts_with("error: "), "{arguments:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "");
     }
-    mydyno(["load", "-w", "0", "--dsn", dsn])
-        .run()
-        .exits(2)
-        .says(&["0 is not in 1..=1000000"]);
-    let encrypted = [
-        "run",
-        "--host-metrics",
-        "https://db:9100/metrics",
-        "--dsn",
-        dsn,
-    ];
-    mydyno(encrypted)
-        .run()
-        .exits(2)
-        .says(&["--host-metrics", "plain HTTP only"]);
-    assert_eq!(
-        std::fs::read_dir(work.path()).unwrap().count(),
-        0,
-        "no file was made"
-    );
+    mydyno(["load", "-w", "0", "--dsn", dsn]).run().exits(2).says(&["0 is not in 1..=1000000"]);
+    let encrypted = ["run", "--host-metrics", "https://db:9100/metrics", "--dsn", dsn];
+    mydyno(encrypted).run().exits(2).says(&["--host-metrics", "plain HTTP only"]);
+    assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0, "no file was made");
 }
 
 #[test]
@@ -101,26 +76,15 @@ fn unknown_engines_are_told_with_the_nearest_one() {
         &["check", "--engine", "mysql-5.8"],
         &["demo", "--engine", "mysql-5.8"],
         &["server", "install", "mysql-5.8"],
-        &[
-            "server",
-            "start",
-            "--engine",
-            "mysql-5.8",
-            "--name",
-            "never-started",
-        ],
+        &["server", "start", "--engine", "mysql-5.8", "--name", "never-started"],
     ] {
-        mydyno(arguments)
-            .in_directory(work.path())
-            .run()
-            .exits(2)
-            .says(&[
-                "`mysql-5.8` is unknown",
-                "did you mean `mysql-5.7`?",
-                "mysql-8.0",
-                "mariadb-10.11",
-                "xtradb-5.6",
-            ]);
+        mydyno(arguments).in_directory(work.path()).run().exits(2).says(&[
+            "`mysql-5.8` is unknown",
+            "did you mean `mysql-5.7`?",
+            "mysql-8.0",
+            "mariadb-10.11",
+            "xtradb-5.6",
+        ]);
     }
     assert!(!home().join("instances/never-started").exists());
 }
@@ -132,48 +96,23 @@ fn logins_that_fail() {
     let wrong = server.dsn.replace(server.password(), "s3cretly-wrong");
     for command in ["load", "run", "check"] {
         let dsn = wrong.as_str();
-        let ran = mydyno([command, "--dsn", dsn])
-            .in_directory(work.path())
-            .run();
+        let ran = mydyno([command, "--dsn", dsn]).in_directory(work.path()).run();
         assert!(!ran.stderr.contains("s3cretly"), "{}", ran.stderr);
-        refused(
-            ran,
-            &[
-                "login of user \"mydyno\"",
-                "was denied",
-                "check user and password",
-            ],
-        );
+        refused(ran, &["login of user \"mydyno\"", "was denied", "check user and password"]);
         let dsn = "mysql://u:s3cretly@127.0.0.1:1/tpcc";
-        let ran = mydyno([command, "--dsn", dsn])
-            .in_directory(work.path())
-            .run();
+        let ran = mydyno([command, "--dsn", dsn]).in_directory(work.path()).run();
         assert!(!ran.stderr.contains("s3cretly"), "{}", ran.stderr);
-        refused(
-            ran,
-            &[
-                "cannot reach the server at 127.0.0.1:1",
-                "refused",
-                "check host, port",
-            ],
-        );
+        refused(ran, &["cannot reach the server at 127.0.0.1:1", "refused", "check host, port"]);
         let dsn = "mysql://u@no-such-host.invalid/tpcc";
-        let ran = mydyno([command, "--dsn", dsn])
-            .in_directory(work.path())
-            .run();
-        refused(
-            ran,
-            &["cannot reach the server at no-such-host.invalid:3306"],
-        );
+        let ran = mydyno([command, "--dsn", dsn]).in_directory(work.path()).run();
+        refused(ran, &["cannot reach the server at no-such-host.invalid:3306"]);
     }
     let bytes = std::fs::read(work.path().join("mydyno.db")).unwrap();
     assert!(!contains(&bytes, "s3cretly"));
 }
 
 fn contains(bytes: &[u8], needle: &str) -> bool {
-    bytes
-        .windows(needle.len())
-        .any(|window| window == needle.as_bytes())
+    bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
 }
 
 #[test]
@@ -194,35 +133,20 @@ fn schemas_that_are_no_database_to_run_on() {
     };
     let load = "mydyno load";
     commands(&server.schema("absent"), &["no schema \"absent\"", load]);
-    commands(
-        &server.schema("nothing"),
-        &["schema \"nothing\" is empty", load],
-    );
+    commands(&server.schema("nothing"), &["schema \"nothing\" is empty", load]);
     commands(
         &server.schema("shop"),
-        &[
-            "not a TPC-C database",
-            "lacks item, warehouse, district",
-            load,
-        ],
+        &["not a TPC-C database", "lacks item, warehouse, district", load],
     );
     let no_schema = server.dsn.strip_suffix("/tpcc").unwrap();
-    commands(
-        no_schema,
-        &["no schema is selected", "mysql://user@host/tpcc"],
-    );
+    commands(no_schema, &["no schema is selected", "mysql://user@host/tpcc"]);
     refused(
-        mydyno(["load", "-w", "1", "--dsn", no_schema])
-            .in_directory(work.path())
-            .run(),
+        mydyno(["load", "-w", "1", "--dsn", no_schema]).in_directory(work.path()).run(),
         &["names no schema"],
     );
     refused(
         run(&server.dsn, work.path(), &["-w", "2"]).run(),
-        &[
-            "holds 1 warehouse, but 2 were asked for",
-            "ask for at most 1, or load 2",
-        ],
+        &["holds 1 warehouse, but 2 were asked for", "ask for at most 1, or load 2"],
     );
     execute(&server.dsn, ["DROP DATABASE nothing", "DROP DATABASE shop"]);
 }
@@ -245,20 +169,12 @@ fn limits_of_the_server_that_are_too_small() {
         assert_eq!(prepares(), before, "nothing was started");
         let command = format!("SET GLOBAL {name} = ");
         let needed: u64 = {
-            let (_, rest) = ran
-                .stderr
-                .split_once(&command)
-                .unwrap_or_else(|| panic!("{}", ran.stderr));
+            let (_, rest) =
+                ran.stderr.split_once(&command).unwrap_or_else(|| panic!("{}", ran.stderr));
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
             digits.parse().unwrap()
         };
-        refused(
-            ran,
-            &[
-                &format!("{name} of the server is 15"),
-                &format!("need {needed}"),
-            ],
-        );
+        refused(ran, &[&format!("{name} of the server is 15"), &format!("need {needed}")]);
         // One less is too small, and what it says is enough.
         execute(&server.dsn, [format!("SET GLOBAL {name} = {}", needed - 1)]);
         let ran = asked();
@@ -275,9 +191,7 @@ fn limits_of_the_server_that_are_too_small() {
 fn sessions_have_ended(dsn: &str) {
     let mut watcher = Held::open(dsn);
     let sessions = "SELECT COUNT(*) FROM information_schema.processlist";
-    until("earlier sessions have ended", || {
-        watcher.query(sessions)[0] == "1"
-    });
+    until("earlier sessions have ended", || watcher.query(sessions)[0] == "1");
     drop(watcher);
     std::thread::sleep(Duration::from_millis(300));
 }
@@ -287,26 +201,16 @@ fn read_only_servers() {
     let work = directory();
     let server = lent();
     execute(&server.dsn, ["SET GLOBAL super_read_only = ON"]);
-    refused(
-        run(&server.dsn, work.path(), &[]).run(),
-        &["read-only", "read_only"],
-    );
+    refused(run(&server.dsn, work.path(), &[]).run(), &["read-only", "read_only"]);
     for schema in ["tpcc", "fresh"] {
         let dsn = server.schema(schema);
-        let ran = mydyno(["load", "--dsn", &dsn, "-w", "1", "--force"])
-            .in_directory(work.path())
-            .run();
+        let ran =
+            mydyno(["load", "--dsn", &dsn, "-w", "1", "--force"]).in_directory(work.path()).run();
         refused(ran, &["the server is read-only", "switch read_only off"]);
     }
     // Checking changes nothing.
     mydyno(["check", "--dsn", &server.dsn]).run().exits(0);
-    execute(
-        &server.dsn,
-        [
-            "SET GLOBAL super_read_only = OFF",
-            "SET GLOBAL read_only = OFF",
-        ],
-    );
+    execute(&server.dsn, ["SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF"]);
     assert_eq!(value(&server.dsn, "SELECT COUNT(*) FROM warehouse"), "1");
 }
 
@@ -320,31 +224,18 @@ fn no_room_for_the_load() {
             true => format!("{dsn}?socket={}", server.socket.display()),
             false => dsn.clone(),
         };
-        let ran = mydyno(["load", "--dsn", &dsn, "-w", "900000"])
-            .in_directory(work.path())
-            .run();
-        refused(
-            ran,
-            &[
-                "900000 warehouses take about",
-                "has room for",
-                "load fewer warehouses",
-            ],
-        );
+        let ran = mydyno(["load", "--dsn", &dsn, "-w", "900000"]).in_directory(work.path()).run();
+        refused(ran, &["900000 warehouses take about", "has room for", "load fewer warehouses"]);
     }
     let schemas = value(
         &server.schema("information_schema"),
         "SELECT COUNT(*) FROM schemata WHERE schema_name = 'huge'",
     );
     assert_eq!(schemas, "0", "nothing was created");
-    let running = mydyno(["run", "--engine", "mysql-5.7", "-w", "900000"])
-        .in_directory(work.path())
-        .spawn();
+    let running =
+        mydyno(["run", "--engine", "mysql-5.7", "-w", "900000"]).in_directory(work.path()).spawn();
     let owner = running.pid();
-    refused(
-        running.wait(),
-        &["900000 warehouses take about", "has room for"],
-    );
+    refused(running.wait(), &["900000 warehouses take about", "has room for"]);
     assert_eq!(servers_under(owner), Vec::<u32>::new());
 }
 
@@ -357,23 +248,14 @@ fn results_files_that_are_not_to_be_written() {
     let newer = rusqlite::Connection::open(&file).unwrap();
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
-    std::fs::write(
-        work.path().join("text"),
-        "shopping list: milk, bread and butter\n",
-    )
-    .unwrap();
+    std::fs::write(work.path().join("text"), "shopping list: milk, bread and butter\n").unwrap();
     let other = rusqlite::Connection::open(work.path().join("other.db")).unwrap();
-    other
-        .execute_batch("CREATE TABLE milk (litres INT)")
-        .unwrap();
+    other.execute_batch("CREATE TABLE milk (litres INT)").unwrap();
     drop(other);
     for (name, words) in [
         ("mydyno.db", &["has format 99", "upgrade mydyno"][..]),
         ("text", &["is not a results file of mydyno", "--results"]),
-        (
-            "other.db",
-            &["is not a results file of mydyno", "--results"],
-        ),
+        ("other.db", &["is not a results file of mydyno", "--results"]),
         (".", &["is not a results file of mydyno", "--results"]),
         ("absent/mydyno.db", &["its directory must exist"]),
     ] {
@@ -415,19 +297,10 @@ fn a_full_disk_while_storing() {
     assert_eq!(first[0][1], "done");
     let kib = file.metadata().unwrap().len() / 1024;
     for more in [8, 64, 200] {
-        let ran = run_for(
-            "5s",
-            &server.dsn,
-            work.path(),
-            &["-c", "4", "--interval", "100ms"],
-        )
-        .files_of_at_most_kib(kib + more)
-        .run();
-        let words = [
-            "no room to store results",
-            "free space",
-            "everything stored before is kept",
-        ];
+        let ran = run_for("5s", &server.dsn, work.path(), &["-c", "4", "--interval", "100ms"])
+            .files_of_at_most_kib(kib + more)
+            .run();
+        let words = ["no room to store results", "free space", "everything stored before is kept"];
         refused(ran, &words);
         assert_eq!(summary("1"), first);
         assert_eq!(result(&file, intervals), first_intervals);
@@ -448,39 +321,11 @@ fn passwords_are_nowhere() {
     let secret = server.password().to_owned();
     let mut said = String::new();
     for arguments in [
-        &[
-            "run",
-            "-c",
-            "2",
-            "--warmup",
-            "0",
-            "--window",
-            "1s",
-            "--dsn",
-            &server.dsn,
-        ][..],
-        &[
-            "run",
-            "-c",
-            "2",
-            "--warmup",
-            "0",
-            "--window",
-            "1s",
-            "--json",
-            "--dsn",
-            &server.dsn,
-        ],
+        &["run", "-c", "2", "--warmup", "0", "--window", "1s", "--dsn", &server.dsn][..],
+        &["run", "-c", "2", "--warmup", "0", "--window", "1s", "--json", "--dsn", &server.dsn],
         &["run", "-c", "9999", "--dsn", &server.dsn],
         &["load", "-w", "1", "--dsn", &server.dsn],
-        &[
-            "load",
-            "-w",
-            "1",
-            "--json",
-            "--dsn",
-            &server.schema("another"),
-        ],
+        &["load", "-w", "1", "--json", "--dsn", &server.schema("another")],
         &["check", "--json", "--dsn", &server.dsn],
         &["server", "list", "--json"],
         &["server", "list"],
@@ -501,13 +346,7 @@ fn passwords_are_nowhere() {
     let mut session = Held::open(&server.dsn);
     let listed = session.query("SELECT info FROM information_schema.processlist");
     assert!(!listed.concat().contains(&secret));
-    let log = std::fs::read(
-        home()
-            .join("instances")
-            .join(&server.name)
-            .join("error.log"),
-    )
-    .unwrap();
+    let log = std::fs::read(home().join("instances").join(&server.name).join("error.log")).unwrap();
     assert!(!contains(&log, &secret));
 }
 
@@ -529,26 +368,11 @@ fn files_are_without(secret: &str, work: &Path) {
 
 #[test]
 fn names_of_servers_that_are_no_names_or_not_there() {
-    mydyno(["server", "stop", "no-such-server"])
-        .run()
-        .exits(2)
-        .says(&["no-such-server"]);
-    mydyno(["server", "start", "--engine", "mysql-5.7", "--name", "../x"])
-        .run()
-        .exits(2);
+    mydyno(["server", "stop", "no-such-server"]).run().exits(2).says(&["no-such-server"]);
+    mydyno(["server", "start", "--engine", "mysql-5.7", "--name", "../x"]).run().exits(2);
     let server = lent();
-    let again = [
-        "server",
-        "start",
-        "--engine",
-        "mysql-5.7",
-        "--name",
-        &server.name,
-    ];
-    mydyno(again)
-        .run()
-        .exits(4)
-        .says(&[&server.name, &server.pid.to_string()]);
+    let again = ["server", "start", "--engine", "mysql-5.7", "--name", &server.name];
+    mydyno(again).run().exits(4).says(&[&server.name, &server.pid.to_string()]);
     let listed = mydyno(["server", "list", "--json"]).run().exits(0).json();
     assert_eq!(number(&listed, "/schema_version"), 1);
 }

@@ -74,10 +74,7 @@ fn conflicts_are_tried_again_on(engine: &str, settings: &[&str]) {
         let times = 4 + if error == 1615 { tries } else { 0 };
         let wanted = times * u64::from(tpcc::prepared_statements(style));
         let prepared = after - before;
-        assert!(
-            (wanted..wanted + 100).contains(&prepared),
-            "{error} {style:?}: {prepared}"
-        );
+        assert!((wanted..wanted + 100).contains(&prepared), "{error} {style:?}: {prepared}");
         let held = value(&server.dsn, "SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'");
         assert_eq!(held, "Prepared_stmt_count|0");
     }
@@ -177,10 +174,7 @@ fn history_has_a_key_where_mysql_8_0_demands_one() {
 #[test]
 fn history_has_a_key_where_mariadb_demands_one() {
     let demand = "SET GLOBAL innodb_force_primary_key = 1";
-    let settings = [
-        "innodb_flush_log_at_trx_commit=0",
-        "innodb_log_file_size=64M",
-    ];
+    let settings = ["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=64M"];
     let styles = [Style::Procedures];
     history_may_have_a_key_on(ENGINES[2], &settings, Some(demand), &styles);
 }
@@ -210,23 +204,13 @@ fn the_isolation_level_is_an_option() {
         "SELECT COUNT(*) FROM note WHERE note LIKE '%read-committed is weaker than TPC-C demands%'";
     assert_eq!(result(&work.path().join("mydyno.db"), note), "1");
     // What the sessions tell the server themselves.
-    execute(
-        &server.dsn,
-        [
-            "SET GLOBAL log_output = 'TABLE'",
-            "SET GLOBAL general_log = 1",
-        ],
-    );
+    execute(&server.dsn, ["SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = 1"]);
     assert_eq!(level(&["--isolation", "serializable"]), "serializable");
     assert_eq!(level(&["--isolation", "read-committed"]), "read-committed");
     execute(&server.dsn, ["SET GLOBAL general_log = 0"]);
     let sent = "SELECT COUNT(*) FROM mysql.general_log WHERE argument LIKE 'SET SESSION TRANSACTION ISOLATION LEVEL ";
     for level in ["SERIALIZABLE", "READ COMMITTED"] {
-        assert_eq!(
-            query(&server.dsn, &format!("{sent}{level}'")),
-            ["4"],
-            "{level}"
-        );
+        assert_eq!(query(&server.dsn, &format!("{sent}{level}'")), ["4"], "{level}");
     }
 }
 

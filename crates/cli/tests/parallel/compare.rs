@@ -12,12 +12,7 @@ fn record(results: &Results, lab: LabId, ordinal: u32, per_s: u64) {
 }
 
 fn begin_cell(results: &Results, lab: LabId, ordinal: u32) -> CellId {
-    let cell = NewCell {
-        ordinal,
-        connections: 8 * ordinal,
-        window_ns: 30 * S,
-        ..testkit::cell()
-    };
+    let cell = NewCell { ordinal, connections: 8 * ordinal, window_ns: 30 * S, ..testkit::cell() };
     results.begin_cell(lab, &cell).unwrap()
 }
 
@@ -80,10 +75,7 @@ fn several_runs_of_each() {
     written(work.path());
     let compared =
         |base: &str, other: &str| mydyno(["compare", base, other]).in_directory(work.path());
-    let ran = compared("1,3,5", "2,4,6")
-        .and_args(["--json"])
-        .run()
-        .exits(7);
+    let ran = compared("1,3,5", "2,4,6").and_args(["--json"]).run().exits(7);
     let document = ran.json();
     assert_described(&document);
     assert_eq!(text(&document, "/base/basis"), "repeats");
@@ -99,9 +91,7 @@ fn several_runs_of_each() {
     assert!(float(&document, "/nopm/p_corrected") < 0.01);
     assert_eq!(document["regression"], true);
     // A slowdown of a quarter is none that matters where only a third does.
-    let least = compared("1,3,5", "2,4,6")
-        .and_args(["--at-least", "33%"])
-        .run();
+    let least = compared("1,3,5", "2,4,6").and_args(["--at-least", "33%"]).run();
     let words = "slower than 1,3,5 by more than 33 % is neither shown nor excluded";
     assert!(least.exits(0).stdout.contains(words));
     // The other way round it is no regression.
@@ -121,10 +111,7 @@ fn drift_is_no_difference_and_hides_none() {
     let work = directory();
     written(work.path());
     // Three of one and then three of the other: by Welch's test of drifting runs this was a regression.
-    let ran = mydyno(["compare", "1,3,5", "9", "--json"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    let ran = mydyno(["compare", "1,3,5", "9", "--json"]).in_directory(work.path()).run().exits(0);
     let document = ran.json();
     assert_described(&document);
     assert!(document["paired_by"].is_null() && document["nopm"]["ratio"].is_null());
@@ -149,22 +136,13 @@ fn drift_is_no_difference_and_hides_none() {
 fn one_run_of_each_claims_nothing() {
     let work = directory();
     written(work.path());
-    let ran = mydyno(["compare", "1", "2.1.1", "--json"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    let ran = mydyno(["compare", "1", "2.1.1", "--json"]).in_directory(work.path()).run().exits(0);
     let document = ran.json();
     assert_described(&document);
     assert_eq!(text(&document, "/base/basis"), "intervals");
-    let (low, high) = (
-        float(&document, "/base/nopm/low"),
-        float(&document, "/base/nopm/high"),
-    );
+    let (low, high) = (float(&document, "/base/nopm/low"), float(&document, "/base/nopm/high"));
     let nopm = float(&document, "/base/nopm/mean");
-    assert!(
-        low < nopm && nopm < high && high - low < 0.1 * nopm,
-        "{low} {high}"
-    );
+    assert!(low < nopm && nopm < high && high - low < 0.1 * nopm, "{low} {high}");
     let p95_us = float(&document, "/base/new_order_p95_us/mean");
     assert!((19_000.0..20_500.0).contains(&p95_us), "{p95_us}");
     assert!(float(&document, "/base/new_order_p95_us/low") < p95_us);
@@ -191,21 +169,14 @@ fn what_cannot_be_compared() {
         ("7.1", "7.2", 2, "connections: 8 | 16"),
         ("7.1", "7.2", 2, "say --across connections"),
     ] {
-        mydyno(["compare", base, other])
-            .in_directory(work.path())
-            .run()
-            .exits(code)
-            .says(&[words]);
+        mydyno(["compare", base, other]).in_directory(work.path()).run().exits(code).says(&[words]);
     }
     // What failed is left out of several, and named.
     let ran = mydyno(["compare", "1,3,8", "7.1,7.2", "--across", "connections"])
         .in_directory(work.path())
         .run()
         .exits(0);
-    for words in [
-        "repeat 9 has no result and is left out",
-        "connections: 8 | 16, 8",
-    ] {
+    for words in ["repeat 9 has no result and is left out", "connections: 8 | 16, 8"] {
         assert!(ran.stdout.contains(words), "{}", ran.stdout);
     }
 }

@@ -29,10 +29,7 @@ fn tcp(login: &str, options: &str) -> String {
 }
 
 fn unix(login: &str) -> String {
-    format!(
-        "mysql://{login}@localhost/tpcc?socket={}",
-        SERVER.socket.display()
-    )
+    format!("mysql://{login}@localhost/tpcc?socket={}", SERVER.socket.display())
 }
 
 fn check(arguments: &[&str]) -> Mydyno {
@@ -43,14 +40,12 @@ fn check(arguments: &[&str]) -> Mydyno {
 fn transport_of_run(work: &Path, arguments: &[&str]) -> (String, String) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let summary = mydyno([
-        "run", "-c", "2", "--warmup", "0", "--window", "1s", "--json",
-    ])
-    .and_args(arguments)
-    .in_directory(work)
-    .run()
-    .exits(0)
-    .json();
+    let summary = mydyno(["run", "-c", "2", "--warmup", "0", "--window", "1s", "--json"])
+        .and_args(arguments)
+        .in_directory(work)
+        .run()
+        .exits(0)
+        .json();
     let stored = "SELECT transport FROM cell ORDER BY id DESC LIMIT 1";
     let stored = result(&work.join("mydyno.db"), stored);
     assert_eq!(text(&summary, "/transport"), stored);
@@ -59,11 +54,7 @@ fn transport_of_run(work: &Path, arguments: &[&str]) -> (String, String) {
 }
 
 fn data_file(name: &str) -> PathBuf {
-    home()
-        .join("instances")
-        .join(&SERVER.name)
-        .join("data")
-        .join(name)
+    home().join("instances").join(&SERVER.name).join("data").join(name)
 }
 
 #[test]
@@ -74,10 +65,7 @@ fn tcp_and_unix_sockets() {
     assert!(!notes.contains("encrypted"), "{notes}");
     // `localhost` does not become a socket behind the user's back.
     let localhost = SERVER.dsn.replace("127.0.0.1", "localhost");
-    assert_eq!(
-        transport_of_run(work.path(), &["--dsn", &localhost]).0,
-        "tcp"
-    );
+    assert_eq!(transport_of_run(work.path(), &["--dsn", &localhost]).0, "tcp");
     let socket = format!("{}?socket={}", SERVER.dsn, SERVER.socket.display());
     assert_eq!(transport_of_run(work.path(), &["--dsn", &socket]).0, "unix");
     let absent = "mysql://u@localhost/tpcc?socket=/nonexistent/mysql.sock";
@@ -115,16 +103,10 @@ fn login_methods() {
         execute(&server.dsn, ["FLUSH PRIVILEGES"]);
         logs_in(&dsn);
     }
-    for dsn in [
-        tcp("caching:wrong", ""),
-        tcp("native:wrong", ""),
-        tcp("caching", ""),
-        unix("nobody:x"),
-    ] {
-        check(&["--dsn", &dsn])
-            .run()
-            .exits(4)
-            .says(&["was denied", "check user and password"]);
+    for dsn in
+        [tcp("caching:wrong", ""), tcp("native:wrong", ""), tcp("caching", ""), unix("nobody:x")]
+    {
+        check(&["--dsn", &dsn]).run().exits(4).says(&["was denied", "check user and password"]);
     }
 }
 
@@ -138,27 +120,18 @@ fn a_login_that_may_not_create_the_schema() {
             .in_directory(work.path())
             .run()
     };
-    load(&forbidden, &[]).exits(4).says(&[
-        "user \"native\" may not create schema \"forbidden\"",
-        "GRANT ALL",
-    ]);
+    load(&forbidden, &[])
+        .exits(4)
+        .says(&["user \"native\" may not create schema \"forbidden\"", "GRANT ALL"]);
     // One that is there and granted can be loaded without more rights.
-    execute(
-        &SERVER.dsn,
-        [
-            "CREATE DATABASE granted",
-            "GRANT ALL ON granted.* TO native@'%'",
-        ],
-    );
+    execute(&SERVER.dsn, ["CREATE DATABASE granted", "GRANT ALL ON granted.* TO native@'%'"]);
     load(&tcp(NATIVE, "").replace("/tpcc", "/granted"), &[]).exits(0);
 }
 
 #[test]
 fn the_password_from_the_environment() {
     let with = |login: &str, password: &str| {
-        check(&["--dsn", &tcp(login, "")])
-            .env("MYDYNO_PASSWORD", password)
-            .run()
+        check(&["--dsn", &tcp(login, "")]).env("MYDYNO_PASSWORD", password).run()
     };
     with("native", "n@tive: secret/").exits(0);
     with("caching", "c@ching: secret/").exits(0);
@@ -183,30 +156,18 @@ fn option_files() {
     assert_eq!(transport, "tcp");
     write(&format!("{login}\nsocket={}", SERVER.socket.display()));
     assert_eq!(transport_of_run(work.path(), &arguments).0, "unix");
-    write(&format!(
-        "{login}\nhost=127.0.0.1\nport={}\nssl-mode=REQUIRED",
-        SERVER.port
-    ));
+    write(&format!("{login}\nhost=127.0.0.1\nport={}\nssl-mode=REQUIRED", SERVER.port));
     assert_eq!(transport_of_run(work.path(), &arguments).0, "tcp+tls");
     // The DSN adds the schema, the file the rest.
     write(&format!(
         "user=native\npassword='n@tive: secret/'\nport={}\nhost=127.0.0.1",
         SERVER.port
     ));
-    check(&arguments)
-        .run()
-        .exits(4)
-        .says(&["no schema is selected"]);
-    check(&arguments)
-        .and_args(["--dsn", "mysql:///tpcc"])
-        .run()
-        .exits(0);
+    check(&arguments).run().exits(4).says(&["no schema is selected"]);
+    check(&arguments).and_args(["--dsn", "mysql:///tpcc"]).run().exits(0);
     // ~/.my.cnf is read where no other file is named.
     std::fs::rename(&file, work.path().join(".my.cnf")).unwrap();
-    check(&["--dsn", "mysql:///tpcc"])
-        .env("HOME", work.path())
-        .run()
-        .exits(0);
+    check(&["--dsn", "mysql:///tpcc"]).env("HOME", work.path()).run().exits(0);
     check(&arguments).run().exits(2).says(&["client.cnf"]);
     let database = work.path().join("mydyno.db");
     let bytes = std::fs::read(database).unwrap();
@@ -221,54 +182,24 @@ fn tls() {
     assert_eq!(transport, "tcp+tls");
     assert!(notes.contains("encrypted: TLSv1."), "{notes}");
     let ca = data_file("ca.pem");
-    let verified = tcp(
-        CACHING,
-        &format!("?ssl-mode=VERIFY_CA&ssl-ca={}", ca.display()),
-    );
-    assert_eq!(
-        transport_of_run(work.path(), &["--dsn", &verified]).0,
-        "tcp+tls"
-    );
+    let verified = tcp(CACHING, &format!("?ssl-mode=VERIFY_CA&ssl-ca={}", ca.display()));
+    assert_eq!(transport_of_run(work.path(), &["--dsn", &verified]).0, "tcp+tls");
     // Whoever names a certificate authority wants it used.
     let implied = tcp(CACHING, &format!("?ssl-ca={}", ca.display()));
-    assert_eq!(
-        transport_of_run(work.path(), &["--dsn", &implied]).0,
-        "tcp+tls"
-    );
+    assert_eq!(transport_of_run(work.path(), &["--dsn", &implied]).0, "tcp+tls");
     // The certificate that the server made for itself names no host.
-    let identity = tcp(
-        NATIVE,
-        &format!("?ssl-mode=VERIFY_IDENTITY&ssl-ca={}", ca.display()),
-    );
-    check(&["--dsn", &identity])
-        .run()
-        .exits(4)
-        .says(&["no TLS connection"]);
+    let identity = tcp(NATIVE, &format!("?ssl-mode=VERIFY_IDENTITY&ssl-ca={}", ca.display()));
+    check(&["--dsn", &identity]).run().exits(4).says(&["no TLS connection"]);
     // The certificate of another authority: that of another server.
     let other = Server::start("mysql-8.0", &QUICK);
-    let wrong = home()
-        .join("instances")
-        .join(&other.name)
-        .join("data/ca.pem");
+    let wrong = home().join("instances").join(&other.name).join("data/ca.pem");
     assert!(wrong.exists(), "{}", wrong.display());
-    let dsn = tcp(
-        NATIVE,
-        &format!("?ssl-mode=VERIFY_CA&ssl-ca={}", wrong.display()),
-    );
-    check(&["--dsn", &dsn])
-        .run()
-        .exits(4)
-        .says(&["no TLS connection"]);
+    let dsn = tcp(NATIVE, &format!("?ssl-mode=VERIFY_CA&ssl-ca={}", wrong.display()));
+    check(&["--dsn", &dsn]).run().exits(4).says(&["no TLS connection"]);
     let none = tcp(NATIVE, "?ssl-mode=VERIFY_CA&ssl-ca=/nonexistent/ca.pem");
-    check(&["--dsn", &none])
-        .run()
-        .exits(4)
-        .says(&["/nonexistent/ca.pem"]);
+    check(&["--dsn", &none]).run().exits(4).says(&["/nonexistent/ca.pem"]);
     let unnamed = tcp(NATIVE, "?ssl-mode=VERIFY_CA");
-    check(&["--dsn", &unnamed])
-        .run()
-        .exits(2)
-        .says(&["ssl-ca=FILE"]);
+    check(&["--dsn", &unnamed]).run().exits(2).says(&["ssl-ca=FILE"]);
 }
 
 /// A server that has TLS switched off is told as such.

@@ -15,10 +15,7 @@ const WINDOW_INTERVALS: &str = "SELECT COUNT(*) FROM interval WHERE phase = 'win
 
 /// Starts a run against a server; the results file is in `work`.
 fn run_against(dsn: &str, work: &Path, arguments: &[&str]) -> Running {
-    mydyno(["run", "--dsn", dsn, "--json"])
-        .and_args(arguments)
-        .in_directory(work)
-        .spawn()
+    mydyno(["run", "--dsn", dsn, "--json"]).and_args(arguments).in_directory(work).spawn()
 }
 
 /// A run with a private server.
@@ -49,33 +46,17 @@ fn is_stored_as_server_died(work: &Path, document: &Value) {
     };
     assert_eq!(last("status"), "failed");
     assert_eq!(last("reason_code"), "server_died");
-    assert!(
-        last("log_tail").contains("ready for connections"),
-        "{}",
-        last("log_tail")
-    );
+    assert!(last("log_tail").contains("ready for connections"), "{}", last("log_tail"));
     let intervals: u64 = result(&file(work), WINDOW_INTERVALS).parse().unwrap();
     assert!(intervals >= 10, "{intervals} rows");
-    assert_eq!(
-        result(
-            &file(work),
-            "SELECT status FROM lab ORDER BY id DESC LIMIT 1"
-        ),
-        "failed"
-    );
+    assert_eq!(result(&file(work), "SELECT status FROM lab ORDER BY id DESC LIMIT 1"), "failed");
     assert_eq!(text(document, "/status"), "failed");
     assert_eq!(text(document, "/reason_code"), "server_died");
     for key in ["nopm", "tpm_total", "new_orders_in_database"] {
-        assert!(
-            document[key].is_null(),
-            "{key} of a failed repeat: {document:#}"
-        );
+        assert!(document[key].is_null(), "{key} of a failed repeat: {document:#}");
     }
     let new_order = &document["transactions"]["new_order"];
-    assert!(
-        number(new_order, "/committed") > 0,
-        "the counts are evidence: {document:#}"
-    );
+    assert!(number(new_order, "/committed") > 0, "the counts are evidence: {document:#}");
     assert!(new_order["p95_us"].is_null(), "{document:#}");
 }
 
@@ -89,21 +70,14 @@ fn a_named_server_is_killed_during_a_run() {
     signal(server.pid, Signal::KILL);
     let ran = running.wait().exits(5);
     is_stored_as_server_died(work.path(), &ran.json());
-    let told = ran.says(&[
-        "has ended",
-        "the end of the server's log",
-        "ready for connections",
-    ]);
+    let told = ran.says(&["has ended", "the end of the server's log", "ready for connections"]);
     assert!(!told.stderr.contains(server.password()));
     // Nothing is left to talk to, and that is told with another code.
     run_against(&server.dsn, work.path(), &["--window", "1s"])
         .wait()
         .exits(4)
         .says(&["cannot reach the server"]);
-    assert_eq!(
-        result(&file(work.path()), "SELECT COUNT(*) FROM repeat"),
-        "1"
-    );
+    assert_eq!(result(&file(work.path()), "SELECT COUNT(*) FROM repeat"), "1");
 }
 
 #[test]
@@ -128,12 +102,7 @@ fn left_in_run(home: &Path, owner: u32) -> Vec<PathBuf> {
     std::fs::read_dir(home.join("run"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.file_name()
-                .unwrap()
-                .to_string_lossy()
-                .starts_with(&prefix)
-        })
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&prefix))
         .collect()
 }
 
@@ -144,9 +113,7 @@ fn mydyno_is_killed_during_a_run() {
     let home = home_of_its_own();
     populate(ENGINE);
     let run = |arguments: &[&str]| {
-        private(work.path(), arguments)
-            .env("MYDYNO_HOME", home.path())
-            .spawn()
+        private(work.path(), arguments).env("MYDYNO_HOME", home.path()).spawn()
     };
     let mut running = run(&["-c", "4", "--warmup", "0", "--window", AMPLE]);
     running.until_measuring(work.path());
@@ -166,23 +133,13 @@ fn mydyno_is_killed_during_a_run() {
     let summary = next.wait().exits(0).json();
     assert_eq!(text(&summary, "/status"), "done");
     assert_eq!(number(&summary, "/repeat_id"), 2);
-    assert_eq!(
-        left_in_run(home.path(), owner),
-        Vec::<PathBuf>::new(),
-        "the next command sweeps"
-    );
+    assert_eq!(left_in_run(home.path(), owner), Vec::<PathBuf>::new(), "the next command sweeps");
     let first = |column: &str| {
-        result(
-            &file(work.path()),
-            &format!("SELECT {column} FROM repeat WHERE id = 1"),
-        )
+        result(&file(work.path()), &format!("SELECT {column} FROM repeat WHERE id = 1"))
     };
     assert_eq!(first("status"), "failed");
     assert_eq!(first("reason_code"), "interrupted_process");
-    assert_eq!(
-        result(&file(work.path()), "SELECT status FROM lab WHERE id = 1"),
-        "interrupted"
-    );
+    assert_eq!(result(&file(work.path()), "SELECT status FROM lab WHERE id = 1"), "interrupted");
     let kept = "SELECT COUNT(*) FROM interval WHERE repeat_id = 1 AND phase = 'window'";
     assert!(result(&file(work.path()), kept).parse::<u64>().unwrap() >= 10);
 }
@@ -190,10 +147,7 @@ fn mydyno_is_killed_during_a_run() {
 #[test]
 fn ctrl_c_in_the_window_keeps_what_was_measured() {
     let work = directory();
-    let mut running = run_private(
-        work.path(),
-        &["-c", "4", "--warmup", "0", "--window", AMPLE],
-    );
+    let mut running = run_private(work.path(), &["-c", "4", "--warmup", "0", "--window", AMPLE]);
     running.until_measuring(work.path());
     let owner = running.pid();
     running.signal(Signal::INT);
@@ -206,10 +160,7 @@ fn ctrl_c_in_the_window_keeps_what_was_measured() {
     let new_order = &summary["transactions"]["new_order"];
     let ended = number(new_order, "/committed") + number(new_order, "/rolled_back");
     let nopm = ended as f64 / window_s * 60.0;
-    assert!(
-        (float(&summary, "/nopm") / nopm - 1.0).abs() < 1e-6,
-        "{summary:#}"
-    );
+    assert!((float(&summary, "/nopm") / nopm - 1.0).abs() < 1e-6, "{summary:#}");
     assert_eq!(
         number(&summary, "/new_orders_in_database"),
         number(&summary, "/new_orders_committed_by_driver")
@@ -243,11 +194,8 @@ fn a_second_ctrl_c_ends_at_once() {
     let server = lent();
     let mut other = Held::open(&server.dsn);
     let mut watcher = Held::open(&server.dsn);
-    let mut running = run_against(
-        &server.dsn,
-        work.path(),
-        &["-c", "4", "--warmup", "0", "--window", AMPLE],
-    );
+    let mut running =
+        run_against(&server.dsn, work.path(), &["-c", "4", "--warmup", "0", "--window", AMPLE]);
     running.until_measuring(work.path());
     other.query("START TRANSACTION");
     other.query("SELECT d_id FROM district WHERE d_w_id = 1 FOR UPDATE");
@@ -264,12 +212,7 @@ fn a_second_ctrl_c_ends_at_once() {
             == "2"
     });
     let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--check"];
-    run_against(&server.dsn, work.path(), &arguments)
-        .wait()
-        .exits(0);
+    run_against(&server.dsn, work.path(), &arguments).wait().exits(0);
     let first = "SELECT status || ' ' || reason_code FROM repeat WHERE id = 1";
-    assert_eq!(
-        result(&file(work.path()), first),
-        "failed interrupted_process"
-    );
+    assert_eq!(result(&file(work.path()), first), "failed interrupted_process");
 }

@@ -13,11 +13,9 @@ fn the_papers_devices_are_there() {
     assert_eq!(number(&document, "/schema_version"), 1);
     assert_described(&document);
     let devices = list(&document, "/devices");
-    for (name, kind) in [
-        ("hdd-15k", "disk"),
-        ("sata-850pro", "solid_state"),
-        ("nvme-pm1725", "solid_state"),
-    ] {
+    for (name, kind) in
+        [("hdd-15k", "disk"), ("sata-850pro", "solid_state"), ("nvme-pm1725", "solid_state")]
+    {
         let device = devices.iter().find(|d| d["name"] == name).unwrap();
         assert_eq!(text(device, "/kind"), kind);
         assert!(float(device, "/sheet/random_read_iops") > 0.0);
@@ -51,9 +49,7 @@ fn a_shown_profile_is_one_to_start_from() {
     fs::write(work.path().join("bad.toml"), bad.join("\n")).unwrap();
     for command in ["show", "verify"] {
         let ran = mydyno(["device", command, "bad.toml"]).in_directory(work.path());
-        ran.run()
-            .exits(2)
-            .says(&["bad.toml", "sheet.random_read_iops"]);
+        ran.run().exits(2).says(&["bad.toml", "sheet.random_read_iops"]);
     }
 }
 
@@ -68,10 +64,7 @@ fn unknown_devices_are_told_with_the_nearest() {
 #[test]
 fn fio_is_asked_for_by_its_package() {
     let empty = directory();
-    for command in [
-        &["device", "verify", "hdd-15k"][..],
-        &["device", "probe", "/tmp"],
-    ] {
+    for command in [&["device", "verify", "hdd-15k"][..], &["device", "probe", "/tmp"]] {
         let ran = mydyno(command).env("PATH", empty.path()).run().exits(4);
         ran.says(&["fio is needed", "install the package fio"]);
     }
@@ -85,9 +78,7 @@ fn a_sheet_that_promises_nothing_is_refused() {
                    average_seek_ms = 8.0\nsequential_mb_per_s = 150\n";
     fs::write(work.path().join("mute.toml"), profile).unwrap();
     let ran = mydyno(["device", "verify", "hdd-15k", "mute.toml"]).in_directory(work.path());
-    ran.run()
-        .exits(2)
-        .says(&["[sheet] of mute", "read_latency_us"]);
+    ran.run().exits(2).says(&["[sheet] of mute", "read_latency_us"]);
 }
 
 fn fio_directories(parent: &Path) -> usize {
@@ -101,21 +92,11 @@ fn ctrl_c_ends_fio_and_leaves_nothing() {
     shim();
     let work = directory();
     let path = work.path().to_str().unwrap();
-    let arguments = [
-        "device",
-        "verify",
-        "hdd-15k",
-        "--seconds",
-        "60",
-        "--directory",
-        path,
-    ];
+    let arguments = ["device", "verify", "hdd-15k", "--seconds", "60", "--directory", path];
     let mut running = mydyno(arguments).spawn();
     let started = || {
         let directories = fs::read_dir(work.path()).unwrap().flatten();
-        directories
-            .into_iter()
-            .any(|d| d.path().join("shim.page").exists())
+        directories.into_iter().any(|d| d.path().join("shim.page").exists())
     };
     until("fio runs", started);
     assert!(!running.has_ended());
@@ -133,22 +114,11 @@ fn a_setuid_server_is_refused() {
     let server = work.path().join("mysqld");
     let text = "#include <stdio.h>\nint main(void) { puts(\"mysqld  Ver 8.0.36 for Linux on x86_64 (x)\"); return 0; }\n";
     fs::write(&source, text).unwrap();
-    let compiled = Command::new("cc")
-        .arg("-o")
-        .args([&server, &source])
-        .status();
+    let compiled = Command::new("cc").arg("-o").args([&server, &source]).status();
     assert!(compiled.unwrap().success());
     fs::set_permissions(&server, fs::Permissions::from_mode(0o4755)).unwrap();
     let binary = server.to_str().unwrap();
-    let arguments = [
-        "run",
-        "--server-binary",
-        binary,
-        "-w",
-        "1",
-        "--data",
-        "hdd-15k",
-    ];
+    let arguments = ["run", "--server-binary", binary, "-w", "1", "--data", "hdd-15k"];
     let ran = mydyno(arguments).in_directory(work.path()).run().exits(4);
     ran.says(&["cannot run under the shim", "setuid"]);
 }

@@ -62,20 +62,14 @@ fn is_emulated_and_proven(engine: &str) -> Value {
     assert_eq!(text(data, "/device"), "nvme-pm1725");
     assert_eq!(data["emulated"], true);
     assert!(!text(data, "/backing").is_empty());
-    assert!(
-        requests(data, "read") > 0 && requests(data, "write") > 0,
-        "{data:#}"
-    );
+    assert!(requests(data, "read") > 0 && requests(data, "write") > 0, "{data:#}");
     assert!(float(data, "/read/service_mean_us") > 10.0, "{data:#}");
     assert!(
         float(data, "/read/response_mean_us") >= 0.9 * float(data, "/read/service_mean_us"),
         "{data:#}"
     );
     let redo = device(&document, "redo");
-    assert!(
-        requests(redo, "write") > 0 && requests(redo, "flush") > 0,
-        "{redo:#}"
-    );
+    assert!(requests(redo, "write") > 0 && requests(redo, "flush") > 0, "{redo:#}");
     for share in ["/fidelity", "/overrun_share"] {
         assert!((0.0..=1.0).contains(&float(&document, share)), "{share}");
     }
@@ -132,16 +126,8 @@ fn mysql_9_7_is_emulated_and_proven() {
 fn devices_differ_and_are_counted_apart() {
     let work = directory();
     let on = |places: &[&str]| {
-        let arguments = [
-            "-c",
-            "8",
-            "--warmup",
-            "1s",
-            "--window",
-            "3s",
-            "--set",
-            "innodb_buffer_pool_size=5M",
-        ];
+        let arguments =
+            ["-c", "8", "--warmup", "1s", "--window", "3s", "--set", "innodb_buffer_pool_size=5M"];
         let all = [&arguments[..], places].concat();
         run("mysql-5.7", work.path(), &all).exits(0).json()
     };
@@ -156,17 +142,9 @@ fn devices_differ_and_are_counted_apart() {
     assert_eq!(text(redo, "/device"), "nvme-pm1725");
     assert_eq!(text(device(&apart, "data"), "/device"), "hdd-15k");
     let flush_us = |document: &Value| float(device(document, "redo"), "/flush/service_mean_us");
-    assert!(
-        flush_us(&apart) < flush_us(&hdd),
-        "{} {}",
-        flush_us(&apart),
-        flush_us(&hdd)
-    );
+    assert!(flush_us(&apart) < flush_us(&hdd), "{} {}", flush_us(&apart), flush_us(&hdd));
     // The report and the export come from the file alone.
-    mydyno(["report", "-o", "report.html"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["report", "-o", "report.html"]).in_directory(work.path()).run().exits(0);
     let page = std::fs::read_to_string(work.path().join("report.html")).unwrap();
     for words in ["Storage by role", "hdd-15k, redo nvme-pm1725", "Fidelity"] {
         assert!(page.contains(words), "{words}");
@@ -188,16 +166,7 @@ fn real_storage_is_counted_where_that_is_asked_for() {
 fn a_private_server_that_dies_under_the_shim_leaves_nothing() {
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let arguments = [
-        "-c",
-        "4",
-        "--warmup",
-        "0",
-        "--window",
-        AMPLE,
-        "--data",
-        "sata-850pro",
-    ];
+    let arguments = ["-c", "4", "--warmup", "0", "--window", AMPLE, "--data", "sata-850pro"];
     let mut running = start_run("mysql-5.7", work.path(), &arguments);
     running.until_measuring(work.path());
     let servers = servers_under(running.pid());
@@ -216,9 +185,7 @@ fn a_private_server_that_dies_under_the_shim_leaves_nothing() {
 fn data_directory(file: &Path) -> PathBuf {
     let rows = results(file, "SELECT my_cnf FROM repeat ORDER BY id DESC LIMIT 1");
     let lines = rows[0][0].lines();
-    let found = lines
-        .filter_map(|line| line.strip_prefix("datadir = "))
-        .next();
+    let found = lines.filter_map(|line| line.strip_prefix("datadir = ")).next();
     PathBuf::from(found.unwrap().trim_matches('"'))
 }
 
@@ -250,17 +217,12 @@ fn what_was_committed_survives(engine: &str, profile: &str) {
     install(engine);
     let name = &format!("crashing-{engine}");
     let (dsn, pid) = start_named(engine, name, &["--data", profile]);
-    mydyno(["load", "--dsn", &dsn, "-w", "1"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--dsn", &dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
     let sum = "SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district";
     let before: i64 = value(&dsn, sum).parse().unwrap();
     let arguments = ["-c", "8", "--warmup", "0", "--window", AMPLE, "--json"];
-    let mut running = mydyno(["run", "--dsn", &dsn])
-        .and_args(arguments)
-        .in_directory(work.path())
-        .spawn();
+    let mut running =
+        mydyno(["run", "--dsn", &dsn]).and_args(arguments).in_directory(work.path()).spawn();
     running.until_measuring(work.path());
     signal(pid, Signal::KILL);
     running.wait().exits(5);
@@ -269,13 +231,8 @@ fn what_was_committed_survives(engine: &str, profile: &str) {
     assert!(committed > 0);
 
     // On another device its files would not be found.
-    let other = [
-        "server", "start", "--engine", engine, "--name", name, "--data", "hdd-15k",
-    ];
-    mydyno(other)
-        .run()
-        .exits(4)
-        .says(&[&format!("--data {profile}")]);
+    let other = ["server", "start", "--engine", engine, "--name", name, "--data", "hdd-15k"];
+    mydyno(other).run().exits(4).says(&[&format!("--data {profile}")]);
     let (dsn, _) = start_named(engine, name, &[]);
     let after: i64 = value(&dsn, sum).parse().unwrap();
     assert!(
@@ -286,10 +243,7 @@ fn what_was_committed_survives(engine: &str, profile: &str) {
     mydyno(["check", "--dsn", &dsn]).run().exits(0);
     // Its device is at work again, and is counted.
     let arguments = ["-c", "2", "--warmup", "0", "--window", "1s", "--json"];
-    let ran = mydyno(["run", "--dsn", &dsn])
-        .and_args(arguments)
-        .in_directory(work.path())
-        .run();
+    let ran = mydyno(["run", "--dsn", &dsn]).and_args(arguments).in_directory(work.path()).run();
     let document = ran.exits(0).json();
     let redo = device(&document, "redo");
     assert_eq!(text(redo, "/device"), profile);
@@ -349,9 +303,7 @@ fn a_named_server_goes_on_in_the_data_directory_that_was_made_for_it() {
     let aside = work.path().join("aside");
     std::fs::rename(&data, &aside).unwrap();
     let start = |more: &[&str]| {
-        mydyno(["server", "start", "--engine", "mysql-5.7", "--name", name])
-            .and_args(more)
-            .run()
+        mydyno(["server", "start", "--engine", "mysql-5.7", "--name", name]).and_args(more).run()
     };
     start(&places).exits(4).says(&["are not there", "data"]);
     std::fs::rename(&aside, &data).unwrap();
@@ -411,49 +363,21 @@ fn what_cannot_be_placed_is_refused() {
     shim();
     install("mysql-5.7");
     let refused = |arguments: &[&str], code: i32, words: &[&str]| {
-        mydyno(["run"])
-            .and_args(arguments)
-            .in_directory(work.path())
-            .run()
-            .exits(code)
-            .says(words);
+        mydyno(["run"]).and_args(arguments).in_directory(work.path()).run().exits(code).says(words);
     };
     let dsn = ["--dsn", "mysql://me@127.0.0.1:1/tpcc"];
-    for place in [
-        &["--data", "hdd-15k"][..],
-        &["--temp", "/tmp"],
-        &["--page-cache", "1G"],
-        &["--count-io"],
-    ] {
-        refused(
-            &[&dsn[..], place].concat(),
-            2,
-            &["server start", "use --engine"],
-        );
+    for place in
+        [&["--data", "hdd-15k"][..], &["--temp", "/tmp"], &["--page-cache", "1G"], &["--count-io"]]
+    {
+        refused(&[&dsn[..], place].concat(), 2, &["server start", "use --engine"]);
     }
     refused(&["--redo", "hdd-15k"], 2, &["use --engine"]);
     let engine = ["--engine", "mysql-5.7", "-w", "1"];
     let with = |more: &[&'static str]| [&engine[..], more].concat();
-    refused(
-        &with(&["--data", "hdd-16k"]),
-        2,
-        &["hdd-15k", "mydyno device list"],
-    );
-    refused(
-        &with(&["--page-cache", "1G"]),
-        2,
-        &["--page-cache: it is for emulated devices"],
-    );
-    refused(
-        &with(&["--page-cache", "much", "--data", "hdd-15k"]),
-        2,
-        &["512M"],
-    );
-    refused(
-        &with(&["--page-cache", "65G", "--data", "hdd-15k"]),
-        2,
-        &["64G is the most"],
-    );
+    refused(&with(&["--data", "hdd-16k"]), 2, &["hdd-15k", "mydyno device list"]);
+    refused(&with(&["--page-cache", "1G"]), 2, &["--page-cache: it is for emulated devices"]);
+    refused(&with(&["--page-cache", "much", "--data", "hdd-15k"]), 2, &["512M"]);
+    refused(&with(&["--page-cache", "65G", "--data", "hdd-15k"]), 2, &["64G is the most"]);
     refused(
         &with(&["--data", "hdd-15k", "--set", "log_bin=/tmp/binlog"]),
         2,
@@ -463,9 +387,5 @@ fn what_cannot_be_placed_is_refused() {
     let by_file = ["--server-binary", &server, "--data", "hdd-15k"];
     let words = ["cannot run under the shim", "statically linked"];
     refused(&by_file, 4, &words);
-    refused(
-        &with(&["--data", "/nonexistent/disk"]),
-        4,
-        &["/nonexistent/disk"],
-    );
+    refused(&with(&["--data", "/nonexistent/disk"]), 4, &["/nonexistent/disk"]);
 }

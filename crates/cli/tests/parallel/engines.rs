@@ -14,20 +14,11 @@ use std::path::Path;
 use tpcc::population::database_bytes_estimate;
 
 const CONNECTIONS: u64 = 8;
-const TRANSACTIONS: [&str; 5] = [
-    "new_order",
-    "payment",
-    "order_status",
-    "delivery",
-    "stock_level",
-];
+const TRANSACTIONS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
 #[test]
 fn mysql_5_7() {
-    main_job(
-        ENGINES[0],
-        &[Style::Pipelined, Style::Batched, Style::Procedures],
-    );
+    main_job(ENGINES[0], &[Style::Pipelined, Style::Batched, Style::Procedures]);
 }
 
 #[test]
@@ -58,10 +49,8 @@ fn mariadb_11_8() {
 /// The main job, and a run in these styles; `make soak` has all of them on all engines.
 fn main_job(engine: &str, others: &[Style]) {
     let work = directory();
-    let server = Server::start(
-        engine,
-        &["innodb_buffer_pool_size=256M", "innodb_log_file_size=64M"],
-    );
+    let server =
+        Server::start(engine, &["innodb_buffer_pool_size=256M", "innodb_log_file_size=64M"]);
     assert_eq!(text(&server.started, "/engine"), engine);
     let loaded = mydyno(["load", "--dsn", &server.dsn, "-w", "2", "--json"])
         .in_directory(work.path())
@@ -73,18 +62,12 @@ fn main_job(engine: &str, others: &[Style]) {
     summary_is_whole(&summary, engine);
     is_described(&summary, engine, Style::Statements);
     time_adds_up(&summary, &work.path().join("mydyno.db"));
-    let checked = mydyno(["check", "--dsn", &server.dsn, "--json"])
-        .run()
-        .exits(0)
-        .json();
+    let checked = mydyno(["check", "--dsn", &server.dsn, "--json"]).run().exits(0).json();
     assert_eq!(checked["passed"], true);
     assert_eq!(number(&checked, "/warehouses"), 2);
     all_checks_passed(&checked["checks"]);
     // Nothing is asked of these of what survives the server.
-    execute(
-        &server.dsn,
-        ["SET GLOBAL innodb_flush_log_at_trx_commit = 0"],
-    );
+    execute(&server.dsn, ["SET GLOBAL innodb_flush_log_at_trx_commit = 0"]);
     for style in others {
         drive_style(&server, work.path(), *style);
     }
@@ -107,23 +90,14 @@ fn tables_can_be_partitioned(server: &Server) {
     assert_eq!(session.query(partitions), [(7 * 4).to_string()]);
     let directory = Path::new(&session.query("SELECT @@datadir")[0]).join("partitioned");
     // What is asked of a disk has room for each partition's file.
-    let of_partition = |file: &fs::DirEntry| {
-        file.file_name()
-            .to_string_lossy()
-            .to_lowercase()
-            .contains("#p#")
-    };
+    let of_partition =
+        |file: &fs::DirEntry| file.file_name().to_string_lossy().to_lowercase().contains("#p#");
     let files = fs::read_dir(directory).unwrap().map(Result::unwrap);
-    let lengths = files
-        .filter(of_partition)
-        .map(|file| file.metadata().unwrap().len());
+    let lengths = files.filter(of_partition).map(|file| file.metadata().unwrap().len());
     let bytes: u64 = lengths.sum();
     let estimate = |partitions| database_bytes_estimate(Warehouses(1), false, partitions);
     let estimated = estimate(5) - estimate(1);
-    assert!(
-        (bytes * 4 / 5..bytes * 2).contains(&estimated),
-        "{bytes}, and {estimated} estimated"
-    );
+    assert!((bytes * 4 / 5..bytes * 2).contains(&estimated), "{bytes}, and {estimated} estimated");
 }
 
 fn loaded_as_asked(loaded: &Value, engine: &str) {
@@ -145,39 +119,19 @@ fn run_and_watch_prepares(server: &Server, work: &Path) -> Value {
     };
     let before = prepares("Com_stmt_prepare");
     let executed_before = prepares("Com_stmt_execute");
-    let mut running = mydyno([
-        "run",
-        "--dsn",
-        &server.dsn,
-        "-c",
-        &connections,
-        "--warmup",
-        "1s",
-    ])
-    .in_directory(work)
-    .and_args(["--window", "4s", "--seed", "42", "--check", "--json"])
-    .spawn();
+    let mut running = mydyno(["run", "--dsn", &server.dsn, "-c", &connections, "--warmup", "1s"])
+        .in_directory(work)
+        .and_args(["--window", "4s", "--seed", "42", "--check", "--json"])
+        .spawn();
     let all = CONNECTIONS * u64::from(tpcc::prepared_statements(Style::Statements));
     until("transactions run", || {
         running.has_ended() || prepares("Com_stmt_execute") > executed_before + 100
     });
-    assert_eq!(
-        prepares("Com_stmt_prepare") - before,
-        all,
-        "prepared before the start"
-    );
+    assert_eq!(prepares("Com_stmt_prepare") - before, all, "prepared before the start");
     let summary = running.wait().exits(0).json();
-    assert_eq!(
-        prepares("Com_stmt_prepare") - before,
-        all,
-        "prepared in the whole run"
-    );
+    assert_eq!(prepares("Com_stmt_prepare") - before, all, "prepared in the whole run");
     assert!(prepares("Com_stmt_execute") - executed_before >= number(&summary, "/statements") / 2);
-    assert_eq!(
-        prepares("Prepared_stmt_count"),
-        0,
-        "statements are closed with their sessions"
-    );
+    assert_eq!(prepares("Prepared_stmt_count"), 0, "statements are closed with their sessions");
     summary
 }
 
@@ -232,31 +186,18 @@ fn inputs_are_legal(inputs: &Value) {
 fn transaction_is_whole(of: &Value, name: &str) {
     assert!(number(of, "/committed") > 0, "{name}: {of:#}");
     assert_eq!(number(of, "/errors"), 0, "{name}: {of:#}");
-    let causes = [
-        "retries_deadlock",
-        "retries_lock_wait_timeout",
-        "retries_other",
-    ];
-    let by_cause: u64 = causes
-        .iter()
-        .map(|cause| number(of, &format!("/{cause}")))
-        .sum();
+    let causes = ["retries_deadlock", "retries_lock_wait_timeout", "retries_other"];
+    let by_cause: u64 = causes.iter().map(|cause| number(of, &format!("/{cause}"))).sum();
     assert_eq!(number(of, "/retries"), by_cause, "{name}");
     if name != "new_order" {
         assert_eq!(number(of, "/rolled_back"), 0, "{name}");
     }
     let keys = ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us"];
-    let percentiles: Vec<f64> = keys
-        .iter()
-        .map(|key| float(of, &format!("/{key}")))
-        .collect();
+    let percentiles: Vec<f64> = keys.iter().map(|key| float(of, &format!("/{key}"))).collect();
     assert!(percentiles[0] > 0.0, "{name}: {of:#}");
     assert!(percentiles.is_sorted(), "{name}: {percentiles:?}");
     // The histogram keeps three digits, the maximum is exact.
-    assert!(
-        percentiles[4] <= float(of, "/max_us") * 1.001,
-        "{name}: {of:#}"
-    );
+    assert!(percentiles[4] <= float(of, "/max_us") * 1.001, "{name}: {of:#}");
     let mean = float(of, "/mean_us");
     assert!(mean > 0.0 && mean <= float(of, "/max_us"), "{name}: {of:#}");
 }
@@ -267,20 +208,10 @@ fn rates_are_those_of_the_counts(summary: &Value, window_s: f64) {
         number(of, "/committed") + number(of, "/rolled_back")
     };
     let nopm = ended("new_order") as f64 / window_s * 60.0;
-    let tpm: f64 = TRANSACTIONS
-        .iter()
-        .map(|name| ended(name) as f64)
-        .sum::<f64>()
-        / window_s
-        * 60.0;
-    assert!(
-        nopm > 0.0 && (float(summary, "/nopm") / nopm - 1.0).abs() < 1e-6,
-        "{nopm}"
-    );
-    assert!(
-        (float(summary, "/tpm_total") / tpm - 1.0).abs() < 1e-6,
-        "{tpm}"
-    );
+    let tpm: f64 =
+        TRANSACTIONS.iter().map(|name| ended(name) as f64).sum::<f64>() / window_s * 60.0;
+    assert!(nopm > 0.0 && (float(summary, "/nopm") / nopm - 1.0).abs() < 1e-6, "{nopm}");
+    assert!((float(summary, "/tpm_total") / tpm - 1.0).abs() < 1e-6, "{tpm}");
 }
 
 fn all_checks_passed(checks: &Value) {
@@ -301,9 +232,7 @@ fn stops_and_leaves_nothing(server: Server) {
     let listed = mydyno(["server", "list", "--json"]).run().exits(0).json();
     let mine = |listed: &Value| {
         let servers = listed["servers"].as_array().unwrap();
-        servers
-            .iter()
-            .any(|one| one["name"] == name.as_str() && one["running"] == true)
+        servers.iter().any(|one| one["name"] == name.as_str() && one["running"] == true)
     };
     assert!(mine(&listed), "{listed:#}");
     server.stop();

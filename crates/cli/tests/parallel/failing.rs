@@ -71,8 +71,7 @@ fn a_type_of_transaction_that_always_fails_fails_the_run() {
     other.query("REVOKE DELETE ON tpcc.new_orders FROM clerk@'%'");
     let file = work.path().join("mydyno.db");
     let summary = failed(running, &file, &["type delivery", "1142 in delivery"]);
-    let other_errors = list(&summary, "/errors")
-        .iter()
-        .filter(|error| text(error, "/transaction") != "delivery");
+    let other_errors =
+        list(&summary, "/errors").iter().filter(|error| text(error, "/transaction") != "delivery");
     assert!(other_errors.count() == 0, "{summary:#}");
 }

@@ -13,10 +13,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| Server::quick("mysql-5.7", &[
 fn loaded(schema: &str) -> String {
     let work = directory();
     let dsn = SERVER.schema(schema);
-    mydyno(["load", "--dsn", &dsn, "-w", "1"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--dsn", &dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
     dsn
 }
 
@@ -43,19 +40,13 @@ fn each_planted_fault_fails_its_checks_and_no_others() {
         fault_is_found(&dsn, fault);
         change(&mut session, fault.repair);
     }
-    let repaired = mydyno(["check", "--dsn", &dsn, "--json"])
-        .run()
-        .exits(0)
-        .json();
+    let repaired = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&repaired["checks"]), Vec::<&str>::new());
     assert_eq!(repaired["passed"], true);
 }
 
 fn fault_is_found(dsn: &str, fault: &Fault) {
-    let document = mydyno(["check", "--dsn", dsn, "--json"])
-        .run()
-        .exits(6)
-        .json();
+    let document = mydyno(["check", "--dsn", dsn, "--json"]).run().exits(6).json();
     assert_eq!(document["passed"], false, "{fault:?}");
     let mut found = failed(&document["checks"]);
     found.sort_unstable();
@@ -67,10 +58,7 @@ fn fault_is_found(dsn: &str, fault: &Fault) {
         let examples = check["examples"].as_array().unwrap();
         if check["passed"] == false {
             assert!(rows >= 1, "{fault:?}: {check:#}");
-            assert!(
-                !examples.is_empty() && examples.len() as u64 <= rows.min(10),
-                "{check:#}"
-            );
+            assert!(!examples.is_empty() && examples.len() as u64 <= rows.min(10), "{check:#}");
         } else {
             assert_eq!(rows, 0, "{check:#}");
         }
@@ -86,20 +74,14 @@ fn a_fault_makes_a_run_with_checks_fail() {
     change(&mut Held::open(&dsn), fault.plant);
     // People are told which rows are wrong.
     let words = mydyno(["check", "--dsn", &dsn]).run().exits(6);
-    for word in [
-        "C1  FAILED",
-        "offending rows, such as",
-        "16 of 18 checks passed",
-    ] {
+    for word in ["C1  FAILED", "offending rows, such as", "16 of 18 checks passed"] {
         assert!(words.stdout.contains(word), "{word}: {}", words.stdout);
     }
     let run = |check: &[&str]| {
-        mydyno([
-            "run", "--dsn", &dsn, "-c", "2", "--warmup", "0", "--window", "2s", "--json",
-        ])
-        .and_args(check)
-        .in_directory(work.path())
-        .run()
+        mydyno(["run", "--dsn", &dsn, "-c", "2", "--warmup", "0", "--window", "2s", "--json"])
+            .and_args(check)
+            .in_directory(work.path())
+            .run()
     };
     let ran = run(&["--check"]).exits(6);
     let summary = ran.json();
@@ -124,12 +106,10 @@ fn a_second_writer_makes_a_run_fail() {
     let dsn = loaded("disturbed");
     let work = directory();
     let file = work.path().join("mydyno.db");
-    let mut running = mydyno([
-        "run", "--dsn", &dsn, "-c", "2", "--warmup", "0", "--window", "3s",
-    ])
-    .and_args(["--json"])
-    .in_directory(work.path())
-    .spawn();
+    let mut running = mydyno(["run", "--dsn", &dsn, "-c", "2", "--warmup", "0", "--window", "3s"])
+        .and_args(["--json"])
+        .in_directory(work.path())
+        .spawn();
     let mut other = Held::open(&dsn);
     let executed = "SELECT COUNT(*) FROM history WHERE h_date > '2000-01-01'";
     let before: u64 = other.query(executed)[0].parse().unwrap();
@@ -138,10 +118,7 @@ fn a_second_writer_makes_a_run_fail() {
         other.query(executed)[0].parse::<u64>().unwrap() > before
     });
     other.query("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 1");
-    let ran = running
-        .wait()
-        .exits(6)
-        .says(&["does somebody else use it?"]);
+    let ran = running.wait().exits(6).says(&["does somebody else use it?"]);
     assert_eq!(text(&ran.json(), "/reason_code"), "check_failed");
     assert_eq!(result(&file, "SELECT status FROM repeat"), "failed");
     let sums = "SELECT district_next_o_id_sum_after - district_next_o_id_sum_before - committed_new_orders FROM repeat";

@@ -21,12 +21,7 @@ fn a_database_without_the_marks_of_mydyno() {
         number(&summary, "/new_orders_committed_by_driver")
     );
     assert_eq!(summary["checks"].as_array().unwrap().len(), 18);
-    assert!(
-        summary["notes"]
-            .to_string()
-            .contains("not loaded by mydyno"),
-        "{summary:#}"
-    );
+    assert!(summary["notes"].to_string().contains("not loaded by mydyno"), "{summary:#}");
     assert_eq!(text(&summary, "/status"), "done");
     mydyno(["check", "--dsn", &server.dsn]).run().exits(0);
     // It is another's, so it stays.

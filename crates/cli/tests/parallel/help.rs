@@ -46,10 +46,7 @@ help_is_as_agreed! {
 #[test]
 fn the_version() {
     let ran = mydyno(["--version"]).run().exits(0);
-    assert_eq!(
-        ran.stdout,
-        format!("mydyno {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(ran.stdout, format!("mydyno {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
@@ -71,22 +68,10 @@ fn messages() {
         &["run", "--dsn", unreachable, "--metrics-listen", "9187"],
         &["run", "--dsn", unreachable, "--watch", "--json"],
         &["run", "--engine", "mysql-5.9"],
-        &[
-            "run",
-            "--engine",
-            "mysql-5.7",
-            "--set",
-            "innodb_io_capacity",
-        ],
+        &["run", "--engine", "mysql-5.7", "--set", "innodb_io_capacity"],
         &["run", "--server-binary", "/nonexistent/mysqld"],
         &["run", "--defaults-file", "/nonexistent/my.cnf"],
-        &[
-            "run",
-            "--dsn",
-            unreachable,
-            "--results",
-            "/nonexistent/mydyno.db",
-        ],
+        &["run", "--dsn", unreachable, "--results", "/nonexistent/mydyno.db"],
         &["check", "--dsn", unreachable],
         &["check", "--dsn", unreachable, "-w", "3"],
         &["load", "--dsn", unreachable],

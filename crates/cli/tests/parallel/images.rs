@@ -50,7 +50,5 @@ fn images_are_listed_and_removed() {
     assert_eq!(list(&left, "/images").len(), 1);
     assert_eq!(list(&left, "/removed").len(), 1);
 
-    images(&["--remove", name])
-        .exits(2)
-        .says(&["there is no image", "mydyno server images"]);
+    images(&["--remove", name]).exits(2).says(&["there is no image", "mydyno server images"]);
 }

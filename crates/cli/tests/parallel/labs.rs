@@ -72,10 +72,8 @@ fn a_lab_goes_on_where_it_was_killed() {
     assert_eq!(cells.len(), 2);
     assert_eq!(number(&document, "/left"), 0);
     let after = done(here);
-    let turns: Vec<[&str; 2]> = after
-        .iter()
-        .map(|row| [row[0].as_str(), row[1].as_str()])
-        .collect();
+    let turns: Vec<[&str; 2]> =
+        after.iter().map(|row| [row[0].as_str(), row[1].as_str()]).collect();
     assert_eq!(turns, [["1", "1"], ["1", "2"], ["2", "1"], ["2", "2"]]);
     // What the second call measured of repeat 1 came later, and is in a block of its own.
     let blocks = "SELECT DISTINCT ordinal, block FROM repeat WHERE status = 'done' ORDER BY block";
@@ -83,10 +81,7 @@ fn a_lab_goes_on_where_it_was_killed() {
     assert_eq!(blocks, [["1", "1"], ["1", "2"], ["2", "3"]]);
     assert_eq!(list(&document, "/blocks").len(), 3);
     // What was there was not measured again.
-    assert!(
-        before.iter().all(|row| after.contains(row)),
-        "{before:?} {after:?}"
-    );
+    assert!(before.iter().all(|row| after.contains(row)), "{before:?} {after:?}");
     // Each repeat has inputs of its own, in the part that went on too, and all cells have the same.
     let seeds = results(
         &here.join(DATABASE),
@@ -104,10 +99,7 @@ fn a_lab_goes_on_where_it_was_killed() {
     assert_eq!(done(here), after);
     let status = mydyno(["lab", "status", "--results", DATABASE]).in_directory(here);
     let words = status.run().exits(0).stdout;
-    assert!(
-        words.contains("nvme-pm1725") && words.contains("2 connections"),
-        "{words}"
-    );
+    assert!(words.contains("nvme-pm1725") && words.contains("2 connections"), "{words}");
 }
 
 #[test]
@@ -158,11 +150,7 @@ fn lock_waits_and_time_end_a_cell() {
     );
     let document = ended(here, &[]).exits(0).json();
     let repeat = &list(&document, "/cells")[0]["repeats"][0];
-    assert_eq!(
-        text(repeat, "/reason_code"),
-        "lock_wait_timeout",
-        "{repeat}"
-    );
+    assert_eq!(text(repeat, "/reason_code"), "lock_wait_timeout", "{repeat}");
 
     plan(
         here,
@@ -183,10 +171,7 @@ fn the_first_ctrl_c_keeps_what_is_measured() {
     let in_window = "SELECT 1 FROM interval WHERE repeat_id = 2 AND phase = 'window'";
     first.until_stored(&here.join(DATABASE), in_window);
     // One process at a time executes a lab.
-    lab_run(here, &[])
-        .run()
-        .exits(4)
-        .says(&["executed by another process", "--results"]);
+    lab_run(here, &[]).run().exits(4).says(&["executed by another process", "--results"]);
     let pid = first.pid();
     first.signal(Signal::INT);
     let first = first.wait().exits(130).says(&["1 repeat is missing"]);
@@ -195,9 +180,7 @@ fn the_first_ctrl_c_keeps_what_is_measured() {
     assert_eq!(number(&document, "/left"), 1);
     assert_eq!(servers_under(pid), Vec::<u32>::new());
     assert_eq!(done(here), [["1", "1", "1"]]);
-    ended(here, &[])
-        .exits(0)
-        .says(&["1 of 2 repeats are there"]);
+    ended(here, &[]).exits(0).says(&["1 of 2 repeats are there"]);
     let after = done(here);
     assert_eq!(after.len(), 2, "{after:?}");
     assert_eq!(after[0], ["1", "1", "1"], "it was not measured again");
@@ -217,9 +200,7 @@ fn servers_and_devices_are_not_mixed() {
     ended(here, &["--only", "1"]).exits(0);
     assert_eq!(done(here).len(), 1);
 
-    let larger = shown
-        .stdout
-        .replacen("capacity_bytes = ", "capacity_bytes = 1", 1);
+    let larger = shown.stdout.replacen("capacity_bytes = ", "capacity_bytes = 1", 1);
     assert_ne!(larger, shown.stdout);
     fs::write(&profile, larger).unwrap();
     ended(here, &[]).exits(3).says(&[
@@ -233,23 +214,16 @@ fn servers_and_devices_are_not_mixed() {
     assert_ne!(renamed, shown.stdout);
     fs::write(&profile, renamed).unwrap();
     tamper(here, "UPDATE cell SET server_version = '5.7.10-log'");
-    ended(here, &[])
-        .exits(3)
-        .says(&["plan.toml:6:11: ", "5.7.10-log", "--results"]);
+    ended(here, &[]).exits(3).says(&["plan.toml:6:11: ", "5.7.10-log", "--results"]);
     tamper(here, "UPDATE cell SET server_version = '5.7.22-log'");
     let doubled = |by: &str| {
         format!("UPDATE host_fact SET value = CAST(value AS INTEGER) {by} WHERE key = 'cpu_cores'")
     };
     tamper(here, &doubled("* 2"));
-    ended(here, &[])
-        .exits(3)
-        .says(&["plan.toml:1:1: ", "cpu_cores", "--results"]);
+    ended(here, &[]).exits(3).says(&["plan.toml:1:1: ", "cpu_cores", "--results"]);
     tamper(here, &doubled("/ 2"));
     // What an earlier call has found out stays so.
-    tamper(
-        here,
-        "UPDATE repeat SET status = 'failed', reason_code = 'check_failed' WHERE id = 1",
-    );
+    tamper(here, "UPDATE repeat SET status = 'failed', reason_code = 'check_failed' WHERE id = 1");
     let document = ended(here, &[]).exits(6).json();
     assert_eq!(number(&document, "/left"), 0);
     ended(here, &[]).exits(6).says(&["nothing is left"]);
@@ -271,10 +245,8 @@ fn a_servers_binary_is_an_engine() {
     };
     plan(here, &with(&format!("[\"mysql-5.7\", \"{binary}\"]")));
     let document = ended(here, &[]).exits(0).json();
-    let engines: Vec<&str> = list(&document, "/cells")
-        .iter()
-        .map(|cell| text(cell, "/engine"))
-        .collect();
+    let engines: Vec<&str> =
+        list(&document, "/cells").iter().map(|cell| text(cell, "/engine")).collect();
     assert_eq!(engines, ["mysql-5.7", binary]);
     // As named, where the server alone would have rounded it up to 256M.
     let pools = "SELECT DISTINCT value FROM server_variable WHERE name = 'innodb_buffer_pool_size'";
@@ -283,10 +255,7 @@ fn a_servers_binary_is_an_engine() {
     assert_eq!(text(compared, "/dimension"), "engine", "{document:#}");
     // One that is none is told where the plan names it.
     plan(here, &with("\"/bin/true\""));
-    lab_run(here, &[])
-        .run()
-        .exits(3)
-        .says(&["plan.toml:5:10: ", "/bin/true"]);
+    lab_run(here, &[]).run().exits(3).says(&["plan.toml:5:10: ", "/bin/true"]);
 }
 
 #[test]
@@ -298,11 +267,7 @@ fn where_there_is_no_room_a_lab_ends_and_goes_on_later() {
     let tables = format!("{tables}window = \"2s\"\n");
     plan(here, &tables);
     populate("mysql-5.7");
-    lab_run(here, &[])
-        .files_of_at_most_kib(20_000)
-        .run()
-        .exits(4)
-        .says(&["cannot"]);
+    lab_run(here, &[]).files_of_at_most_kib(20_000).run().exits(4).says(&["cannot"]);
     assert_eq!(done(here).len(), 0);
     ended(here, &[]).exits(0).says(&["goes on"]);
     assert_eq!(done(here).len(), 1);
@@ -315,9 +280,7 @@ fn where_there_is_no_room_a_lab_ends_and_goes_on_later() {
     }
     let _mounted = Mounted(&small);
     plan(&small, &tables);
-    ended(&small, &[])
-        .exits(4)
-        .says(&["no room to store results"]);
+    ended(&small, &[]).exits(4).says(&["no room to store results"]);
     assert!(mount(&["-o", "remount,size=64m"], &small));
     ended(&small, &[]).exits(0);
     assert_eq!(done(&small).len(), 1);
@@ -357,9 +320,7 @@ fn a_lab_can_be_watched() {
         let rows = screen(&terminal.seen());
         rows.iter().any(|row| row.starts_with(start))
     };
-    until("the first repeat is watched", || {
-        shows(&terminal, "1 of 2: cell 1 ")
-    });
+    until("the first repeat is watched", || shows(&terminal, "1 of 2: cell 1 "));
     terminal.until_numbers(&[(" NOPM ", 1), ("new_order ", 2)]);
     until("the second one is, with the result of the first", || {
         shows(&terminal, "2 of 2: cell 2 ") && shows(&terminal, "cell 1, repeat 1: ")
@@ -372,22 +333,14 @@ fn a_lab_can_be_watched() {
     // One screen for all repeats; the results are on the terminal as it was before.
     assert_eq!(seen.matches(ENTER).count(), 1, "{seen}");
     let (_, after) = seen.rsplit_once(LEAVE).unwrap();
-    assert!(
-        after.contains("NOPM") && after.contains("report:"),
-        "{after}"
-    );
+    assert!(after.contains("NOPM") && after.contains("report:"), "{after}");
 
     let words = mydyno(["lab", "run", "plan.toml", "--results", DATABASE, "--watch"])
         .in_directory(here)
         .run()
         .exits(0)
         .stdout;
-    for expected in [
-        "# 1 of 1: cell 2 ",
-        " window ",
-        "# cell 2, repeat 1: ",
-        "report:",
-    ] {
+    for expected in ["# 1 of 1: cell 2 ", " window ", "# cell 2, repeat 1: ", "report:"] {
         assert!(words.contains(expected), "no {expected:?} in {words}");
     }
 }

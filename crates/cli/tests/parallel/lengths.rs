@@ -18,23 +18,14 @@ fn run(work: &Path, arguments: &[&str]) -> Mydyno {
 
 fn has_note(document: &Value, words: &str) -> bool {
     let notes = list(document, "/notes");
-    notes
-        .iter()
-        .any(|note| note.as_str().unwrap().contains(words))
+    notes.iter().any(|note| note.as_str().unwrap().contains(words))
 }
 
 #[test]
 #[ignore = "make soak"]
 fn a_run_ends_by_itself() {
     let work = directory();
-    let arguments = [
-        "--warmup",
-        "auto:45s",
-        "--window",
-        "auto:45s",
-        "--precision",
-        "10%",
-    ];
+    let arguments = ["--warmup", "auto:45s", "--window", "auto:45s", "--precision", "10%"];
     let document = run(work.path(), &arguments).run().exits(0).json();
     assert_described(&document);
     assert_eq!(text(&document, "/status"), "done");
@@ -58,9 +49,7 @@ fn a_run_ends_by_itself() {
     counts_agree(&document);
     // The window begins where the warm-up ended.
     let begins = "SELECT min(start_offset_ns) / 1e9 FROM interval WHERE phase = 'window'";
-    let begins: f64 = result(&work.path().join("mydyno.db"), begins)
-        .parse()
-        .unwrap();
+    let begins: f64 = result(&work.path().join("mydyno.db"), begins).parse().unwrap();
     assert!((begins - warmup_s).abs() < 1e-6, "{begins} {warmup_s}");
 }
 

@@ -20,21 +20,10 @@ fn run(server: &Server, work: &Path, window: &str) -> Mydyno {
 fn where_stdout_is_no_terminal_there_are_lines() {
     let server = lent();
     let work = directory();
-    let ran = run(&server, work.path(), "4s")
-        .and_args(["--watch"])
-        .run()
-        .exits(0);
-    let lines: Vec<Vec<&str>> = ran
-        .stdout
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    assert_eq!(
-        lines[0][..4],
-        ["time", "s", "phase", "NOPM"],
-        "{}",
-        ran.stdout
-    );
+    let ran = run(&server, work.path(), "4s").and_args(["--watch"]).run().exits(0);
+    let lines: Vec<Vec<&str>> =
+        ran.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0][..4], ["time", "s", "phase", "NOPM"], "{}", ran.stdout);
     let of_phase = |phase: &str| {
         let of_it = lines.iter().filter(|words| words.get(1) == Some(&phase));
         of_it.collect::<Vec<_>>()
@@ -55,10 +44,7 @@ fn where_stdout_is_no_terminal_there_are_lines() {
     assert_eq!(of_phase("drain").len(), 1, "{}", ran.stdout);
     // The summary comes after the last line, and the bar was not shown.
     let (_, rest) = ran.stdout.rsplit_once(" drain ").unwrap();
-    assert!(
-        rest.contains(" NOPM, ") && rest.contains("new_order"),
-        "{rest}"
-    );
+    assert!(rest.contains(" NOPM, ") && rest.contains("new_order"), "{rest}");
     assert!(!ran.stderr.contains("ETA"), "{}", ran.stderr);
     assert!(!ran.stdout.contains('\x1b'), "{}", ran.stdout);
 }
@@ -66,10 +52,7 @@ fn where_stdout_is_no_terminal_there_are_lines() {
 #[test]
 fn on_a_terminal_there_is_a_dashboard() {
     let server = lent();
-    let arguments = format!(
-        "run --dsn '{}' -c 2 --warmup 1s --window {AMPLE} --watch",
-        server.dsn
-    );
+    let arguments = format!("run --dsn '{}' -c 2 --warmup 1s --window {AMPLE} --watch", server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     terminal.until_numbers(&[
         (" NOPM ", 1),
@@ -96,19 +79,10 @@ fn on_a_terminal_there_is_a_dashboard() {
     assert!(!seen.contains(server.password()), "{seen}");
     let (watched, after) = seen.rsplit_once(LEAVE).unwrap();
     assert!(after.contains(SHOW_CURSOR), "{after}");
-    assert!(
-        !after.contains(ENTER) && !watched.contains("panicked"),
-        "{seen}"
-    );
+    assert!(!after.contains(ENTER) && !watched.contains("panicked"), "{seen}");
     // The summary is on the terminal as it was before; while it was watched, nothing was printed over the dashboard.
-    assert!(
-        after.contains("interrupted") && after.contains(" NOPM, "),
-        "{after}"
-    );
-    assert!(
-        !watched.contains("ETA") && !watched.contains("once more ends at once\r\n"),
-        "{seen}"
-    );
+    assert!(after.contains("interrupted") && after.contains(" NOPM, "), "{after}");
+    assert!(!watched.contains("ETA") && !watched.contains("once more ends at once\r\n"), "{seen}");
 }
 
 #[test]
@@ -127,23 +101,14 @@ fn io_on_emulated_devices_is_shown_by_role() {
     let seen = terminal.seen();
     let (_, after) = seen.rsplit_once(LEAVE).unwrap();
     // Told while the dashboard was shown, or before it.
-    assert!(
-        seen.contains("note: the bytes of emulated devices"),
-        "{seen}"
-    );
-    assert!(
-        after.contains("nvme-pm1725") && !after.contains(ENTER),
-        "{after}"
-    );
+    assert!(seen.contains("note: the bytes of emulated devices"), "{seen}");
+    assert!(after.contains("nvme-pm1725") && !after.contains(ENTER), "{after}");
 }
 
 #[test]
 fn a_second_signal_restores_the_terminal_too() {
     let server = lent();
-    let arguments = format!(
-        "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch",
-        server.dsn
-    );
+    let arguments = format!("run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch", server.dsn);
     // The transaction under way will wait for a lock, so that the first signal does not end the run.
     let mut holder = Held::open(&server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
@@ -157,9 +122,7 @@ fn a_second_signal_restores_the_terminal_too() {
     terminal.signal(Signal::INT);
     until("it says so", || {
         let shown = screen(&terminal.seen());
-        shown
-            .iter()
-            .any(|row| row.starts_with("ending in good order"))
+        shown.iter().any(|row| row.starts_with("ending in good order"))
     });
     terminal.signal(Signal::INT);
     assert_eq!(terminal.wait(), Some(130), "{}", terminal.seen());
@@ -178,9 +141,7 @@ fn free_address() -> SocketAddr {
 fn metrics(address: SocketAddr) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
-        .ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
@@ -191,9 +152,7 @@ fn metrics(address: SocketAddr) -> Option<String> {
 /// The sum of the samples whose name and labels begin so.
 fn sum(text: &str, sample: &str) -> f64 {
     let of_it = text.lines().filter(|line| line.starts_with(sample));
-    of_it
-        .map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap())
-        .sum()
+    of_it.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
 }
 
 const NEW_ORDERS: &str = "mydyno_transactions_total{type=\"new_order\",outcome=\"committed\"}";
@@ -219,11 +178,7 @@ fn prometheus_is_answered_while_a_run_goes_on() {
     until("counters grow", || {
         after = metrics(address).unwrap();
         let grows = |counter: &&str| sum(&before, counter) < sum(&after, counter);
-        let counters = [
-            NEW_ORDERS,
-            "mydyno_transactions_total{",
-            "mydyno_cpu_seconds_total",
-        ];
+        let counters = [NEW_ORDERS, "mydyno_transactions_total{", "mydyno_cpu_seconds_total"];
         counters.iter().all(grows) && sum(&after, "mydyno_nopm") > 0.0
     });
     assert_eq!(sum(&after, "mydyno_connections"), 2.0);
@@ -257,10 +212,7 @@ fn an_address_in_use_is_refused_before_anything_is_started() {
         .in_directory(work.path())
         .spawn();
     let owner = running.pid();
-    let ran = running
-        .wait()
-        .exits(2)
-        .says(&["--metrics-listen", &address, "choose another port"]);
+    let ran = running.wait().exits(2).says(&["--metrics-listen", &address, "choose another port"]);
     assert_eq!(ran.stdout, "");
     assert!(!ran.stderr.contains("starting"), "{}", ran.stderr);
     assert!(!work.path().join("mydyno.db").exists());

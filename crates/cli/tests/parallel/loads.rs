@@ -14,16 +14,12 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| Server::quick("mysql-5.7", &[
 static WORK: LazyLock<TempDir> = LazyLock::new(directory);
 
 fn load(dsn: &str, arguments: &[&str]) -> Mydyno {
-    mydyno(["load", "--json", "--dsn", dsn])
-        .and_args(arguments)
-        .in_directory(WORK.path())
+    mydyno(["load", "--json", "--dsn", dsn]).and_args(arguments).in_directory(WORK.path())
 }
 
 fn run(dsn: &str) -> Mydyno {
-    mydyno([
-        "run", "--json", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "1s",
-    ])
-    .in_directory(WORK.path())
+    mydyno(["run", "--json", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "1s"])
+        .in_directory(WORK.path())
 }
 
 /// Waits until so many chunks are loaded.
@@ -33,9 +29,7 @@ fn until_chunks(running: &mut Running, schema: &str, chunks: u64) {
     until("chunks are loaded", || {
         assert!(!running.has_ended(), "it ended early: {}", running.stderr());
         // The table is not there at first.
-        session
-            .try_query(&sql)
-            .is_ok_and(|rows| rows[0].parse::<u64>().unwrap() >= chunks)
+        session.try_query(&sql).is_ok_and(|rows| rows[0].parse::<u64>().unwrap() >= chunks)
     });
 }
 
@@ -60,11 +54,8 @@ fn a_killed_load_continues_and_nothing_else_does() {
         "2 warehouses, seed 1",
         "--force",
     ]);
-    for other in [
-        &["-w", "1"][..],
-        &["-w", "2", "--seed", "2"],
-        &["-w", "2", "--no-foreign-keys"],
-    ] {
+    for other in [&["-w", "1"][..], &["-w", "2", "--seed", "2"], &["-w", "2", "--no-foreign-keys"]]
+    {
         load(&dsn, other).run().exits(4).says(&[
             "part of another load",
             "2 warehouses, seed 1",
@@ -73,18 +64,10 @@ fn a_killed_load_continues_and_nothing_else_does() {
     }
     let continued = load(&dsn, &["-w", "2"]).run().exits(0).json();
     // What was there was not sent again.
-    let chunks: u64 = value(&dsn, "SELECT COUNT(*) FROM mydyno_load")
-        .parse()
-        .unwrap();
+    let chunks: u64 = value(&dsn, "SELECT COUNT(*) FROM mydyno_load").parse().unwrap();
     assert_eq!(chunks, 17);
-    let whole = load(&SERVER.schema("whole"), &["-w", "2"])
-        .run()
-        .exits(0)
-        .json();
-    assert!(
-        number(&continued, "/row_bytes") < number(&whole, "/row_bytes"),
-        "{continued:#}"
-    );
+    let whole = load(&SERVER.schema("whole"), &["-w", "2"]).run().exits(0).json();
+    assert!(number(&continued, "/row_bytes") < number(&whole, "/row_bytes"), "{continued:#}");
     assert_eq!(checksums(&continued), checksums(&whole));
     assert_eq!(number(&continued, "/rows"), number(&whole, "/rows"));
     let shape = |schema: &str| {
@@ -97,14 +80,8 @@ fn a_killed_load_continues_and_nothing_else_does() {
     assert_eq!(shape("killed"), shape("whole"));
     mydyno(["check", "--dsn", &dsn]).run().exits(0);
 
-    load(&dsn, &["-w", "2"])
-        .run()
-        .exits(4)
-        .says(&["not empty", "2 warehouses", "--force"]);
-    let smaller = load(&dsn, &["-w", "1", "--force", "--seed", "3"])
-        .run()
-        .exits(0)
-        .json();
+    load(&dsn, &["-w", "2"]).run().exits(4).says(&["not empty", "2 warehouses", "--force"]);
+    let smaller = load(&dsn, &["-w", "1", "--force", "--seed", "3"]).run().exits(0).json();
     assert_eq!(number(&smaller, "/warehouses"), 1);
     assert_eq!(value(&dsn, "SELECT COUNT(*) FROM warehouse"), "1");
     mydyno(["check", "--dsn", &dsn]).run().exits(0);
@@ -116,14 +93,8 @@ fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order(
     let dsn = SERVER.schema("locked");
     let mut first = load(&dsn, &["-w", "2", "--threads", "1"]).spawn();
     until_chunks(&mut first, "locked", 1);
-    load(&dsn, &["-w", "2"])
-        .run()
-        .exits(4)
-        .says(&["another load is at work", "\"locked\""]);
-    load(&dsn, &["-w", "2", "--force"])
-        .run()
-        .exits(4)
-        .says(&["another load is at work"]);
+    load(&dsn, &["-w", "2"]).run().exits(4).says(&["another load is at work", "\"locked\""]);
+    load(&dsn, &["-w", "2", "--force"]).run().exits(4).says(&["another load is at work"]);
     // The schema is another, so is the lock.
     load(&SERVER.schema("free"), &["-w", "1"]).run().exits(0);
     if first.has_ended() {
@@ -131,11 +102,7 @@ fn two_loads_of_one_schema_exclude_each_other_and_ctrl_c_ends_one_in_good_order(
     } else {
         first.signal(Signal::INT);
         let ended = first.wait();
-        assert!(
-            [Some(130), Some(0)].contains(&ended.code),
-            "{}",
-            ended.stderr
-        );
+        assert!([Some(130), Some(0)].contains(&ended.code), "{}", ended.stderr);
         if ended.code == Some(130) {
             ended.says(&["interrupted", "mydyno load", "continues"]);
             load(&dsn, &["-w", "2"]).run().exits(0);
@@ -162,10 +129,7 @@ fn tables_of_others_are_never_dropped() {
                 "drops only its own",
                 "another schema",
             ]);
-            assert_eq!(
-                session.query("SELECT w_id, w_name FROM warehouse"),
-                ["77|precious"]
-            );
+            assert_eq!(session.query("SELECT w_id, w_name FROM warehouse"), ["77|precious"]);
         }
         if round == 0 {
             for table in tpcc::Table::ALL {
@@ -211,19 +175,13 @@ fn a_table_beside_ours_needs_force_and_stays() {
 fn a_changed_mydyno_meta_is_no_reason_to_drop_what_is_not_asked_for() {
     let dsn = SERVER.schema("changed");
     load(&dsn, &["-w", "1", "--no-foreign-keys"]).run().exits(0);
-    query(
-        &dsn,
-        "UPDATE mydyno_meta SET value = '999' WHERE name = 'schema_version'",
-    );
+    query(&dsn, "UPDATE mydyno_meta SET value = '999' WHERE name = 'schema_version'");
     query(&dsn, "COMMIT");
     for ran in [load(&dsn, &["-w", "1"]).run(), run(&dsn).run()] {
-        ran.exits(4)
-            .says(&["mydyno_meta", "schema_version", "--force"]);
+        ran.exits(4).says(&["mydyno_meta", "schema_version", "--force"]);
     }
     assert_eq!(value(&dsn, "SELECT COUNT(*) FROM district"), "10");
-    load(&dsn, &["-w", "1", "--no-foreign-keys", "--force"])
-        .run()
-        .exits(0);
+    load(&dsn, &["-w", "1", "--no-foreign-keys", "--force"]).run().exits(0);
     run(&dsn).run().exits(0);
     execute(&SERVER.dsn, ["DROP DATABASE changed"]);
 }
@@ -259,15 +217,7 @@ fn a_server_that_dies_during_a_load_goes_on_with_it() {
 #[test]
 fn ctrl_c_while_an_image_is_made_leaves_nothing() {
     install("mysql-5.7");
-    let arguments = [
-        "run",
-        "--engine",
-        "mysql-5.7",
-        "-w",
-        "2",
-        "--seed",
-        "987654321",
-    ];
+    let arguments = ["run", "--engine", "mysql-5.7", "-w", "2", "--seed", "987654321"];
     let mut running = mydyno(arguments).in_directory(WORK.path()).spawn();
     let owner = running.pid();
     until("its server is there", || {
@@ -275,16 +225,10 @@ fn ctrl_c_while_an_image_is_made_leaves_nothing() {
         !servers_under(owner).is_empty()
     });
     running.signal(Signal::INT);
-    running
-        .wait()
-        .exits(130)
-        .says(&["populating 2 warehouses", "interrupted"]);
+    running.wait().exits(130).says(&["populating 2 warehouses", "interrupted"]);
     assert_eq!(servers_under(owner), Vec::<u32>::new());
     let mut left = Vec::new();
-    for (place, mark) in [
-        ("run", format!("{owner}-")),
-        ("images", "seed987654321".to_owned()),
-    ] {
+    for (place, mark) in [("run", format!("{owner}-")), ("images", "seed987654321".to_owned())] {
         for entry in std::fs::read_dir(home().join(place)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();

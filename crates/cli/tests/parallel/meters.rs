@@ -21,10 +21,8 @@ fn watts_of_a_meter() {
     let server = lent();
     let work = directory();
     let secret = "echo 200 # geheim";
-    let summary = run(&server, work.path(), "3s", &["--power-command", secret])
-        .run()
-        .exits(0)
-        .json();
+    let summary =
+        run(&server, work.path(), "3s", &["--power-command", secret]).run().exits(0).json();
     assert_eq!(float(&summary, "/resources/power/watts_mean"), 200.0);
     assert_eq!(text(&summary, "/resources/power/measured_by"), "meter");
     let nopm_per_watt = float(&summary, "/resources/power/nopm_per_watt");
@@ -81,10 +79,7 @@ fn another_machine_through_its_exporter() {
     let server = lent();
     let work = directory();
     let url = format!("http://{}/metrics", three_cores());
-    let summary = run(&server, work.path(), "4s", &["--host-metrics", &url])
-        .run()
-        .exits(0)
-        .json();
+    let summary = run(&server, work.path(), "4s", &["--host-metrics", &url]).run().exits(0).json();
     assert_eq!(float(&summary, "/resources/host/cpu_cores"), 3.0);
     let busy = float(&summary, "/resources/host/cpu_busy_share");
     assert!((busy - 0.2).abs() < 0.01, "{busy}");
@@ -95,10 +90,7 @@ fn a_meter_that_says_nothing_is_told_before_anything_is_started() {
     for (arguments, words) in [
         (["--power-command", "exit 3"], ["no watts", "3"]),
         (["--power-command", "echo off"], ["no watts", "off"]),
-        (
-            ["--host-metrics", "http://127.0.0.1:1/metrics"],
-            ["no metrics", "refused"],
-        ),
+        (["--host-metrics", "http://127.0.0.1:1/metrics"], ["no metrics", "refused"]),
     ] {
         let work = directory();
         let running = mydyno(["run", "--engine", "mysql-5.7"])
@@ -124,9 +116,7 @@ fn run_beside(seconds: u32, then: &str) {
     let server = lent();
     let work = directory();
     let command = answers_once(then);
-    run(&server, work.path(), "2s", &["--power-command", &command])
-        .run()
-        .exits(0);
+    run(&server, work.path(), "2s", &["--power-command", &command]).run().exits(0);
     let sleeps = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let lines = processes.filter_map(|of| std::fs::read(of.path().join("cmdline")).ok());

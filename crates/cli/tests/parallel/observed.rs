@@ -62,8 +62,7 @@ fn whole(engine: &'static str, lacks: &[&str]) -> String {
         let is_told = delivered.contains_key(name);
         assert!(is_told != lacks.contains(&name), "{name}: {table}");
     }
-    bed.documented
-        .retain(|one| !lacks.contains(&one.name.as_str()));
+    bed.documented.retain(|one| !lacks.contains(&one.name.as_str()));
     type Step = (&'static str, fn(&mut Bed));
     let steps: [Step; 15] = [
         ("statements", statements),
@@ -136,12 +135,7 @@ fn statements(bed: &mut Bed) {
     for id in 0..COMMITS + ROLLBACKS {
         let end = if id < COMMITS { "COMMIT" } else { "ROLLBACK" };
         let update = format!("UPDATE work SET n = n + 1 WHERE id = {id}");
-        sqls.extend([
-            "START TRANSACTION".to_owned(),
-            insert(id),
-            update,
-            end.to_owned(),
-        ]);
+        sqls.extend(["START TRANSACTION".to_owned(), insert(id), update, end.to_owned()]);
     }
     sqls.extend((0..SELECTS).map(|id| format!("SELECT pad FROM work WHERE id = {id}")));
     sqls.extend((0..DELETES).map(|id| format!("DELETE FROM work WHERE id = {}", 10 + id)));
@@ -210,9 +204,7 @@ fn storage(bed: &mut Bed) {
     const CHANGED: i64 = 500;
     const READ: i64 = 100;
     let mut session = Held::open(&bed.dsn);
-    let page_bytes = value(&bed.dsn, "SELECT @@innodb_page_size")
-        .parse::<i64>()
-        .unwrap();
+    let page_bytes = value(&bed.dsn, "SELECT @@innodb_page_size").parse::<i64>().unwrap();
     assert_eq!(bed.gauge("page_size_bytes"), page_bytes);
     session.query("CREATE TABLE big (id INT PRIMARY KEY, n INT NOT NULL, pad VARCHAR(4000) NOT NULL) ENGINE = InnoDB");
     let filled = [("rows_inserted", BIG_ROWS), ("pages_created", BIG_ROWS / 4)];
@@ -220,9 +212,7 @@ fn storage(bed: &mut Bed) {
         session.query("INSERT INTO big VALUES (0, 0, REPEAT('y', 4000))");
         for doubling in 0..BIG_ROWS.ilog2() {
             let by = 1 << doubling;
-            session.query(&format!(
-                "INSERT INTO big SELECT id + {by}, n, pad FROM big"
-            ));
+            session.query(&format!("INSERT INTO big SELECT id + {by}, n, pad FROM big"));
         }
     });
     let changed = [
@@ -250,29 +240,18 @@ fn storage(bed: &mut Bed) {
     bed.rises(&read, &[], |_| {
         for k in 0..5 * READ {
             let id = k * 4_099 % BIG_ROWS;
-            assert_eq!(
-                session.query(&format!("SELECT n FROM big WHERE id = {id}")),
-                ["1"]
-            );
+            assert_eq!(session.query(&format!("SELECT n FROM big WHERE id = {id}")), ["1"]);
         }
     });
-    let pool = value(&bed.dsn, "SELECT @@innodb_buffer_pool_size")
-        .parse::<i64>()
-        .unwrap();
+    let pool = value(&bed.dsn, "SELECT @@innodb_buffer_pool_size").parse::<i64>().unwrap();
     let read = bed.read();
     let pages = |of: &str| read[&format!("buffer_pool_pages_{of}")].1;
     let total_bytes = pages("total") * page_bytes;
-    assert!(
-        (pool * 8 / 10..=pool).contains(&total_bytes),
-        "{total_bytes} of {pool}"
-    );
+    assert!((pool * 8 / 10..=pool).contains(&total_bytes), "{total_bytes} of {pool}");
     assert!(pages("data") + pages("free") <= pages("total"));
     assert!(pages("dirty") <= pages("data"));
     assert!(pages("data") > 0);
-    assert!(
-        pages("total") < BIG_ROWS / 4,
-        "the table has not to fit into the pool"
-    );
+    assert!(pages("total") < BIG_ROWS / 4, "the table has not to fit into the pool");
 }
 
 /// Changes a row that `holder` keeps locked, in a thread, and calls `meanwhile` while that waits. Returns how it ended.
@@ -298,9 +277,7 @@ fn behind_a_lock(
             ended.map(|_| ())
         });
         is_ready.recv().unwrap();
-        until("it waits for the row", || {
-            bed.gauge("row_lock_current_waits") == 1
-        });
+        until("it waits for the row", || bed.gauge("row_lock_current_waits") == 1);
         assert!(bed.gauge("threads_running") >= 2);
         meanwhile(bed, &mut holder);
         let ended = waiter.join().unwrap();
@@ -317,11 +294,7 @@ fn a_wait_of_known_length(bed: &mut Bed) {
     let start = Instant::now();
     let before = bed.read();
     let at_least = [("row_lock_time_ms", WAIT.as_millis() as i64)];
-    let exactly = [
-        ("row_lock_waits", 1),
-        ("deadlocks", 0),
-        ("lock_wait_timeouts", 0),
-    ];
+    let exactly = [("row_lock_waits", 1), ("deadlocks", 0), ("lock_wait_timeouts", 0)];
     bed.rises(&at_least, &exactly, |bed| {
         let ended = behind_a_lock(bed, &[], |_, holder| {
             thread::sleep(WAIT);
@@ -330,20 +303,13 @@ fn a_wait_of_known_length(bed: &mut Bed) {
         assert_eq!(ended, Ok(()));
     });
     let waited_ms = bed.read()["row_lock_time_ms"].1 - before["row_lock_time_ms"].1;
-    assert!(
-        waited_ms <= start.elapsed().as_millis() as i64,
-        "{waited_ms}"
-    );
+    assert!(waited_ms <= start.elapsed().as_millis() as i64, "{waited_ms}");
 }
 
 fn a_wait_that_times_out(bed: &mut Bed) {
     // Long enough that it is seen before it ends.
     let at_least = [("row_lock_time_ms", 2_000)];
-    let exactly = [
-        ("row_lock_waits", 1),
-        ("lock_wait_timeouts", 1),
-        ("deadlocks", 0),
-    ];
+    let exactly = [("row_lock_waits", 1), ("lock_wait_timeouts", 1), ("deadlocks", 0)];
     bed.rises(&at_least, &exactly, |bed| {
         let patience = ["SET SESSION innodb_lock_wait_timeout = 3"];
         let ended = behind_a_lock(bed, &patience, |bed, _| {
@@ -367,10 +333,7 @@ fn deadlocks(bed: &mut Bed) {
 /// Returns whether the one that waited first was the victim, and whether the one that came behind it was.
 fn deadlock(bed: &mut Bed, is_holder_heavy: bool) -> (bool, bool) {
     let mut holder_ended = Ok(());
-    let second = [
-        "START TRANSACTION",
-        "UPDATE work SET n = n + 1 WHERE id = 2",
-    ];
+    let second = ["START TRANSACTION", "UPDATE work SET n = n + 1 WHERE id = 2"];
     let waiter_ended = behind_a_lock(bed, &second, |_, holder| {
         if is_holder_heavy {
             holder.query("UPDATE work SET n = n + 1 WHERE id BETWEEN 4 AND 9");
@@ -423,10 +386,7 @@ fn the_checkpoint_at_rest(bed: &mut Bed) {
     let mut session = Held::open(&bed.dsn);
     let mut log = || {
         let monitor = monitor(&mut session);
-        (
-            monitor["Log sequence number"],
-            monitor["Last checkpoint at"],
-        )
+        (monitor["Log sequence number"], monitor["Last checkpoint at"])
     };
     until("the log is at rest and read as it is", || {
         let (lsn, checkpoint) = log();
@@ -446,11 +406,7 @@ fn without_privileges(bed: &mut Bed) {
     });
     let status = Held::open(&bed.dsn).query("SHOW GLOBAL STATUS");
     let is_in_status = |one: &Documented| {
-        let named = |place: &String| {
-            status
-                .iter()
-                .any(|row| row.starts_with(&format!("{place}|")))
-        };
+        let named = |place: &String| status.iter().any(|row| row.starts_with(&format!("{place}|")));
         one.places.iter().any(named)
     };
     let expected = bed.documented.iter().filter(|one| is_in_status(one));
@@ -472,10 +428,7 @@ fn the_whole_status(bed: &mut Bed) {
     });
     let names: Vec<String> = status.unwrap().into_iter().map(|(name, _)| name).collect();
     let other = Held::open(&bed.dsn).query("SHOW GLOBAL STATUS");
-    let others: Vec<&str> = other
-        .iter()
-        .map(|row| row.split_once('|').unwrap().0)
-        .collect();
+    let others: Vec<&str> = other.iter().map(|row| row.split_once('|').unwrap().0).collect();
     assert_eq!(names, others);
     assert!(names.len() > 200, "{}", names.len());
 }
@@ -493,9 +446,7 @@ fn in_a_sampler(bed: &mut Bed) {
     sampled.extend(sampler.stop());
     let mut last_ns = 0;
     for one in sampled {
-        let Sampled::Batch(batch) = one else {
-            panic!("{one:?}")
-        };
+        let Sampled::Batch(batch) = one else { panic!("{one:?}") };
         assert!(batch.at_offset_ns > last_ns);
         last_ns = batch.at_offset_ns;
         assert!(batch.values.len() > 40, "{batch:?}");
@@ -514,9 +465,7 @@ fn says_good_bye(bed: &mut Bed) {
     // The source of the bed, the watcher, and this one.
     assert_eq!(bed.gauge("threads_connected"), 3);
     drop(second);
-    until("the session has ended", || {
-        bed.gauge("threads_connected") == 2
-    });
+    until("the session has ended", || bed.gauge("threads_connected") == 2);
     assert_eq!(aborted(), before);
 }
 
@@ -525,10 +474,7 @@ fn cost(bed: &mut Bed) -> String {
     const READINGS: u32 = 100;
     let cpu = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(
-            now.tv_sec.unsigned_abs(),
-            u32::try_from(now.tv_nsec).unwrap(),
-        )
+        Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap())
     };
     let before = bed.gauge("tmp_disk_tables");
     let (start, cpu_start) = (Instant::now(), cpu());
@@ -576,10 +522,7 @@ fn is_killed_and_comes_back(bed: &mut Bed) {
     until("it is gone", || !alive(bed.server.pid));
     for _ in 0..2 {
         let error = read(&mut bed.source).unwrap_err();
-        assert!(
-            error.starts_with("cannot read the server's status: "),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot read the server's status: "), "{error}");
     }
     let port = bed.server.port.to_string();
     let name = &bed.server.name;
@@ -592,8 +535,5 @@ fn is_killed_and_comes_back(bed: &mut Bed) {
     bed.server.pid = u32::try_from(number(&started, "/pid")).unwrap();
     let after = bed.read();
     assert!(after.keys().eq(before.keys()));
-    assert!(
-        after["com_commit"].1 < before["com_commit"].1,
-        "it counts anew"
-    );
+    assert!(after["com_commit"].1 < before["com_commit"].1, "it counts anew");
 }

@@ -29,9 +29,7 @@ fn a_stdout_that_takes_nothing_is_told() {
     for arguments in PRINTING {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let ran = mydyno(arguments).spawn_to(full);
-        ran.wait()
-            .exits(1)
-            .says(&["cannot write to stdout", "No space left"]);
+        ran.wait().exits(1).says(&["cannot write to stdout", "No space left"]);
     }
 }
 

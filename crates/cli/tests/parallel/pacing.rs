@@ -18,10 +18,7 @@ fn a_share_of_the_capacity() {
         .says(&["note: capacity:"])
         .json();
     let open_loop = &document["open_loop"];
-    let (capacity, rate) = (
-        float(open_loop, "/capacity_per_s"),
-        float(open_loop, "/rate_per_s"),
-    );
+    let (capacity, rate) = (float(open_loop, "/capacity_per_s"), float(open_loop, "/rate_per_s"));
     assert!((rate - 0.4 * capacity).abs() < 1e-6 * capacity);
     let precision = float(open_loop, "/capacity_precision_share");
     assert!((0.0..1.0).contains(&precision), "{precision}");
@@ -29,10 +26,7 @@ fn a_share_of_the_capacity() {
     // A Poisson count; the closed loop's own transactions are in the totals of the whole run only.
     let expected = rate * 5.0;
     let offered = float(open_loop, "/offered");
-    assert!(
-        (offered - expected).abs() < 5.0 * expected.sqrt(),
-        "{offered} of {expected}"
-    );
+    assert!((offered - expected).abs() < 5.0 * expected.sqrt(), "{offered} of {expected}");
     counts_agree(&document);
 }
 
@@ -40,19 +34,9 @@ fn a_share_of_the_capacity() {
 #[ignore = "make soak"]
 fn a_short_run_of_terminals_reaches_its_ceiling() {
     let (server, work) = (Server::quick(ENGINE, &[]), directory());
-    mydyno(["load", "--dsn", &server.dsn, "-w", "2"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--dsn", &server.dsn, "-w", "2"]).in_directory(work.path()).run().exits(0);
     let document = mydyno(["run", "--dsn", &server.dsn, "--json", "--check"])
-        .and_args([
-            "--workload",
-            "tpcc-spec",
-            "--warmup",
-            "10s",
-            "--window",
-            "50s",
-        ])
+        .and_args(["--workload", "tpcc-spec", "--warmup", "10s", "--window", "50s"])
         .in_directory(work.path())
         .run()
         .exits(0)
@@ -73,10 +57,7 @@ fn a_short_run_of_terminals_reaches_its_ceiling() {
     // Keying is constant; think times are judged by as many as there were.
     for (kind, seconds) in [("new_order", 18.0), ("payment", 3.0)] {
         let keying = float(terminals, &format!("/keying_mean_s/{kind}"));
-        assert!(
-            (seconds..seconds + 1.0).contains(&keying),
-            "{kind}: {keying}"
-        );
+        assert!((seconds..seconds + 1.0).contains(&keying), "{kind}: {keying}");
         let think = float(terminals, &format!("/think_mean_s/{kind}"));
         assert!((4.0..26.0).contains(&think), "{kind}: {think}");
     }
@@ -101,14 +82,7 @@ fn contradictions_are_usage_errors() {
         (&["-w", "5", "--inactive-warehouses", "1"], "tpcc-spec"),
         (&["--terminals", "5"], "tpcc-spec"),
         (
-            &[
-                "--workload",
-                "tpcc-spec",
-                "-w",
-                "5",
-                "--inactive-warehouses",
-                "5",
-            ],
+            &["--workload", "tpcc-spec", "-w", "5", "--inactive-warehouses", "5"],
             "leaves none of the warehouses",
         ),
     ] {

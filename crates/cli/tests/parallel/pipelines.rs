@@ -39,9 +39,7 @@ fn tries(
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead)
-            .await
-            .unwrap();
+        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead).await.unwrap();
         while begin.recv().is_ok() {
             ended.send(terminal.run(&input).await).unwrap();
         }
@@ -54,9 +52,7 @@ fn tries(
 fn a_deadlock_in_the_middle(style: Style) {
     let server = lent();
     let input = order();
-    let Input::NewOrder(new_order) = input else {
-        panic!("it is a New-Order")
-    };
+    let Input::NewOrder(new_order) = input else { panic!("it is a New-Order") };
     let district = new_order.district;
     let mut other = Held::open(&server.dsn);
     let mut watcher = Held::open(&server.dsn);

@@ -30,9 +30,7 @@ fn plan(work: &Path, content: &str) -> Ran {
     shim();
     install(ENGINE);
     fs::write(work.join("my.toml"), content).unwrap();
-    mydyno(["lab", "plan", "my.toml", "--json"])
-        .in_directory(work)
-        .run()
+    mydyno(["lab", "plan", "my.toml", "--json"]).in_directory(work).run()
 }
 
 #[test]
@@ -51,9 +49,7 @@ fn a_plan_is_told_cell_by_cell() {
     let turns = list(&document, "/turns");
     assert_eq!(turns.len(), 16);
     for repeat in [1, 2] {
-        let of_it = turns
-            .iter()
-            .filter(|turn| number(turn, "/repeat") == repeat);
+        let of_it = turns.iter().filter(|turn| number(turn, "/repeat") == repeat);
         let mut ordinals: Vec<_> = of_it.map(|turn| number(turn, "/ordinal")).collect();
         ordinals.sort_unstable();
         assert!(ordinals.into_iter().eq(1..=8));
@@ -62,16 +58,10 @@ fn a_plan_is_told_cell_by_cell() {
     assert!(float(&document, "/duration_s") > 1_120.0);
     assert!(number(&document, "/memory_bytes") > 1 << 30);
 
-    let running = mydyno(["lab", "plan", "my.toml"])
-        .in_directory(work.path())
-        .spawn();
+    let running = mydyno(["lab", "plan", "my.toml"]).in_directory(work.path()).spawn();
     let owner = running.pid();
     let words = running.wait().exits(0);
-    assert!(
-        words
-            .stdout
-            .starts_with("two-devices: 8 cells, 2 repeats, in randomised blocks")
-    );
+    assert!(words.stdout.starts_with("two-devices: 8 cells, 2 repeats, in randomised blocks"));
     // Not even one image is kept beside another.
     let many = PLAN.replacen("warehouses = 1", "warehouses = [1, 2]", 1);
     fs::write(work.path().join("many.toml"), many).unwrap();
@@ -103,10 +93,7 @@ fn automatic_times_are_told_and_guessed() {
     let document = plan(work.path(), &content).exits(0).json();
     assert_described(&document);
     let cell = &list(&document, "/cells")[0];
-    assert_eq!(
-        (&cell["warmup_auto"], &cell["window_auto"]),
-        (&true.into(), &true.into())
-    );
+    assert_eq!((&cell["warmup_auto"], &cell["window_auto"]), (&true.into(), &true.into()));
     assert_eq!(float(cell, "/warmup_s"), 1_800.0);
     assert_eq!(float(cell, "/precision_share"), 0.01);
     // Of 16 measurements 5 min each.
@@ -131,18 +118,8 @@ fn what_a_server_or_this_machine_cannot_have_is_refused_with_its_place() {
     for (right, replacement, place, words) in [
         ("[storage]", "[storrage]", "my.toml:9:2: ", "`storage`"),
         ("\"hdd-15k\"", "\"hdd-51k\"", "my.toml:10:9: ", "hdd-15k"),
-        (
-            "\"hdd-15k\"",
-            "\"/nonexistent/disk\"",
-            "my.toml:10:9: ",
-            "no directory",
-        ),
-        (
-            "[load]",
-            doublewrite.as_str(),
-            "my.toml:13:15: ",
-            "system tablespace",
-        ),
+        ("\"hdd-15k\"", "\"/nonexistent/disk\"", "my.toml:10:9: ", "no directory"),
+        ("[load]", doublewrite.as_str(), "my.toml:13:15: ", "system tablespace"),
         ("\"64M\"", "\"900000G\"", "my.toml:7:71: ", "memory"),
         ("= 1\n", "= 1000000\n", "my.toml:14:14: ", "of disk"),
         (
@@ -157,21 +134,12 @@ fn what_a_server_or_this_machine_cannot_have_is_refused_with_its_place() {
             "my.toml:7:28: ",
             "4K, 8K",
         ),
-        (
-            "repeats = 2",
-            "time_limit = 60",
-            "my.toml:3:14: ",
-            "time limit",
-        ),
+        ("repeats = 2", "time_limit = 60", "my.toml:3:14: ", "time limit"),
     ] {
         assert!(PLAN.contains(right));
         let ran = plan(work.path(), &PLAN.replacen(right, replacement, 1)).exits(3);
         assert_eq!(ran.stdout, "");
-        assert!(
-            ran.stderr.starts_with(&format!("mydyno: {place}")),
-            "{}",
-            ran.stderr
-        );
+        assert!(ran.stderr.starts_with(&format!("mydyno: {place}")), "{}", ran.stderr);
         assert!(ran.stderr.contains(words), "{}", ran.stderr);
     }
     mydyno(["lab", "plan", "nowhere.toml"])
@@ -186,10 +154,7 @@ fn presets_are_translated_for_each_engine() {
     let work = directory();
     install("mysql-8.0");
     let content = PLAN
-        .replace(
-            "\"mysql-5.7\"",
-            "[\"mysql-5.7\", \"mysql-8.0\"]\npreset = \"config-3\"",
-        )
+        .replace("\"mysql-5.7\"", "[\"mysql-5.7\", \"mysql-8.0\"]\npreset = \"config-3\"")
         .replace(", innodb_buffer_pool_size = \"64M\"", "");
     let document = plan(work.path(), &content).exits(0).json();
     assert_described(&document);
@@ -198,10 +163,7 @@ fn presets_are_translated_for_each_engine() {
     assert_eq!(presets.len(), 4);
     let fate = |preset: usize, name: &str| {
         let variables = list(&presets[preset], "/variables");
-        let found = variables
-            .iter()
-            .find(|one| one["variable"] == name)
-            .unwrap();
+        let found = variables.iter().find(|one| one["variable"] == name).unwrap();
         text(found, "/fate").to_owned()
     };
     assert_eq!(text(&presets[3], "/engine"), "mysql-8.0");
@@ -223,11 +185,7 @@ fn the_laptop_plans_take_the_time_that_they_say() {
         if !path.to_str().unwrap().ends_with("-small.toml") {
             continue;
         }
-        let document = mydyno(["lab", "plan", "--json"])
-            .and_args([&path])
-            .run()
-            .exits(0)
-            .json();
+        let document = mydyno(["lab", "plan", "--json"]).and_args([&path]).run().exits(0).json();
         let minutes = float(&document, "/duration_s") / 60.0;
         assert!(minutes < 60.0, "{path:?}");
         let said = fs::read_to_string(&path).unwrap();

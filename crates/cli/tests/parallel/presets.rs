@@ -39,11 +39,7 @@ fn a_preset_is_translated_told_and_stored() {
         ("innodb_io_capacity", "overridden", "2000"),
     ] {
         let one = variable(&summary, name);
-        assert_eq!(
-            (text(one, "/fate"), text(one, "/became_value")),
-            (fate, became),
-            "{name}"
-        );
+        assert_eq!((text(one, "/fate"), text(one, "/became_value")), (fate, became), "{name}");
     }
     assert_eq!(text(variable(&summary, "datadir"), "/fate"), "placed");
     let words = ["preset config-2", "innodb_io_capacity 300000 to 2000"];
@@ -64,15 +60,9 @@ fn a_preset_is_translated_told_and_stored() {
     for row in &kept {
         assert_eq!(row[1], row[2], "{row:?}");
     }
-    mydyno(["report", "-o", "r.html"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["report", "-o", "r.html"]).in_directory(work.path()).run().exits(0);
     let page = std::fs::read_to_string(work.path().join("r.html")).unwrap();
-    assert!(
-        page.contains("Preset config-2"),
-        "the report tells the preset"
-    );
+    assert!(page.contains("Preset config-2"), "the report tells the preset");
 }
 
 #[test]
@@ -81,30 +71,20 @@ fn a_named_server_keeps_its_preset_for_results() {
     let engine = ENGINES[2];
     install(engine);
     let name = format!("preset-{}", std::process::id());
-    let started = mydyno([
-        "server", "start", "--engine", engine, "--name", &name, "--json",
-    ])
-    .and_args(["--preset", "config-1", "--scale", "1"])
-    .run()
-    .exits(0)
-    .json();
-    assert!(
-        has_note(&started, &["preset config-1", "unknown here"]),
-        "{started:#}"
-    );
+    let started = mydyno(["server", "start", "--engine", engine, "--name", &name, "--json"])
+        .and_args(["--preset", "config-1", "--scale", "1"])
+        .run()
+        .exits(0)
+        .json();
+    assert!(has_note(&started, &["preset config-1", "unknown here"]), "{started:#}");
     let dsn = text(&started, "/dsn");
-    mydyno(["load", "--dsn", dsn, "-w", "1"])
+    mydyno(["load", "--dsn", dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
+    let summary = mydyno(["run", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "1s"])
+        .and_args(["--json"])
         .in_directory(work.path())
         .run()
-        .exits(0);
-    let summary = mydyno([
-        "run", "--dsn", dsn, "-c", "2", "--warmup", "0", "--window", "1s",
-    ])
-    .and_args(["--json"])
-    .in_directory(work.path())
-    .run()
-    .exits(0)
-    .json();
+        .exits(0)
+        .json();
     assert_eq!(text(&summary, "/preset/name"), "config-1");
     let redo = variable(&summary, "innodb_log_files_in_group");
     assert_eq!(text(redo, "/became_variable"), "innodb_log_file_size");
@@ -126,11 +106,7 @@ fn presets_that_cannot_be_are_refused() {
         .run()
         .exits(2)
         .says(&["--preset is for servers that mydyno starts"]);
-    mydyno(["run", "--scale", "papers"])
-        .and_args(engine)
-        .run()
-        .exits(2)
-        .says(&["--preset"]);
+    mydyno(["run", "--scale", "papers"]).and_args(engine).run().exits(2).says(&["--preset"]);
     mydyno(["server", "start", "--preset", "config-3"])
         .and_args(engine)
         .run()

@@ -61,16 +61,7 @@ fn reason(document: &Value) -> &str {
 #[ignore = "make soak"]
 fn busy_processors_end_a_ramp() {
     let temp = directory();
-    let small = [
-        "--start",
-        "1",
-        "--step",
-        "1",
-        "--max-connections",
-        "64",
-        "--points",
-        "7",
-    ];
+    let small = ["--start", "1", "--step", "1", "--max-connections", "64", "--points", "7"];
     let document = ended(ramp(temp.path(), Some(("--stop-cpu", "80%")), &small));
     assert_eq!(reason(&document), "cpu");
     assert!(float(&document, "/ramp/saturation/reason/cpu_busy_share") >= 0.8);
@@ -80,24 +71,11 @@ fn busy_processors_end_a_ramp() {
 }
 
 /// On an emulated device with a pool that is too small.
-const DEVICE: [&str; 4] = [
-    "--data",
-    "sata-850pro",
-    "--set",
-    "innodb_buffer_pool_size=16M",
-];
+const DEVICE: [&str; 4] = ["--data", "sata-850pro", "--set", "innodb_buffer_pool_size=16M"];
 
 /// Few connections, few points.
-const SMALL: [&str; 8] = [
-    "--start",
-    "2",
-    "--step",
-    "2",
-    "--max-connections",
-    "64",
-    "--points",
-    "6",
-];
+const SMALL: [&str; 8] =
+    ["--start", "2", "--step", "2", "--max-connections", "64", "--points", "6"];
 
 #[test]
 fn response_times_end_a_ramp() {
@@ -105,15 +83,9 @@ fn response_times_end_a_ramp() {
     let limit = Some(("--stop-p90", "new_order=20ms"));
     let document = ended(ramp(temp.path(), limit, &[&SMALL[..], &DEVICE].concat()));
     assert_eq!(reason(&document), "response_time");
-    assert_eq!(
-        text(&document, "/ramp/saturation/reason/transaction"),
-        "new_order"
-    );
+    assert_eq!(text(&document, "/ramp/saturation/reason/transaction"), "new_order");
     assert!(float(&document, "/ramp/saturation/reason/p90_us") > 20_000.0);
-    assert_eq!(
-        float(&document, "/ramp/conditions/stop_p90_us/new_order"),
-        20_000.0
-    );
+    assert_eq!(float(&document, "/ramp/conditions/stop_p90_us/new_order"), 20_000.0);
 }
 
 #[test]
@@ -131,22 +103,8 @@ fn throughput_that_no_longer_rises_ends_a_ramp() {
 fn response_times_that_turn_up_end_a_ramp() {
     let temp = directory();
     // Who spins for long takes the core from whom it waits for.
-    let spinning = [
-        "--set",
-        "innodb_spin_wait_delay=6000",
-        "--set",
-        "innodb_sync_spin_loops=300",
-    ];
-    let small = [
-        "--start",
-        "2",
-        "--step",
-        "2",
-        "--max-connections",
-        "128",
-        "--points",
-        "9",
-    ];
+    let spinning = ["--set", "innodb_spin_wait_delay=6000", "--set", "innodb_sync_spin_loops=300"];
+    let small = ["--start", "2", "--step", "2", "--max-connections", "128", "--points", "9"];
     let kink = Some(("--stop-kink", "1.1"));
     let document = ended(ramp(temp.path(), kink, &[&small[..], &spinning].concat()));
     assert_eq!(reason(&document), "kink");
@@ -157,25 +115,13 @@ fn response_times_that_turn_up_end_a_ramp() {
 fn a_refused_count_ends_a_ramp_and_bad_limits_none() {
     let temp = directory();
     let here = temp.path();
-    let room = [
-        "--set",
-        "max_connections=30",
-        "--max-connections",
-        "64",
-        "--check",
-    ];
+    let room = ["--set", "max_connections=30", "--max-connections", "64", "--check"];
     let document = ended(ramp(here, None, &room));
     assert_eq!(reason(&document), "failed");
-    assert_eq!(
-        text(&document, "/ramp/saturation/reason/reason_code"),
-        "refused"
-    );
+    assert_eq!(text(&document, "/ramp/saturation/reason/reason_code"), "refused");
     assert_eq!(number(&document, "/ramp/saturation/connections"), 16);
     let words = text(&document, "/ramp/words");
-    assert!(
-        words.contains("max_connections of the server is 30"),
-        "{words}"
-    );
+    assert!(words.contains("max_connections of the server is 30"), "{words}");
     let database = here.join("mydyno.db");
     let checks = "SELECT count(*) FROM check_result c JOIN ramp_point p USING (repeat_id) JOIN repeat r ON r.id = p.repeat_id \
                   JOIN cell ON cell.id = r.cell_id WHERE passed AND connections = 16";
@@ -185,21 +131,11 @@ fn a_refused_count_ends_a_ramp_and_bad_limits_none() {
     // The same from the results file alone, as a table.
     let status = mydyno(["lab", "status"]).in_directory(here).run().exits(0);
     let lines: Vec<&str> = status.stdout.lines().collect();
-    let line = |count: &str| {
-        lines
-            .iter()
-            .find(|line| line.trim_start().starts_with(count))
-    };
-    assert!(
-        line("16 ").is_some() && line("32 ").unwrap().contains("refused"),
-        "{lines:?}"
-    );
+    let line = |count: &str| lines.iter().find(|line| line.trim_start().starts_with(count));
+    assert!(line("16 ").is_some() && line("32 ").unwrap().contains("refused"), "{lines:?}");
 
     let above = ramp(here, None, &["--start", "16", "--max-connections", "8"]);
-    above
-        .run()
-        .exits(2)
-        .says(&["starts at 16 connections, above its maximum of 8"]);
+    above.run().exits(2).says(&["starts at 16 connections, above its maximum of 8"]);
     let flat = ramp(here, Some(("--stop-kink", "0.5")), &[]);
     flat.run().exits(2).says(&["kink", "above 1"]);
 }
@@ -215,10 +151,7 @@ fn ctrl_c_keeps_the_points() {
     assert_eq!(list(&document, "/ramp/points").len(), 1);
     assert!(document.pointer("/ramp/saturation").unwrap().is_null());
     assert!(text(&document, "/ramp/words").contains("not at its end"));
-    assert_eq!(
-        result(&here.join("mydyno.db"), "SELECT status FROM lab"),
-        "interrupted"
-    );
+    assert_eq!(result(&here.join("mydyno.db"), "SELECT status FROM lab"), "interrupted");
 }
 
 const PLAN: &str = "\
@@ -261,16 +194,9 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
         let all = ["lab", "run", "plan.toml", "--json"];
         mydyno(all.iter().chain(more)).in_directory(here)
     };
-    let plan = mydyno(["lab", "plan", "plan.toml"])
-        .in_directory(here)
-        .run()
-        .exits(0);
+    let plan = mydyno(["lab", "plan", "plan.toml"]).in_directory(here).run().exits(0);
     let told = ["start=1 step=1 connections_max=4", "available) and at most"];
-    assert!(
-        told.iter().all(|words| plan.stdout.contains(words)),
-        "{}",
-        plan.stdout
-    );
+    assert!(told.iter().all(|words| plan.stdout.contains(words)), "{}", plan.stdout);
 
     let mut first = lab_run(&[]).spawn();
     first.until_says("point 3 of at most 24: 4 connections");
@@ -281,18 +207,12 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
     assert_eq!(before.len(), 2, "{before:?}");
 
     let ran = lab_run(&[]).run();
-    let document = ran
-        .exits(0)
-        .says(&["goes on", "point 3 of at most 24: 4 connections"])
-        .json();
+    let document = ran.exits(0).says(&["goes on", "point 3 of at most 24: 4 connections"]).json();
     assert_eq!(number(&document, "/left"), 0);
     let after = points(&database);
     assert_eq!(after.len(), 6, "{after:?}");
     // What was there was not measured again.
-    assert!(
-        before.iter().all(|row| after.contains(row)),
-        "{before:?} {after:?}"
-    );
+    assert!(before.iter().all(|row| after.contains(row)), "{before:?} {after:?}");
     let ramps = list(&document, "/ramps");
     assert_eq!(ramps.len(), 2);
     for ramp in ramps {
@@ -307,11 +227,7 @@ fn a_lab_of_ramps_goes_on_from_its_points() {
     again.exits(0).says(&["nothing is left to do"]);
     assert_eq!(points(&database), after);
     let status = mydyno(["lab", "status"]).in_directory(here).run().exits(0);
-    assert!(
-        status.stdout.contains("supported connections"),
-        "{}",
-        status.stdout
-    );
+    assert!(status.stdout.contains("supported connections"), "{}", status.stdout);
 }
 
 #[test]
@@ -333,9 +249,7 @@ fn a_ramp_goes_on_with_its_own_server_and_device_only() {
     first.signal(Signal::INT);
     first.wait().exits(130);
 
-    let larger = shown
-        .stdout
-        .replacen("capacity_bytes = ", "capacity_bytes = 1", 1);
+    let larger = shown.stdout.replacen("capacity_bytes = ", "capacity_bytes = 1", 1);
     assert_ne!(larger, shown.stdout);
     fs::write(&profile, larger).unwrap();
     let refused = |words: &[&str]| lab_run().run().exits(3).says(words);

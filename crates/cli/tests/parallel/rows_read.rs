@@ -24,9 +24,7 @@ fn rows_read(dsn: &str, style: Style, payments: impl Iterator<Item = Input>) -> 
     let connector = Connector::new(connect_options(dsn)).unwrap();
     reactor::block_on(async {
         let session = connector.connect().await.unwrap();
-        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead)
-            .await
-            .unwrap();
+        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead).await.unwrap();
         for payment in payments {
             assert_eq!(terminal.run(&payment).await, Ok(Outcome::Committed));
         }
@@ -56,19 +54,13 @@ fn install_procedures(dsn: &str) {
 
 fn equal_on(engine: &str) {
     let mut settings: Vec<&str> = match engine {
-        "mariadb-10.11" => vec![
-            "innodb_flush_log_at_trx_commit=0",
-            "innodb_log_file_size=64M",
-        ],
+        "mariadb-10.11" => vec!["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=64M"],
         _ => QUICK.to_vec(),
     };
     settings.push("character_set_server=utf8mb4");
     let server = Server::start(engine, &settings);
     let work = directory();
-    mydyno(["load", "--dsn", &server.dsn, "-w", "1"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--dsn", &server.dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
     install_procedures(&server.dsn);
     let read = [Style::Statements, Style::Batched, Style::Procedures]
         .map(|style| read_per_payment(&server.dsn, style));

@@ -27,24 +27,12 @@ fn peculiarities(order: &NewOrder) -> Vec<&'static str> {
         (twice(false), "an item twice"),
         (twice(true), "a remote item twice"),
         (split, "an item from two warehouses"),
-        (
-            lines.iter().any(|l| l.supply_warehouse < order.warehouse),
-            "remote below home",
-        ),
-        (
-            lines.iter().any(|l| l.supply_warehouse > order.warehouse),
-            "remote above home",
-        ),
+        (lines.iter().any(|l| l.supply_warehouse < order.warehouse), "remote below home"),
+        (lines.iter().any(|l| l.supply_warehouse > order.warehouse), "remote above home"),
         (order.rolls_back, "a rollback"),
-        (
-            order.rolls_back && order.remote_lines() > 0,
-            "a rollback with a remote line",
-        ),
+        (order.rolls_back && order.remote_lines() > 0, "a rollback with a remote line"),
     ];
-    all.into_iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, name)| name)
-        .collect()
+    all.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()
 }
 
 /// Inputs as they come, and then orders that are rare: some of each peculiarity that turns up.
@@ -58,22 +46,15 @@ fn inputs() -> Vec<Input> {
             panic!("it is a New-Order")
         };
         let rare = peculiarities(&order);
-        if rare
-            .iter()
-            .any(|name| seen.get(name).is_none_or(|&n| n < 15))
-        {
-            rare.into_iter()
-                .for_each(|name| *seen.entry(name).or_default() += 1);
+        if rare.iter().any(|name| seen.get(name).is_none_or(|&n| n < 15)) {
+            rare.into_iter().for_each(|name| *seen.entry(name).or_default() += 1);
             inputs.push(Input::NewOrder(order));
         }
     }
     let names: BTreeSet<&str> = seen.keys().copied().collect();
-    for wanted in [
-        "an item twice",
-        "remote below home",
-        "remote above home",
-        "a rollback with a remote line",
-    ] {
+    for wanted in
+        ["an item twice", "remote below home", "remote above home", "a rollback with a remote line"]
+    {
         assert!(names.contains(wanted), "{names:?}");
     }
     // Deliveries until districts have nothing more to deliver would take 900 each; some, one after another.
@@ -89,9 +70,7 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
         if style == Style::Procedures {
             procedures::install(&mut session).await.unwrap();
         }
-        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead)
-            .await
-            .unwrap();
+        let mut terminal = Terminal::open(session, style, Isolation::RepeatableRead).await.unwrap();
         let mut outcomes = Vec::new();
         for input in inputs {
             let outcome = terminal.run(input).await;
@@ -105,19 +84,13 @@ fn work(dsn: &str, style: Style, inputs: &[Input]) -> (Vec<Outcome>, Vec<String>
     .unwrap();
     let checksums = query(dsn, &format!("CHECKSUM TABLE {TABLES}"));
     let without_schema = |line: String| line.split_once('.').unwrap().1.to_owned();
-    (
-        outcomes,
-        checksums.into_iter().map(without_schema).collect(),
-    )
+    (outcomes, checksums.into_iter().map(without_schema).collect())
 }
 
 fn all_styles_on(engine: &str) {
     let work_directory = directory();
     let settings: &[&str] = match engine {
-        "mariadb-10.11" => &[
-            "innodb_flush_log_at_trx_commit=0",
-            "innodb_log_file_size=64M",
-        ],
+        "mariadb-10.11" => &["innodb_flush_log_at_trx_commit=0", "innodb_log_file_size=64M"],
         _ => &QUICK,
     };
     let server = Server::start(engine, settings);

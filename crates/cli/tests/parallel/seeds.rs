@@ -69,11 +69,8 @@ fn a_run_draws_its_inputs_and_says_which() {
 #[test]
 fn equal_seeds_give_equal_databases() {
     let server = Server::quick("mysql-5.7", &[]);
-    let (one, other, third) = (
-        server.schema("one"),
-        server.schema("other"),
-        server.schema("third"),
-    );
+    let (one, other, third) =
+        (server.schema("one"), server.schema("other"), server.schema("third"));
     let first = load(&one, &["-w", "2", "--seed", "7", "--threads", "1"]);
     assert!(!first.stderr.contains("local_infile"), "{}", first.stderr);
     let first = first.json();
@@ -99,18 +96,8 @@ fn equal_seeds_give_equal_databases() {
         mydyno(["check", "--dsn", dsn]).run().exits(0);
     }
 
-    let third_load = load(
-        &third,
-        &[
-            "-w",
-            "2",
-            "--seed",
-            "8",
-            "--no-foreign-keys",
-            "--partitions",
-            "2",
-        ],
-    );
+    let third_load =
+        load(&third, &["-w", "2", "--seed", "8", "--no-foreign-keys", "--partitions", "2"]);
     let third_load = third_load.json();
     let first_sums = checksums(&first);
     let third_sums = checksums(&third_load);
@@ -127,14 +114,13 @@ fn equal_seeds_give_equal_databases() {
     assert_eq!(number(&third_load, "/partitions"), 2);
     partitions_are_as_asked(&third);
     let work = directory();
-    let ran = mydyno([
-        "run", "--dsn", &third, "-c", "2", "--warmup", "0", "--window", "2s", "--check",
-    ])
-    .and_args(["--json"])
-    .in_directory(work.path())
-    .run()
-    .exits(0)
-    .json();
+    let ran =
+        mydyno(["run", "--dsn", &third, "-c", "2", "--warmup", "0", "--window", "2s", "--check"])
+            .and_args(["--json"])
+            .in_directory(work.path())
+            .run()
+            .exits(0)
+            .json();
     assert_eq!(number(&ran, "/partitions"), 2);
     assert_eq!(ran["checks"].as_array().unwrap().len(), 18);
 }
@@ -147,30 +133,18 @@ fn partitions_are_as_asked(dsn: &str) {
          WHERE table_schema = DATABASE() AND partition_name IS NOT NULL GROUP BY 1",
     );
     split.sort();
-    let expected = [
-        "customer",
-        "district",
-        "new_orders",
-        "order_line",
-        "orders",
-        "stock",
-        "warehouse",
-    ];
+    let expected =
+        ["customer", "district", "new_orders", "order_line", "orders", "stock", "warehouse"];
     assert_eq!(split, expected.map(|table| format!("{table}|2")));
     for partition in ["p0", "p1"] {
-        let count = value(
-            dsn,
-            &format!("SELECT COUNT(*) FROM district PARTITION ({partition})"),
-        );
+        let count = value(dsn, &format!("SELECT COUNT(*) FROM district PARTITION ({partition})"));
         assert_eq!(count, "10", "{partition}");
     }
 }
 
 /// Clause 4.3.3.1 and the cardinalities of clause 1.2.1.
 fn rows_are_those_of_the_clauses(dsn: &str, load: &Value) {
-    let lines: u64 = value(dsn, "SELECT SUM(o_ol_cnt) FROM orders")
-        .parse()
-        .unwrap();
+    let lines: u64 = value(dsn, "SELECT SUM(o_ol_cnt) FROM orders").parse().unwrap();
     let mut total = 0;
     for (name, rows, _) in checksums(load) {
         let expected = match name.as_str() {

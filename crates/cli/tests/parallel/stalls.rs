@@ -20,16 +20,11 @@ fn status(file: &Path) -> Option<String> {
 /// Waits until a run with a window of `window_s` is stored as a whole, and looks whether its marks are where they should be.
 fn is_stored_in_time(work: &Path, window_s: f64) {
     let file = work.join("mydyno.db");
-    until("the run is stored", || {
-        status(&file).as_deref() == Some("done")
-    });
+    until("the run is stored", || status(&file).as_deref() == Some("done"));
     let marks = "SELECT (window_ended_utc_ns - window_started_utc_ns) / 1e9 FROM repeat";
     let marked_s: f64 = result(&file, marks).parse().unwrap();
     // A thread that marks it may have to wait for a core, but not for a reader.
-    assert!(
-        (window_s - 1.0..window_s + 10.0).contains(&marked_s),
-        "{marked_s} s"
-    );
+    assert!((window_s - 1.0..window_s + 10.0).contains(&marked_s), "{marked_s} s");
 }
 
 fn run(server: &Server, work: &Path, window: &str) -> Mydyno {
@@ -55,9 +50,7 @@ fn a_pipe_that_is_not_read_does_not_hold_up_the_run() {
     for (arguments, last) in cases.into_iter().zip([" NOPM, ", "<TpmC>"]) {
         let work = directory();
         let (mut reader, writer, filled) = full_pipe();
-        let mut running = run(&server, work.path(), "4s")
-            .and_args(arguments)
-            .spawn_to(writer);
+        let mut running = run(&server, work.path(), "4s").and_args(arguments).spawn_to(writer);
         is_stored_in_time(work.path(), 4.0);
         assert!(!running.has_ended(), "it waits for its reader now");
         let mut said = String::new();
@@ -76,9 +69,7 @@ fn a_reader_who_goes_is_no_failure() {
     let server = lent();
     let work = directory();
     let (reader, writer) = std::io::pipe().unwrap();
-    let running = run(&server, work.path(), "2s")
-        .and_args(["--watch"])
-        .spawn_to(writer);
+    let running = run(&server, work.path(), "2s").and_args(["--watch"]).spawn_to(writer);
     let mut lines = BufReader::new(reader).lines();
     for _ in 0..2 {
         assert!(!lines.next().unwrap().unwrap().is_empty());
@@ -94,10 +85,7 @@ fn a_reader_who_goes_is_no_failure() {
 #[test]
 fn a_terminal_that_is_not_read_does_not_hold_up_the_run() {
     let server = lent();
-    let arguments = format!(
-        "run --dsn '{}' -c 2 --warmup 1s --window 5s --watch",
-        server.dsn
-    );
+    let arguments = format!("run --dsn '{}' -c 2 --warmup 1s --window 5s --watch", server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     until("it is watched", || terminal.seen().contains(ENTER));
     terminal.stall();
@@ -107,25 +95,18 @@ fn a_terminal_that_is_not_read_does_not_hold_up_the_run() {
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.seen());
     let seen = terminal.seen();
     let (_, after) = seen.rsplit_once(LEAVE).unwrap();
-    assert!(
-        after.contains(" NOPM, ") && !after.contains(ENTER),
-        "{after}"
-    );
+    assert!(after.contains(" NOPM, ") && !after.contains(ENTER), "{after}");
 }
 
 #[test]
 fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
     let server = lent();
     for watch in ["", "--watch"] {
-        let arguments = format!(
-            "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} {watch}",
-            server.dsn
-        );
+        let arguments =
+            format!("run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} {watch}", server.dsn);
         let terminal = OnTerminal::start(&arguments);
         until("it runs", || {
-            terminal
-                .seen()
-                .contains(if watch.is_empty() { "NOPM" } else { ENTER })
+            terminal.seen().contains(if watch.is_empty() { "NOPM" } else { ENTER })
         });
         terminal.stall();
         // Both at once: the first cannot end the run before the second comes.
@@ -141,10 +122,7 @@ fn a_second_signal_ends_it_where_the_terminal_is_not_read() {
 #[test]
 fn a_stop_gives_the_terminal_back() {
     let server = lent();
-    let arguments = format!(
-        "run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch",
-        server.dsn
-    );
+    let arguments = format!("run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch", server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     terminal.until_numbers(&[(" NOPM ", 1)]);
     terminal.signal(Signal::TSTP);

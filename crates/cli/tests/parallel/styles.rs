@@ -38,15 +38,8 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
     assert_eq!(text(&summary, "/style"), style, "{what}");
     assert_eq!(number(&summary, "/new_orders_in_doubt"), 0, "{what}");
     let driver = number(&summary, "/new_orders_committed_by_driver");
-    assert_eq!(
-        number(&summary, "/new_orders_in_database"),
-        driver,
-        "{what}"
-    );
-    assert!(
-        number(&summary, "/transactions/new_order/committed") > 0,
-        "{what}"
-    );
+    assert_eq!(number(&summary, "/new_orders_in_database"), driver, "{what}");
+    assert!(number(&summary, "/transactions/new_order/committed") > 0, "{what}");
     assert_eq!(summary["checks"].as_array().unwrap().len(), 18, "{what}");
     time_adds_up(&summary, &work.join("mydyno.db"));
     for (name, transaction) in summary["transactions"].as_object().unwrap() {
@@ -123,10 +116,7 @@ fn all_on(engine: &str, of_terminals: Style) {
         "innodb_flush_log_at_trx_commit=0",
     ];
     let server = Server::start(engine, &settings);
-    mydyno(["load", "--dsn", &server.dsn, "-w", "2"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--dsn", &server.dsn, "-w", "2"]).in_directory(work.path()).run().exits(0);
     for style in Style::ALL {
         drive_style(&server, work.path(), style);
     }

@@ -10,9 +10,7 @@ use tempfile::TempDir;
 static WORK: LazyLock<TempDir> = LazyLock::new(directory);
 
 fn load(dsn: &str, arguments: &[&str]) -> Mydyno {
-    mydyno(["load", "--json", "--dsn", dsn])
-        .and_args(arguments)
-        .in_directory(WORK.path())
+    mydyno(["load", "--json", "--dsn", dsn]).and_args(arguments).in_directory(WORK.path())
 }
 
 fn run(dsn: &str, arguments: &[&str]) -> Mydyno {
@@ -41,12 +39,7 @@ fn counts_are_equal(summary: &Value) {
     );
     assert!(number(summary, "/new_orders_committed_by_driver") > 0);
     assert_eq!(
-        summary["errors"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|e| e["code"] != "1213")
-            .count(),
+        summary["errors"].as_array().unwrap().iter().filter(|e| e["code"] != "1213").count(),
         0
     );
 }
@@ -78,23 +71,14 @@ fn its_statements_on_a_database_of_ours() {
     assert_eq!(query(&dsn, written), ["1|1"]);
 
     // The database remembers, and says what it can no longer prove; a fault beyond that is still found.
-    let checked = mydyno(["check", "--dsn", &dsn, "--json"])
-        .run()
-        .exits(0)
-        .json();
+    let checked = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&checked), ["C12", "X1", "X2", "X4"]);
     assert!(checked["notes"].to_string().contains("tpcc-mysql has run"));
     query(&dsn, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1");
-    let broken = mydyno(["check", "--dsn", &dsn, "--json"])
-        .run()
-        .exits(6)
-        .json();
+    let broken = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(6).json();
     assert!(failed(&broken).contains(&"C1"));
     load(&dsn, &["-w", "1", "--force"]).run().exits(0);
-    let anew = mydyno(["check", "--dsn", &dsn, "--json"])
-        .run()
-        .exits(0)
-        .json();
+    let anew = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&anew), Vec::<&str>::new());
     execute(&server.dsn, ["DROP DATABASE ours"]);
 }
@@ -102,10 +86,7 @@ fn its_statements_on_a_database_of_ours() {
 /// Lines of the format, without those before the banner.
 fn lines_of<'a>(printed: &'a str, password: &str) -> Vec<&'a str> {
     assert!(!printed.contains(password), "{printed}");
-    let lines: Vec<&str> = printed
-        .lines()
-        .skip_while(|line| line.starts_with("# "))
-        .collect();
+    let lines: Vec<&str> = printed.lines().skip_while(|line| line.starts_with("# ")).collect();
     assert_eq!(lines[1], "*** ###easy### TPC-C Load Generator ***");
     for line in [
         "option c with value '3'",
@@ -127,14 +108,10 @@ fn its_output() {
     let dsn = server.schema("output");
     load(&dsn, &["-w", "1"]).run().exits(0);
     for workload in ["tpcc-mysql", "tpcc"] {
-        let ran = run_for(
-            "4",
-            &dsn,
-            &["--workload", workload, "--format", "tpcc-mysql"],
-        )
-        .and_args(["-c", "3", "--interval", "2"])
-        .run()
-        .exits(0);
+        let ran = run_for("4", &dsn, &["--workload", workload, "--format", "tpcc-mysql"])
+            .and_args(["-c", "3", "--interval", "2"])
+            .run()
+            .exits(0);
         let lines = lines_of(&ran.stdout, server.password());
         let number_behind = |line: &str, word: &str| -> Option<u64> {
             let rest = line.split_once(word)?.1;
@@ -146,9 +123,7 @@ fn its_output() {
             .collect();
         assert_eq!(intervals.len(), 2, "{}", ran.stdout);
         assert!(intervals[0].0.starts_with("   2, ") && intervals[1].0.starts_with("   4, "));
-        let success = lines
-            .iter()
-            .find_map(|line| number_behind(line, "  [0] sc:"));
+        let success = lines.iter().find_map(|line| number_behind(line, "  [0] sc:"));
         let success = success.unwrap();
         assert_eq!(intervals[0].1 + intervals[1].1, success);
         let tpmc = lines.iter().find_map(|line| line.strip_suffix(" TpmC"));
@@ -167,14 +142,8 @@ fn contradictions_are_usage_errors() {
     for (arguments, words) in [
         (&["--format", tool, "--json"][..], "cannot be used with"),
         (&["--format", tool, "--interval", "500ms"], "whole seconds"),
-        (
-            &["--workload", tool, "--style", "batched"],
-            "leave the style out",
-        ),
-        (
-            &["--workload", tool, "--home"],
-            "--home: workload tpcc-mysql",
-        ),
+        (&["--workload", tool, "--style", "batched"], "leave the style out"),
+        (&["--workload", tool, "--home"], "--home: workload tpcc-mysql"),
     ] {
         run(dsn, arguments).run().exits(2).says(&[words]);
     }
@@ -192,81 +161,43 @@ fn several_schemas_are_driven_and_proven_together() {
     let work = directory();
     let server = lent();
     let dsn = server.schema("many");
-    let loaded = load(&dsn, &["--schemas", "2", "-w", "1"])
-        .run()
-        .exits(0)
-        .json();
+    let loaded = load(&dsn, &["--schemas", "2", "-w", "1"]).run().exits(0).json();
     assert_eq!(number(&loaded, "/schemas"), 2);
     assert_eq!(loaded["loads"][0]["tables"], loaded["loads"][1]["tables"]);
     assert!(text(&loaded, "/loads/1/target").ends_with("/many_1"));
     for workload in ["tpcc", "tpcc-mysql"] {
         let before: Vec<String> = [0, 1].map(|i| orders(&server, i)).to_vec();
-        let arguments = [
-            "--schemas",
-            "2",
-            "--workload",
-            workload,
-            "-c",
-            "3",
-            "--check",
-            "--json",
-        ];
-        let summary = run(&dsn, &arguments)
-            .in_directory(work.path())
-            .run()
-            .exits(0)
-            .json();
+        let arguments = ["--schemas", "2", "--workload", workload, "-c", "3", "--check", "--json"];
+        let summary = run(&dsn, &arguments).in_directory(work.path()).run().exits(0).json();
         counts_are_equal(&summary);
         assert_eq!(number(&summary, "/schemas"), 2);
         assert_eq!(number(&summary, "/warehouses"), 1);
-        assert!(
-            (0..2).all(|i| orders(&server, i) != before[i]),
-            "both were driven"
-        );
+        assert!((0..2).all(|i| orders(&server, i) != before[i]), "both were driven");
     }
     let last = "SELECT schemas FROM cell ORDER BY id DESC LIMIT 1";
     assert_eq!(result(&work.path().join("mydyno.db"), last), "2");
     let check = |code| {
-        mydyno(["check", "--dsn", &dsn, "--schemas", "2", "--json"])
-            .run()
-            .exits(code)
-            .json()
+        mydyno(["check", "--dsn", &dsn, "--schemas", "2", "--json"]).run().exits(code).json()
     };
     assert_eq!(number(&check(0), "/schemas"), 2);
     // A fault in the second one alone.
     let second = server.schema("many_1");
-    query(
-        &second,
-        "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1",
-    );
+    query(&second, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1");
     let found = check(6);
-    assert!(
-        found["checks"][0]["examples"]
-            .to_string()
-            .contains("schema 1, w_id 1"),
-        "{found:#}"
-    );
+    assert!(found["checks"][0]["examples"].to_string().contains("schema 1, w_id 1"), "{found:#}");
 
     run(&dsn, &["--schemas", "3"]).run().exits(4);
     run(&dsn, &[]).run().exits(4);
-    load(&second, &["-w", "1", "--seed", "5", "--force"])
-        .run()
-        .exits(0);
+    load(&second, &["-w", "1", "--seed", "5", "--force"]).run().exits(0);
     run(&dsn, &["--schemas", "2"])
         .run()
         .exits(4)
         .says(&["schema 0 and schema 1 differ in", "--schemas"]);
-    execute(
-        &server.dsn,
-        ["DROP DATABASE many_0", "DROP DATABASE many_1"],
-    );
+    execute(&server.dsn, ["DROP DATABASE many_0", "DROP DATABASE many_1"]);
 }
 
 fn orders(server: &Server, schema: usize) -> String {
-    value(
-        &server.schema(&format!("many_{schema}")),
-        "SELECT SUM(d_next_o_id) FROM district",
-    )
+    value(&server.schema(&format!("many_{schema}")), "SELECT SUM(d_next_o_id) FROM district")
 }
 
 /// Types as the scripts of tpcc-mysql declare them, where they are narrower or wider than ours.
@@ -298,16 +229,10 @@ fn a_database_as_its_loader_makes_one() {
         session.query(sql);
     }
     let arguments = |workload| ["--workload", workload, "-c", "4", "--check", "--json"];
-    let summary = run(&dsn, &arguments("tpcc"))
-        .run()
-        .exits(0)
-        .says(&["not loaded by mydyno"])
-        .json();
+    let summary =
+        run(&dsn, &arguments("tpcc")).run().exits(0).says(&["not loaded by mydyno"]).json();
     counts_are_equal(&summary);
-    assert!(
-        !summary["notes"].to_string().contains("lacks indexes"),
-        "{summary:#}"
-    );
+    assert!(!summary["notes"].to_string().contains("lacks indexes"), "{summary:#}");
 
     // As without add_fkey_idx.sql.
     for row in session.query(

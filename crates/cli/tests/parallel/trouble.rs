@@ -24,11 +24,7 @@ struct Trouble {
 
 impl Trouble {
     fn new(style: Style, settings: &[&str]) -> Trouble {
-        Trouble {
-            server: Server::loaded(ENGINE, settings),
-            style,
-            work: directory(),
-        }
+        Trouble { server: Server::loaded(ENGINE, settings), style, work: directory() }
     }
 
     /// Starts a run and waits until it measures.
@@ -95,10 +91,7 @@ impl Trouble {
         self.until_stored(&mut running, "SUM(errors) >= 4");
         let summary = self.end(running);
         let reconnects = number(&summary, "/reconnects");
-        assert!(
-            (4..=killed).contains(&reconnects),
-            "{reconnects} of {killed}"
-        );
+        assert!((4..=killed).contains(&reconnects), "{reconnects} of {killed}");
         let errors = summary["errors"].as_array().unwrap();
         let lost: u64 = errors.iter().map(|error| number(error, "/count")).sum();
         assert!(lost >= 4, "{errors:?}");
@@ -198,10 +191,7 @@ fn a_server_that_is_started_again_is_found_again() {
     const ORDINARY: [&str; 2] = ["innodb_fast_shutdown=1", "innodb_flush_log_at_trx_commit=1"];
     // A run gives a server up that is gone for 10 s. Where the machine is too busy to start one sooner, it is asked again.
     let is_found = (0..3).any(|_| is_found_again(&ORDINARY));
-    assert!(
-        is_found,
-        "three times no server was back within {RESTART_MAX:?}"
-    );
+    assert!(is_found, "three times no server was back within {RESTART_MAX:?}");
 }
 
 const RESTART_MAX: Duration = Duration::from_secs(8);
@@ -216,18 +206,11 @@ fn is_found_again(ordinary: &[&str]) -> bool {
     let port = server.port.to_string();
     let all = QUICK.iter().chain(ordinary);
     let settings = all.flat_map(|setting| ["--set", setting]);
-    mydyno([
-        "server",
-        "start",
-        "--engine",
-        ENGINE,
-        "--name",
-        &server.name,
-    ])
-    .and_args(["--port", &port, "--json"])
-    .and_args(settings)
-    .run()
-    .exits(0);
+    mydyno(["server", "start", "--engine", ENGINE, "--name", &server.name])
+        .and_args(["--port", &port, "--json"])
+        .and_args(settings)
+        .run()
+        .exits(0);
     if began.elapsed() > RESTART_MAX {
         return false;
     }

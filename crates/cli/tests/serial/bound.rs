@@ -18,13 +18,7 @@ fn run(work: &Path, warehouses: &str, arguments: &[&str]) -> Value {
     shim();
     install("mysql-5.7");
     let all = ["run", "--engine", "mysql-5.7", "--json", "-w", warehouses];
-    mydyno(all)
-        .and_args(SMALL_REDO)
-        .and_args(arguments)
-        .in_directory(work)
-        .run()
-        .exits(0)
-        .json()
+    mydyno(all).and_args(SMALL_REDO).and_args(arguments).in_directory(work).run().exits(0).json()
 }
 
 /// Runs until the verdict is `by`. Other programs on this machine take cores, which changes what a run is bound by; a wrong rule is
@@ -58,17 +52,8 @@ fn adds_up(account: &Value) {
 }
 
 /// A pool that holds everything.
-const IN_MEMORY: [&str; 9] = [
-    "-c",
-    "8",
-    "--warmup",
-    "4s",
-    "--window",
-    "6s",
-    "--style",
-    "batched",
-    "--count-io",
-];
+const IN_MEMORY: [&str; 9] =
+    ["-c", "8", "--warmup", "4s", "--window", "6s", "--style", "batched", "--count-io"];
 
 /// Whatever bound it on this machine.
 #[test]
@@ -109,10 +94,7 @@ fn agrees_with_its_samples(document: &Value, file: &Path) {
     let busy = executed + of_host("cpu_steal_ns");
     let cores = float(document, "/resources/host/cpu_cores");
     let share = float(document, "/resources/host/cpu_busy_share");
-    assert!(
-        (share - busy / cores).abs() < 1e-6,
-        "{share} {busy} {cores}"
-    );
+    assert!((share - busy / cores).abs() < 1e-6, "{share} {busy} {cores}");
     let hz = float(document, "/resources/host/cpu_frequency_hz");
     let per_s = float(document, "/tpm_total") / 60.0;
     let cycles = float(document, "/resources/per_transaction/path_length_cycles");
@@ -121,10 +103,7 @@ fn agrees_with_its_samples(document: &Value, file: &Path) {
     // The driver's CPU is known from its own clock too, over the very window.
     let driver = float(document, "/resources/driver/cpu_cores_used");
     let by_clock = float(document, "/client_cpu_s") / float(document, "/window_s");
-    assert!(
-        (driver - by_clock).abs() < 0.1 * by_clock + 0.02,
-        "{driver} {by_clock}"
-    );
+    assert!((driver - by_clock).abs() < 0.1 * by_clock + 0.02, "{driver} {by_clock}");
     // No gap: a sample each second of each source, to a late one.
     let counts = format!(
         "SELECT min(n) FROM (SELECT count(*) AS n FROM sample JOIN metric ON metric.id = metric_id WHERE repeat_id = {repeat} \
@@ -158,10 +137,7 @@ fn a_tiny_pool_on_a_disk_is_read_bound() {
 
 /// The series of the shim's counters and its two readings at the window's ends are of one page.
 fn counts_roles_alike(document: &Value, file: &Path) {
-    let data = list(document, "/devices")
-        .iter()
-        .find(|device| device["role"] == "data")
-        .unwrap();
+    let data = list(document, "/devices").iter().find(|device| device["role"] == "data").unwrap();
     let repeat = number(document, "/repeat_id");
     for (name, pointer) in [("reads", "/read"), ("writes", "/write")] {
         let sql = format!(
@@ -170,10 +146,7 @@ fn counts_roles_alike(document: &Value, file: &Path) {
         );
         let sampled: f64 = result(file, &sql).parse().unwrap();
         let counted = number(data, &format!("{pointer}/requests")) as f64;
-        assert!(
-            (sampled / counted - 1.0).abs() < 0.1,
-            "{name} {sampled} {counted}"
-        );
+        assert!((sampled / counted - 1.0).abs() < 0.1, "{name} {sampled} {counted}");
     }
 }
 
@@ -182,9 +155,7 @@ fn counts_roles_alike(document: &Value, file: &Path) {
 fn a_slow_flush_of_the_log_bounds_by_the_log() {
     let _turn = turn();
     let work = directory();
-    let arguments = [
-        "-c", "8", "--warmup", "3s", "--window", "8s", "--redo", "hdd-7k2",
-    ];
+    let arguments = ["-c", "8", "--warmup", "3s", "--window", "8s", "--redo", "hdd-7k2"];
     assert_bound("log", || run(work.path(), "4", &arguments));
 }
 
@@ -224,10 +195,7 @@ fn a_driver_without_a_core_is_driver_bound() {
     shim();
     let server = Server::start_with("mysql-5.7", &QUICK, &["--count-io"]);
     // With fewer warehouses, locks are held for as long as the driver waits for its core, and it is they that are waited for.
-    mydyno(["load", "--dsn", &server.dsn, "-w", "8"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--dsn", &server.dsn, "-w", "8"]).in_directory(work.path()).run().exits(0);
     let confined = || {
         let driver = mydyno([
             "run",
@@ -244,10 +212,7 @@ fn a_driver_without_a_core_is_driver_bound() {
         .in_directory(work.path())
         .spawn();
         let pid = driver.pid().to_string();
-        let taskset = Command::new("taskset")
-            .args(["-a", "-c", "-p", "0", &pid])
-            .output()
-            .unwrap();
+        let taskset = Command::new("taskset").args(["-a", "-c", "-p", "0", &pid]).output().unwrap();
         assert!(taskset.status.success(), "{taskset:?}");
         let hogs: Vec<Hog> = (0..HOGS).map(|_| Hog::start()).collect();
         let document = driver.wait().exits(0).json();

@@ -103,16 +103,7 @@ fn a_directory_becomes_a_profile() {
     let _turn = turn();
     shim();
     let work = directory();
-    let ran = mydyno([
-        "device",
-        "probe",
-        ".",
-        "-o",
-        "mine.toml",
-        "--seconds",
-        "1",
-        "--json",
-    ]);
+    let ran = mydyno(["device", "probe", ".", "-o", "mine.toml", "--seconds", "1", "--json"]);
     let ran = ran.in_directory(work.path()).run();
     let document = ran.exits(0).json();
     assert_eq!(text(&document, "/output"), "mine.toml");

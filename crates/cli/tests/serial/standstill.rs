@@ -35,9 +35,7 @@ fn window(work: &Path, sql: &str) -> Histogram<u64> {
     let mut rows = statement.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         let bytes: Vec<u8> = row.get(0).unwrap();
-        let one: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .unwrap();
+        let one: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         sum.add(one).unwrap();
     }
     sum
@@ -45,27 +43,15 @@ fn window(work: &Path, sql: &str) -> Histogram<u64> {
 
 fn longest_ms(document: &Value) -> f64 {
     let all = document["transactions"].as_object().unwrap().values();
-    all.filter_map(|of| of["max_us"].as_f64())
-        .fold(0.0, f64::max)
-        / 1e3
+    all.filter_map(|of| of["max_us"].as_f64()).fold(0.0, f64::max) / 1e3
 }
 
 #[test]
 fn an_open_loop_shows_a_stalled_server_in_full() {
     const RATE: f64 = 50.0;
     let (_turn, work) = (turn(), directory());
-    let arguments = [
-        "--rate",
-        "50/s",
-        "--arrivals",
-        "uniform",
-        "-c",
-        "8",
-        "--warmup",
-        "2s",
-        "--window",
-        "10s",
-    ];
+    let arguments =
+        ["--rate", "50/s", "--arrivals", "uniform", "-c", "8", "--warmup", "2s", "--window", "10s"];
     let document = run_with_a_stall(work.path(), &arguments);
     assert!(longest_ms(&document) >= 1_990.0, "{document:#}");
     let latency = window(
@@ -74,10 +60,7 @@ fn an_open_loop_shows_a_stalled_server_in_full() {
     );
     // Those that came in its first second waited for longer than one.
     let over_1_s = latency.count_between(1_000_000_000, u64::MAX) as f64;
-    assert!(
-        (0.8 * RATE..2.2 * RATE).contains(&over_1_s),
-        "{over_1_s}: {document:#}"
-    );
+    assert!((0.8 * RATE..2.2 * RATE).contains(&over_1_s), "{over_1_s}: {document:#}");
     // A closed loop would have seen eight: one for each connection.
     let service = window(
         work.path(),

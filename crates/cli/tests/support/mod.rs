@@ -28,14 +28,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub const ENGINES: [&str; 6] = [
-    "mysql-5.7",
-    "mysql-8.0",
-    "mariadb-10.11",
-    "xtradb-5.6",
-    "mysql-9.7",
-    "mariadb-11.8",
-];
+pub const ENGINES: [&str; 6] =
+    ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6", "mysql-9.7", "mariadb-11.8"];
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mydyno");
 /// Longest time for anything that these tests wait for: far more than a busy machine needs.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -97,10 +91,7 @@ pub fn install(engine: &str) {
         return;
     }
     // With the environment as it is: the user's own home.
-    let output = Command::new(BINARY)
-        .args(["server", "install", engine])
-        .output()
-        .unwrap();
+    let output = Command::new(BINARY).args(["server", "install", engine]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "installing {engine}: {said}");
     installed.push(engine.to_owned());
@@ -111,18 +102,12 @@ pub fn install(engine: &str) {
 pub fn populate(engine: &str) {
     install(engine);
     let work = directory();
-    mydyno(["load", "--engine", engine, "-w", "1"])
-        .in_directory(work.path())
-        .run()
-        .exits(0);
+    mydyno(["load", "--engine", engine, "-w", "1"]).in_directory(work.path()).run().exits(0);
 }
 
 /// A working directory of a test.
 pub fn directory() -> TempDir {
-    tempfile::Builder::new()
-        .prefix("work-")
-        .tempdir_in(home())
-        .unwrap()
+    tempfile::Builder::new().prefix("work-").tempdir_in(home()).unwrap()
 }
 
 /// Polls until the condition holds.
@@ -219,10 +204,7 @@ pub fn counts_agree(document: &Value) {
 pub fn all_checks_hold(document: &Value) {
     let checks = list(document, "/checks");
     assert!(!checks.is_empty());
-    assert!(
-        checks.iter().all(|check| check["passed"] == true),
-        "{checks:#?}"
-    );
+    assert!(checks.iter().all(|check| check["passed"] == true), "{checks:#?}");
 }
 
 /// `docs/json.md` is an interface: it names every key.

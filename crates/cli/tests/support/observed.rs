@@ -27,11 +27,7 @@ pub struct Documented {
 }
 
 fn in_ticks(text: &str) -> Vec<String> {
-    text.split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::to_owned)
-        .collect()
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 pub fn documented() -> Vec<Documented> {
@@ -39,10 +35,7 @@ pub fn documented() -> Vec<Documented> {
     let page = std::fs::read_to_string(page).unwrap();
     let section = page.split("## Server\n").nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
-    let rows = section
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .skip(1);
+    let rows = section.lines().filter(|line| line.starts_with("| `")).skip(1);
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         Documented {
@@ -102,27 +95,16 @@ impl Bed {
         work(self);
         let after = self.read();
         for (name, (kind, value)) in &after {
-            assert!(
-                *kind == MetricKind::Gauge || *value >= before[name].1,
-                "{name} fell"
-            );
+            assert!(*kind == MetricKind::Gauge || *value >= before[name].1, "{name} fell");
         }
         let rise = |name: &str| Some(after.get(name)?.1 - before.get(name)?.1);
         for (name, expected) in at_least {
             let risen = rise(name);
-            assert!(
-                risen.is_none_or(|n| n >= *expected),
-                "{}: {name} {risen:?}",
-                self.engine
-            );
+            assert!(risen.is_none_or(|n| n >= *expected), "{}: {name} {risen:?}", self.engine);
         }
         for (name, expected) in exactly {
             let risen = rise(name);
-            assert!(
-                risen.is_none_or(|n| n == *expected),
-                "{}: {name} {risen:?}",
-                self.engine
-            );
+            assert!(risen.is_none_or(|n| n == *expected), "{}: {name} {risen:?}", self.engine);
         }
     }
 
@@ -133,9 +115,7 @@ impl Bed {
 
     /// Waits until there are as many sessions. While one ends, MySQL 8.0 may count twice what it did.
     pub fn is_one_of(&mut self, sessions: i64) {
-        until("earlier sessions have ended", || {
-            self.gauge("threads_connected") == sessions
-        });
+        until("earlier sessions have ended", || self.gauge("threads_connected") == sessions);
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -151,9 +131,7 @@ impl Bed {
         tasks.flatten().all(|task| {
             let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
             // The name in parentheses may hold anything.
-            let state = stat
-                .rsplit_once(") ")
-                .map(|(_, rest)| rest.starts_with('T'));
+            let state = stat.rsplit_once(") ").map(|(_, rest)| rest.starts_with('T'));
             state == Some(true)
         })
     }
@@ -165,10 +143,7 @@ pub fn read(source: &mut ServerSource) -> Result<Metrics, String> {
     read.map_err(|error| error.to_string())?;
     let mut metrics = Metrics::new();
     for (metric, value) in into.values() {
-        assert_eq!(
-            (metric.source, metric.label.as_str()),
-            (MetricSource::Server, "")
-        );
+        assert_eq!((metric.source, metric.label.as_str()), (MetricSource::Server, ""));
         let twice = metrics.insert(metric.name.clone(), (metric.kind, *value));
         assert_eq!(twice, None, "{} comes twice", metric.name);
     }
@@ -176,14 +151,9 @@ pub fn read(source: &mut ServerSource) -> Result<Metrics, String> {
 }
 
 pub fn table(engine: &str, metrics: &Metrics) -> String {
-    let lines = metrics
-        .iter()
-        .map(|(name, (kind, value))| format!("  {name:28} {kind:8} {value}\n"));
-    format!(
-        "{engine} delivers {}:\n{}",
-        metrics.len(),
-        lines.collect::<String>()
-    )
+    let lines =
+        metrics.iter().map(|(name, (kind, value))| format!("  {name:28} {kind:8} {value}\n"));
+    format!("{engine} delivers {}:\n{}", metrics.len(), lines.collect::<String>())
 }
 
 /// The same metrics over another session, from the places that docs/metrics.md names.
@@ -207,15 +177,11 @@ pub fn other_reading(session: &mut Held, documented: &[Documented]) -> BTreeMap<
             return Some(monitor.get("Log sequence number")? - monitor.get("Last checkpoint at")?);
         }
         let places = [&status, &counters, &monitor];
-        let mut found = one
-            .places
-            .iter()
-            .flat_map(|at| places.map(|place| place.get(at)));
+        let mut found = one.places.iter().flat_map(|at| places.map(|place| place.get(at)));
         found.find_map(|value| value.copied())
     };
     let all = documented.iter();
-    all.filter_map(|one| Some((one.name.clone(), find(one)?)))
-        .collect()
+    all.filter_map(|one| Some((one.name.clone(), find(one)?))).collect()
 }
 
 /// Lines of the InnoDB monitor that end in a number.

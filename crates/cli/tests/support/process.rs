@@ -34,10 +34,8 @@ pub struct Running {
 
 /// `mydyno` with these arguments, in the tests' home, with nothing of the user's.
 pub fn mydyno<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Mydyno {
-    let arguments: Vec<OsString> = arguments
-        .into_iter()
-        .map(|argument| argument.as_ref().to_owned())
-        .collect();
+    let arguments: Vec<OsString> =
+        arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
     let mut command = Command::new(BINARY);
     command
         .args(&arguments)
@@ -75,11 +73,7 @@ impl Mydyno {
         let mut command = Command::new("bash");
         // Ignored, so that writing fails instead of killing the process, as on a full disk.
         let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
-        command
-            .arg("-c")
-            .arg(script)
-            .arg(BINARY)
-            .args(&self.arguments);
+        command.arg("-c").arg(script).arg(BINARY).args(&self.arguments);
         for (name, value) in self.command.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -90,10 +84,7 @@ impl Mydyno {
             command.current_dir(directory);
         }
         command.stdin(Stdio::null());
-        Mydyno {
-            command,
-            arguments: self.arguments,
-        }
+        Mydyno { command, arguments: self.arguments }
     }
 
     /// Starts it.
@@ -113,11 +104,7 @@ impl Mydyno {
         self.command.stdout(stdout.unwrap_or_else(|| kept.into()));
         self.command.stderr(file("stderr"));
         let words: Vec<_> = self.arguments.iter().map(|a| a.to_string_lossy()).collect();
-        Running {
-            line: words.join(" "),
-            child: self.command.spawn().unwrap(),
-            output,
-        }
+        Running { line: words.join(" "), child: self.command.spawn().unwrap(), output }
     }
 
     /// Runs it to its end.

@@ -44,9 +44,7 @@ impl Server {
     }
 
     fn start_as(name: String, engine: &str, settings: &[&str], options: &[&str]) -> Server {
-        let mut arguments = vec![
-            "server", "start", "--engine", engine, "--name", &name, "--json",
-        ];
+        let mut arguments = vec!["server", "start", "--engine", engine, "--name", &name, "--json"];
         for setting in settings {
             arguments.extend(["--set", setting]);
         }
@@ -100,9 +98,7 @@ impl Server {
 
     fn end(&self) {
         if home().join("instances").join(&self.name).exists() {
-            mydyno(["server", "stop", &self.name, "--remove"])
-                .run()
-                .exits(0);
+            mydyno(["server", "stop", &self.name, "--remove"]).run().exits(0);
         }
         assert!(!alive(self.pid), "server {} survives", self.name);
     }
@@ -175,10 +171,7 @@ fn template(engine: &str, kind: Template) -> String {
     let server = Server::start(engine, &settings);
     if kind == Template::OneWarehouse {
         let work = super::directory();
-        mydyno(["load", "--dsn", &server.dsn, "-w", "1"])
-            .in_directory(work.path())
-            .run()
-            .exits(0);
+        mydyno(["load", "--dsn", &server.dsn, "-w", "1"]).in_directory(work.path()).run().exits(0);
     }
     let name = server.name.clone();
     mydyno(["server", "stop", &name]).run().exits(0);

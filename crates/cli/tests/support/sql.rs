@@ -21,9 +21,7 @@ impl Held {
     pub fn open_as(options: ConnectOptions) -> Held {
         let connector = Connector::new(options).unwrap();
         let connection = reactor::block_on(connector.connect()).unwrap();
-        Held {
-            connection: connection.unwrap_or_else(|error| panic!("{error}")),
-        }
+        Held { connection: connection.unwrap_or_else(|error| panic!("{error}")) }
     }
 
     /// Rows as text, columns of a row joined by `|`.
@@ -42,18 +40,14 @@ impl Held {
 
     #[track_caller]
     pub fn query(&mut self, sql: &str) -> Vec<String> {
-        self.try_query(sql)
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        self.try_query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 }
 
 /// Runs statements on one connection without a schema.
 #[track_caller]
 pub fn execute<S: AsRef<str>>(dsn: &str, statements: impl IntoIterator<Item = S>) {
-    let mut session = Held::open_as(ConnectOptions {
-        schema: None,
-        ..connect_options(dsn)
-    });
+    let mut session = Held::open_as(ConnectOptions { schema: None, ..connect_options(dsn) });
     for sql in statements {
         session.query(sql.as_ref());
     }

@@ -60,10 +60,7 @@ impl OnTerminal {
             let text = screen.join("\n");
             let status = self.script.try_wait().unwrap();
             assert_eq!(status, None, "no numbers of {lacking:?} in\n{text}");
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "no numbers of {lacking:?} in\n{text}"
-            );
+            assert!(begun.elapsed() < PATIENCE, "no numbers of {lacking:?} in\n{text}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -97,8 +94,7 @@ impl OnTerminal {
 
     pub fn is_stopped(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
-        stat.rsplit_once(") ")
-            .is_some_and(|(_, rest)| rest.starts_with('T'))
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     }
 
     pub fn wait(&mut self) -> Option<i32> {

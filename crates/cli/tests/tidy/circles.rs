@@ -41,12 +41,7 @@ fn a_circle_is_found() {
     ]);
     let found = circles(&needs(&modules));
     let long: Vec<_> = found.iter().filter(|circle| circle.len() > 1).collect();
-    assert_eq!(
-        long,
-        [&BTreeSet::from(
-            ["a", "b", "c"].map(|name| vec![name.to_owned()])
-        )]
-    );
+    assert_eq!(long, [&BTreeSet::from(["a", "b", "c"].map(|name| vec![name.to_owned()]))]);
 }
 
 /// Which modules each module needs.
@@ -64,10 +59,8 @@ fn needs(modules: &Modules) -> BTreeMap<Module, BTreeSet<Module>> {
             let Item::Use(item) = item else { continue };
             for path in leaves(&item.tree) {
                 if let (Some(path), Some(last)) = (absolute(modules, module, &path), path.last()) {
-                    re_exported.insert(
-                        [module.as_slice(), std::slice::from_ref(last)].concat(),
-                        path,
-                    );
+                    re_exported
+                        .insert([module.as_slice(), std::slice::from_ref(last)].concat(), path);
                 }
             }
         }
@@ -109,9 +102,7 @@ impl Visit<'_> for Found {
 fn leaves(tree: &UseTree) -> Vec<Names> {
     let below = |name: String, tree: &UseTree| {
         let paths = leaves(tree).into_iter();
-        paths
-            .map(|path| [vec![name.clone()], path].concat())
-            .collect()
+        paths.map(|path| [vec![name.clone()], path].concat()).collect()
     };
     match tree {
         UseTree::Path(path) => below(path.ident.to_string(), &path.tree),
@@ -140,9 +131,7 @@ fn absolute(modules: &Modules, module: &Module, path: &Names) -> Option<Names> {
         }
         _ => {
             let child = [module.as_slice(), std::slice::from_ref(first)].concat();
-            modules
-                .contains_key(&child)
-                .then(|| [module.as_slice(), path].concat())
+            modules.contains_key(&child).then(|| [module.as_slice(), path].concat())
         }
     }
 }
@@ -164,17 +153,13 @@ fn home(modules: &Modules, re_exported: &BTreeMap<Names, Names>, path: &Names) -
     }
     let end = (0..=path.len()).rev();
     let mut known = end.map(|end| path[..end].to_vec());
-    known
-        .find(|module| modules.contains_key(module))
-        .unwrap_or_default()
+    known.find(|module| modules.contains_key(module)).unwrap_or_default()
 }
 
 /// Groups of modules that reach each other.
 fn circles(needs: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<BTreeSet<Module>> {
-    let reached: BTreeMap<&Module, BTreeSet<&Module>> = needs
-        .keys()
-        .map(|module| (module, reached(needs, module)))
-        .collect();
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
+        needs.keys().map(|module| (module, reached(needs, module))).collect();
     let circle = |module: &Module| {
         let mutual = reached[module].iter().filter(|other| {
             let back = reached.get(**other);

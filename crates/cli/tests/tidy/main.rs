@@ -13,10 +13,7 @@ use std::process::Command;
 const LINES_MAX: usize = 600;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 fn read(name: &str) -> String {
@@ -42,15 +39,8 @@ fn floors() -> BTreeMap<String, i32> {
     let rows = text.lines().filter_map(|line| {
         let mut cells = line.trim().strip_prefix('|')?.split('|').map(str::trim);
         let (floor, names) = (cells.next()?, cells.next()?);
-        let floor = if floor == "-" {
-            Some(1)
-        } else {
-            floor.parse().ok()
-        };
-        Some((
-            floor?,
-            names.strip_prefix('`')?.split('`').next()?.to_owned(),
-        ))
+        let floor = if floor == "-" { Some(1) } else { floor.parse().ok() };
+        Some((floor?, names.strip_prefix('`')?.split('`').next()?.to_owned()))
     });
     rows.map(|(floor, name)| (name, floor)).collect()
 }
@@ -74,9 +64,8 @@ fn crates_import_from_floors_below_only() {
     let mut seen = 0;
     for package in packages() {
         let name = package["name"].as_str().unwrap();
-        let own = *floors
-            .get(name)
-            .unwrap_or_else(|| panic!("{name} has no floor in ARCHITECTURE.md"));
+        let own =
+            *floors.get(name).unwrap_or_else(|| panic!("{name} has no floor in ARCHITECTURE.md"));
         seen += 1;
         let dependencies = package["dependencies"].as_array().unwrap();
         let used = dependencies
@@ -85,21 +74,11 @@ fn crates_import_from_floors_below_only() {
         for dependency in used {
             let used = dependency["name"].as_str().unwrap();
             let below = floors[used];
-            assert!(
-                below < own,
-                "{name} (floor {own}) imports {used} (floor {below})"
-            );
-            assert!(
-                name != "shim" || used == "device",
-                "the shim uses device only"
-            );
+            assert!(below < own, "{name} (floor {own}) imports {used} (floor {below})");
+            assert!(name != "shim" || used == "device", "the shim uses device only");
         }
     }
-    assert_eq!(
-        seen,
-        floors.len(),
-        "ARCHITECTURE.md lists crates that do not exist"
-    );
+    assert_eq!(seen, floors.len(), "ARCHITECTURE.md lists crates that do not exist");
 }
 
 #[test]
@@ -128,30 +107,21 @@ fn invariants_come_with_their_proof() {
         name.starts_with("crates/") && name.contains("/src/") && !is_test
     };
     let mut bare = Vec::new();
-    for name in files()
-        .iter()
-        .filter(product)
-        .filter(|name| name.ends_with(".rs"))
-    {
+    for name in files().iter().filter(product).filter(|name| name.ends_with(".rs")) {
         let text = read(name);
         let source = without_tests(&text);
         let expects = source.split(".expect(").skip(1);
         // The message is the proof; a word or two prove nothing.
         let unproven = expects.filter(|rest| {
-            let message = rest
-                .trim_start()
-                .strip_prefix('"')
-                .and_then(|rest| rest.split('"').next());
+            let message =
+                rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
             message.is_none_or(|message| message.split(' ').count() < 4)
         });
         if source.contains(".unwrap()") || unproven.count() > 0 {
             bare.push(name.clone());
         }
     }
-    assert!(
-        bare.is_empty(),
-        "unwrap or expect without a proof: {bare:?}"
-    );
+    assert!(bare.is_empty(), "unwrap or expect without a proof: {bare:?}");
 }
 
 #[test]
@@ -164,41 +134,25 @@ fn every_dependency_says_why() {
         .filter(|line| !line.starts_with('#') && line.contains('=') && !line.contains("path = "))
         .filter(|line| !line.contains("# "))
         .collect();
-    assert!(
-        silent.is_empty(),
-        "dependencies without a reason: {silent:?}"
-    );
+    assert!(silent.is_empty(), "dependencies without a reason: {silent:?}");
 }
 
 #[test]
 fn every_crate_inherits_the_lints() {
     for name in files().iter().filter(|name| name.ends_with("/Cargo.toml")) {
-        assert!(
-            read(name).contains("[lints]\nworkspace = true"),
-            "{name} does not"
-        );
+        assert!(read(name).contains("[lints]\nworkspace = true"), "{name} does not");
     }
 }
 
 #[test]
 fn nothing_is_left_behind() {
     // Written apart, so that this file does not find itself.
-    let words = [
-        "TO DO",
-        "FIX ME",
-        "XX X",
-        "unimple mented!",
-        "#[ign ore",
-        "#[all ow(",
-    ]
-    .map(|word| word.replace(' ', ""));
+    let words = ["TO DO", "FIX ME", "XX X", "unimple mented!", "#[ign ore", "#[all ow("]
+        .map(|word| word.replace(' ', ""));
     // The long tests are run by another command.
     let soak = "#[ign ore = \"make soak\"]".replacen(' ', "", 1);
     let sources = [".rs", ".sh", ".toml", ".md", "Makefile", ".ci/run"];
-    for name in files()
-        .iter()
-        .filter(|name| sources.iter().any(|end| name.ends_with(end)))
-    {
+    for name in files().iter().filter(|name| sources.iter().any(|end| name.ends_with(end))) {
         let text = read(name).replace(&soak, "");
         for word in &words {
             assert!(!text.contains(word.as_str()), "{name} contains {word}");

@@ -142,10 +142,7 @@ fn a_type_name_has_one_meaning() {
     homes.retain(|_, homes| homes.len() > 1);
     let known = |name: &&&str| !homes.contains_key(**name);
     let renamed: Vec<&&str> = SEVERAL_MEANINGS.iter().filter(known).collect();
-    assert!(
-        renamed.is_empty(),
-        "take off the list of names with several meanings: {renamed:?}"
-    );
+    assert!(renamed.is_empty(), "take off the list of names with several meanings: {renamed:?}");
     let several = homes.iter();
     let told: Vec<String> = several
         .filter(|(name, _)| !SEVERAL_MEANINGS.contains(&name.as_str()))
@@ -182,10 +179,7 @@ fn two_numbers_never_stand_side_by_side() {
     }
     let gone = |name: &&&str| !found.contains(&(**name).to_owned());
     let mended: Vec<&&str> = NUMBERS_ALIKE.iter().filter(gone).collect();
-    assert!(
-        mended.is_empty(),
-        "take off the list of numbers side by side: {mended:?}"
-    );
+    assert!(mended.is_empty(), "take off the list of numbers side by side: {mended:?}");
     found.retain(|name| !NUMBERS_ALIKE.contains(&name.as_str()));
     assert!(
         found.is_empty(),

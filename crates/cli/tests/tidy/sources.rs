@@ -36,10 +36,7 @@ fn parts(name: &str) -> Option<(&str, &str)> {
 
 fn module(path: &str) -> Module {
     let path = Path::new(path).with_extension("");
-    let mut names: Module = path
-        .iter()
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
+    let mut names: Module = path.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let is_root = names.len() == 1 && ["lib", "main"].contains(&names[0].as_str());
     if is_root || names.last().is_some_and(|name| name == "mod") {
         names.pop();

@@ -25,10 +25,7 @@ impl MemberModel {
             return Some(MemberModel::SolidState(SolidStateModel::new(solid, seed)));
         }
         let disk = profile.disk.as_ref()?;
-        Some(MemberModel::Disk(DiskModel::new(
-            disk,
-            profile.capacity_bytes,
-        )))
+        Some(MemberModel::Disk(DiskModel::new(disk, profile.capacity_bytes)))
     }
 
     pub fn precondition(&mut self) {
@@ -69,10 +66,9 @@ impl MemberModel {
 
     pub fn poll(&mut self, now_ns: u64, slot: u32) -> RequestPart {
         match self {
-            MemberModel::SolidState(_) => RequestPart::Decided(Completion {
-                due_ns: now_ns,
-                service_ns: 0,
-            }),
+            MemberModel::SolidState(_) => {
+                RequestPart::Decided(Completion { due_ns: now_ns, service_ns: 0 })
+            }
             MemberModel::Disk(disk) => disk.poll(now_ns, slot),
         }
     }
@@ -100,10 +96,7 @@ impl Whole {
     }
 
     fn completion(&self) -> Completion {
-        Completion {
-            due_ns: self.due_ns,
-            service_ns: self.service_ns,
-        }
+        Completion { due_ns: self.due_ns, service_ns: self.service_ns }
     }
 }
 
@@ -130,9 +123,7 @@ impl ArrayModel {
         let unit = |n: u64| {
             // Members with one seed would move in step.
             let seed = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            member
-                .as_ref()
-                .and_then(|member| MemberModel::new(member, seed))
+            member.as_ref().and_then(|member| MemberModel::new(member, seed))
         };
         let members: Vec<MemberModel> = (0..u64::from(profile.members)).filter_map(unit).collect();
         let columns = (profile.columns() as usize).min(members.len());
@@ -163,11 +154,7 @@ impl ArrayModel {
         if !self.slots.has_room() || !self.members.iter().all(MemberModel::has_room) {
             return Err(Full);
         }
-        let whole = Whole {
-            due_ns: now_ns,
-            service_ns: 0,
-            parts_open: 0,
-        };
+        let whole = Whole { due_ns: now_ns, service_ns: 0, parts_open: 0 };
         let slot = self.slots.insert(whole).ok_or(Full)?;
         self.split(now_ns, access, slot);
         Ok(self.settle(slot, now_ns))
@@ -211,10 +198,7 @@ impl ArrayModel {
                 self.slots.remove(slot);
                 RequestPart::Decided(completion)
             }
-            None => RequestPart::Decided(Completion {
-                due_ns: now_ns,
-                service_ns: 0,
-            }),
+            None => RequestPart::Decided(Completion { due_ns: now_ns, service_ns: 0 }),
         }
     }
 
@@ -231,27 +215,15 @@ impl ArrayModel {
             return;
         }
         let stripe = self.stripe_bytes;
-        let end = access
-            .address
-            .saturating_add(u64::from(access.bytes.max(1)));
+        let end = access.address.saturating_add(u64::from(access.bytes.max(1)));
         let (first, last) = (access.address / stripe, (end - 1) / stripe);
         for index in first..=last.min(first.saturating_add(self.columns).saturating_sub(1)) {
             let column = index % self.columns;
             let last_here = last - (last - index) % self.columns;
-            let skipped = if index == first {
-                access.address % stripe
-            } else {
-                0
-            };
-            let filled = if last_here == last {
-                (end - 1) % stripe + 1
-            } else {
-                stripe
-            };
+            let skipped = if index == first { access.address % stripe } else { 0 };
+            let filled = if last_here == last { (end - 1) % stripe + 1 } else { stripe };
             let from = (index / self.columns).saturating_mul(stripe) + skipped;
-            let to = (last_here / self.columns)
-                .saturating_mul(stripe)
-                .saturating_add(filled);
+            let to = (last_here / self.columns).saturating_mul(stripe).saturating_add(filled);
             let part = Access {
                 kind: access.kind,
                 address: from,

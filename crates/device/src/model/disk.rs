@@ -97,19 +97,14 @@ impl DiskModel {
         let busy_ns = self.mechanics.free_ns.saturating_sub(now_ns);
         let queue = self.waiting.len() as u64;
         let queue_ns = self.mechanics.half_revolution_ns().saturating_mul(queue);
-        busy_ns
-            .saturating_add(queue_ns)
-            .saturating_add(self.mechanics.seek_ns(access.address))
+        busy_ns.saturating_add(queue_ns).saturating_add(self.mechanics.seek_ns(access.address))
     }
 
     pub fn submit(&mut self, now_ns: u64, access: Access) -> Result<RequestPart, Full> {
         self.advance(now_ns);
         self.sequence += 1;
-        let writes_before = if access.kind == AccessKind::Flush {
-            self.writes_outstanding()
-        } else {
-            0
-        };
+        let writes_before =
+            if access.kind == AccessKind::Flush { self.writes_outstanding() } else { 0 };
         let request = DiskRequest {
             access,
             arrived_ns: now_ns,
@@ -147,10 +142,7 @@ impl DiskModel {
             decided => {
                 self.slots.remove(slot);
                 // A slot without a request is one that was never given out.
-                let nothing = Completion {
-                    due_ns: now_ns,
-                    service_ns: 0,
-                };
+                let nothing = Completion { due_ns: now_ns, service_ns: 0 };
                 RequestPart::Decided(decided.flatten().unwrap_or(nothing))
             }
         }
@@ -167,11 +159,8 @@ impl DiskModel {
             let request = self.slots.get(**slot);
             request.is_some_and(|request| request.access.kind == AccessKind::Write)
         };
-        let waiting = if self.cache_bytes > 0 {
-            0
-        } else {
-            self.waiting.iter().filter(is_write).count()
-        };
+        let waiting =
+            if self.cache_bytes > 0 { 0 } else { self.waiting.iter().filter(is_write).count() };
         self.dirty.len() + self.stalled.len() + waiting
     }
 
@@ -181,9 +170,7 @@ impl DiskModel {
 
     fn flushed(&self, arrived_ns: u64) -> Completion {
         Completion {
-            due_ns: arrived_ns
-                .max(self.written_ns)
-                .saturating_add(self.flush_ns),
+            due_ns: arrived_ns.max(self.written_ns).saturating_add(self.flush_ns),
             service_ns: self.flush_ns,
         }
     }
@@ -209,11 +196,7 @@ impl DiskModel {
         if self.dirty.is_empty() {
             self.dirty_since_ns = now_ns;
         }
-        let dirty = Dirty {
-            address: access.address,
-            bytes: access.bytes,
-            sequence,
-        };
+        let dirty = Dirty { address: access.address, bytes: access.bytes, sequence };
         self.dirty.insert(self.place_of(access.address), dirty);
         self.dirty_bytes = bytes;
         Some(self.cached(now_ns, access.bytes))
@@ -294,15 +277,12 @@ impl DiskModel {
         let end = access.address.saturating_add(u64::from(access.bytes));
         let due_ns = if access.kind != AccessKind::Read {
             self.ahead.stop(at_ns, &self.mechanics);
-            self.mechanics
-                .transfer(Moment(begin_ns), access.address, access.bytes)
+            self.mechanics.transfer(Moment(begin_ns), access.address, access.bytes)
         } else if self.ahead.has(access.address, access.bytes) {
             let there_ns = self.ahead.take(Moment(begin_ns), end, &mut self.mechanics);
             there_ns.saturating_add(self.link_ns(access.bytes))
         } else {
-            let end_ns = self
-                .mechanics
-                .transfer(Moment(begin_ns), access.address, access.bytes);
+            let end_ns = self.mechanics.transfer(Moment(begin_ns), access.address, access.bytes);
             self.ahead.begin(access.address..end, Moment(end_ns));
             end_ns
         };
@@ -325,9 +305,7 @@ impl DiskModel {
         let dirty = self.dirty.remove(place);
         self.dirty_bytes = self.dirty_bytes.saturating_sub(u64::from(dirty.bytes));
         self.ahead.stop(at_ns, &self.mechanics);
-        let end_ns = self
-            .mechanics
-            .transfer(Moment(at_ns), dirty.address, dirty.bytes);
+        let end_ns = self.mechanics.transfer(Moment(at_ns), dirty.address, dirty.bytes);
         self.written_ns = self.written_ns.max(end_ns);
         self.on_platter(dirty.sequence);
         self.unstall(end_ns);

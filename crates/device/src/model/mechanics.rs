@@ -74,11 +74,7 @@ impl Mechanics {
         let sector_ns = self.transfer_ns(address % self.track_bytes);
         let wait_ns =
             (sector_ns + self.revolution_ns - at_ns % self.revolution_ns) % self.revolution_ns;
-        if wait_ns + TOLERANCE_NS > self.revolution_ns {
-            0
-        } else {
-            wait_ns
-        }
+        if wait_ns + TOLERANCE_NS > self.revolution_ns { 0 } else { wait_ns }
     }
 
     /// From `begin_ns` until the transfer can begin.
@@ -115,10 +111,7 @@ pub struct ReadAhead {
 
 impl ReadAhead {
     pub fn new(length_bytes: u64) -> ReadAhead {
-        ReadAhead {
-            length_bytes,
-            ..ReadAhead::default()
-        }
+        ReadAhead { length_bytes, ..ReadAhead::default() }
     }
 
     /// A read from the platter has ended.
@@ -162,9 +155,7 @@ impl ReadAhead {
             self.reached_ns = begin_ns.saturating_add(wait_ns);
         }
         let missing = end.saturating_sub(self.reached);
-        let there_ns = self
-            .reached_ns
-            .saturating_add(mechanics.transfer_ns(missing));
+        let there_ns = self.reached_ns.saturating_add(mechanics.transfer_ns(missing));
         self.limit = self.limit.max(end.saturating_add(self.length_bytes));
         mechanics.address = end.max(filled);
         if end <= filled {

@@ -116,10 +116,7 @@ impl Device {
             Model::Array(array) => array.ask_again_ns(now_ns, slot),
             Model::Nothing => now_ns,
         };
-        RequestState::Queued {
-            ticket: Ticket(slot),
-            ask_again_ns,
-        }
+        RequestState::Queued { ticket: Ticket(slot), ask_again_ns }
     }
 }
 
@@ -155,9 +152,7 @@ impl Gate {
         }
         let bytes = u64::from(access.bytes);
         let requests = bytes.div_ceil(self.request_bytes.max(1)).max(1);
-        let begin_ns = (now_ns as f64)
-            .max(self.requests_free_ns)
-            .max(self.bytes_free_ns);
+        let begin_ns = (now_ns as f64).max(self.requests_free_ns).max(self.bytes_free_ns);
         self.requests_free_ns = begin_ns + requests as f64 * self.request_ns;
         self.bytes_free_ns = begin_ns + bytes as f64 * self.ns_per_byte;
         (begin_ns as u64).max(now_ns)

@@ -35,9 +35,7 @@ impl Spread {
     /// `variation`: standard deviation as a share of the mean.
     pub fn new(variation: f64) -> Spread {
         let (mut low, mut high) = (0.0, 2.0);
-        let mut spread = Spread {
-            factors: quantiles(0.0),
-        };
+        let mut spread = Spread { factors: quantiles(0.0) };
         // The deviation rises with the shape, so that halving finds it; 30 halvings leave nothing.
         for _ in 0..30 {
             let shape = f64::midpoint(low, high);

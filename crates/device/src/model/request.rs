@@ -48,9 +48,6 @@ pub(super) enum RequestPart {
 
 impl RequestPart {
     pub(super) fn at_once(now_ns: u64) -> RequestPart {
-        RequestPart::Decided(Completion {
-            due_ns: now_ns,
-            service_ns: 0,
-        })
+        RequestPart::Decided(Completion { due_ns: now_ns, service_ns: 0 })
     }
 }

@@ -52,9 +52,8 @@ impl SolidStateModel {
     pub fn new(profile: &profile::SolidState, seed: u64) -> SolidStateModel {
         let link_ns_per_byte = 1e3 / profile.interface_mb_per_s();
         let transfer_ns = 4096.0 * link_ns_per_byte;
-        let writing_us = profile
-            .read_latency_while_writing_us
-            .unwrap_or(profile.read_latency_us * 2.0);
+        let writing_us =
+            profile.read_latency_while_writing_us.unwrap_or(profile.read_latency_us * 2.0);
         let fastest = profile.random_read_iops.max(profile.peak_iops());
         SolidStateModel {
             random: ModelRandom::new(seed),
@@ -142,11 +141,7 @@ impl SolidStateModel {
     /// When the flash has been read, and the longest time that a unit took for its part.
     fn read_units(&mut self, begin_ns: u64, bytes: u32) -> (u64, u64) {
         let writing = self.cache.empty_ns() > begin_ns;
-        let mean_ns = if writing {
-            self.unit_writing_ns
-        } else {
-            self.unit_ns
-        };
+        let mean_ns = if writing { self.unit_writing_ns } else { self.unit_ns };
         let pages = bytes.div_ceil(UNIT_BYTES).max(1);
         let parts = pages.min(PARTS_MAX);
         let part_ns = mean_ns * f64::from(pages.div_ceil(parts));
@@ -161,9 +156,7 @@ impl SolidStateModel {
 
     fn write(&mut self, now_ns: u64, access: Access) -> Completion {
         let transfer_ns = f64::from(access.bytes) * self.link_ns_per_byte;
-        let begin_ns = self
-            .begin(now_ns, AccessKind::Write, transfer_ns)
-            .max(now_ns);
+        let begin_ns = self.begin(now_ns, AccessKind::Write, transfer_ns).max(now_ns);
         let sequential = self.streams.goes_on(access.address, access.bytes);
         let taken_ns = self.cache.admit(begin_ns, access.bytes, sequential);
         let spread = self.spread.sample(&mut self.random);
@@ -190,10 +183,7 @@ impl SolidStateModel {
         };
         self.unflushed = false;
         self.flushed_ns = self.flushed_ns.max(due_ns);
-        Completion {
-            due_ns,
-            service_ns: service_ns.min(due_ns - from_ns),
-        }
+        Completion { due_ns, service_ns: service_ns.min(due_ns - from_ns) }
     }
 }
 
@@ -205,9 +195,7 @@ struct Units {
 
 impl Units {
     fn new(units: u32) -> Units {
-        Units {
-            heap: vec![0; units.max(1) as usize],
-        }
+        Units { heap: vec![0; units.max(1) as usize] }
     }
 
     fn first_free_ns(&self) -> u64 {

@@ -30,8 +30,6 @@ pub fn builtins() -> Vec<Profile> {
 /// itself.
 pub fn builtin(name: &str) -> Option<Profile> {
     let line = format!("name = \"{name}\"");
-    let text = TEXTS
-        .iter()
-        .find(|text| text.lines().next() == Some(&line))?;
+    let text = TEXTS.iter().find(|text| text.lines().next() == Some(&line))?;
     Profile::parse(text).ok()
 }

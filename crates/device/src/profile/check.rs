@@ -40,9 +40,7 @@ fn not_negative(figures: &[(&str, Option<f64>)]) -> Checked {
         if let Some(value) = value
             && !(value.is_finite() && *value >= 0.0)
         {
-            return refuse(format!(
-                "`{key}` is {value}: give a number that is not negative"
-            ));
+            return refuse(format!("`{key}` is {value}: give a number that is not negative"));
         }
     }
     Ok(())
@@ -107,34 +105,18 @@ pub fn profile(profile: &Profile) -> Checked {
 fn sheet(sheet: &Sheet) -> Checked {
     positive(&[
         ("sheet.random_read_iops", sheet.random_read_iops),
-        (
-            "sheet.random_read_queue_depth",
-            count(sheet.random_read_queue_depth),
-        ),
+        ("sheet.random_read_queue_depth", count(sheet.random_read_queue_depth)),
         ("sheet.random_write_iops", sheet.random_write_iops),
-        (
-            "sheet.random_write_queue_depth",
-            count(sheet.random_write_queue_depth),
-        ),
+        ("sheet.random_write_queue_depth", count(sheet.random_write_queue_depth)),
         ("sheet.random_write_peak_iops", sheet.random_write_peak_iops),
-        (
-            "sheet.sequential_read_mb_per_s",
-            sheet.sequential_read_mb_per_s,
-        ),
-        (
-            "sheet.sequential_write_mb_per_s",
-            sheet.sequential_write_mb_per_s,
-        ),
+        ("sheet.sequential_read_mb_per_s", sheet.sequential_read_mb_per_s),
+        ("sheet.sequential_write_mb_per_s", sheet.sequential_write_mb_per_s),
         ("sheet.read_latency_us", sheet.read_latency_us),
         ("sheet.flush_latency_us", sheet.flush_latency_us),
     ])?;
     let written = sheet.random_write_iops.or(sheet.random_write_peak_iops);
     for (name, iops, depth) in [
-        (
-            "read",
-            sheet.random_read_iops,
-            sheet.random_read_queue_depth,
-        ),
+        ("read", sheet.random_read_iops, sheet.random_read_queue_depth),
         ("write", written, sheet.random_write_queue_depth),
     ] {
         if iops.is_some() != depth.is_some() {
@@ -143,11 +125,9 @@ fn sheet(sheet: &Sheet) -> Checked {
             ));
         }
     }
-    if let (Some(iops), Some(depth), Some(latency_us)) = (
-        sheet.random_read_iops,
-        sheet.random_read_queue_depth,
-        sheet.read_latency_us,
-    ) {
+    if let (Some(iops), Some(depth), Some(latency_us)) =
+        (sheet.random_read_iops, sheet.random_read_queue_depth, sheet.read_latency_us)
+    {
         let under_way = iops * latency_us * 1e-6;
         // A disk that reorders shortens its service: a figure of depth 1 is the one that latency
         // bounds.
@@ -165,10 +145,7 @@ fn limits(limits: &Limits) -> Checked {
     positive(&[
         ("limits.iops", limits.iops),
         ("limits.mb_per_s", limits.mb_per_s),
-        (
-            "limits.request_bytes",
-            limits.request_bytes.map(|bytes| bytes as f64),
-        ),
+        ("limits.request_bytes", limits.request_bytes.map(|bytes| bytes as f64)),
     ])
 }
 
@@ -178,21 +155,9 @@ fn sheet_of_limits(sheet: &Sheet, limits: &Limits) -> Checked {
     promises(&[
         ("sheet.random_read_iops", sheet.random_read_iops, iops),
         ("sheet.random_write_iops", sheet.random_write_iops, iops),
-        (
-            "sheet.random_write_peak_iops",
-            sheet.random_write_peak_iops,
-            iops,
-        ),
-        (
-            "sheet.sequential_read_mb_per_s",
-            sheet.sequential_read_mb_per_s,
-            mb_per_s,
-        ),
-        (
-            "sheet.sequential_write_mb_per_s",
-            sheet.sequential_write_mb_per_s,
-            mb_per_s,
-        ),
+        ("sheet.random_write_peak_iops", sheet.random_write_peak_iops, iops),
+        ("sheet.sequential_read_mb_per_s", sheet.sequential_read_mb_per_s, mb_per_s),
+        ("sheet.sequential_write_mb_per_s", sheet.sequential_write_mb_per_s, mb_per_s),
     ])
 }
 
@@ -218,29 +183,14 @@ fn solid_state(solid: &SolidState) -> Checked {
     positive(&[
         ("solid_state.read_latency_us", Some(solid.read_latency_us)),
         ("solid_state.random_read_iops", Some(solid.random_read_iops)),
-        (
-            "solid_state.sequential_read_mb_per_s",
-            Some(solid.sequential_read_mb_per_s),
-        ),
+        ("solid_state.sequential_read_mb_per_s", Some(solid.sequential_read_mb_per_s)),
         ("solid_state.write_latency_us", Some(solid.write_latency_us)),
-        (
-            "solid_state.random_write_iops",
-            Some(solid.random_write_iops),
-        ),
-        (
-            "solid_state.sequential_write_mb_per_s",
-            Some(solid.sequential_write_mb_per_s),
-        ),
+        ("solid_state.random_write_iops", Some(solid.random_write_iops)),
+        ("solid_state.sequential_write_mb_per_s", Some(solid.sequential_write_mb_per_s)),
         ("solid_state.units", count(solid.units)),
         ("solid_state.interface_mb_per_s", solid.interface_mb_per_s),
-        (
-            "solid_state.random_write_peak_iops",
-            solid.random_write_peak_iops,
-        ),
-        (
-            "solid_state.read_latency_while_writing_us",
-            solid.read_latency_while_writing_us,
-        ),
+        ("solid_state.random_write_peak_iops", solid.random_write_peak_iops),
+        ("solid_state.read_latency_while_writing_us", solid.read_latency_while_writing_us),
     ])?;
     not_negative(&[
         ("solid_state.flush_us", Some(solid.flush_us)),
@@ -272,34 +222,16 @@ fn solid_state(solid: &SolidState) -> Checked {
 fn speeds(solid: &SolidState) -> Checked {
     let figure = |key, value| SheetFigure { key, value };
     let interface = figure("solid_state.interface_mb_per_s", solid.interface_mb_per_s());
-    let read = figure(
-        "solid_state.sequential_read_mb_per_s",
-        solid.sequential_read_mb_per_s,
-    );
-    let write = figure(
-        "solid_state.sequential_write_mb_per_s",
-        solid.sequential_write_mb_per_s,
-    );
+    let read = figure("solid_state.sequential_read_mb_per_s", solid.sequential_read_mb_per_s);
+    let write = figure("solid_state.sequential_write_mb_per_s", solid.sequential_write_mb_per_s);
     for sequential in [&read, &write] {
         let why = "nothing is faster than the link to the host";
         at_most(sequential, &interface, why)?;
     }
     for (key, iops, most) in [
-        (
-            "solid_state.random_read_iops x 4 KiB in MB/s",
-            solid.random_read_iops,
-            &interface,
-        ),
-        (
-            "solid_state.random_write_iops x 4 KiB in MB/s",
-            solid.random_write_iops,
-            &write,
-        ),
-        (
-            "solid_state.random_write_peak_iops x 4 KiB in MB/s",
-            solid.peak_iops(),
-            &write,
-        ),
+        ("solid_state.random_read_iops x 4 KiB in MB/s", solid.random_read_iops, &interface),
+        ("solid_state.random_write_iops x 4 KiB in MB/s", solid.random_write_iops, &write),
+        ("solid_state.random_write_peak_iops x 4 KiB in MB/s", solid.peak_iops(), &write),
     ] {
         let why = "random 4 KiB requests cannot move more bytes";
         at_most(&figure(key, iops * 4096e-6), most, why)?;
@@ -360,34 +292,22 @@ fn sheet_of_solid_state(sheet: &Sheet, solid: &SolidState) -> Checked {
         (
             "sheet.random_write_iops",
             sheet.random_write_iops,
-            (
-                "solid_state.random_write_iops",
-                Some(solid.random_write_iops),
-            ),
+            ("solid_state.random_write_iops", Some(solid.random_write_iops)),
         ),
         (
             "sheet.random_write_peak_iops",
             sheet.random_write_peak_iops,
-            (
-                "solid_state.random_write_peak_iops",
-                Some(solid.peak_iops()),
-            ),
+            ("solid_state.random_write_peak_iops", Some(solid.peak_iops())),
         ),
         (
             "sheet.sequential_read_mb_per_s",
             sheet.sequential_read_mb_per_s,
-            (
-                "solid_state.sequential_read_mb_per_s",
-                Some(solid.sequential_read_mb_per_s),
-            ),
+            ("solid_state.sequential_read_mb_per_s", Some(solid.sequential_read_mb_per_s)),
         ),
         (
             "sheet.sequential_write_mb_per_s",
             sheet.sequential_write_mb_per_s,
-            (
-                "solid_state.sequential_write_mb_per_s",
-                Some(solid.sequential_write_mb_per_s),
-            ),
+            ("solid_state.sequential_write_mb_per_s", Some(solid.sequential_write_mb_per_s)),
         ),
     ])?;
     if let (Some(iops), Some(depth)) = (sheet.random_read_iops, sheet.random_read_queue_depth) {
@@ -442,30 +362,15 @@ fn disk(disk: &Disk) -> Checked {
         key: "disk.interface_mb_per_s",
         value: disk.interface_mb_per_s.unwrap_or(600.0),
     };
-    let platter = SheetFigure {
-        key: "disk.sequential_mb_per_s",
-        value: disk.sequential_mb_per_s,
-    };
-    at_most(
-        &platter,
-        &interface,
-        "nothing is faster than the link to the host",
-    )
+    let platter = SheetFigure { key: "disk.sequential_mb_per_s", value: disk.sequential_mb_per_s };
+    at_most(&platter, &interface, "nothing is faster than the link to the host")
 }
 
 fn sheet_of_disk(sheet: &Sheet, disk: &Disk) -> Checked {
     let given = ("disk.sequential_mb_per_s", Some(disk.sequential_mb_per_s));
     promises(&[
-        (
-            "sheet.sequential_read_mb_per_s",
-            sheet.sequential_read_mb_per_s,
-            given,
-        ),
-        (
-            "sheet.sequential_write_mb_per_s",
-            sheet.sequential_write_mb_per_s,
-            given,
-        ),
+        ("sheet.sequential_read_mb_per_s", sheet.sequential_read_mb_per_s, given),
+        ("sheet.sequential_write_mb_per_s", sheet.sequential_write_mb_per_s, given),
     ])?;
     // One at a time, a read waits for half a revolution besides its seek.
     let least_us = disk.average_seek_ms * 500.0 + disk.revolution_us() / 2.0;

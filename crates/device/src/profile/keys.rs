@@ -70,9 +70,7 @@ pub fn explain(error: &toml::de::Error) -> ProfileError {
         let unknown = names.next().unwrap_or_default();
         let dot = if key.is_empty() { "" } else { "." };
         let hint = meant(unknown, &names.collect::<Vec<_>>());
-        return ProfileError(format!(
-            "`{key}{dot}{unknown}` is no key of a profile{hint}"
-        ));
+        return ProfileError(format!("`{key}{dot}{unknown}` is no key of a profile{hint}"));
     }
     ProfileError(match what.strip_prefix("missing field ") {
         _ if key.is_empty() => format!("the profile: {what}; docs/profiles.md has an example"),

@@ -19,9 +19,8 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let table: toml::Table =
             toml::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
-        let profile: Profile = toml::Value::Table(table)
-            .try_into()
-            .map_err(|error| keys::explain(&error))?;
+        let profile: Profile =
+            toml::Value::Table(table).try_into().map_err(|error| keys::explain(&error))?;
         keys::check_sources(&profile, "")?;
         profile.validate()?;
         Ok(profile)

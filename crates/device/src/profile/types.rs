@@ -184,9 +184,7 @@ impl Profile {
 
 impl SolidState {
     pub(crate) fn interface_mb_per_s(&self) -> f64 {
-        let sequential = self
-            .sequential_read_mb_per_s
-            .max(self.sequential_write_mb_per_s);
+        let sequential = self.sequential_read_mb_per_s.max(self.sequential_write_mb_per_s);
         self.interface_mb_per_s.unwrap_or(sequential)
     }
 
@@ -196,8 +194,7 @@ impl SolidState {
 
     /// Drain rate after a rest.
     pub(crate) fn peak_iops(&self) -> f64 {
-        self.random_write_peak_iops
-            .unwrap_or(self.random_write_iops)
+        self.random_write_peak_iops.unwrap_or(self.random_write_iops)
     }
 
     /// Time on a unit of a 4 KiB read: what is not transfer.
@@ -207,8 +204,7 @@ impl SolidState {
 
     pub(crate) fn units(&self) -> u32 {
         let least = self.random_read_iops * self.unit_us() * 1e-6;
-        self.units
-            .unwrap_or_else(|| (least * 1.25).ceil().max(1.0) as u32)
+        self.units.unwrap_or_else(|| (least * 1.25).ceil().max(1.0) as u32)
     }
 }
 

@@ -52,11 +52,7 @@ impl Load {
 
     /// As `mydyno device verify` measures this device: arms that move do so over the whole of it.
     pub fn on(self, profile: &Profile) -> Load {
-        let span_bytes = if turns(profile) {
-            profile.capacity_bytes
-        } else {
-            SPAN_BYTES
-        };
+        let span_bytes = if turns(profile) { profile.capacity_bytes } else { SPAN_BYTES };
         Load { span_bytes, ..self }
     }
 }
@@ -87,13 +83,7 @@ pub struct Places {
 
 impl Places {
     pub fn new(load: Load, capacity_bytes: u64, file: u64) -> Places {
-        Places {
-            load,
-            capacity_bytes,
-            file,
-            state: file ^ 0x1234_5678,
-            offset: 0,
-        }
+        Places { load, capacity_bytes, file, state: file ^ 0x1234_5678, offset: 0 }
     }
 
     pub fn next(&mut self) -> Access {
@@ -111,13 +101,7 @@ impl Places {
         };
         Access {
             kind: self.load.kind,
-            address: device_address(
-                FileOffset {
-                    file: self.file,
-                    offset,
-                },
-                self.capacity_bytes,
-            ),
+            address: device_address(FileOffset { file: self.file, offset }, self.capacity_bytes),
             bytes: self.load.bytes,
         }
     }
@@ -165,10 +149,7 @@ pub fn closed_loop(device: &mut Device, file: u64, load: Load) -> Measured {
     let mut events: BinaryHeap<Reverse<Event>> = BinaryHeap::new();
     let mut number = 0;
     let mut sum_ns = 0;
-    let mut result = Measured {
-        least_ns: u64::MAX,
-        ..Measured::default()
-    };
+    let mut result = Measured { least_ns: u64::MAX, ..Measured::default() };
     let mut free = load.depth;
     let mut now_ns = begin_ns;
     while now_ns < end_ns {
@@ -207,26 +188,15 @@ fn event(now_ns: u64, submitted_ns: u64, number: u64, progress: RequestState) ->
     let (at_ns, what) = match progress {
         RequestState::Decided(Completion { due_ns, service_ns }) => {
             assert!(due_ns >= submitted_ns, "complete before it came");
-            assert!(
-                due_ns - submitted_ns >= service_ns,
-                "more service than time"
-            );
+            assert!(due_ns - submitted_ns >= service_ns, "more service than time");
             (due_ns.max(now_ns), What::Complete)
         }
-        RequestState::Queued {
-            ticket,
-            ask_again_ns,
-        } => {
+        RequestState::Queued { ticket, ask_again_ns } => {
             assert!(ask_again_ns > now_ns, "asked again at once");
             (ask_again_ns, What::Ask(ticket))
         }
     };
-    Event {
-        at_ns,
-        number,
-        submitted_ns,
-        what,
-    }
+    Event { at_ns, number, submitted_ns, what }
 }
 
 /// One request, from its arrival to its completion.
@@ -235,10 +205,9 @@ pub fn wait(device: &mut Device, now_ns: u64, access: Access) -> u64 {
     loop {
         match progress {
             RequestState::Decided(completion) => return completion.due_ns,
-            RequestState::Queued {
-                ticket,
-                ask_again_ns,
-            } => progress = device.poll(ask_again_ns, ticket),
+            RequestState::Queued { ticket, ask_again_ns } => {
+                progress = device.poll(ask_again_ns, ticket)
+            }
         }
     }
 }
@@ -250,11 +219,7 @@ pub fn flush_latency_us(device: &mut Device, profile: &Profile, file: u64, round
     let (mut now_ns, mut sum_ns) = (1_000_000_000, 0);
     for _ in 0..rounds {
         now_ns = wait(device, now_ns, places.next());
-        let flush = Access {
-            kind: AccessKind::Flush,
-            address: 0,
-            bytes: 0,
-        };
+        let flush = Access { kind: AccessKind::Flush, address: 0, bytes: 0 };
         let done_ns = wait(device, now_ns, flush);
         sum_ns += done_ns - now_ns;
         now_ns = done_ns;

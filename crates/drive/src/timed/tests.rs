@@ -66,14 +66,7 @@ impl Session for Fake {
             self.had = 0;
             self.in_flight -= 1;
         }
-        Ok(Answer {
-            affected_rows: 0,
-            last_insert_id: 0,
-            width: 0,
-            cells: &[],
-            bytes: &[],
-            more,
-        })
+        Ok(Answer { affected_rows: 0, last_insert_id: 0, width: 0, cells: &[], bytes: &[], more })
     }
 
     async fn discard(&mut self) -> Result<(), SessionError> {
@@ -126,10 +119,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 /// With two statements, of which the second differs by district.
 fn timed() -> (Timed<Fake>, [StatementId; 3]) {
-    let fake = Fake {
-        answers: 1,
-        ..Fake::default()
-    };
+    let fake = Fake { answers: 1, ..Fake::default() };
     let mut session = Timed::new(fake);
     now(session.query("SET SESSION autocommit = 0")).unwrap();
     let ids = ["select_item", "lock_stock", "lock_stock"]
@@ -209,13 +199,7 @@ fn what_was_sent_together_and_discarded_counts_too() {
     now(session.answer()).unwrap_err();
     now(session.discard()).unwrap();
     now(session.query("ROLLBACK")).unwrap();
-    let all = [
-        "select_item",
-        "lock_stock",
-        "select_item",
-        "lock_stock",
-        "rollback",
-    ];
+    let all = ["select_item", "lock_stock", "select_item", "lock_stock", "rollback"];
     assert_eq!(kinds(&session), all);
     assert_eq!(session.statements() - sent, all.len() as u64);
     // The time of the three that were discarded is that of the first one.

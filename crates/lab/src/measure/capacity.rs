@@ -46,11 +46,7 @@ pub(crate) fn loop_of(asked: &Lengths) -> Lengths {
 impl Capacity {
     /// Of a loop as [`loop_of`] has it. The end of an automatic warm-up is judged by throughput alone.
     pub(crate) fn of(lengths: &Lengths) -> Capacity {
-        Capacity {
-            warmup: PhaseEnds::of(lengths, &[], 1),
-            per_s: Vec::new(),
-            known: None,
-        }
+        Capacity { warmup: PhaseEnds::of(lengths, &[], 1), per_s: Vec::new(), known: None }
     }
 
     /// Takes an interval, and ends the phase that has shown enough.
@@ -60,17 +56,11 @@ impl Capacity {
             Phase::Drain => Control::Continue,
             Phase::Window => {
                 let completed: u64 = interval.transactions.iter().map(|t| t.completed()).sum();
-                let ns = interval
-                    .end_offset_ns
-                    .saturating_sub(interval.start_offset_ns);
+                let ns = interval.end_offset_ns.saturating_sub(interval.start_offset_ns);
                 if ns > 0 {
                     self.per_s.push(completed as f64 * 1e9 / ns as f64);
                 }
-                if self.look() {
-                    Control::EndPhase(Phase::Window)
-                } else {
-                    Control::Continue
-                }
+                if self.look() { Control::EndPhase(Phase::Window) } else { Control::Continue }
             }
         }
     }
@@ -108,9 +98,7 @@ impl Capacity {
 impl Known {
     /// For people.
     pub(crate) fn in_words(self, window: Duration) -> String {
-        let share = self
-            .half_width_share
-            .map_or_else(|| "unknown".to_owned(), percent_at_most);
+        let share = self.half_width_share.map_or_else(|| "unknown".to_owned(), percent_at_most);
         let unsteady = if self.is_steady {
             ""
         } else {
@@ -134,10 +122,8 @@ mod tests {
 
     /// What a loop finds of a server that completes so many new orders in each interval of a second, and after how many.
     fn found(new_orders: impl Fn(u64) -> u64) -> (super::Known, u64) {
-        let asked = asked(
-            Length::fixed(Duration::from_secs(1)),
-            Length::fixed(Duration::from_secs(1)),
-        );
+        let asked =
+            asked(Length::fixed(Duration::from_secs(1)), Length::fixed(Duration::from_secs(1)));
         let mut capacity = Capacity::of(&loop_of(&asked));
         let most = WINDOW_MOST.as_secs() * 4;
         for second in 0..most {

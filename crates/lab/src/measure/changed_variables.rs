@@ -10,10 +10,8 @@ pub(crate) fn note_on_changed(
 ) -> Option<String> {
     // Positions in the binary log, which every commit moves.
     let is_setting = |name: &str| !name.to_ascii_lowercase().starts_with("gtid_");
-    let before: BTreeMap<&str, &str> = before
-        .iter()
-        .map(|(n, v)| (n.as_str(), v.as_str()))
-        .collect();
+    let before: BTreeMap<&str, &str> =
+        before.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let changed: Vec<String> = after
         .iter()
         .filter(|(name, _)| is_setting(name))
@@ -38,17 +36,11 @@ mod tests {
     fn changed_variables_are_told() {
         let variables = |pool: &str, gtid: &str| {
             let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-            vec![
-                pair("innodb_buffer_pool_size", pool),
-                pair("gtid_executed", gtid),
-            ]
+            vec![pair("innodb_buffer_pool_size", pool), pair("gtid_executed", gtid)]
         };
         let before = variables("1", "a:1-5");
         assert_eq!(note_on_changed(&before, &variables("1", "a:1-9")), None);
         let note = note_on_changed(&before, &variables("2", "a:1-9")).unwrap();
-        assert!(
-            note.contains("innodb_buffer_pool_size from \"1\" to \"2\""),
-            "{note}"
-        );
+        assert!(note.contains("innodb_buffer_pool_size from \"1\" to \"2\""), "{note}");
     }
 }

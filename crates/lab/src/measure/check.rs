@@ -96,10 +96,7 @@ impl FailedChecks {
         let is_expected =
             |name: &String| driven_by_tpcc_mysql && FAILING_CHECKS.contains(&name.as_str());
         let (expected, unexpected) = names.partition(is_expected);
-        FailedChecks {
-            expected,
-            unexpected,
-        }
+        FailedChecks { expected, unexpected }
     }
 
     /// What a reader should know of those that were expected.
@@ -134,10 +131,7 @@ pub fn check_subject(
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Checked, LabError> {
     let databases = subject.databases()?;
-    let load = Load {
-        workload: workload.clone(),
-        ..Load::of_seed(0)
-    };
+    let load = Load { workload: workload.clone(), ..Load::of_seed(0) };
     let result = fit(&databases, &load, load.seed).and_then(|fitted| {
         let Fitted { workload, tpcc, .. } = fitted;
         let database = tpcc.map(|inspected| inspected.database);
@@ -222,10 +216,7 @@ mod tests {
         };
         let checks = [check("C10", false), check("C12", false), check("X1", true)];
         let failed = FailedChecks::of(&checks, true);
-        assert_eq!(
-            (failed.expected, failed.unexpected),
-            (vec!["C12".into()], vec!["C10".into()])
-        );
+        assert_eq!((failed.expected, failed.unexpected), (vec!["C12".into()], vec!["C10".into()]));
         let failed = FailedChecks::of(&checks, false);
         assert_eq!(failed.unexpected, ["C10", "C12"]);
         assert_eq!(failed.note(), None);

@@ -27,12 +27,7 @@ struct Reading {
 impl<'a> WindowIo<'a> {
     /// Of a server that may have no shim.
     pub(crate) fn of(subject: &'a Subject) -> WindowIo<'a> {
-        WindowIo {
-            pages: subject.pages().collect(),
-            begin: None,
-            end: None,
-            failed: None,
-        }
+        WindowIo { pages: subject.pages().collect(), begin: None, end: None, failed: None }
     }
 
     pub(crate) fn begins(&mut self) {
@@ -54,10 +49,7 @@ impl<'a> WindowIo<'a> {
                 }
             }
         }
-        (!counters.is_empty()).then(|| Reading {
-            at: Instant::now(),
-            counters,
-        })
+        (!counters.is_empty()).then(|| Reading { at: Instant::now(), counters })
     }
 
     /// What was counted, and what makes it doubtful; `None` without a shim or a whole window.
@@ -80,9 +72,7 @@ impl<'a> WindowIo<'a> {
                 warnings.push(warning);
             }
         }
-        let rises: Vec<Rise<'_>> = both()
-            .map(|(before, after)| Rise { before, after })
-            .collect();
+        let rises: Vec<Rise<'_>> = both().map(|(before, after)| Rise { before, after }).collect();
         let io = DeviceIo {
             shim: shim_facts(page.setup_text()?, &rises),
             roles: Role::ALL
@@ -104,8 +94,7 @@ struct Rise<'a> {
 /// By how much a counter rose, on all servers.
 fn rise(rises: &[Rise<'_>], of: impl Fn(&Snapshot) -> u64) -> u64 {
     let each = rises.iter();
-    each.map(|one| of(one.after).saturating_sub(of(one.before)))
-        .sum()
+    each.map(|one| of(one.after).saturating_sub(of(one.before))).sum()
 }
 
 /// The greatest of what all servers say at the end.
@@ -145,10 +134,7 @@ fn role_io(role: Role, rises: &[Rise<'_>], counted_ns: u64) -> RoleIo {
         within_tolerance: rise(OfRole::WithinTolerance),
         late_ns: rise(OfRole::LateNs),
         overruns: rise(OfRole::Overruns),
-        requests: AccessKind::ALL
-            .into_iter()
-            .map(|kind| request_io(role, kind, rises))
-            .collect(),
+        requests: AccessKind::ALL.into_iter().map(|kind| request_io(role, kind, rises)).collect(),
     }
 }
 
@@ -170,16 +156,8 @@ fn request_io(role: Role, kind: AccessKind, rises: &[Rise<'_>]) -> RequestIo {
         },
         requests: rise_of(OfKind::Requests),
         bytes: rise_of(OfKind::Bytes),
-        response: times(
-            Histogram::Response,
-            OfKind::ResponseSumNs,
-            OfKind::ResponseMaxNs,
-        ),
-        service: times(
-            Histogram::Service,
-            OfKind::ServiceSumNs,
-            OfKind::ServiceMaxNs,
-        ),
+        response: times(Histogram::Response, OfKind::ResponseSumNs, OfKind::ResponseMaxNs),
+        service: times(Histogram::Service, OfKind::ServiceSumNs, OfKind::ServiceMaxNs),
     }
 }
 
@@ -226,14 +204,8 @@ mod tests {
     #[test]
     fn the_window_is_the_difference_of_two_readings() {
         let kind = |word| kind_word(Role::Redo, AccessKind::Write, word);
-        let bucket = |ns| {
-            bucket_word(
-                Role::Redo,
-                AccessKind::Write,
-                Histogram::Response,
-                bucket_of(ns),
-            )
-        };
+        let bucket =
+            |ns| bucket_word(Role::Redo, AccessKind::Write, Histogram::Response, bucket_of(ns));
         let before = page(&[
             (kind(OfKind::Requests), 5),
             (kind(OfKind::ResponseMaxNs), 9_000_000),
@@ -252,10 +224,7 @@ mod tests {
             (role_word(Role::Redo, OfRole::BusyNs), 750),
             (role_word(Role::Redo, OfRole::WithinTolerance), 99),
         ]);
-        let rise = || Rise {
-            before: &before,
-            after: &after,
-        };
+        let rise = || Rise { before: &before, after: &after };
         let io = role_io(Role::Redo, &[rise()], 1_000);
         assert_eq!((io.judged, io.within_tolerance), (100, 99));
         let write = &io.requests[1];

@@ -117,11 +117,7 @@ impl Measurement<'_> {
     ) -> Result<(RunReport, Paced), LabError> {
         let mut paced = Paced::default();
         let mut earlier = None;
-        if let Some(OpenLoop {
-            rate: Rate::OfCapacity(_),
-            ..
-        }) = self.cell.load.rate
-        {
+        if let Some(OpenLoop { rate: Rate::OfCapacity(_), .. }) = self.cell.load.rate {
             let (report, known) = self.capacity(databases, begun, on_progress)?;
             let is_whole = report.aborted.is_none() && !report.interrupted;
             let Some(known) = known.filter(|_| is_whole) else {
@@ -301,8 +297,7 @@ impl Measurement<'_> {
     }
 
     fn store(&self, interval: &Interval, pace: &Pace) -> Result<(), StoreError> {
-        self.results
-            .append_intervals(self.repeat, &rows_of(interval))?;
+        self.results.append_intervals(self.repeat, &rows_of(interval))?;
         match pacing::paced_interval(interval, pace) {
             Some(paced) => self.results.append_paced(self.repeat, &paced),
             None => Ok(()),
@@ -311,16 +306,9 @@ impl Measurement<'_> {
 
     fn control(&self) -> Control {
         if let Some(reason) = self.subject.ended_for_good() {
-            return Control::Abort(Abort {
-                cause: AbortCause::ServerGone,
-                reason,
-            });
+            return Control::Abort(Abort { cause: AbortCause::ServerGone, reason });
         }
-        if self.stop.load(Ordering::Relaxed) {
-            Control::Stop
-        } else {
-            Control::Continue
-        }
+        if self.stop.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
     }
 }
 

@@ -71,11 +71,7 @@ fn is_beyond(errors: u64, all: u64) -> bool {
         return false;
     }
     let part = |seen: f64, expected: f64| {
-        if seen > 0.0 {
-            seen * (seen / expected).ln()
-        } else {
-            0.0
-        }
+        if seen > 0.0 { seen * (seen / expected).ln() } else { 0.0 }
     };
     let divergence = part(share, ERRORS_MAX_SHARE) + part(1.0 - share, 1.0 - ERRORS_MAX_SHARE);
     // One false alarm in a thousand.
@@ -90,15 +86,11 @@ fn errors(report: &RunReport) -> Option<Refusal> {
     let counts = |index: usize| {
         let of_parts = parts.iter().flatten();
         let of_type = of_parts.map(|part| &part.transactions[index]);
-        of_type.fold((0, 0), |(errors, all), of| {
-            (errors + of.errors, all + ended(of))
-        })
+        of_type.fold((0, 0), |(errors, all), of| (errors + of.errors, all + ended(of)))
     };
     let types = window.types.iter().enumerate();
     let types = types.map(|(index, of)| (of.name, counts(index)));
-    let failing: Vec<_> = types
-        .filter(|(_, (errors, all))| is_beyond(*errors, *all))
-        .collect();
+    let failing: Vec<_> = types.filter(|(_, (errors, all))| is_beyond(*errors, *all)).collect();
     let (name, (errors, all)) = failing.iter().max_by_key(|(_, (errors, _))| *errors)?;
     let names: Vec<&str> = failing.iter().map(|(name, _)| *name).collect();
     Some(Refusal {
@@ -136,12 +128,8 @@ pub(crate) fn all_errors(report: &RunReport) -> String {
 
 /// The same of transactions of these types.
 fn first_errors(report: &RunReport, types: &[&str]) -> String {
-    let mut kinds: Vec<_> = report
-        .totals
-        .failed_tries
-        .iter()
-        .filter(|((of, _), _)| types.contains(of))
-        .collect();
+    let mut kinds: Vec<_> =
+        report.totals.failed_tries.iter().filter(|((of, _), _)| types.contains(of)).collect();
     kinds.sort_by_key(|(_, tries)| std::cmp::Reverse(tries.occurrences));
     let told: Vec<String> = kinds
         .iter()
@@ -199,11 +187,8 @@ mod tests {
     use std::time::Duration;
     use tpcc::Transaction;
 
-    const MADE: Made = Made {
-        connections: 8,
-        terminals: None,
-        lock_wait_timeouts_max_share: Some(0.05),
-    };
+    const MADE: Made =
+        Made { connections: 8, terminals: None, lock_wait_timeouts_max_share: Some(0.05) };
 
     /// A minute in which so many of each type ended well, and so many as errors.
     fn report(completed: [u64; 5], errors: [u64; 5]) -> RunReport {
@@ -216,10 +201,7 @@ mod tests {
         RunReport {
             types: Transaction::TYPES,
             window_ns: Duration::from_secs(60).as_nanos() as u64,
-            totals: Totals {
-                committed: per_type(completed),
-                ..Totals::default()
-            },
+            totals: Totals { committed: per_type(completed), ..Totals::default() },
             window: Some(Box::new(window)),
             ..RunReport::default()
         }
@@ -230,14 +212,8 @@ mod tests {
     }
 
     fn failed_tries(report: &mut RunReport, of: &'static str, code: &str, occurrences: u64) {
-        let tries = FailedTries {
-            occurrences,
-            first_message: format!("the words of {code}"),
-        };
-        report
-            .totals
-            .failed_tries
-            .insert((of, code.to_owned()), tries);
+        let tries = FailedTries { occurrences, first_message: format!("the words of {code}") };
+        report.totals.failed_tries.insert((of, code.to_owned()), tries);
     }
 
     const WELL: [u64; 5] = [10_000, 10_000, 1_000, 1_000, 1_000];
@@ -261,10 +237,7 @@ mod tests {
         let words = "1000 of 1000 transactions of type delivery ended in errors (100.0 %, of which at most 1.0 % are \
             allowed): 1142 in delivery, 1000 times: the words of 1142; 1213 in delivery, 7 times: the words of 1213";
         assert_eq!(refusal.reason, words);
-        assert_eq!(
-            code_of(&report(WELL, [150, 0, 0, 0, 0])),
-            Some("transaction_errors")
-        );
+        assert_eq!(code_of(&report(WELL, [150, 0, 0, 0, 0])), Some("transaction_errors"));
     }
 
     /// A server that takes no more writes, and says so only when the window is over.
@@ -281,15 +254,9 @@ mod tests {
 
     #[test]
     fn few_errors_by_chance_are_none() {
-        for (errors, all) in [
-            (0, 0),
-            (0, 5),
-            (1, 1),
-            (1, 20),
-            (2, 87),
-            (130, 10_000),
-            (10_200, 1_000_000),
-        ] {
+        for (errors, all) in
+            [(0, 0), (0, 5), (1, 1), (1, 20), (2, 87), (130, 10_000), (10_200, 1_000_000)]
+        {
             assert!(!is_beyond(errors, all), "{errors} of {all}");
         }
         for (errors, all) in [(2, 2), (4, 4), (7, 87), (150, 10_000), (10_500, 1_000_000)] {
@@ -305,11 +272,7 @@ mod tests {
         let refusal = refusal(&last_tenth, MADE).unwrap();
         assert_eq!(refusal.code, "transaction_errors");
         assert!(refusal.reason.starts_with("connections paused for 10.0 %"));
-        assert!(
-            refusal
-                .reason
-                .ends_with("1290 in new_order, 20 times: the words of 1290")
-        );
+        assert!(refusal.reason.ends_with("1290 in new_order, 20 times: the words of 1290"));
     }
 
     #[test]
@@ -319,10 +282,7 @@ mod tests {
         assert_eq!(code_of(&waiting), None);
         failed_tries(&mut waiting, "payment", "1205", 2_000);
         assert_eq!(code_of(&waiting), Some("lock_wait_timeout"));
-        let without_bound = Made {
-            lock_wait_timeouts_max_share: None,
-            ..MADE
-        };
+        let without_bound = Made { lock_wait_timeouts_max_share: None, ..MADE };
         assert_eq!(refusal(&waiting, without_bound), None);
     }
 
@@ -331,15 +291,9 @@ mod tests {
         let no_deliveries = [10_000, 10_000, 1_000, 0, 1_000];
         let other = Some("mix_outside_chance");
         assert_eq!(code_of(&report(no_deliveries, [0; 5])), other);
-        assert_eq!(
-            code_of(&report([11_000, 9_000, 1_000, 1_000, 1_000], [0; 5])),
-            other
-        );
+        assert_eq!(code_of(&report([11_000, 9_000, 1_000, 1_000, 1_000], [0; 5])), other);
         // By chance, or as many are under way at an end of the window.
-        assert_eq!(
-            code_of(&report([10_250, 9_750, 960, 1_040, 1_000], [0; 5])),
-            None
-        );
+        assert_eq!(code_of(&report([10_250, 9_750, 960, 1_040, 1_000], [0; 5])), None);
         assert_eq!(code_of(&report([60, 70, 2, 0, 1], [0; 5])), None);
         assert_eq!(code_of(&report([20, 0, 0, 0, 0], [0; 5])), None);
     }
@@ -347,10 +301,7 @@ mod tests {
     #[test]
     fn deliveries_that_wait_in_the_queue_of_terminals_were_dealt() {
         let mut late = report([10_000, 10_000, 1_000, 0, 1_000], [0; 5]);
-        let made = Made {
-            terminals: Some(100),
-            ..MADE
-        };
+        let made = Made { terminals: Some(100), ..MADE };
         assert!(refusal(&late, made).is_some());
         let window: &mut Interval = late.window.as_mut().unwrap();
         for _ in 0..1_000 {

@@ -104,11 +104,7 @@ impl PhaseEnds {
         }
         self.next_look = self.intervals + (self.intervals / LOOK_PARTS).max(1);
         self.has_arrived = self.look() && self.is_old_enough(interval.end_offset_ns);
-        if self.has_arrived {
-            Control::EndPhase(self.phase)
-        } else {
-            Control::Continue
-        }
+        if self.has_arrived { Control::EndPhase(self.phase) } else { Control::Continue }
     }
 
     /// May the phase under way end now? The warm-up begins with the run.

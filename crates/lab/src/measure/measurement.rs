@@ -73,11 +73,8 @@ pub(crate) fn measure(
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
-    let threads = driver_threads(
-        cell.load.threads,
-        begun.concurrency.connections,
-        subject.is_local(),
-    );
+    let threads =
+        driver_threads(cell.load.threads, begun.concurrency.connections, subject.is_local());
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
         cell: place.results.begin_cell(place.lab, &new_cell)?,
@@ -104,16 +101,10 @@ pub(crate) fn measure(
     };
     let notes = begun.notes(&cell.load);
     let of_pace = pacing::notes(&cell.lengths, begun.concurrency, begun.configured());
-    let of_preset = subject
-        .configured
-        .as_ref()
-        .and_then(|one| one.note.as_ref());
+    let of_preset = subject.configured.as_ref().and_then(|one| one.note.as_ref());
     let of_servers = subject.notes();
     let of_servers = of_servers.iter();
-    tell_all(
-        of_servers.chain(of_preset).chain(&notes).chain(&of_pace),
-        on_progress,
-    );
+    tell_all(of_servers.chain(of_preset).chain(&notes).chain(&of_pace), on_progress);
     let measurement = Measurement {
         results: place.results,
         repeat,
@@ -170,22 +161,15 @@ impl Begun {
 
     /// All warehouses, inactive ones too; none where the database is no TPC-C one.
     fn configured(&self) -> Warehouses {
-        self.database()
-            .map_or(Warehouses(0), |database| database.warehouses)
+        self.database().map_or(Warehouses(0), |database| database.warehouses)
     }
 
     /// What of the target a reader of the numbers should know.
     fn notes(&self, load: &Load) -> Vec<String> {
         let tls = self.tls.as_ref();
-        let mut notes: Vec<String> = tls
-            .map(|tls| format!("connections were encrypted: {tls}"))
-            .into_iter()
-            .collect();
-        let Some(Inspected {
-            database,
-            missing_indexes,
-        }) = &self.tpcc
-        else {
+        let mut notes: Vec<String> =
+            tls.map(|tls| format!("connections were encrypted: {tls}")).into_iter().collect();
+        let Some(Inspected { database, missing_indexes }) = &self.tpcc else {
             return notes;
         };
         if database.c_load.is_none() {
@@ -218,13 +202,7 @@ fn before(
     load: &Load,
     seed: u64,
 ) -> Result<Begun, LabError> {
-    let Fitted {
-        workload,
-        concurrency,
-        tpcc,
-        statements,
-        settings,
-    } = fit(databases, load, seed)?;
+    let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
     let facts = workload.facts(databases)?;
     with_session(databases.first(), async |session| {
         // The first of several servers has the most of them.
@@ -259,10 +237,7 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
         session
             .all_prepared()
             .await
-            .map_err(|error| LabError::Session {
-                doing: "agreeing on result metadata",
-                error,
-            })?;
+            .map_err(|error| LabError::Session { doing: "agreeing on result metadata", error })?;
     }
     Ok(session.metadata().as_str())
 }
@@ -349,11 +324,8 @@ impl Measurement<'_> {
     ) -> Result<Exit, LabError> {
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
         look_at_host(self.results, self.repeat, self.subject, on_progress)?;
-        let mut lengths = PhaseEnds::of(
-            &self.cell.lengths,
-            &begun.variables,
-            self.subject.instances(),
-        );
+        let mut lengths =
+            PhaseEnds::of(&self.cell.lengths, &begun.variables, self.subject.instances());
         let driven = self.drive(databases, begun, &mut lengths, on_progress);
         let (report, paced) = match driven {
             Err(LabError::Run(error @ (RunError::Interrupted | RunError::Aborted(_)))) => {
@@ -362,14 +334,9 @@ impl Measurement<'_> {
             other => other?,
         };
         let mut notes = lengths.finish(&report);
-        notes.extend(pacing::notes_after(
-            &self.cell.lengths,
-            begun.concurrency,
-            &report,
-        ));
+        notes.extend(pacing::notes_after(&self.cell.lengths, begun.concurrency, &report));
         tell_all(&notes, on_progress);
-        self.results
-            .record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
+        self.results.record_failures(self.repeat, &failures_of(&report.totals.failed_tries))?;
         if begun.tpcc.is_some() {
             let counters = counters_of(report.counters.into(), begun.concurrency.active);
             self.results.record_inputs(self.repeat, &counters)?;
@@ -391,8 +358,7 @@ impl Measurement<'_> {
         }
         let judged = pacing::judge(begun.concurrency, begun.configured(), &report);
         if let Some(judged) = &judged {
-            self.results
-                .record_requirements(self.repeat, &judged.requirements)?;
+            self.results.record_requirements(self.repeat, &judged.requirements)?;
         }
         let sums = begun.tpcc.is_some().then_some((&begun.facts, &facts));
         let result = result_of(&report, sums);
@@ -415,15 +381,11 @@ impl Measurement<'_> {
         facts: &Facts,
     ) -> Result<Option<Exit>, LabError> {
         if let Some(reason) = begun.workload.mismatch(report, (&begun.facts, facts)) {
-            return self
-                .fail(Exit::CheckFailed, "check_failed", &reason)
-                .map(Some);
+            return self.fail(Exit::CheckFailed, "check_failed", &reason).map(Some);
         }
         if report.totals.errors > 0 && self.subject.no_room().is_some() {
             let errors = all_errors(report);
-            return self
-                .fail(Exit::Failed, TRANSACTION_ERRORS, &errors)
-                .map(Some);
+            return self.fail(Exit::Failed, TRANSACTION_ERRORS, &errors).map(Some);
         }
         // Who ends a run early keeps its numbers, where it has any.
         let window = report.window.as_ref();
@@ -432,9 +394,7 @@ impl Measurement<'_> {
             return Ok(Some(Exit::Interrupted));
         }
         if let Some(refusal) = refusal(report, self.made(begun)) {
-            return self
-                .fail(Exit::Failed, refusal.code, &refusal.reason)
-                .map(Some);
+            return self.fail(Exit::Failed, refusal.code, &refusal.reason).map(Some);
         }
         Ok(report.interrupted.then_some(Exit::Interrupted))
     }
@@ -469,8 +429,7 @@ impl Measurement<'_> {
             self.results.record_instances(self.repeat, &transactions)?;
         }
         let (transactions, statements) = times_of(report);
-        self.results
-            .record_statement_times(self.repeat, &transactions, &statements)?;
+        self.results.record_statement_times(self.repeat, &transactions, &statements)?;
         Ok(self.results.finish_repeat(self.repeat, result)?)
     }
 
@@ -536,9 +495,7 @@ impl Measurement<'_> {
             Err(LabError::Interrupted) => {
                 // What goes with its server cannot be checked later.
                 if !self.subject.is_private() {
-                    on_progress(Progress::Note(
-                        "the checks were interrupted: run `mydyno check`",
-                    ));
+                    on_progress(Progress::Note("the checks were interrupted: run `mydyno check`"));
                 }
                 return Ok(Exit::Interrupted);
             }
@@ -557,12 +514,6 @@ impl Measurement<'_> {
         if let Some(note) = failed.note() {
             on_progress(Progress::Note(&note));
         }
-        record(
-            self.results,
-            self.repeat,
-            &checks,
-            &failed.unexpected,
-            self.subject,
-        )
+        record(self.results, self.repeat, &checks, &failed.unexpected, self.subject)
     }
 }

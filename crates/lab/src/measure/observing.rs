@@ -75,8 +75,7 @@ impl<'a> Observer<'a> {
             }
         }
         if !batches.is_empty() {
-            self.results
-                .append_samples(self.repeat, &mut self.ids, &batches)?;
+            self.results.append_samples(self.repeat, &mut self.ids, &batches)?;
             on_progress(Progress::Samples(&batches));
         }
         Ok(())
@@ -88,28 +87,16 @@ fn note_of(sampled: &Sampled) -> Option<String> {
     let seconds = |ns: &u64| *ns as f64 / 1e9;
     Some(match sampled {
         Sampled::Batch(_) => return None,
-        Sampled::Lost {
-            source,
-            at_offset_ns,
-            reason,
-        } => format!(
+        Sampled::Lost { source, at_offset_ns, reason } => format!(
             "{source} could not be observed from {:.0} s on, which is a gap in the results: {reason}",
             seconds(at_offset_ns)
         ),
-        Sampled::Back {
-            source,
-            at_offset_ns,
-            lost_ns,
-        } => format!(
+        Sampled::Back { source, at_offset_ns, lost_ns } => format!(
             "{source} can be observed again from {:.0} s on, after a gap of {:.0} s; further gaps are summed up at the end",
             seconds(at_offset_ns),
             seconds(lost_ns)
         ),
-        Sampled::LostInAll {
-            source,
-            times,
-            lost_ns,
-        } => format!(
+        Sampled::LostInAll { source, times, lost_ns } => format!(
             "{source} could not be observed for {:.0} s in all, in {times} {}",
             seconds(lost_ns),
             if *times == 1 { "gap" } else { "gaps" }
@@ -124,10 +111,7 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
         Box::new(ThreadSource::new(WORKER_THREAD)),
     ];
     let status = |server: &Subject| -> Box<dyn SampleSource> {
-        Box::new(ServerSource::new(ConnectOptions {
-            schema: None,
-            ..server.connect.clone()
-        }))
+        Box::new(ServerSource::new(ConnectOptions { schema: None, ..server.connect.clone() }))
     };
     sources.extend(SummedSources::of_all(subject.each().map(status).collect()));
     // This machine's cores and disks say nothing of a server on another.
@@ -150,9 +134,7 @@ fn sources(subject: &Subject, meters: &Meters) -> Vec<Box<dyn SampleSource>> {
     sources.extend(SummedSources::of_all(pids.map(process).collect()));
     let counters =
         |page: &ShimPage| -> Box<dyn SampleSource> { Box::new(ShimSource::new(page.clone())) };
-    sources.extend(SummedSources::of_all(
-        subject.pages().map(counters).collect(),
-    ));
+    sources.extend(SummedSources::of_all(subject.pages().map(counters).collect()));
     sources
 }
 
@@ -165,10 +147,7 @@ mod tests {
     #[test]
     fn losses_are_told_in_words() {
         let source = "the power meter";
-        let batch = SampleBatch {
-            at_offset_ns: 0,
-            values: Vec::new(),
-        };
+        let batch = SampleBatch { at_offset_ns: 0, values: Vec::new() };
         assert_eq!(note_of(&Sampled::Batch(batch)), None);
         for (sampled, expected) in [
             (
@@ -180,27 +159,15 @@ mod tests {
                 "the power meter could not be observed from 3 s on, which is a gap in the results: it is off; switch it on",
             ),
             (
-                Sampled::Back {
-                    source,
-                    at_offset_ns: 8_000_000_000,
-                    lost_ns: 5_000_000_000,
-                },
+                Sampled::Back { source, at_offset_ns: 8_000_000_000, lost_ns: 5_000_000_000 },
                 "the power meter can be observed again from 8 s on, after a gap of 5 s; further gaps are summed up at the end",
             ),
             (
-                Sampled::LostInAll {
-                    source,
-                    times: 1,
-                    lost_ns: 5_000_000_000,
-                },
+                Sampled::LostInAll { source, times: 1, lost_ns: 5_000_000_000 },
                 "the power meter could not be observed for 5 s in all, in 1 gap",
             ),
             (
-                Sampled::LostInAll {
-                    source,
-                    times: 30,
-                    lost_ns: 90_000_000_000,
-                },
+                Sampled::LostInAll { source, times: 30, lost_ns: 90_000_000_000 },
                 "the power meter could not be observed for 90 s in all, in 30 gaps",
             ),
         ] {

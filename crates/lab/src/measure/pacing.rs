@@ -49,10 +49,7 @@ impl Concurrency {
             )));
         }
         if load.workload != WorkloadKind::TpccSpec {
-            return Ok(Concurrency {
-                active,
-                ..Concurrency::without_terminals(load)
-            });
+            return Ok(Concurrency { active, ..Concurrency::without_terminals(load) });
         }
         let by_default = u64::from(active.0) * u64::from(TERMINALS_PER_WAREHOUSE);
         let wanted = load.terminals.map_or(by_default, u64::from);
@@ -73,11 +70,7 @@ impl Concurrency {
                 limits::CONNECTIONS_MAX
             )));
         }
-        Ok(Concurrency {
-            terminals: Some(terminals),
-            connections,
-            active,
-        })
+        Ok(Concurrency { terminals: Some(terminals), connections, active })
     }
 }
 
@@ -220,19 +213,11 @@ pub(crate) fn paced_interval(interval: &Interval, pace: &Pace) -> Option<PacedIn
         Pace::Terminals(_) => {
             for transaction in Transaction::ALL {
                 let index = transaction.index();
-                add(
-                    TimeKind::Keying,
-                    Some(transaction),
-                    &terminals.keying[index],
-                );
+                add(TimeKind::Keying, Some(transaction), &terminals.keying[index]);
                 add(TimeKind::Think, Some(transaction), &terminals.think[index]);
             }
             let delivery = Some(Transaction::Delivery);
-            add(
-                TimeKind::Acknowledgement,
-                delivery,
-                &terminals.acknowledgement,
-            );
+            add(TimeKind::Acknowledgement, delivery, &terminals.acknowledgement);
             None
         }
     };
@@ -328,11 +313,7 @@ pub(crate) fn judge(
         new_orders,
         pending_deliveries: report.totals.pending_deferred.count(),
         efficiency: measured.efficiency(),
-        requirements: measured
-            .requirements()
-            .into_iter()
-            .map(requirement_of)
-            .collect(),
+        requirements: measured.requirements().into_iter().map(requirement_of).collect(),
     })
 }
 
@@ -340,9 +321,7 @@ pub(crate) fn judge(
 /// server that does none at all would have the best of times.
 fn deferred(report: &RunReport) -> Option<verdicts::Times> {
     let window = report.window.as_ref()?;
-    let mut times = window.transactions[Transaction::Delivery.index()]
-        .latency
-        .clone();
+    let mut times = window.transactions[Transaction::Delivery.index()].latency.clone();
     times.merge(&report.totals.pending_deferred);
     let tells = report.window_ns as f64 / 1e9 >= verdicts::DEFERRED_P90_MAX_S;
     tells.then(|| times_of(&times))
@@ -357,10 +336,7 @@ fn times_of(times: &Times) -> verdicts::Times {
 }
 
 fn requirement_of(requirement: verdicts::Requirement) -> Requirement {
-    let band = |range: Range| Band {
-        low: range.low,
-        high: range.high,
-    };
+    let band = |range: Range| Band { low: range.low, high: range.high };
     let (allowed, chance) = (band(requirement.allowed), band(requirement.chance));
     Requirement {
         verdict: Verdict::of(requirement.value, allowed, chance),
@@ -409,11 +385,8 @@ mod tests {
 
     #[test]
     fn short_times_are_told_once_they_are_known() {
-        let concurrency = Concurrency {
-            terminals: Some(10),
-            connections: 10,
-            active: Warehouses(1),
-        };
+        let concurrency =
+            Concurrency { terminals: Some(10), connections: 10, active: Warehouses(1) };
         let report = RunReport {
             warmup_ns: 30_000_000_000,
             window_ns: 600_000_000_000,
@@ -447,22 +420,13 @@ mod tests {
         assert_eq!(concurrency.terminals, Some(60));
         assert_eq!(concurrency.active, Warehouses(6));
         let told = notes(&lengths, concurrency, loaded);
-        assert!(
-            told[0].contains("4 of 10 warehouses are inactive"),
-            "{told:?}"
-        );
+        assert!(told[0].contains("4 of 10 warehouses are inactive"), "{told:?}");
         assert_eq!(told.len(), 1);
 
         let concurrency = Concurrency::of(&load(0, Some(3_000)), loaded).unwrap();
-        assert_eq!(
-            (concurrency.terminals, concurrency.active),
-            (Some(3_000), loaded)
-        );
+        assert_eq!((concurrency.terminals, concurrency.active), (Some(3_000), loaded));
         let told = notes(&lengths, concurrency, loaded);
-        assert!(
-            told[0].contains("nothing is said of clause 4.1.3"),
-            "{told:?}"
-        );
+        assert!(told[0].contains("nothing is said of clause 4.1.3"), "{told:?}");
 
         assert!(Concurrency::of(&load(10, None), loaded).is_err());
     }

@@ -34,15 +34,10 @@ pub(crate) async fn check_server(
     statements: PreparedStatements,
 ) -> Result<(), LabError> {
     let PreparedStatements(statements) = statements;
-    let failed = |error| LabError::Session {
-        doing: "reading the server's limits",
-        error,
-    };
+    let failed = |error| LabError::Session { doing: "reading the server's limits", error };
     let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
     let in_use = number(session, connected, 1).await.map_err(failed)?;
-    let limit = number(session, "SELECT @@global.max_connections", 0)
-        .await
-        .map_err(failed)?;
+    let limit = number(session, "SELECT @@global.max_connections", 0).await.map_err(failed)?;
     // The session that asks is among those in use, and one of the extra ones.
     let needed = in_use + u64::from(connections) + EXTRA_CONNECTIONS - 1;
     if limit < needed {
@@ -104,10 +99,7 @@ pub(crate) fn raise_file_limit(connections: u32) -> Result<(), LabError> {
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
-    let raised = Rlimit {
-        current: Some(needed),
-        maximum: limit.maximum,
-    };
+    let raised = Rlimit { current: Some(needed), maximum: limit.maximum };
     if limit.maximum.is_none_or(|maximum| maximum >= needed)
         && setrlimit(Resource::Nofile, raised).is_ok()
     {
@@ -127,14 +119,8 @@ pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, S
     let answer = session
         .query("SHOW GLOBAL VARIABLES")
         .await
-        .map_err(|error| LabError::Session {
-            doing: "reading the server's variables",
-            error,
-        })?;
-    Ok(answer
-        .rows()
-        .map(|row| (row.text(0), row.text(1)))
-        .collect())
+        .map_err(|error| LabError::Session { doing: "reading the server's variables", error })?;
+    Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect())
 }
 
 /// All counters of the server, as it shows them.
@@ -144,10 +130,7 @@ pub(crate) async fn variables(session: &mut Connection) -> Result<Vec<(String, S
 pub(crate) async fn status(session: &mut Connection) -> Result<Vec<(String, String)>, LabError> {
     observe::global_status(session)
         .await
-        .map_err(|error| LabError::Session {
-            doing: "reading the server's status",
-            error,
-        })
+        .map_err(|error| LabError::Session { doing: "reading the server's status", error })
 }
 
 #[cfg(test)]
@@ -160,23 +143,15 @@ mod tests {
     #[test]
     fn meters_that_say_nothing_are_told_before_a_run() {
         let stop = AtomicBool::new(false);
-        let power = |command: &str| Meters {
-            power_command: Some(command.to_owned()),
-            host_metrics: None,
-        };
-        let host = |url: &str| Meters {
-            power_command: None,
-            host_metrics: Some(url.to_owned()),
-        };
+        let power =
+            |command: &str| Meters { power_command: Some(command.to_owned()), host_metrics: None };
+        let host = |url: &str| Meters { power_command: None, host_metrics: Some(url.to_owned()) };
         check_meters(&Meters::default(), &stop).unwrap();
         check_meters(&power("echo 200"), &stop).unwrap();
         for (meters, words) in [
             (power("echo off"), ["no watts", "off"]),
             (power("exit 3"), ["no watts", "3"]),
-            (
-                host("http://u:geheim@127.0.0.1:1/metrics"),
-                ["no metrics", "refused"],
-            ),
+            (host("http://u:geheim@127.0.0.1:1/metrics"), ["no metrics", "refused"]),
         ] {
             let error = check_meters(&meters, &stop).unwrap_err();
             assert_eq!(error.exit(), Exit::Environment);

@@ -20,11 +20,7 @@ pub(crate) fn look_at_host(
 ) -> Result<(), StoreError> {
     let mut own: Vec<u32> = subject.each().filter_map(Subject::pid).collect();
     own.push(std::process::id());
-    let looks = if subject.has_written_disks() {
-        LOOKS_MAX
-    } else {
-        1
-    };
+    let looks = if subject.has_written_disks() { LOOKS_MAX } else { 1 };
     let mut host = None;
     for _ in 0..looks {
         match look(&own) {

@@ -46,10 +46,7 @@ pub(crate) fn store_failed_ramp(
     limits: &RampLimits,
     failure: &RepeatFailure,
 ) -> Result<(), LabError> {
-    let points = Points {
-        place,
-        id: begin(place, limits)?,
-    };
+    let points = Points { place, id: begin(place, limits)? };
     let good = points.good()?;
     let connections = match replayed(limits, &good)?.next() {
         RampStep::Measure(connections) => connections,
@@ -68,11 +65,7 @@ pub(crate) fn store_failed_ramp(
 }
 
 fn begin(place: Place<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
-    let ramp = NewRamp {
-        ordinal: place.ordinal,
-        repeat: place.repeat,
-        limits: limits.clone(),
-    };
+    let ramp = NewRamp { ordinal: place.ordinal, repeat: place.repeat, limits: limits.clone() };
     Ok(place.results.begin_ramp(place.lab, &ramp)?)
 }
 
@@ -89,10 +82,7 @@ impl Points<'_> {
     fn next_of(&self, connections: u32, counted: &[RepeatId]) -> Result<(u32, u32), LabError> {
         let Place { results, lab, .. } = self.place;
         let cells = results.ramp_cells(lab, self.place.ordinal)?;
-        let Some(cell) = cells
-            .iter()
-            .find(|cell| cell.what.connections == connections)
-        else {
+        let Some(cell) = cells.iter().find(|cell| cell.what.connections == connections) else {
             let all = results.cells(lab)?;
             let last = all.iter().map(|cell| cell.what.ordinal).max().unwrap_or(0);
             return Ok((last.max(self.place.planned_cells) + 1, 1));
@@ -126,26 +116,15 @@ impl Points<'_> {
         let Place { results, lab, .. } = self.place;
         let (ordinal, repeat) = self.next_of(connections, counted)?;
         let siblings = results.ramp_cells(lab, self.place.ordinal)?;
-        let same = siblings
-            .iter()
-            .find(|cell| cell.what.connections == connections);
-        let point_of = |what: &NewCell| NewCell {
-            ordinal,
-            connections,
-            ..what.clone()
-        };
+        let same = siblings.iter().find(|cell| cell.what.connections == connections);
+        let point_of = |what: &NewCell| NewCell { ordinal, connections, ..what.clone() };
         let cell = match (same, siblings.first()) {
             (Some(same), _) => same.id,
             (None, Some(sibling)) => results.begin_cell(lab, &point_of(&sibling.what))?,
             (None, None) => results.begin_planned_cell(lab, &point_of(self.place.planned))?,
         };
-        let new = NewRepeat {
-            cell,
-            ordinal: repeat,
-            my_cnf: None,
-            seed: None,
-            driver_threads: None,
-        };
+        let new =
+            NewRepeat { cell, ordinal: repeat, my_cnf: None, seed: None, driver_threads: None };
         let repeat = results.begin_ramp_point(self.id, &new)?;
         results.fail_repeat(repeat, failure)?;
         Ok(repeat)
@@ -193,10 +172,7 @@ impl<'a> Rise<'a> {
         (cell, limits): (&'a Cell, &'a RampLimits),
         stop: &'a AtomicBool,
     ) -> Result<Rise<'a>, LabError> {
-        let points = Points {
-            place,
-            id: begin(place, limits)?,
-        };
+        let points = Points { place, id: begin(place, limits)? };
         let good = points.good()?;
         let mut rise = Rise {
             place,
@@ -226,10 +202,7 @@ impl<'a> Rise<'a> {
     }
 
     fn points(&self) -> Points<'a> {
-        Points {
-            place: self.place,
-            id: self.id,
-        }
+        Points { place: self.place, id: self.id }
     }
 
     fn rise(&mut self, on_progress: &mut OnProgress<'_>) -> Result<Exit, LabError> {
@@ -308,10 +281,7 @@ impl<'a> Rise<'a> {
             ..self.place
         };
         let cell = Cell {
-            load: Load {
-                connections: Connections::Fixed(connections),
-                ..self.cell.load.clone()
-            },
+            load: Load { connections: Connections::Fixed(connections), ..self.cell.load.clone() },
             checks: false,
             ..self.cell.clone()
         };
@@ -354,12 +324,7 @@ impl<'a> Rise<'a> {
         let Some(point) = ramp_point(results, &stored)? else {
             return Ok(PointEnd::Interrupted);
         };
-        if let Some(FailedPoint {
-            reason_code,
-            reason,
-            ..
-        }) = point.failed()
-        {
+        if let Some(FailedPoint { reason_code, reason, .. }) = point.failed() {
             // It was measured, and did nothing.
             if stored.is_whole() {
                 let failure = RepeatFailure {
@@ -409,9 +374,7 @@ impl<'a> Rise<'a> {
         );
         if !self.told.contains(&note) {
             on_progress(Progress::Note(&note));
-            self.place
-                .results
-                .record_note(NoteOn::Repeat(repeat), &note)?;
+            self.place.results.record_note(NoteOn::Repeat(repeat), &note)?;
             self.told.push(note);
         }
         Ok(())
@@ -475,13 +438,7 @@ impl<'a> Rise<'a> {
         let failed = FailedChecks::of(&checked.checks, by_tpcc_mysql);
         let mut unexpected = checked.unexpected;
         unexpected.retain(|name| failed.unexpected.contains(name));
-        record(
-            self.place.results,
-            repeat,
-            &checked.checks,
-            &unexpected,
-            self.subject,
-        )
+        record(self.place.results, repeat, &checked.checks, &unexpected, self.subject)
     }
 }
 
@@ -496,8 +453,5 @@ fn replayed(limits: &RampLimits, good: &[RampPoint]) -> Result<Ramp, LabError> {
 }
 
 fn ids(points: &[RampPoint]) -> Vec<RepeatId> {
-    points
-        .iter()
-        .map(|point| RepeatId(point.repeat_id))
-        .collect()
+    points.iter().map(|point| RepeatId(point.repeat_id)).collect()
 }

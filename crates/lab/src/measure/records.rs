@@ -115,11 +115,7 @@ pub(crate) fn counters_of(inputs: InputCounters, warehouses: Warehouses) -> Vec<
             InputCounter {
                 name: share.name.to_owned(),
                 title: share.title.to_owned(),
-                unit: if share.is_average {
-                    CounterUnit::Average
-                } else {
-                    CounterUnit::Share
-                },
+                unit: if share.is_average { CounterUnit::Average } else { CounterUnit::Share },
                 hits: share.hits,
                 trials: share.trials,
                 value,

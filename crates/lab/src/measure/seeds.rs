@@ -24,9 +24,7 @@ pub fn seed_of_repeat(of_plan: u64, repeat: u32) -> u64 {
 /// one that is measured again.
 pub(crate) fn seed_of_point(of_ramp: u64, connections: u32, repeat: u32) -> u64 {
     let again = u64::from(repeat.saturating_sub(1));
-    of_ramp
-        .wrapping_add(u64::from(connections))
-        .wrapping_add(again << 32)
+    of_ramp.wrapping_add(u64::from(connections)).wrapping_add(again << 32)
 }
 
 fn drawn(random: &mut Random) -> u64 {

@@ -83,10 +83,7 @@ impl AnyWorkload {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Vec<CheckResult>, LabError> {
         let checks = of_each!(self, workload => workload.checks(session, progress).await);
-        checks.map_err(|error| LabError::Session {
-            doing: "checking the database",
-            error,
-        })
+        checks.map_err(|error| LabError::Session { doing: "checking the database", error })
     }
 }
 
@@ -133,18 +130,12 @@ pub(crate) fn fit(
 pub(crate) fn read_workload(path: &str) -> Result<oltp::file::WorkloadFile, LabError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| LabError::Unfit(format!("cannot read the workload {path}: {error}")))?;
-    oltp::file::read(&text).map_err(|error| LabError::BadWorkload {
-        path: path.to_owned(),
-        error,
-    })
+    oltp::file::read(&text).map_err(|error| LabError::BadWorkload { path: path.to_owned(), error })
 }
 
 fn settings_of(tables: SbtestTables) -> Vec<(String, String)> {
     let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
-    vec![
-        setting("tables", tables.count),
-        setting("table_size", tables.rows),
-    ]
+    vec![setting("tables", tables.count), setting("table_size", tables.rows)]
 }
 
 fn fit_script(
@@ -154,10 +145,7 @@ fn fit_script(
     script: Script,
     settings: Vec<(String, String)>,
 ) -> Fitted {
-    let options = ScriptOptions {
-        isolation: load.isolation,
-        seed,
-    };
+    let options = ScriptOptions { isolation: load.isolation, seed };
     Fitted {
         concurrency: Concurrency::without_terminals(load),
         tpcc: None,
@@ -178,9 +166,7 @@ fn fit_tpcc(databases: &Schemas<Connector>, load: &Load, seed: u64) -> Result<Fi
     let is_tpcc_mysql = load.workload == WorkloadKind::TpccMysql;
     let options = TpccOptions {
         statements: if is_tpcc_mysql {
-            StatementSet::TpccMysql {
-                isolation: load.isolation,
-            }
+            StatementSet::TpccMysql { isolation: load.isolation }
         } else {
             StatementSet::Clauses {
                 style: load.style,
@@ -274,14 +260,8 @@ pub(crate) fn tpcc_mysql_notes() -> [String; 3] {
         of_it.map(|one| one.short).collect::<Vec<_>>().join("; ")
     };
     [
-        format!(
-            "workload tpcc-mysql keeps of that tool: {}",
-            list(Decision::Kept)
-        ),
-        format!(
-            "workload tpcc-mysql does as it should be: {}",
-            list(Decision::Fixed)
-        ),
+        format!("workload tpcc-mysql keeps of that tool: {}", list(Decision::Kept)),
+        format!("workload tpcc-mysql does as it should be: {}", list(Decision::Fixed)),
         format!(
             "after workload tpcc-mysql the checks {} cannot hold any more; load the database anew before they are asked",
             FAILING_CHECKS.join(", ")

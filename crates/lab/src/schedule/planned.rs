@@ -22,10 +22,7 @@ use std::time::Duration;
 use storage::{Arrangement, RoleDevice, StorageError, is_in_memory};
 
 /// The buffer pool and the redo log of a server where nothing else is set.
-const DEFAULT_SIZES: Sizes = Sizes {
-    pool_bytes: POOL_BYTES_DEFAULT,
-    redo_bytes: 2 << 30,
-};
+const DEFAULT_SIZES: Sizes = Sizes { pool_bytes: POOL_BYTES_DEFAULT, redo_bytes: 2 << 30 };
 
 /// Whose cells are measured.
 #[derive(Clone, Debug, Default)]
@@ -134,10 +131,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
                     devices: Vec::new(),
                     image: None,
                 };
-                (
-                    server,
-                    CellNeeds::of(&cell, DEFAULT_SIZES, Files::Elsewhere),
-                )
+                (server, CellNeeds::of(&cell, DEFAULT_SIZES, Files::Elsewhere))
             }
         };
         servers.push(server);
@@ -196,15 +190,8 @@ pub fn planned_cell(
         name: name.to_owned(),
         settings,
         cells: vec![(cell, needs)],
-        servers: vec![CellServer {
-            resolved: Some(resolved),
-            devices: Vec::new(),
-            image: None,
-        }],
-        turns: vec![Turn {
-            index: 0,
-            repeat: 1,
-        }],
+        servers: vec![CellServer { resolved: Some(resolved), devices: Vec::new(), image: None }],
+        turns: vec![Turn { index: 0, repeat: 1 }],
         ..Planned::default()
     })
 }
@@ -247,10 +234,7 @@ impl Planned {
         };
         let all_bytes: u64 = of_turns.iter().map(bytes).sum();
         // One that is needed but once in a row is not populated again.
-        let mut in_turn: Vec<_> = turns
-            .iter()
-            .filter_map(|turn| self.image_index(*turn))
-            .collect();
+        let mut in_turn: Vec<_> = turns.iter().filter_map(|turn| self.image_index(*turn)).collect();
         in_turn.dedup();
         let returns = in_turn.len() > of_turns.len();
         (returns && all_bytes > max_bytes).then(|| {
@@ -305,10 +289,7 @@ impl Planned {
     fn images_of(&self, turns: &[Turn]) -> Vec<&PlannedImage> {
         let of_turns = turns.iter().filter_map(|turn| self.image_index(*turn));
         let indexes: BTreeSet<usize> = of_turns.collect();
-        indexes
-            .into_iter()
-            .map(|index| &self.images[index])
-            .collect()
+        indexes.into_iter().map(|index| &self.images[index]).collect()
     }
 }
 
@@ -475,10 +456,7 @@ impl Machine<'_> {
         if let Some(note) = translated.note() {
             self.note(&format!("{}: {note}", private.engine));
         }
-        let on = PresetOn {
-            engine: private.engine.clone(),
-            translated,
-        };
+        let on = PresetOn { engine: private.engine.clone(), translated };
         if !self.presets.contains(&on) {
             self.presets.push(on);
         }
@@ -540,12 +518,8 @@ fn at_key(plan: &Plan, cell: &PlannedCell, error: LabError) -> LabError {
             StorageError::NotPlaceable { role, .. }
             | StorageError::Contradiction { role, .. }
             | StorageError::Outside { role, .. }
-            | StorageError::Disk {
-                role: Some(role), ..
-            }
-            | StorageError::BadDirectory {
-                role: Some(role), ..
-            },
+            | StorageError::Disk { role: Some(role), .. }
+            | StorageError::BadDirectory { role: Some(role), .. },
         ) => *role,
         LabError::Unfit(_) => "set.innodb_page_size",
         LabError::Server(ServerError::NotAServer { .. } | ServerError::WrongVersion { .. }) => {

@@ -49,10 +49,8 @@ pub(crate) fn require_same(
     (plan, planned): (&Plan, &Planned),
     turns: &[Turn],
 ) -> Result<(), LabError> {
-    let to_take: Vec<&PlannedCell> = turns
-        .iter()
-        .map(|turn| &planned.cells[turn.index].0)
-        .collect();
+    let to_take: Vec<&PlannedCell> =
+        turns.iter().map(|turn| &planned.cells[turn.index].0).collect();
     let all = results.cells(lab)?;
     let mixed = |what: &str| {
         format!(
@@ -148,10 +146,7 @@ fn other_version(stored: &NewCell, version: &str) -> Option<(&'static str, Strin
     let is_same = was.is_empty() || numbers(was) == numbers(version);
     (!is_same).then(|| {
         let engine = &stored.engine;
-        (
-            "engine",
-            format!("{engine} in version {was}, which is {version} now"),
-        )
+        ("engine", format!("{engine} in version {was}, which is {version} now"))
     })
 }
 
@@ -198,11 +193,7 @@ mod tests {
             all.map(value)
         };
         let was = facts(("", ""));
-        for same in [
-            ("", ""),
-            ("free_bytes", "5"),
-            ("memory_bytes", "25100000000"),
-        ] {
+        for same in [("", ""), ("free_bytes", "5"), ("memory_bytes", "25100000000")] {
             assert_eq!(other_host(&was, &facts(same)), None, "{same:?}");
         }
         for other in [
@@ -232,17 +223,11 @@ mod tests {
             other_version(&stored, now).map(|(_, what)| what)
         };
         assert_eq!(differs("5.7.22-log", "5.7.22"), None);
-        assert_eq!(
-            differs("10.11.6-MariaDB-log", "10.11.6-MariaDB-0+deb12u1"),
-            None
-        );
+        assert_eq!(differs("10.11.6-MariaDB-log", "10.11.6-MariaDB-0+deb12u1"), None);
         // Never met.
         assert_eq!(differs("", "5.7.22"), None);
         let what = differs("5.7.22-log", "5.7.44").unwrap();
-        assert!(
-            what.contains("5.7.22-log") && what.contains("5.7.44"),
-            "{what}"
-        );
+        assert!(what.contains("5.7.22-log") && what.contains("5.7.44"), "{what}");
     }
 
     #[test]

@@ -189,12 +189,7 @@ impl LabRun<'_> {
                 self.begin_lab(host_facts(planned), on_progress)?;
             }
             Some(lab) => {
-                require_same(
-                    results,
-                    *self.lab.get_or_init(|| lab),
-                    (plan, planned),
-                    &turns,
-                )?;
+                require_same(results, *self.lab.get_or_init(|| lab), (plan, planned), &turns)?;
                 let left = missing(results, lab, planned, options.redo)?.len();
                 // Where its end was not stored, it is stored now.
                 is_over =
@@ -210,11 +205,7 @@ impl LabRun<'_> {
         for note in planned.notes.iter().chain(&planned.note_on_images(&turns)) {
             on_progress(Progress::Note(note));
         }
-        Ok(if is_over {
-            Begun::IsOver
-        } else {
-            Begun::Measures(turns)
-        })
+        Ok(if is_over { Begun::IsOver } else { Begun::Measures(turns) })
     }
 
     fn summary(&self, measured: usize, failed: usize) -> Result<LabRunSummary, LabError> {
@@ -242,13 +233,7 @@ impl LabRun<'_> {
     ) -> Result<LabRunSummary, LabError> {
         if let (true, Some(turn)) = (self.is_command(), turns.first()) {
             let exit = self.take(*turn, &[], on_progress)?;
-            return Ok(LabRunSummary {
-                lab: self.lab()?,
-                measured: 1,
-                failed: 0,
-                left: 0,
-                exit,
-            });
+            return Ok(LabRunSummary { lab: self.lab()?, measured: 1, failed: 0, left: 0, exit });
         }
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();

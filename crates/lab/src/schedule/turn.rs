@@ -143,13 +143,11 @@ impl LabRun<'_> {
             }
         }
         on_progress(Progress::TurnEnds(repeat.id));
-        Ok(
-            if timed_out && failure.is_some() && exit != Exit::CheckFailed {
-                Exit::Failed
-            } else {
-                exit
-            },
-        )
+        Ok(if timed_out && failure.is_some() && exit != Exit::CheckFailed {
+            Exit::Failed
+        } else {
+            exit
+        })
     }
 
     /// The repeat that this turn has made; where it never came to one of its own, one is made that says
@@ -222,10 +220,7 @@ impl LabRun<'_> {
             noting(notes, on_progress, progress);
         })?;
         reach(&subject)?;
-        on_progress(Progress::Reached {
-            subject: &subject,
-            cell: &cell.what,
-        });
+        on_progress(Progress::Reached { subject: &subject, cell: &cell.what });
         if self.lab.get().is_none() {
             self.begin_lab(observe::host_facts(subject.data_directory()), on_progress)?;
             if let Some(load) = &load {
@@ -291,10 +286,7 @@ impl LabRun<'_> {
 
     /// The cell, with meters that this call names instead of the plan's.
     fn with_meters(&self, cell: &Cell) -> Cell {
-        let Meters {
-            power_command,
-            host_metrics,
-        } = self.meters.clone();
+        let Meters { power_command, host_metrics } = self.meters.clone();
         let of_plan = cell.meters.clone();
         Cell {
             meters: Meters {
@@ -310,12 +302,7 @@ impl LabRun<'_> {
 fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
     let ns = |duration: Duration| duration.as_nanos() as u64;
     let Cell { load, lengths, .. } = &cell.what;
-    let Lengths {
-        warmup,
-        window,
-        interval,
-        ..
-    } = *lengths;
+    let Lengths { warmup, window, interval, .. } = *lengths;
     let of_load = NewCell {
         ordinal: cell.ordinal,
         workload: load.workload.name().to_owned(),
@@ -388,10 +375,7 @@ fn is_of_machine(error: &LabError) -> bool {
 fn timed_out_after(limit: Duration) -> RepeatFailure {
     RepeatFailure {
         reason_code: "timed_out".to_owned(),
-        reason: format!(
-            "it took more than {} s (repeat_time_limit)",
-            limit.as_secs()
-        ),
+        reason: format!("it took more than {} s (repeat_time_limit)", limit.as_secs()),
         log_tail: None,
     }
 }

@@ -55,10 +55,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let long = Duration::from_secs(60);
         let begun = Instant::now();
-        assert_eq!(
-            within(Duration::from_millis(60), &stop, until_raised),
-            ((), true)
-        );
+        assert_eq!(within(Duration::from_millis(60), &stop, until_raised), ((), true));
         assert!(begun.elapsed() >= Duration::from_millis(60));
         assert_eq!(within(long, &stop, |_| 7), (7, false));
         stop.store(true, Ordering::Relaxed);

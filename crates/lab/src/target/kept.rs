@@ -70,9 +70,7 @@ pub(crate) fn is_in_memory_above(path: &Path) -> bool {
 
 fn asked(placement: &Placement) -> Vec<(String, String)> {
     let places = placement.places.iter();
-    places
-        .map(|(role, place)| (Role::name(*role).to_owned(), place.to_string()))
-        .collect()
+    places.map(|(role, place)| (Role::name(*role).to_owned(), place.to_string())).collect()
 }
 
 pub(crate) fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
@@ -81,10 +79,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<Kept>, LabError> {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
-            return Err(LabError::Unfit(format!(
-                "cannot read {}: {error}",
-                path.display()
-            )));
+            return Err(LabError::Unfit(format!("cannot read {}: {error}", path.display())));
         }
     };
     match serde_json::from_str::<Kept>(&text) {
@@ -114,11 +109,8 @@ impl Kept {
         if same || *wanted == Placement::default() {
             return Ok(());
         }
-        let mut was: Vec<String> = self
-            .asked
-            .iter()
-            .map(|(role, place)| format!("--{role} {place}"))
-            .collect();
+        let mut was: Vec<String> =
+            self.asked.iter().map(|(role, place)| format!("--{role} {place}")).collect();
         was.extend(self.page_cache_bytes.map(|b| format!("--page-cache {b}")));
         was.extend(self.count.then(|| "--count-io".to_owned()));
         Err(LabError::Unfit(format!(
@@ -135,10 +127,7 @@ impl Kept {
             set.any(|(name, value)| name == "tmpdir" && Path::new(value) == path)
         };
         let scratch = self.scratch.iter().filter(move |path| !is_temp(path));
-        self.data_directory
-            .iter()
-            .chain(scratch)
-            .map(PathBuf::as_path)
+        self.data_directory.iter().chain(scratch).map(PathBuf::as_path)
     }
 
     fn require_there(&self, name: &str) -> Result<(), LabError> {
@@ -256,10 +245,7 @@ mod tests {
         let arranged = |data: &str| Arrangement {
             data_directory: Some(PathBuf::from(data)),
             scratch: vec![temp.path().join("temp")],
-            set: vec![(
-                "tmpdir".to_owned(),
-                temp.path().join("temp").to_str().unwrap().to_owned(),
-            )],
+            set: vec![("tmpdir".to_owned(), temp.path().join("temp").to_str().unwrap().to_owned())],
             ..Arrangement::default()
         };
         let gone = |data: &str| {

@@ -41,10 +41,7 @@ pub fn start_named_on(
     };
     let is_plain = spec.placement == Placement::default();
     let Divided { preset, set, .. } = Divided::of(build, spec.preset, &spec.set, 1)?;
-    let spec = &NamedSpec {
-        set,
-        ..spec.clone()
-    };
+    let spec = &NamedSpec { set, ..spec.clone() };
     let preset_note = preset.as_ref().and_then(Translated::note);
     let (kept, mut notes) = match kept {
         Some(kept) => (kept.resumed(spec)?, Vec::new()),
@@ -66,11 +63,7 @@ pub fn start_named_on(
         );
     }
     let options = InstanceOptions {
-        storage: if kept.data_is_emulated {
-            Storage::Emulated
-        } else {
-            Storage::Real
-        },
+        storage: if kept.data_is_emulated { Storage::Emulated } else { Storage::Real },
         preset: lines(preset.as_ref()),
         set: spec.set.iter().chain(&kept.set).cloned().collect(),
         data_directory: kept.data_directory.clone(),

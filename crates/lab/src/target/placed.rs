@@ -29,11 +29,7 @@ impl Placed {
         let has_page = |(name, _): &(String, Vec<u8>)| name == ShimPage::FILE;
         Placed {
             places: places_of(arranged),
-            page: arranged
-                .files
-                .iter()
-                .any(has_page)
-                .then(|| ShimPage::in_directory(directory)),
+            page: arranged.files.iter().any(has_page).then(|| ShimPage::in_directory(directory)),
             notes: arranged.notes.clone(),
             scratch: arranged.scratch.clone(),
         }
@@ -95,11 +91,7 @@ pub(crate) fn places_of(arranged: &Arrangement) -> Vec<CellPlace> {
 
 /// What the data directory lies on.
 pub(crate) fn storage_of(arranged: &Arrangement) -> Storage {
-    if arranged.data_is_emulated() {
-        Storage::Emulated
-    } else {
-        Storage::Real
-    }
+    if arranged.data_is_emulated() { Storage::Emulated } else { Storage::Real }
 }
 
 #[cfg(test)]

@@ -38,11 +38,7 @@ impl Pool {
         };
         let whole_mib = whole_bytes >> 20;
         let part_bytes = (whole_mib / u64::from(servers.max(1))) << 20;
-        Ok(Pool {
-            servers,
-            whole_bytes,
-            each_bytes: part_bytes.max(POOL_BYTES_MIN),
-        })
+        Ok(Pool { servers, whole_bytes, each_bytes: part_bytes.max(POOL_BYTES_MIN) })
     }
 
     /// Of all servers together.
@@ -55,11 +51,7 @@ impl Pool {
 
     /// What a reader of the numbers should know.
     pub(crate) fn note(&self) -> Option<String> {
-        let Pool {
-            servers,
-            whole_bytes,
-            each_bytes,
-        } = self;
+        let Pool { servers, whole_bytes, each_bytes } = self;
         (*servers > 1).then(|| {
             let least = if *each_bytes == POOL_BYTES_MIN {
                 ", the least that a server takes"
@@ -115,10 +107,7 @@ impl Divided {
         let added = part.set().into_iter();
         let added = added.filter(|line| !of_preset.contains(line));
         Ok(Divided {
-            pool: Pool {
-                each_bytes: part.bytes,
-                ..pool
-            },
+            pool: Pool { each_bytes: part.bytes, ..pool },
             preset,
             set: set.iter().cloned().chain(added).collect(),
         })

@@ -72,22 +72,14 @@ pub(crate) fn check_disk(
     spec: &LoadSpec,
     there_bytes: u64,
 ) -> Result<(), LabError> {
-    let Population {
-        warehouses,
-        foreign_keys,
-        partitions,
-        ..
-    } = spec.population;
+    let Population { warehouses, foreign_keys, partitions, .. } = spec.population;
     let (tables, what, fewer) = match &spec.workload {
         // Nobody knows what a file's statements make.
         WorkloadKind::File(_) => return Ok(()),
         WorkloadKind::SysbenchOltp(_) => {
             let of = spec.sbtest;
-            let what = format!(
-                "{} of {} rows",
-                counted(of.count as usize, "table", "tables"),
-                of.rows
-            );
+            let what =
+                format!("{} of {} rows", counted(of.count as usize, "table", "tables"), of.rows);
             let bytes = oltp::sysbench::database_bytes_estimate(of);
             (bytes, what, "tables or rows")
         }
@@ -225,16 +217,10 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo
             "the target names no schema to load; add one: mysql://user@host:3306/tpcc".to_owned(),
         ));
     };
-    let without = Connector::new(ConnectOptions {
-        schema: None,
-        ..connect.clone()
-    })?;
+    let without = Connector::new(ConnectOptions { schema: None, ..connect.clone() })?;
     let failed = |error| creation_failed(error, &schema, &connect.user);
     with_session(&without, async |session| {
-        let answer = session
-            .query("SELECT @@global.datadir")
-            .await
-            .map_err(failed)?;
+        let answer = session.query("SELECT @@global.datadir").await.map_err(failed)?;
         let directory = answer.row(0).map(|row| row.text(0)).unwrap_or_default();
         if is_local(&connect.address) && Path::new(&directory).is_dir() {
             let sql = format!(
@@ -253,10 +239,7 @@ fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo
         );
         if session.query(&sql).await.map_err(failed)?.is_empty() {
             let name = schema.replace('`', "``");
-            session
-                .query(&format!("CREATE DATABASE `{name}`"))
-                .await
-                .map_err(failed)?;
+            session.query(&format!("CREATE DATABASE `{name}`")).await.map_err(failed)?;
         }
         Ok(session.server().clone())
     })
@@ -272,10 +255,7 @@ fn creation_failed(error: SessionError, schema: &str, user: &str) -> LabError {
         Some(ACCESS_DENIED) => LabError::Unfit(format!(
             "user {user:?} may not create schema {schema:?} ({error}); create it as another user, and GRANT ALL on it"
         )),
-        _ => LabError::Session {
-            doing: "creating the schema",
-            error,
-        },
+        _ => LabError::Session { doing: "creating the schema", error },
     }
 }
 
@@ -369,11 +349,7 @@ pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
     if let Some(name) = subject.engine() {
         return name.to_owned();
     }
-    let family = if server.is_mariadb {
-        "mariadb"
-    } else {
-        "mysql"
-    };
+    let family = if server.is_mariadb { "mariadb" } else { "mysql" };
     let mut parts = server.version.split(['.', '-']);
     match (parts.next(), parts.next()) {
         (Some(major), Some(minor)) => format!("{family}-{major}.{minor}"),
@@ -387,10 +363,7 @@ pub fn record_load(
     lab: Option<store::LabId>,
     load: &Load,
 ) -> Result<LoadId, LabError> {
-    Ok(results.record_load(&Load {
-        lab,
-        ..load.clone()
-    })?)
+    Ok(results.record_load(&Load { lab, ..load.clone() })?)
 }
 
 /// Does the server take connections with the subject's login? For a first word before anything is measured.

@@ -130,10 +130,7 @@ pub(crate) fn configured_file(
 pub(crate) fn configured_of(directory: &Path) -> Result<Option<Configured>, LabError> {
     let path = directory.join(CONFIGURED_FILE);
     let unfit = |why: String| {
-        LabError::Unfit(format!(
-            "cannot read {}: {why}; start the server again",
-            path.display()
-        ))
+        LabError::Unfit(format!("cannot read {}: {why}; start the server again", path.display()))
     };
     match std::fs::read_to_string(&path) {
         Ok(text) => serde_json::from_str(&text).map_err(|error| unfit(error.to_string())),
@@ -184,17 +181,12 @@ mod tests {
     fn cells_are_told_apart_by_what_differs() {
         let settings = |scale, warehouses| {
             let settings = Configured::of(&translated(scale)).settings(warehouses);
-            let words = settings
-                .iter()
-                .map(|(name, value)| format!("{name}={value}"));
+            let words = settings.iter().map(|(name, value)| format!("{name}={value}"));
             words.collect::<Vec<_>>().join(" ")
         };
         let ten = PresetScale::To(Warehouses(10));
         assert_eq!(settings(ten, 10), "preset=config-1");
         assert_eq!(settings(ten, 20), "preset=config-1 scale=10");
-        assert_eq!(
-            settings(PresetScale::Papers, 10),
-            "preset=config-1 scale=papers"
-        );
+        assert_eq!(settings(PresetScale::Papers, 10), "preset=config-1 scale=papers");
     }
 }

@@ -56,11 +56,7 @@ fn room_for(
     let mut needed = Vec::new();
     for (variable, base, room) in [
         ("max_connections", CONNECTIONS_BASE, connections),
-        (
-            "max_prepared_stmt_count",
-            PREPARED_STATEMENTS_BASE,
-            statements,
-        ),
+        ("max_prepared_stmt_count", PREPARED_STATEMENTS_BASE, statements),
     ] {
         let of_preset = |asked: PresetSpec| asked.preset.asked(variable)?.parse().ok();
         let there = preset.and_then(of_preset).unwrap_or(base);
@@ -176,10 +172,7 @@ impl ResolvedPrivate {
     /// # Errors
     /// Where a place cannot be used, or the server would not run under the shim.
     pub(crate) fn arrange(&self) -> Result<Arrangement, LabError> {
-        let group = InstanceGroup {
-            count: self.private.instances,
-            memory: None,
-        };
+        let group = InstanceGroup { count: self.private.instances, memory: None };
         let files = self.files(self.tables_bytes(), group)?;
         Ok(arrange(&self.private.placement, &files)?)
     }
@@ -239,17 +232,10 @@ impl ResolvedPrivate {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(Image, Load), LabError> {
         let settings = LOADING_SETTINGS.iter();
-        let mut set: Vec<(String, String)> = settings
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
-        set.push((
-            "innodb_page_size".to_owned(),
-            self.image_key.page_size_bytes.to_string(),
-        ));
-        let options = InstanceOptions {
-            set,
-            ..InstanceOptions::default()
-        };
+        let mut set: Vec<(String, String)> =
+            settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        set.push(("innodb_page_size".to_owned(), self.image_key.page_size_bytes.to_string()));
+        let options = InstanceOptions { set, ..InstanceOptions::default() };
         let subject = Subject::private(disk_space::start(&self.home, &self.build, options)?);
         // What a private server has loaded goes with it: there is nothing to continue.
         let load = populate(&subject, spec, stop, on_progress).map_err(|error| match error {
@@ -280,16 +266,10 @@ impl ResolvedPrivate {
             }
         }
         let tables = load.tables.iter();
-        let checksums: Vec<String> = tables
-            .map(|table| format!("{} {}", table.name, table.checksum))
-            .collect();
+        let checksums: Vec<String> =
+            tables.map(|table| format!("{} {}", table.name, table.checksum)).collect();
         let data = instance.data_directory();
-        Ok(Image::publish(
-            &self.home,
-            &self.image_key,
-            data,
-            &checksums.join(", "),
-        )?)
+        Ok(Image::publish(&self.home, &self.image_key, data, &checksums.join(", "))?)
     }
 
     /// Starts the servers on clones of `image`, one after another, with their files where they are
@@ -300,17 +280,11 @@ impl ResolvedPrivate {
     /// Where a place cannot be used, or a server does not start ([`ServerError`] carries its log), and
     /// [`LabError::Interrupted`].
     pub(crate) fn start(&self, image: &Image, stop: &AtomicBool) -> Result<Subject, LabError> {
-        let Private {
-            instances,
-            placement,
-            ..
-        } = &self.private;
+        let Private { instances, placement, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();
         let memory = shares.then(SharedMemory::new).transpose()?;
-        let group = InstanceGroup {
-            count: *instances,
-            memory: memory.as_ref().map(SharedMemory::path),
-        };
+        let group =
+            InstanceGroup { count: *instances, memory: memory.as_ref().map(SharedMemory::path) };
         let files = self.files(image.clone_bytes(0), group)?;
         let mut servers = Vec::new();
         for arranged in arrange_all(placement, &files)? {
@@ -344,9 +318,7 @@ impl ResolvedPrivate {
         placed.notes.extend(instance.notes.iter().cloned());
         placed.notes.extend(divided.pool.note());
         let configured = divided.preset.as_ref().map(Configured::of);
-        Ok(Subject::private(instance)
-            .placed(placed)
-            .configured(configured))
+        Ok(Subject::private(instance).placed(placed).configured(configured))
     }
 }
 
@@ -431,14 +403,11 @@ mod tests {
     #[test]
     fn limits_are_raised_to_what_the_connections_need_and_never_lowered() {
         let room = |variable: &str, preset: Option<&str>, set: &[(&str, &str)], connections| {
-            let preset = preset.map(|name| PresetSpec {
-                preset: find(name).unwrap(),
-                scale: PresetScale::Papers,
-            });
+            let preset = preset
+                .map(|name| PresetSpec { preset: find(name).unwrap(), scale: PresetScale::Papers });
             let own = set.iter();
-            let own: Vec<(String, String)> = own
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect();
+            let own: Vec<(String, String)> =
+                own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             let set = [&own[..], &room_for(connections, preset, &own)].concat();
             let mut of = set.iter().filter(|(name, _)| name == variable);
             of.next().map(|(_, value)| value.clone())

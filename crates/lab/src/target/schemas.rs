@@ -30,15 +30,9 @@ pub(crate) fn inspect(
             Some(_) => Vec::new(),
             None => probe::missing_indexes(session)
                 .await
-                .map_err(|error| LabError::Session {
-                    doing: "looking for indexes",
-                    error,
-                })?,
+                .map_err(|error| LabError::Session { doing: "looking for indexes", error })?,
         };
-        Ok(Inspected {
-            database,
-            missing_indexes,
-        })
+        Ok(Inspected { database, missing_indexes })
     };
     let mut all = with_session(databases.first(), look)?;
     for (index, other) in databases.others().iter().enumerate() {

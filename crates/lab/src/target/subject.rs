@@ -48,10 +48,8 @@ pub const SCHEMA: &str = "tpcc";
 impl Subject {
     /// A server that mydyno started for this command.
     pub fn private(instance: Instance) -> Subject {
-        let connect = ConnectOptions {
-            schema: Some(SCHEMA.to_owned()),
-            ..instance.connect_options()
-        };
+        let connect =
+            ConnectOptions { schema: Some(SCHEMA.to_owned()), ..instance.connect_options() };
         Subject {
             connect,
             schemas: None,
@@ -85,11 +83,7 @@ impl Subject {
 
     /// The same server and others like it, which are driven together and share the devices that are in `memory`.
     pub(crate) fn together(self, others: Vec<Subject>, memory: Option<SharedMemory>) -> Subject {
-        Subject {
-            others,
-            memory,
-            ..self
-        }
+        Subject { others, memory, ..self }
     }
 
     /// Was a clone just written to a real disk for it?
@@ -121,11 +115,7 @@ impl Subject {
 
     /// What one of its databases is called, where there are several; schemas are numbered from 0.
     pub(crate) fn word_for_database(&self) -> &'static str {
-        if self.others.is_empty() {
-            "schema"
-        } else {
-            INSTANCE
-        }
+        if self.others.is_empty() { "schema" } else { INSTANCE }
     }
 
     /// The shim's pages of those that run under it.
@@ -139,14 +129,12 @@ impl Subject {
     /// Where the list of named servers cannot be read.
     pub fn of_target(home: Option<&Home>, target: &Target) -> Result<Subject, LabError> {
         let named = home.map_or_else(|| Ok(Vec::new()), server::named)?;
-        let found = named
-            .into_iter()
-            .find(|named| match &target.connect.address {
-                Address::Tcp { host, port } => {
-                    named.port == *port && (host == "localhost" || host == "127.0.0.1")
-                }
-                Address::Unix(path) => named.socket == *path,
-            });
+        let found = named.into_iter().find(|named| match &target.connect.address {
+            Address::Tcp { host, port } => {
+                named.port == *port && (host == "localhost" || host == "127.0.0.1")
+            }
+            Address::Unix(path) => named.socket == *path,
+        });
         let mut placed = Placed::default();
         let mut configured = None;
         let origin = match found {
@@ -326,10 +314,7 @@ impl Subject {
         let mut others = self.placed.scratch.clone();
         others.push(instance.directory().to_owned());
         // Servers that are together are placed alike, below one home: each file system of theirs has files of this one too.
-        let directories = Directories {
-            tables: instance.data_directory().to_owned(),
-            others,
-        };
+        let directories = Directories { tables: instance.data_directory().to_owned(), others };
         directories.full()
     }
 
@@ -355,10 +340,7 @@ impl Subject {
             ended = self.ended();
         }
         match ended {
-            Some(reason) => LabError::ServerDied {
-                reason,
-                log_tail: self.log_tail(),
-            },
+            Some(reason) => LabError::ServerDied { reason, log_tail: self.log_tail() },
             None => error,
         }
     }
@@ -371,10 +353,8 @@ fn targets(connect: &ConnectOptions, schemas: Option<u32>) -> Vec<ConnectOptions
         return vec![connect.clone()];
     };
     let name = connect.schema.as_deref().unwrap_or(SCHEMA);
-    let target = |number| ConnectOptions {
-        schema: Some(format!("{name}_{number}")),
-        ..connect.clone()
-    };
+    let target =
+        |number| ConnectOptions { schema: Some(format!("{name}_{number}")), ..connect.clone() };
     (0..count.max(1)).map(target).collect()
 }
 
@@ -402,10 +382,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_local() {
-        let tcp = |host: &str| Address::Tcp {
-            host: host.to_owned(),
-            port: 3306,
-        };
+        let tcp = |host: &str| Address::Tcp { host: host.to_owned(), port: 3306 };
         for (address, expected) in [
             (Address::Unix("/run/mysqld.sock".into()), true),
             (tcp("localhost"), true),
@@ -432,10 +409,7 @@ mod tests {
             targets.into_iter().map(|target| target.schema).collect()
         };
         let some = |name: &str| Some(name.to_owned());
-        assert_eq!(
-            names(Some("shop"), Some(2)),
-            [some("shop_0"), some("shop_1")]
-        );
+        assert_eq!(names(Some("shop"), Some(2)), [some("shop_0"), some("shop_1")]);
         assert_eq!(names(None, Some(1)), [some("tpcc_0")]);
         assert_eq!(names(Some("shop"), None), [some("shop")]);
         assert_eq!(names(None, None), [None]);

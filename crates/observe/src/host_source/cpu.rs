@@ -243,23 +243,12 @@ softirq 5057579 250191 1481983 1647 211099 186066
             ("cpu  1 2 3\n", "line 1: it has 3 times"),
             ("cpu  1 2 3 4\ncpu0 1 2 x 4\n", "line 2: a time is \"x\""),
             ("cpu  1 2 3 -4\n", "line 1: a time is \"-4\""),
-            (
-                "cpu  1 2 3 4\ncpu99999999 1 2 3 4\n",
-                "no core is cpu99999999",
-            ),
+            ("cpu  1 2 3 4\ncpu99999999 1 2 3 4\n", "no core is cpu99999999"),
             ("cpu  1 2 3 4\ncpufreq 1\n", "line 2: no core is cpufreq"),
-            (
-                "cpu  1 2 3 4\nctxt \n",
-                "line 2: it ends before the context",
-            ),
+            ("cpu  1 2 3 4\nctxt \n", "line 2: it ends before the context"),
         ] {
-            let error = read(&mut HostCores::default(), text)
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.starts_with("/proc/stat ") && error.contains(says),
-                "{error}"
-            );
+            let error = read(&mut HostCores::default(), text).unwrap_err().to_string();
+            assert!(error.starts_with("/proc/stat ") && error.contains(says), "{error}");
         }
     }
 
@@ -276,9 +265,6 @@ softirq 5057579 250191 1481983 1647 211099 186066
         let arm = "processor\t: 0\nBogoMIPS\t: 50.00\n";
         assert_eq!(read(arm).unwrap(), None);
         let error = read("processor : 0\ncpu MHz : unknown\n").unwrap_err();
-        assert!(
-            error.to_string().contains("line 2: the frequency"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("line 2: the frequency"), "{error}");
     }
 }

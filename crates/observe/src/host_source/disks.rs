@@ -108,10 +108,7 @@ impl Disks {
     /// Whole disks are those that have a directory in `sys_block`; what they lie on is in its
     /// directory `slaves`.
     pub(super) fn below(sys_block: &Path) -> Disks {
-        Disks {
-            sys_block: sys_block.to_owned(),
-            known: HashMap::new(),
-        }
+        Disks { sys_block: sys_block.to_owned(), known: HashMap::new() }
     }
 
     /// Reads the text of /proc/diskstats.
@@ -123,8 +120,7 @@ impl Disks {
         for line in text.lines() {
             self.device(line, into)?;
         }
-        self.known
-            .retain(|_, known| std::mem::take(&mut known.is_there));
+        self.known.retain(|_, known| std::mem::take(&mut known.is_there));
         Ok(())
     }
 
@@ -133,14 +129,11 @@ impl Disks {
         // The numbers of the device.
         fields.skip(2);
         let name = fields.word("the device's name")?;
-        let known = self
-            .known
-            .entry(name.to_owned())
-            .or_insert_with(|| KnownDisk {
-                is_counted: is_counted(&self.sys_block, name),
-                times: BusyTimes::default(),
-                is_there: true,
-            });
+        let known = self.known.entry(name.to_owned()).or_insert_with(|| KnownDisk {
+            is_counted: is_counted(&self.sys_block, name),
+            times: BusyTimes::default(),
+            is_there: true,
+        });
         known.is_there = true;
         if !known.is_counted {
             return Ok(());
@@ -221,10 +214,7 @@ mod tests {
 
     fn read(disks: &mut Disks, text: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
-        disks.read(
-            &ProcText::new(Path::new("/proc/diskstats"), text),
-            &mut readings,
-        )?;
+        disks.read(&ProcText::new(Path::new("/proc/diskstats"), text), &mut readings)?;
         Ok(readings)
     }
 
@@ -321,10 +311,7 @@ mod tests {
     fn other_forms_are_errors() {
         let sys = sys_block(&["sda"]);
         for (text, says) in [
-            (
-                "8 0 sdb 1\n8 0\n",
-                "line 2: it ends before the device's name",
-            ),
+            ("8 0 sdb 1\n8 0\n", "line 2: it ends before the device's name"),
             ("8 0 sda 1 2 x 4\n", "line 1: the sectors read is \"x\""),
             ("8 0 sda 1 2 3 4\n", "line 1: it ends before the writes"),
             (
@@ -334,10 +321,7 @@ mod tests {
         ] {
             let error = read(&mut Disks::below(sys.path()), text).unwrap_err();
             let error = error.to_string();
-            assert!(
-                error.starts_with("/proc/diskstats ") && error.contains(says),
-                "{error}"
-            );
+            assert!(error.starts_with("/proc/diskstats ") && error.contains(says), "{error}");
         }
     }
 }

@@ -80,10 +80,7 @@ Dirty:                 4 kB
 
     fn read_text(text: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
-        read(
-            &ProcText::new(Path::new("/proc/meminfo"), text),
-            &mut readings,
-        )?;
+        read(&ProcText::new(Path::new("/proc/meminfo"), text), &mut readings)?;
         Ok(readings)
     }
 
@@ -109,18 +106,12 @@ Dirty:                 4 kB
     #[test]
     fn other_forms_are_errors() {
         for (text, says) in [
-            (
-                "MemTotal: 1 kB\nDirty: few kB\n",
-                "line 2: a size is \"few\"",
-            ),
+            ("MemTotal: 1 kB\nDirty: few kB\n", "line 2: a size is \"few\""),
             ("MemTotal: 1 MB\n", "line 1: the unit of a size is \"MB\""),
             ("SwapFree: 1\n", "line 1: it ends before its unit"),
         ] {
             let error = read_text(text).unwrap_err().to_string();
-            assert!(
-                error.starts_with("/proc/meminfo ") && error.contains(says),
-                "{error}"
-            );
+            assert!(error.starts_with("/proc/meminfo ") && error.contains(says), "{error}");
         }
     }
 }

@@ -15,10 +15,8 @@ const COLUMNS_BETWEEN: usize = 7;
 pub(super) fn read(text: &ProcText<'_>, into: &mut Readings) -> Result<(), ObserveError> {
     for line in text.lines().skip(HEADINGS) {
         // The last colon: there is none in numbers. Old kernels put no space behind it.
-        let (name, numbers) = line
-            .text
-            .rsplit_once(':')
-            .ok_or_else(|| line.malformed("it names no interface"))?;
+        let (name, numbers) =
+            line.text.rsplit_once(':').ok_or_else(|| line.malformed("it names no interface"))?;
         let name = name.trim();
         let mut fields = line.part(numbers).fields();
         let received = fields.number("the received bytes")?;
@@ -46,10 +44,7 @@ Inter-|   Receive                                                |  Transmit
     fn read_lines(lines: &str) -> Result<Readings, ObserveError> {
         let mut readings = Readings::default();
         let text = format!("{HEADINGS}{lines}");
-        read(
-            &ProcText::new(Path::new("/proc/net/dev"), text),
-            &mut readings,
-        )?;
+        read(&ProcText::new(Path::new("/proc/net/dev"), text), &mut readings)?;
         Ok(readings)
     }
 
@@ -79,10 +74,7 @@ br-0a:1:18446744073709551615 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0
             ("lo: 1 2 3 4\n", "line 3: it ends before the sent bytes"),
         ] {
             let error = read_lines(lines).unwrap_err().to_string();
-            assert!(
-                error.starts_with("/proc/net/dev ") && error.contains(says),
-                "{error}"
-            );
+            assert!(error.starts_with("/proc/net/dev ") && error.contains(says), "{error}");
         }
     }
 }

@@ -109,10 +109,7 @@ mod tests {
             ("full avg10=0 total=\n", "line 1: it ends before total"),
         ] {
             let error = read(Resource::Io, text).unwrap_err().to_string();
-            assert!(
-                error.starts_with("/proc/pressure/io ") && error.contains(says),
-                "{error}"
-            );
+            assert!(error.starts_with("/proc/pressure/io ") && error.contains(says), "{error}");
         }
     }
 }

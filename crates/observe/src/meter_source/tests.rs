@@ -59,10 +59,7 @@ fn what_is_no_power_is_refused() {
 }
 
 fn meter(command: &str, patience: Duration) -> MeterSource {
-    MeterSource {
-        patience,
-        ..MeterSource::new(command)
-    }
+    MeterSource { patience, ..MeterSource::new(command) }
 }
 
 /// The milliwatts, or the error.
@@ -82,10 +79,7 @@ fn a_meter_is_a_command() {
         ("no-such-meter", "exit status: 127"),
         ("echo off", "in its output \"off\""),
         ("echo 0 W", "in its output \"0 W\""),
-        (
-            "echo no such sensor >&2; exit 1",
-            "and said \"no such sensor\"",
-        ),
+        ("echo no such sensor >&2; exit 1", "and said \"no such sensor\""),
     ] {
         let error = read(command).unwrap_err();
         assert!(error.contains(word), "{error}");
@@ -107,10 +101,7 @@ fn the_command_is_in_no_error() {
 fn complaints_are_kept_to_their_end() {
     let error = read("head -c 1000000 /dev/zero | tr '\\0' x >&2; echo last words >&2; exit 1");
     let error = error.unwrap_err();
-    assert!(
-        error.contains("xxx") && error.contains("last words\""),
-        "{error}"
-    );
+    assert!(error.contains("xxx") && error.contains("last words\""), "{error}");
     assert!(error.len() < 400, "{} bytes", error.len());
 }
 
@@ -120,10 +111,7 @@ fn long_outputs_block_nobody() {
     let mebibyte = "head -c 1048576 /dev/zero | tr '\\0' ' '";
     assert_eq!(read(&format!("{mebibyte}; echo 5 W")), Ok(5_000));
     let endless = read("yes").unwrap_err();
-    assert!(
-        endless.contains("it printed more than 4194304 bytes"),
-        "{endless}"
-    );
+    assert!(endless.contains("it printed more than 4194304 bytes"), "{endless}");
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(9), "{took:?}");
 }

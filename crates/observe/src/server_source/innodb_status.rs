@@ -29,11 +29,7 @@ impl InnodbStatus {
                     first(&mut status.checkpoint_lsn_bytes, line, "Last checkpoint at");
                 }
                 "TRANSACTIONS" => {
-                    first(
-                        &mut status.history_list_entries,
-                        line,
-                        "History list length",
-                    );
+                    first(&mut status.history_list_entries, line, "History list length");
                 }
                 _ => {}
             }
@@ -181,11 +177,7 @@ BUFFER POOL AND MEMORY
     fn texts_of_servers() {
         let read = |text| {
             let status = InnodbStatus::parse(text);
-            (
-                status.lsn_bytes(),
-                status.checkpoint_age_bytes(),
-                status.history_list_entries(),
-            )
+            (status.lsn_bytes(), status.checkpoint_age_bytes(), status.history_list_entries())
         };
         assert_eq!(read(MYSQL_5_7), (Some(2_601_464), Some(3_364), Some(6)));
         assert_eq!(read(MYSQL_8_0), (Some(19_073_686), Some(812), Some(14)));
@@ -200,10 +192,7 @@ BUFFER POOL AND MEMORY
         let text = MYSQL_5_7.replace("History list length 6\n", quoted);
         assert_eq!(InnodbStatus::parse(&text), InnodbStatus::parse(MYSQL_5_7));
         // The first line of a section counts: the server writes it before the statements.
-        let text = MYSQL_5_7.replace(
-            "0 lock struct(s)",
-            "History list length 7\n0 lock struct(s)",
-        );
+        let text = MYSQL_5_7.replace("0 lock struct(s)", "History list length 7\n0 lock struct(s)");
         assert_eq!(InnodbStatus::parse(&text), InnodbStatus::parse(MYSQL_5_7));
     }
 

@@ -24,35 +24,20 @@ pub(super) struct Name {
 }
 
 const fn counter(name: &'static str, status: &'static str) -> Name {
-    Name {
-        name,
-        kind: MetricKind::Counter,
-        status: Some(status),
-        counter: None,
-        monitor: None,
-    }
+    Name { name, kind: MetricKind::Counter, status: Some(status), counter: None, monitor: None }
 }
 
 const fn gauge(name: &'static str, status: &'static str) -> Name {
-    Name {
-        kind: MetricKind::Gauge,
-        ..counter(name, status)
-    }
+    Name { kind: MetricKind::Gauge, ..counter(name, status) }
 }
 
 impl Name {
     const fn or_counter(self, counter: &'static str) -> Name {
-        Name {
-            counter: Some(counter),
-            ..self
-        }
+        Name { counter: Some(counter), ..self }
     }
 
     const fn or_monitor(self, monitor: fn(&InnodbStatus) -> Option<i64>) -> Name {
-        Name {
-            monitor: Some(monitor),
-            ..self
-        }
+        Name { monitor: Some(monitor), ..self }
     }
 }
 
@@ -72,16 +57,10 @@ pub(super) const NAMES: &[Name] = &[
     counter("binlog_cache_disk_use", "Binlog_cache_disk_use"),
     gauge("threads_running", "Threads_running"),
     gauge("threads_connected", "Threads_connected"),
-    counter(
-        "buffer_pool_read_requests",
-        "Innodb_buffer_pool_read_requests",
-    ),
+    counter("buffer_pool_read_requests", "Innodb_buffer_pool_read_requests"),
     counter("buffer_pool_reads", "Innodb_buffer_pool_reads"),
     counter("buffer_pool_wait_free", "Innodb_buffer_pool_wait_free"),
-    counter(
-        "buffer_pool_pages_flushed",
-        "Innodb_buffer_pool_pages_flushed",
-    ),
+    counter("buffer_pool_pages_flushed", "Innodb_buffer_pool_pages_flushed"),
     gauge("buffer_pool_pages_total", "Innodb_buffer_pool_pages_total"),
     gauge("buffer_pool_pages_data", "Innodb_buffer_pool_pages_data"),
     gauge("buffer_pool_pages_dirty", "Innodb_buffer_pool_pages_dirty"),
@@ -114,11 +93,7 @@ pub(super) const NAMES: &[Name] = &[
     counter("row_lock_time_ms", "Innodb_row_lock_time"),
     gauge("row_lock_current_waits", "Innodb_row_lock_current_waits"),
     counter("deadlocks", "Innodb_deadlocks").or_counter("lock_deadlocks"),
-    Name {
-        status: None,
-        ..counter("lock_wait_timeouts", "")
-    }
-    .or_counter("lock_timeouts"),
+    Name { status: None, ..counter("lock_wait_timeouts", "") }.or_counter("lock_timeouts"),
     counter("rows_read", "Innodb_rows_read"),
     counter("rows_inserted", "Innodb_rows_inserted"),
     counter("rows_updated", "Innodb_rows_updated"),
@@ -134,11 +109,7 @@ pub(super) const NAMES: &[Name] = &[
 /// those whose victim waited already, `Innodb_deadlocks` of XtraDB those whose victim was about to.
 /// A greeting without a version is that of such a server.
 pub(super) fn withheld(server: &ServerInfo) -> &'static [&'static str] {
-    let counts_all = if server.is_mariadb {
-        [10, 6, 0]
-    } else {
-        [8, 0, 18]
-    };
+    let counts_all = if server.is_mariadb { [10, 6, 0] } else { [8, 0, 18] };
     match version_numbers(&server.version) {
         Some(version) if version >= counts_all => &[],
         _ => &["deadlocks"],
@@ -155,8 +126,7 @@ fn version_numbers(version: &str) -> Option<[u32; 3]> {
 /// Indices in [`NAMES`] by what `place` names.
 fn indices(place: impl Fn(&Name) -> Option<&'static str>) -> HashMap<&'static [u8], usize> {
     let all = NAMES.iter().enumerate();
-    all.filter_map(|(index, name)| Some((place(name)?.as_bytes(), index)))
-        .collect()
+    all.filter_map(|(index, name)| Some((place(name)?.as_bytes(), index))).collect()
 }
 
 static BY_STATUS: LazyLock<HashMap<&[u8], usize>> = LazyLock::new(|| indices(|name| name.status));
@@ -203,8 +173,7 @@ impl Values {
     /// The metrics that have no value yet.
     pub(super) fn missing(&self) -> impl Iterator<Item = &'static Name> {
         let all = NAMES.iter().zip(&self.0);
-        all.filter(|(_, value)| value.is_none())
-            .map(|(name, _)| name)
+        all.filter(|(_, value)| value.is_none()).map(|(name, _)| name)
     }
 
     /// Hands on what has a value.
@@ -253,11 +222,7 @@ mod tests {
     #[test]
     fn deadlocks_only_from_servers_that_count_all() {
         let withholds = |version: &str, is_mariadb| {
-            let server = ServerInfo {
-                version: version.to_owned(),
-                is_mariadb,
-                connection_id: 1,
-            };
+            let server = ServerInfo { version: version.to_owned(), is_mariadb, connection_id: 1 };
             withheld(&server) == ["deadlocks"]
         };
         assert!(withholds("5.7.22-log", false));

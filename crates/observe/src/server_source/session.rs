@@ -31,10 +31,7 @@ pub async fn global_status(
     session: &mut Connection,
 ) -> Result<Vec<(String, String)>, SessionError> {
     let answer = session.query(STATUS).await?;
-    Ok(answer
-        .rows()
-        .map(|row| (row.text(0), row.text(1)))
-        .collect())
+    Ok(answer.rows().map(|row| (row.text(0), row.text(1))).collect())
 }
 
 /// A session with what is asked over it.
@@ -54,13 +51,9 @@ impl ServerSession {
     /// Reads everything once. The time of the values is that of the status.
     pub(super) async fn read(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
         let mut values = Values::new();
-        ask_status(&mut self.connection, &mut values)
-            .await
-            .map_err(failed)?;
+        ask_status(&mut self.connection, &mut values).await.map_err(failed)?;
         into.taken_now();
-        ask_extras(&mut self.connection, &self.extras, &mut values)
-            .await
-            .map_err(failed)?;
+        ask_extras(&mut self.connection, &self.extras, &mut values).await.map_err(failed)?;
         values.withhold(withheld(self.connection.server()));
         values.give(into);
         Ok(())
@@ -108,10 +101,7 @@ impl Extras {
                 on.condition
             )
         });
-        Extras {
-            counters_sql,
-            monitor,
-        }
+        Extras { counters_sql, monitor }
     }
 }
 
@@ -198,25 +188,16 @@ mod tests {
         values
     }
 
-    const ELSEWHERE: [&str; 4] = [
-        "log_lsn_bytes",
-        "checkpoint_age_bytes",
-        "deadlocks",
-        "history_list_entries",
-    ];
+    const ELSEWHERE: [&str; 4] =
+        ["log_lsn_bytes", "checkpoint_age_bytes", "deadlocks", "history_list_entries"];
 
     #[test]
     fn only_what_is_missing_is_asked_for() {
         let mysql = SwitchedOn {
             condition: "STATUS = 'enabled'",
-            counters: [
-                "lock_deadlocks",
-                "lock_timeouts",
-                "trx_rseg_history_len",
-                "dml_reads",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            counters: ["lock_deadlocks", "lock_timeouts", "trx_rseg_history_len", "dml_reads"]
+                .map(str::to_owned)
+                .to_vec(),
         };
         let extras = Extras::for_missing(values_without(&ELSEWHERE).missing(), &mysql);
         let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN \
@@ -224,10 +205,8 @@ mod tests {
         assert_eq!(extras.counters_sql.as_deref(), Some(sql));
         assert!(extras.monitor, "the LSN is nowhere else");
 
-        let mariadb = SwitchedOn {
-            condition: "ENABLED = 1",
-            counters: vec!["lock_timeouts".to_owned()],
-        };
+        let mariadb =
+            SwitchedOn { condition: "ENABLED = 1", counters: vec!["lock_timeouts".to_owned()] };
         let extras = Extras::for_missing(values_without(&[]).missing(), &mariadb);
         let sql = "SELECT NAME, `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME IN ('lock_timeouts') AND ENABLED = 1";
         assert_eq!(extras.counters_sql.as_deref(), Some(sql));

@@ -17,10 +17,8 @@ const ROWS_MAX: usize = 12;
 /// Values that help in some of these groups and hurt in others; where there is something to compare
 /// in several, that there are none.
 pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
-    let mut about = all
-        .iter()
-        .filter(|of| comparisons.iter().any(|c| c.dimension == of.dimension))
-        .peekable();
+    let mut about =
+        all.iter().filter(|of| comparisons.iter().any(|c| c.dimension == of.dimension)).peekable();
     let has_difference = |of: &&&CellComparison| {
         let mut rows = of.rows.iter().skip(1);
         rows.any(|row| row.nopm.percent_difference.is_some())
@@ -52,10 +50,7 @@ fn places(places: &[Place]) -> String {
 pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
     let groups: Vec<Group> = all.iter().map(|of| Group::of(view, of)).collect();
     let rows: usize = groups.iter().map(|group| group.rows.len()).sum();
-    let is_known = groups
-        .iter()
-        .flat_map(|g| &g.rows)
-        .any(|row| row.account.is_some());
+    let is_known = groups.iter().flat_map(|g| &g.rows).any(|row| row.account.is_some());
     html! {
         @if is_known {
             details open[rows <= ROWS_MAX] {
@@ -89,17 +84,9 @@ impl<'a> Group<'a> {
                 .flat_map(CellView::whole)
                 .filter_map(|repeat| repeat.resources.as_ref())
                 .collect();
-            Row {
-                value: &row.value,
-                cell,
-                account: CellAccount::of(&used),
-                nopm: &row.nopm,
-            }
+            Row { value: &row.value, cell, account: CellAccount::of(&used), nopm: &row.nopm }
         });
-        Group {
-            others: in_words(&comparison.others),
-            rows: rows.collect(),
-        }
+        Group { others: in_words(&comparison.others), rows: rows.collect() }
     }
 
     /// Of each value but the baseline.
@@ -191,10 +178,8 @@ fn scatter(nopm: &Ratio) -> &'static str {
 /// What differs between two cells, the largest first; `scatter` is what [`scatter`] says of them.
 fn explained(account: &CellAccount, base: &CellAccount, scatter: &str) -> String {
     let times = [account, base].map(|of| us(of.time_us));
-    let mut words = vec![format!(
-        "a transaction took {} instead of {}{scatter}",
-        times[0], times[1]
-    )];
+    let mut words =
+        vec![format!("a transaction took {} instead of {}{scatter}", times[0], times[1])];
     let changes = account.changes_from(base);
     let (weigh, others): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|c| c.weighs);
     let (with, against): (Vec<&Change>, Vec<&Change>) =
@@ -204,21 +189,11 @@ fn explained(account: &CellAccount, base: &CellAccount, scatter: &str) -> String
         format!("{} {other} instead of {base}", change.part.title())
     };
     words.extend(with.into_iter().map(told));
-    words.extend(
-        against
-            .into_iter()
-            .map(|change| format!("although {}", told(change))),
-    );
-    words.extend(
-        others
-            .into_iter()
-            .map(|change| format!("{}, which weighs little", told(change))),
-    );
+    words.extend(against.into_iter().map(|change| format!("although {}", told(change))));
+    words.extend(others.into_iter().map(|change| format!("{}, which weighs little", told(change))));
     if let Some(pages) = account.page_cache_change(base) {
         let [pages, of_base] = [pages.0, pages.1].map(significant);
-        words.push(format!(
-            "{pages} pages from the page cache instead of {of_base}"
-        ));
+        words.push(format!("{pages} pages from the page cache instead of {of_base}"));
     }
     if account.is_counted_unlike(base) {
         words.push("requests to storage were counted in one of them only".to_owned());
@@ -247,14 +222,8 @@ mod tests {
 
     fn account(time_us: f64, reads: (f64, f64), page_cache_hits: f64, by: BoundBy) -> CellAccount {
         let (requests, read_us) = reads;
-        let reads = Spent {
-            requests: Some(requests),
-            time_us: read_us,
-        };
-        let cpu = Spent {
-            requests: None,
-            time_us: time_us / 40.0,
-        };
+        let reads = Spent { requests: Some(requests), time_us: read_us };
+        let cpu = Spent { requests: None, time_us: time_us / 40.0 };
         CellAccount {
             time_us,
             page_cache_hits: Some(page_cache_hits),
@@ -281,10 +250,7 @@ mod tests {
         );
         let quicker = account(300_000.0, (52.0, 50_000.0), 140.0, BoundBy::Cpu);
         let words = explained(&quicker, &base, "");
-        assert!(
-            words.contains("; although reads of pages 50.0 ms"),
-            "{words}"
-        );
+        assert!(words.contains("; although reads of pages 50.0 ms"), "{words}");
         let mut uncounted = quick;
         uncounted.parts.clear();
         let words = explained(&uncounted, &base, "");

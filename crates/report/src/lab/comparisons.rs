@@ -27,13 +27,7 @@ struct Metric {
 }
 
 const METRICS: [Metric; 2] = [
-    Metric {
-        title: "Throughput",
-        unit: "NOPM",
-        per: 1.0,
-        shown: truncated,
-        of: |row| &row.nopm,
-    },
+    Metric { title: "Throughput", unit: "NOPM", per: 1.0, shown: truncated, of: |row| &row.nopm },
     Metric {
         title: "New-order p95",
         unit: "ms",
@@ -120,15 +114,9 @@ fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
 }
 
 fn bar(view: &LabView, row: &ComparedCell, color: usize, metric: &Metric, top: f64) -> Markup {
-    let Ratio {
-        mean, half_width, ..
-    } = (metric.of)(row);
+    let Ratio { mean, half_width, .. } = (metric.of)(row);
     let share = |value: f64| {
-        if top > 0.0 {
-            (value * 100.0 / top).clamp(0.0, 100.0)
-        } else {
-            0.0
-        }
+        if top > 0.0 { (value * 100.0 / top).clamp(0.0, 100.0) } else { 0.0 }
     };
     html! {
         div.bar-row {
@@ -222,11 +210,7 @@ pub(super) fn signed(percent: f64) -> String {
 }
 
 fn probability(p: f64) -> String {
-    if p < 0.001 {
-        "< 0.001".to_owned()
-    } else {
-        trimmed(p, 3)
-    }
+    if p < 0.001 { "< 0.001".to_owned() } else { trimmed(p, 3) }
 }
 
 #[cfg(test)]

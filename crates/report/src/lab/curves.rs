@@ -83,11 +83,7 @@ fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeat
         all.iter().map(end).collect()
     };
     let mean = |r: &Option<Repeated>| r.as_ref().map(|number| rounded(number.mean));
-    Numbers {
-        mean: all.iter().map(mean).collect(),
-        low: edge(-1.0),
-        high: edge(1.0),
-    }
+    Numbers { mean: all.iter().map(mean).collect(), low: edge(-1.0), high: edge(1.0) }
 }
 
 /// By connections, a line for each group; `None` where the lab has one number of connections only,

@@ -53,37 +53,25 @@ const fn metric(
     unit: &'static str,
     of: fn(&CellView) -> Option<Repeated>,
 ) -> Metric {
-    Metric {
-        title,
-        unit,
-        of: Of::Cell(of),
-        shown: significant,
-    }
+    Metric { title, unit, of: Of::Cell(of), shown: significant }
 }
 
 /// What clients saw.
 const DELIVERED: [Metric; 5] = [
-    Metric {
-        shown: truncated,
-        ..metric("Throughput", "NOPM", CellView::nopm)
-    },
+    Metric { shown: truncated, ..metric("Throughput", "NOPM", CellView::nopm) },
     metric("New-order mean", "ms", |cell| {
         let mean_ns = |repeat: &RepeatView| repeat.primary.mean_ns();
         cell.repeated(mean_ns).map(|ns| ns.per(1e6))
     }),
     metric("New-order p90", "ms", |cell| primary_ms(cell, 0.9)),
     metric("New-order p95", "ms", |cell| primary_ms(cell, 0.95)),
-    metric("New-order maximum", "ms", |cell| {
-        Repeated::of(&[cell.primary_max_ns()? as f64 / 1e6])
-    }),
+    metric("New-order maximum", "ms", |cell| Repeated::of(&[cell.primary_max_ns()? as f64 / 1e6])),
 ];
 
 /// What the machine did.
 const MACHINE: [Metric; 3] = [
     share("CPU, user and system", |cell| {
-        used(cell, |r| {
-            Some(r.host.cpu_user_share? + r.host.cpu_system_share?)
-        })
+        used(cell, |r| Some(r.host.cpu_user_share? + r.host.cpu_system_share?))
     }),
     share("I/O wait", |cell| used(cell, |r| r.host.cpu_iowait_share)),
     share("Emulated I/O wait, derived from idle", |cell| {
@@ -102,17 +90,11 @@ const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> Me
 }
 
 /// A kind of requests: what stands before the role, its unit, its number.
-type Requests = (
-    &'static str,
-    &'static str,
-    fn(&DeviceSummary) -> Option<f64>,
-);
+type Requests = (&'static str, &'static str, fn(&DeviceSummary) -> Option<f64>);
 const READS: Requests = ("Reads of", "1/s", |device| device.read.as_ref()?.per_s);
 const WRITES: Requests = ("Writes of", "1/s", |device| device.write.as_ref()?.per_s);
 const READ: Requests = ("Read from", "MB/s", |device| device.read.as_ref()?.mb_per_s);
-const WRITTEN: Requests = ("Written to", "MB/s", |device| {
-    device.write.as_ref()?.mb_per_s
-});
+const WRITTEN: Requests = ("Written to", "MB/s", |device| device.write.as_ref()?.mb_per_s);
 const FLUSHES: Requests = ("Flushes of", "1/s", |device| device.flush.as_ref()?.per_s);
 
 /// By role, as the shim counted.
@@ -141,12 +123,8 @@ fn storage_by_role() -> Vec<Metric> {
 
 /// The same as the server says, where nobody counted by role in some cell.
 const STORAGE_BY_SERVER: [Metric; 4] = [
-    metric("Reads, as the server says", "1/s", |cell| {
-        used(cell, |r| r.server.data_reads_per_s)
-    }),
-    metric("Writes, as the server says", "1/s", |cell| {
-        used(cell, |r| r.server.data_writes_per_s)
-    }),
+    metric("Reads, as the server says", "1/s", |cell| used(cell, |r| r.server.data_reads_per_s)),
+    metric("Writes, as the server says", "1/s", |cell| used(cell, |r| r.server.data_writes_per_s)),
     metric("Writes of redo, as the server says", "1/s", |cell| {
         used(cell, |r| r.server.log_writes_per_s)
     }),
@@ -163,9 +141,7 @@ const COSTS: [Metric; 4] = [
     metric("CPU of the server", "µs per transaction", |cell| {
         used(cell, |r| r.per_transaction.server_cpu_us)
     }),
-    metric("New orders per minute", "per W", |cell| {
-        used(cell, |r| r.power.nopm_per_watt)
-    }),
+    metric("New orders per minute", "per W", |cell| used(cell, |r| r.power.nopm_per_watt)),
     metric("New orders per minute", "per USD of the devices", |cell| {
         used(cell, |r| r.price.nopm_per_usd)
     }),
@@ -240,11 +216,7 @@ impl Axes<'_> {
         }
         connections.sort_unstable();
         connections.dedup();
-        Axes {
-            view,
-            groups,
-            connections,
-        }
+        Axes { view, groups, connections }
     }
 
     fn is_grid(&self) -> bool {

@@ -62,12 +62,7 @@ pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
         let is_known = |known: &&mut Reason| known.has_result == has_result && known.code == code;
         match reasons.iter_mut().find(is_known) {
             Some(known) => known.cells.push(cell),
-            None => reasons.push(Reason {
-                has_result,
-                code,
-                words,
-                cells: vec![cell],
-            }),
+            None => reasons.push(Reason { has_result, code, words, cells: vec![cell] }),
         }
     }
     reasons.sort_by_key(|reason| reason.has_result);
@@ -93,9 +88,7 @@ pub fn footnotes<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> Markup {
 /// Repeats that failed by themselves.
 fn failed(cell: &CellView) -> usize {
     let repeats = cell.repeats.iter();
-    repeats
-        .filter(|repeat| repeat.repeat.own_failure().is_some())
-        .count()
+    repeats.filter(|repeat| repeat.repeat.own_failure().is_some()).count()
 }
 
 /// The word for programs and the first line of the reason: of the repeat that failed first by

@@ -36,10 +36,7 @@ pub fn over_time(view: &LabView) -> Vec<OverTime> {
                 let drawn = |r: &&RepeatView| r.repeat.is_whole() && !r.series.time_s.is_empty();
                 let is_new = !lines.iter().any(|line| line.name == cell.group);
                 if let (true, Some(first)) = (is_new, cell.shown().filter(drawn)) {
-                    lines.push(RepeatLine {
-                        name: cell.group.clone(),
-                        repeat: first.repeat.id.0,
-                    });
+                    lines.push(RepeatLine { name: cell.group.clone(), repeat: first.repeat.id.0 });
                 }
             }
             OverTime { connections, lines }

@@ -19,10 +19,7 @@ pub struct Variable<'a> {
 pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
     let mut variables: Vec<Vec<&Sweep>> = Vec::new();
     for sweep in all {
-        match variables
-            .iter_mut()
-            .find(|of| of[0].dimension == sweep.dimension)
-        {
+        match variables.iter_mut().find(|of| of[0].dimension == sweep.dimension) {
             Some(of) => of.push(sweep),
             None => variables.push(vec![sweep]),
         }
@@ -30,11 +27,7 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
     let variable = |(index, sweeps): (usize, Vec<&'a Sweep>)| {
         let at = |point: &SweepPoint| {
             let cell = view.by_ordinal(point.ordinal)?;
-            Some(At {
-                x: point.number,
-                x_text: point.value.clone(),
-                cell,
-            })
+            Some(At { x: point.number, x_text: point.value.clone(), cell })
         };
         let lines: Vec<(String, Vec<At<'_>>)> = sweeps
             .iter()
@@ -51,11 +44,7 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
 
 fn others(sweep: &Sweep) -> String {
     let words: Vec<String> = sweep.others.iter().map(NamedValue::words).collect();
-    if words.is_empty() {
-        sweep.dimension.clone()
-    } else {
-        words.join(", ")
-    }
+    if words.is_empty() { sweep.dimension.clone() } else { words.join(", ") }
 }
 
 /// Charts, turning points and numbers.

@@ -52,10 +52,7 @@ impl Grid {
             let Some(value) = step.value else { continue };
             for point in self.touched(step) {
                 let (start_ns, end_ns) = self.bounds_ns(point);
-                let shared_ns = step
-                    .end_ns
-                    .min(end_ns)
-                    .saturating_sub(step.start_ns.max(start_ns));
+                let shared_ns = step.end_ns.min(end_ns).saturating_sub(step.start_ns.max(start_ns));
                 sums[point].0 += value * shared_ns as f64;
                 sums[point].1 += shared_ns;
             }
@@ -74,11 +71,7 @@ mod tests {
     use analyse::Step;
 
     fn step(start_ns: u64, end_ns: u64, value: f64) -> Step {
-        Step {
-            start_ns,
-            end_ns,
-            value: Some(value),
-        }
+        Step { start_ns, end_ns, value: Some(value) }
     }
 
     #[test]
@@ -87,19 +80,12 @@ mod tests {
         let ends_s = grid.ends_s();
         assert_eq!(ends_s.len(), 801);
         // The last point is of the three seconds that are left.
-        assert_eq!(
-            (ends_s[0], ends_s[799], ends_s[800]),
-            (9.0, 7_200.0, 7_203.0)
-        );
+        assert_eq!((ends_s[0], ends_s[799], ends_s[800]), (9.0, 7_200.0, 7_203.0));
         let second = 1_000_000_000;
-        let steps: Vec<Step> = (0..7_203)
-            .map(|s| step(s * second, (s + 1) * second, (s % 9) as f64))
-            .collect();
+        let steps: Vec<Step> =
+            (0..7_203).map(|s| step(s * second, (s + 1) * second, (s % 9) as f64)).collect();
         let means = grid.means(&steps);
-        assert_eq!(
-            (means[0], means[799], means[800]),
-            (Some(4.0), Some(4.0), Some(1.0))
-        );
+        assert_eq!((means[0], means[799], means[800]), (Some(4.0), Some(4.0), Some(1.0)));
     }
 
     #[test]

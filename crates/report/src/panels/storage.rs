@@ -15,42 +15,19 @@ struct Requests {
     dash: Dash,
 }
 
-const READS: Requests = Requests {
-    word: "reads",
-    counter: |of| of.reads,
-    dash: Solid,
-};
-const WRITES: Requests = Requests {
-    word: "writes",
-    counter: |of| of.writes,
-    dash: Dashed,
-};
-const FLUSHES: Requests = Requests {
-    word: "flushes",
-    counter: |of| of.flushes,
-    dash: Solid,
-};
-const BYTES_READ: Requests = Requests {
-    word: "read",
-    counter: |of| of.read_bytes,
-    dash: Solid,
-};
-const BYTES_WRITTEN: Requests = Requests {
-    word: "written",
-    counter: |of| of.write_bytes,
-    dash: Dashed,
-};
+const READS: Requests = Requests { word: "reads", counter: |of| of.reads, dash: Solid };
+const WRITES: Requests = Requests { word: "writes", counter: |of| of.writes, dash: Dashed };
+const FLUSHES: Requests = Requests { word: "flushes", counter: |of| of.flushes, dash: Solid };
+const BYTES_READ: Requests = Requests { word: "read", counter: |of| of.read_bytes, dash: Solid };
+const BYTES_WRITTEN: Requests =
+    Requests { word: "written", counter: |of| of.write_bytes, dash: Dashed };
 
 impl Observed<'_> {
     /// By role where the shim counts, else by the machine's disks.
     pub(super) fn storage(&self) -> [Panel; 3] {
         let by_role = self.samples.labels(Shim, "reads").next().is_some();
         let title = |role, disk| if by_role { role } else { disk };
-        let counters = if by_role {
-            IoCounters::OF_ROLES
-        } else {
-            IoCounters::OF_DISKS
-        };
+        let counters = if by_role { IoCounters::OF_ROLES } else { IoCounters::OF_DISKS };
         let panel = |name, title, axis, unit, kinds: &[Requests], by| {
             let mut panel = Panel::new(name, title, axis, unit);
             for (label, color) in self.places(by_role) {
@@ -81,10 +58,7 @@ impl Observed<'_> {
             ),
             panel(
                 "bytes",
-                title(
-                    "Throughput of storage by role",
-                    "Throughput of storage by disk",
-                ),
+                title("Throughput of storage by role", "Throughput of storage by disk"),
                 "MB per second",
                 "MB/s",
                 &[BYTES_READ, BYTES_WRITTEN],
@@ -98,10 +72,7 @@ impl Observed<'_> {
         let colors = ROLES.len();
         if !by_role {
             let disks = self.samples.labels(Host, "disk_reads");
-            return disks
-                .enumerate()
-                .map(|(n, disk)| (disk, n % colors + 1))
-                .collect();
+            return disks.enumerate().map(|(n, disk)| (disk, n % colors + 1)).collect();
         }
         let color = |role| {
             let known = ROLES.iter().position(|known| *known == role);
@@ -132,11 +103,7 @@ mod tests {
             ],
             2.0,
         );
-        let names: Vec<_> = panel(&of, "requests")
-            .lines
-            .iter()
-            .map(|l| l.name.as_str())
-            .collect();
+        let names: Vec<_> = panel(&of, "requests").lines.iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["data reads", "data writes", "redo writes"]);
         assert_eq!(line(&of, "requests", "redo writes").color, 2);
         let bytes = line(&of, "bytes", "redo written");
@@ -154,13 +121,7 @@ mod tests {
         ];
         let of = drawn(series, 2.0);
         assert_eq!(panel(&of, "requests").title, "Reads and writes by disk");
-        assert_eq!(
-            line(&of, "requests", "nvme0n1 reads").values,
-            [Some(9.0); 2]
-        );
-        assert_eq!(
-            line(&of, "flushes", "nvme0n1 flushes").values,
-            [Some(3.0); 2]
-        );
+        assert_eq!(line(&of, "requests", "nvme0n1 reads").values, [Some(9.0); 2]);
+        assert_eq!(line(&of, "flushes", "nvme0n1 flushes").values, [Some(3.0); 2]);
     }
 }

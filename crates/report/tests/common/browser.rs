@@ -24,29 +24,17 @@ pub fn open(page: &Path, scratch: &Path) -> Shown {
 pub fn open_at(page: &Path, scratch: &Path, width: u32) -> Shown {
     let profile = tempfile::tempdir_in(scratch).unwrap();
     let output = Command::new("chromium")
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         .args([
             "--disable-component-update",
             "--disable-sync",
             "--no-first-run",
             "--disable-dev-shm-usage",
         ])
-        .args([
-            "--enable-logging=stderr",
-            "--virtual-time-budget=4000",
-            "--dump-dom",
-        ])
+        .args(["--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom"])
         .arg(format!("--window-size={width},2000"))
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!(
-            "--log-net-log={}",
-            profile.path().join("net.json").display()
-        ))
+        .arg(format!("--log-net-log={}", profile.path().join("net.json").display()))
         .arg(format!("file://{}", page.display()))
         .stdin(Stdio::null())
         .output()
@@ -82,11 +70,7 @@ pub fn page_of(shape: &Shape, name: &str) -> (tempfile::TempDir, PathBuf, String
 }
 
 pub fn console(shown: &Shown) -> Vec<&str> {
-    shown
-        .log
-        .lines()
-        .filter(|line| line.contains("CONSOLE"))
-        .collect()
+    shown.log.lines().filter(|line| line.contains("CONSOLE")).collect()
 }
 
 /// The page of a fixture with so many charts, which says nothing and asks for nothing.
@@ -96,11 +80,7 @@ pub fn check(shape: &Shape, name: &str, charts: usize) -> (String, Shown) {
     assert_eq!(console(&shown), Vec::<&str>::new());
     assert_eq!(shown.asked, 0, "the page asked the network");
     let drawn = format!("data-ready=\"{charts}\"");
-    assert!(
-        shown.dom.contains(&drawn),
-        "{drawn} is not in the page: {:?}",
-        shown.log
-    );
+    assert!(shown.dom.contains(&drawn), "{drawn} is not in the page: {:?}", shown.log);
     assert_eq!(shown.dom.matches("<canvas").count(), charts);
     assert!(!html.contains("geheim"), "a password is in the report");
     assert!(!html.contains("tpmC"), "tpmC is printed");

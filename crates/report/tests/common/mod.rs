@@ -62,11 +62,7 @@ pub const ONE_CELL: Shape = Shape {
 
 /// The ramp of a fixture, and those that are not its own.
 pub fn new_ramp(repeat: u32) -> NewRamp {
-    NewRamp {
-        ordinal: 1,
-        repeat,
-        limits: RampLimits::default(),
-    }
+    NewRamp { ordinal: 1, repeat, limits: RampLimits::default() }
 }
 
 /// 2026-01-01 00:00:00 UTC.
@@ -91,9 +87,7 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
         )
         .unwrap();
     let load = results.record_load(&new_load(lab)).unwrap();
-    results
-        .record_checks(CheckedOn::Load(load), &checks(true))
-        .unwrap();
+    results.record_checks(CheckedOn::Load(load), &checks(true)).unwrap();
     let mut ordinal = 0;
     let devices: Vec<Option<&str>> = match shape.devices {
         [] => vec![None],
@@ -136,11 +130,7 @@ pub fn build(path: &Path, shape: &Shape) -> (Results, LabId) {
             }
         }
     }
-    let status = if shape.failing_cell.is_some() {
-        LabStatus::Failed
-    } else {
-        LabStatus::Done
-    };
+    let status = if shape.failing_cell.is_some() { LabStatus::Failed } else { LabStatus::Done };
     let reason = shape.failing_cell.map(|_| "one cell has no result");
     results.finish_lab(lab, status, reason).unwrap();
     (results, lab)
@@ -160,9 +150,7 @@ pub fn new_lab(shape: &Shape) -> NewLab {
         plan: Some("[lab]\nname = \"x </script><script>alert(1)</script>\"\n".to_owned()),
         command_line: "mydyno run --dsn mysql://bench:geheim@127.0.0.1:3306/tpcc -c 32".to_owned(),
         mydyno_version: "0.1.0".to_owned(),
-        host_facts: facts
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .to_vec(),
+        host_facts: facts.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
     }
 }
 
@@ -170,12 +158,7 @@ pub fn new_cell(shape: &Shape, engine: &str, ordinal: u32, connections: u32) -> 
     NewCell {
         ordinal,
         engine: engine.to_owned(),
-        server_version: if engine == "mysql-5.7" {
-            "5.7.22-log"
-        } else {
-            "8.0.15"
-        }
-        .to_owned(),
+        server_version: if engine == "mysql-5.7" { "5.7.22-log" } else { "8.0.15" }.to_owned(),
         target: "mysql://bench:geheim@127.0.0.1:3306/tpcc".to_owned(),
         connections,
         warmup_ns: shape.warmup_s * SECOND_NS,
@@ -291,14 +274,9 @@ fn begin(results: &Results, shape: &Shape, new: &NewRepeat) -> RepeatId {
 
 fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
     let my_cnf = "[mysqld]\ninnodb_buffer_pool_size = 4G\ninnodb_flush_method = O_DIRECT\n";
-    let new = NewRepeat {
-        my_cnf: Some(my_cnf.to_owned()),
-        ..testkit::repeat(cell, point.repeat)
-    };
+    let new = NewRepeat { my_cnf: Some(my_cnf.to_owned()), ..testkit::repeat(cell, point.repeat) };
     let id = begin(results, shape, &new);
-    results
-        .record_variables(id, Moment::Start, &variables("200"))
-        .unwrap();
+    results.record_variables(id, Moment::Start, &variables("200")).unwrap();
     let mut random = Random::new(7, &[u64::from(point.ordinal), u64::from(point.repeat)]);
     let total_s = shape.warmup_s + shape.window_s;
     let mut committed = 0;
@@ -308,22 +286,8 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
             break;
         }
         for (name, share, slow) in TYPES {
-            let row = interval(
-                &mut random,
-                shape,
-                point,
-                &OfType {
-                    name,
-                    share,
-                    slow,
-                    start_s,
-                },
-            );
-            committed += if name == "new_order" {
-                row.committed
-            } else {
-                0
-            };
+            let row = interval(&mut random, shape, point, &OfType { name, share, slow, start_s });
+            committed += if name == "new_order" { row.committed } else { 0 };
             rows.push(row);
         }
         if rows.len() > 500 {
@@ -359,13 +323,9 @@ fn measure(results: &Results, cell: CellId, shape: &Shape, point: &Point) {
 }
 
 fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (u64, bool)) {
-    results
-        .record_variables(id, Moment::End, &variables("2000"))
-        .unwrap();
+    results.record_variables(id, Moment::End, &variables("2000")).unwrap();
     results.record_inputs(id, &inputs()).unwrap();
-    results
-        .record_checks(CheckedOn::Repeat(id), &checks(true))
-        .unwrap();
+    results.record_checks(CheckedOn::Repeat(id), &checks(true)).unwrap();
     let deadlock = Failure {
         transaction: "payment".to_owned(),
         error_code: "1213".to_owned(),
@@ -406,9 +366,7 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
     let peak_per_s = 900.0 * connections / (connections + 14.0)
         * (1.0 + 0.06 * f64::from(point.ordinal % 3))
         * point.factor;
-    let ramp = ((of.start_s as f64 + 2.0) / (shape.warmup_s as f64 + 2.0))
-        .min(1.0)
-        .sqrt();
+    let ramp = ((of.start_s as f64 + 2.0) / (shape.warmup_s as f64 + 2.0)).min(1.0).sqrt();
     let dip = if of.start_s % 45 < 4 { 0.62 } else { 1.0 };
     let noise = 0.95 + 0.1 * random.unit();
     let count = (peak_per_s * of.share * ramp * dip * noise) as u64 * shape.interval_s;
@@ -425,17 +383,9 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
         sum += ns * times;
         max = if times > 0 { max.max(ns) } else { max };
     }
-    let rolled_back = if of.name == "new_order" {
-        count / 100
-    } else {
-        0
-    };
+    let rolled_back = if of.name == "new_order" { count / 100 } else { 0 };
     IntervalRow {
-        phase: if of.start_s < shape.warmup_s {
-            Phase::Warmup
-        } else {
-            Phase::Window
-        },
+        phase: if of.start_s < shape.warmup_s { Phase::Warmup } else { Phase::Window },
         start_offset_ns: of.start_s * SECOND_NS,
         end_offset_ns: (of.start_s + shape.interval_s) * SECOND_NS,
         committed: count - rolled_back,
@@ -449,9 +399,8 @@ fn interval(random: &mut Random, shape: &Shape, point: &Point, of: &OfType) -> I
 }
 
 fn variables(io_capacity: &str) -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> = (0..60)
-        .map(|n| (format!("variable_{n:02}"), (n * 512).to_string()))
-        .collect();
+    let mut all: Vec<(String, String)> =
+        (0..60).map(|n| (format!("variable_{n:02}"), (n * 512).to_string())).collect();
     for (name, value) in [
         ("innodb_buffer_pool_size", "4294967296"),
         ("innodb_flush_log_at_trx_commit", "1"),
@@ -492,10 +441,7 @@ fn counter(
 
 fn inputs() -> Vec<InputCounter> {
     let share = CounterUnit::Share;
-    let skipped = Band {
-        low: None,
-        high: Some(0.01),
-    };
+    let skipped = Band { low: None, high: Some(0.01) };
     [
         (
             ("rollbacks", "New orders rolled back"),

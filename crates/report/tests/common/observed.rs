@@ -34,17 +34,9 @@ pub fn observe(results: &Results, repeat: RepeatId, of: &Beside) {
     let mut batches = Vec::new();
     for s in 0..=of.total_s {
         let load = if s % 45 < 4 { 0.62 } else { 1.0 };
-        for (source, late_ns) in [
-            (Host, 0),
-            (Process, 1),
-            (Server, 3_000_000),
-            (Shim, 400_000),
-        ] {
+        for (source, late_ns) in [(Host, 0), (Process, 1), (Server, 3_000_000), (Shim, 400_000)] {
             let mut values = Vec::new();
-            let of_source = all
-                .iter()
-                .zip(&mut counted)
-                .filter(|(of, _)| of.source == source);
+            let of_source = all.iter().zip(&mut counted).filter(|(of, _)| of.source == source);
             for (of, counted) in of_source {
                 let now = of.steady + of.with_load * load;
                 *counted += now;
@@ -53,16 +45,11 @@ pub fn observe(results: &Results, repeat: RepeatId, of: &Beside) {
                 values.push((metric, value as i64));
             }
             if source != Server || !GAP_S.contains(&s) {
-                batches.push(SampleBatch {
-                    at_offset_ns: s * 1_000_000_000 + late_ns,
-                    values,
-                });
+                batches.push(SampleBatch { at_offset_ns: s * 1_000_000_000 + late_ns, values });
             }
         }
     }
-    results
-        .append_samples(repeat, &mut MetricIds::default(), &batches)
-        .unwrap();
+    results.append_samples(repeat, &mut MetricIds::default(), &batches).unwrap();
     for (moment, commits) in [(Moment::Start, "1200"), (Moment::End, "61200")] {
         let status = [
             ("Com_commit", commits),
@@ -90,14 +77,7 @@ fn counter(
     (name, label): (&'static str, &'static str),
     (steady, with_load): (f64, f64),
 ) -> Metered {
-    Metered {
-        source,
-        kind: Counter,
-        name,
-        label,
-        steady,
-        with_load,
-    }
+    Metered { source, kind: Counter, name, label, steady, with_load }
 }
 
 fn gauge(
@@ -105,19 +85,12 @@ fn gauge(
     (name, label): (&'static str, &'static str),
     values: (f64, f64),
 ) -> Metered {
-    Metered {
-        kind: Gauge,
-        ..counter(source, (name, label), values)
-    }
+    Metered { kind: Gauge, ..counter(source, (name, label), values) }
 }
 
 /// Two cores without a known frequency.
 fn host(of: &Beside) -> Vec<Metered> {
-    let (user, system) = if of.has_shim {
-        (5e8, 3e8)
-    } else {
-        (1.2e9, 6e8)
-    };
+    let (user, system) = if of.has_shim { (5e8, 3e8) } else { (1.2e9, 6e8) };
     let soft = 5e7;
     let mut all = vec![
         gauge(Host, ("cpu_cores", ""), (2.0, 0.0)),
@@ -127,11 +100,7 @@ fn host(of: &Beside) -> Vec<Metered> {
         counter(Host, ("cpu_softirq_ns", ""), (0.0, soft)),
         counter(Host, ("cpu_iowait_ns", ""), (2e7, 0.0)),
         counter(Host, ("cpu_steal_ns", ""), (1e7, 0.0)),
-        counter(
-            Host,
-            ("cpu_idle_ns", ""),
-            (2e9 - 3e7, -user - system - soft),
-        ),
+        counter(Host, ("cpu_idle_ns", ""), (2e9 - 3e7, -user - system - soft)),
         counter(Host, ("cpu_idle_ns", "cpu0"), (9e8, -user / 2.0)),
         counter(Host, ("context_switches", ""), (900.0, 60_000.0)),
         counter(Host, ("pressure_cpu_some_us", ""), (0.0, 400_000.0)),
@@ -214,16 +183,12 @@ fn sessions(of: &Beside) -> Vec<Metered> {
         counter(Process, ("session_cpu_ns", "server"), of_time(0.06)),
         counter(Process, ("session_run_wait_ns", "server"), of_time(0.02)),
     ];
-    for (role, read, write, flush) in [
-        ("data", 0.05, 0.01, 0.0),
-        ("redo", 0.0, 0.05, 0.6),
-        ("binlog", 0.0, 0.0, 0.0),
-    ] {
-        for (name, share) in [
-            ("session_read_ns", read),
-            ("session_write_ns", write),
-            ("session_flush_ns", flush),
-        ] {
+    for (role, read, write, flush) in
+        [("data", 0.05, 0.01, 0.0), ("redo", 0.0, 0.05, 0.6), ("binlog", 0.0, 0.0, 0.0)]
+    {
+        for (name, share) in
+            [("session_read_ns", read), ("session_write_ns", write), ("session_flush_ns", flush)]
+        {
             all.push(counter(Shim, (name, role), of_time(share)));
         }
     }

@@ -22,10 +22,7 @@ fn setup(data: &str) -> String {
         every_file: None,
         doublewrite_in_system_tablespace: None,
         spin: true,
-        cache: CacheSetup {
-            bytes: 1 << 20,
-            read_ahead_bytes: 128 << 10,
-        },
+        cache: CacheSetup { bytes: 1 << 20, read_ahead_bytes: 128 << 10 },
         sharing: None,
         devices: vec![device(data), device("nvme-pm1725")],
         roles: Vec::new(),

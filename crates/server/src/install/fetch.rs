@@ -169,9 +169,7 @@ fn apt(directory: &Path, private_index: bool) -> Command {
             let place = directory.join(place);
             // apt makes what is missing below; where this fails, apt says so.
             let _ = fs::create_dir_all(place.join("partial"));
-            command
-                .arg("-o")
-                .arg(format!("{option}={}/", place.display()));
+            command.arg("-o").arg(format!("{option}={}/", place.display()));
         }
         command.args(["-o", "APT::Sandbox::User="]);
     }
@@ -195,29 +193,19 @@ pub(super) fn missing(
 }
 
 pub(super) fn fetch_failed(what: &str, why: String) -> ServerError {
-    ServerError::Fetch {
-        what: what.to_owned(),
-        why,
-    }
+    ServerError::Fetch { what: what.to_owned(), why }
 }
 
 pub(super) fn run(command: &mut Command) -> io::Result<Output> {
-    command
-        .stdin(Stdio::null())
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .output()
+    command.stdin(Stdio::null()).env("DEBIAN_FRONTEND", "noninteractive").output()
 }
 
 /// What a failed program said: its error lines, or its last ones.
 pub(super) fn last_words(program: &str, output: &Output) -> String {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = stdout
-        .lines()
-        .chain(stderr.lines())
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect();
+    let lines: Vec<&str> =
+        stdout.lines().chain(stderr.lines()).map(str::trim).filter(|l| !l.is_empty()).collect();
     let errors: Vec<&str> = lines
         .iter()
         .copied()

@@ -99,10 +99,7 @@ mod tests {
             assert!(said.contains("a_program_is_loaded"), "{output:?}");
         }
         fs::remove_file(&own).unwrap();
-        assert_eq!(
-            list.output().unwrap_err().kind(),
-            std::io::ErrorKind::NotFound
-        );
+        assert_eq!(list.output().unwrap_err().kind(), std::io::ErrorKind::NotFound);
     }
 
     #[test]

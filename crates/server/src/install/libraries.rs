@@ -106,8 +106,7 @@ fn fetch_library(
     // libaio1t64 holds libaio.so.1t64 for libaio.so.1.
     let renamed = shared_objects(directory).into_iter().find(|file| {
         let name = file.file_name().and_then(|n| n.to_str()).unwrap_or("");
-        name.strip_prefix(soname)
-            .is_some_and(|rest| rest.starts_with("t64"))
+        name.strip_prefix(soname).is_some_and(|rest| rest.starts_with("t64"))
     });
     match renamed {
         Some(file) => {
@@ -128,9 +127,7 @@ fn shared_objects(root: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
                 pending.push(path);
-            } else if path
-                .file_name()
-                .is_some_and(|n| n.to_string_lossy().contains(".so"))
+            } else if path.file_name().is_some_and(|n| n.to_string_lossy().contains(".so"))
                 && path.is_file()
             {
                 found.push(path);
@@ -152,10 +149,6 @@ mod tests {
         assert_eq!(parse_ldd(output), ["libaio.so.1", "liburing.so.2"]);
         assert!(parse_ldd("\tnot a dynamic executable\n").is_empty());
         let own = std::env::current_exe().unwrap();
-        assert!(
-            missing_libraries(&own, Path::new("/nonexistent"))
-                .unwrap()
-                .is_empty()
-        );
+        assert!(missing_libraries(&own, Path::new("/nonexistent")).unwrap().is_empty());
     }
 }

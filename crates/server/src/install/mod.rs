@@ -35,13 +35,7 @@ struct Unpacked {
 impl Unpacked {
     /// One that needs libraries of the machine's.
     fn whole(root: PathBuf, origin: String, sha256: Option<String>) -> Unpacked {
-        Unpacked {
-            root,
-            origin,
-            sha256,
-            libraries: None,
-            loader: None,
-        }
+        Unpacked { root, origin, sha256, libraries: None, loader: None }
     }
 }
 
@@ -136,10 +130,7 @@ fn server_root(unpacked: &Path, file: &Path) -> Result<PathBuf, ServerError> {
 }
 
 fn binary_in(root: &Path) -> Option<PathBuf> {
-    BINARY_PLACES
-        .iter()
-        .map(PathBuf::from)
-        .find(|place| root.join(place).is_file())
+    BINARY_PLACES.iter().map(PathBuf::from).find(|place| root.join(place).is_file())
 }
 
 /// Fetches missing libraries and says what is there.
@@ -297,18 +288,10 @@ mod tests {
         assert!(error.to_string().contains("8.0.40"), "{error}");
 
         let broken = temp.path().join("broken.tar.gz");
-        fs::File::create(&broken)
-            .unwrap()
-            .write_all(b"not an archive")
-            .unwrap();
+        fs::File::create(&broken).unwrap().write_all(b"not an archive").unwrap();
         let error = install(&home, "mysql-5.7", Some(&broken), &mut |_| {}).unwrap_err();
         assert!(matches!(error, ServerError::Archive { .. }), "{error}");
-        let error = install(
-            &home,
-            "mysql-5.7",
-            Some(&temp.path().join("no")),
-            &mut |_| {},
-        );
+        let error = install(&home, "mysql-5.7", Some(&temp.path().join("no")), &mut |_| {});
         assert!(error.is_err());
         assert!(find(&home, "mysql-5.7").is_err());
     }

@@ -113,9 +113,7 @@ pub(super) fn fetch(
         "fetching {packages} and their libraries of Debian's suite {suite} with apt-get"
     ));
     let mut install = apt.command();
-    install
-        .args(["--download-only", "install"])
-        .args(&engine.debian);
+    install.args(["--download-only", "install"]).args(&engine.debian);
     let output = run(&mut install).map_err(|error| missing("apt-get", "apt", name, &error))?;
     if !output.status.success() {
         let what = format!("{packages} of Debian's suite {suite} ({archive})");
@@ -174,9 +172,7 @@ fn update(
 fn archives_in(uris: &str) -> Vec<String> {
     let mut archives: Vec<String> = Vec::new();
     for line in uris.lines() {
-        let uri = line
-            .strip_prefix('\'')
-            .and_then(|rest| rest.split_once('\''));
+        let uri = line.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
         let Some((archive, _)) = uri.and_then(|(uri, _)| uri.split_once("/dists/")) else {
             continue;
         };
@@ -214,13 +210,7 @@ fn unpack(
     forget_all_but(&root.join("usr/share"), &KEPT_OF_SHARE)?;
     let origin = format!("Debian {suite}: {}", origin.join(", "));
     let (libraries, loader) = settle_c_library(&root, &c_library, &origin)?;
-    Ok(Unpacked {
-        root,
-        origin,
-        sha256: None,
-        libraries,
-        loader,
-    })
+    Ok(Unpacked { root, origin, sha256: None, libraries, loader })
 }
 
 /// Decides on the C library and gives the directory of libraries and the loader, both below `root`.
@@ -248,10 +238,7 @@ fn settle_c_library(
     if ServerBuild::ask(&binary, Some(root.join(&libraries)), origin.to_owned()).is_ok() {
         return Ok((Some(libraries), None));
     }
-    for file in entries(directory)?
-        .into_iter()
-        .filter(|path| path.is_file())
-    {
+    for file in entries(directory)?.into_iter().filter(|path| path.is_file()) {
         let to = root.join(below(&file));
         fs::rename(&file, &to).map_err(io_at("move a library to", &to))?;
     }
@@ -319,10 +306,7 @@ mod tests {
             'mirror+file:/etc/apt/mirrors/debian.list/dists/bookworm/main/Packages.xz' x 0 \n";
         assert_eq!(
             archives_in(uris),
-            [
-                "http://mirror.example/debian/",
-                "mirror+file:/etc/apt/mirrors/debian.list/"
-            ]
+            ["http://mirror.example/debian/", "mirror+file:/etc/apt/mirrors/debian.list/"]
         );
         assert!(archives_in("").is_empty());
     }

@@ -10,10 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn failed(file: &Path) -> impl Fn(String) -> ServerError + use<'_> {
-    move |why| ServerError::Archive {
-        file: file.to_owned(),
-        why,
-    }
+    move |why| ServerError::Archive { file: file.to_owned(), why }
 }
 
 /// SHA-256 of a file in lower-case hexadecimal.
@@ -28,11 +25,7 @@ pub(super) fn sha256_of(path: &Path) -> Result<String, ServerError> {
         }
         context.update(&buffer[..n]);
     }
-    Ok(context
-        .finish()
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect())
+    Ok(context.finish().iter().map(|b| format!("{b:02x}")).collect())
 }
 
 /// Unpacks a `.tar.gz` or `.tar.xz` into the directory `to`.
@@ -125,9 +118,7 @@ fn tar(mut input: impl Read, to: &Path) -> io::Result<()> {
 pub(super) fn file_of_jar(jar: &Path, name: &str, to: &Path) -> Result<(), ServerError> {
     let failed = failed(jar);
     let mut zip = open_jar(jar)?;
-    let mut entry = zip
-        .by_name(name)
-        .map_err(|error| failed(format!("{name}: {error}")))?;
+    let mut entry = zip.by_name(name).map_err(|error| failed(format!("{name}: {error}")))?;
     let mut output = File::create(to).map_err(io_at("write", to))?;
     io::copy(&mut entry, &mut output).map_err(|error| failed(format!("{name}: {error}")))?;
     Ok(())

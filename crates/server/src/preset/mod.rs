@@ -88,11 +88,7 @@ pub fn find(name: &str) -> Result<&'static NamedPreset, ServerError> {
     let mut presets = data().preset.iter();
     presets.find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<String> = names().into_iter().map(str::to_owned).collect();
-        ServerError::UnknownPreset {
-            name: name.to_owned(),
-            nearest: nearest(name, &known),
-            known,
-        }
+        ServerError::UnknownPreset { name: name.to_owned(), nearest: nearest(name, &known), known }
     })
 }
 

@@ -36,26 +36,16 @@ impl PoolPart {
         set: &[(String, String)],
     ) -> PoolPart {
         if !has_chunks(build) {
-            return PoolPart {
-                bytes,
-                chunk_bytes: None,
-            };
+            return PoolPart { bytes, chunk_bytes: None };
         }
         let instances = instances_of(build, bytes, preset, set);
         let chunk_bytes = number(set, CHUNK);
         let unit = chunk_bytes.unwrap_or(1 << 20).max(1 << 20);
         let unit = unit.saturating_mul(instances);
         // A server makes chunks smaller that are greater than its pool.
-        let bytes = if bytes < unit {
-            bytes
-        } else {
-            bytes / unit * unit
-        };
+        let bytes = if bytes < unit { bytes } else { bytes / unit * unit };
         let needed = || chunk_for(bytes, PoolInstances(instances));
-        PoolPart {
-            bytes,
-            chunk_bytes: chunk_bytes.is_none().then(needed).flatten(),
-        }
+        PoolPart { bytes, chunk_bytes: chunk_bytes.is_none().then(needed).flatten() }
     }
 
     /// The lines for the server's option file.
@@ -140,18 +130,13 @@ mod tests {
 
     fn part(mib: u64, set: &[(&str, &str)]) -> PoolPart {
         let server = build("mysql-5.7", Flavour::Mysql, (5, 7, 44));
-        let set: Vec<(String, String)> = set
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let set: Vec<(String, String)> =
+            set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         PoolPart::at_most(&server, mib * MIB, None, &set)
     }
 
     fn expected(mib: u64, chunk_mib: Option<u64>) -> PoolPart {
-        PoolPart {
-            bytes: mib * MIB,
-            chunk_bytes: chunk_mib.map(|mib| mib * MIB),
-        }
+        PoolPart { bytes: mib * MIB, chunk_bytes: chunk_mib.map(|mib| mib * MIB) }
     }
 
     #[test]
@@ -198,19 +183,12 @@ mod tests {
             found.map(|(_, value)| value.clone())
         };
         let (pool, instances) = (line(&whole.set, POOL), line(&whole.set, INSTANCES));
-        assert_eq!(
-            (pool.as_deref(), instances.as_deref()),
-            (Some("12G"), Some("32"))
-        );
+        assert_eq!((pool.as_deref(), instances.as_deref()), (Some("12G"), Some("32")));
         let part = PoolPart::at_most(&server, 6 << 30, Some(&whole), &[]);
         let half = preset.translate(&server, PresetScale::Papers, &[], Some(part));
         assert!(part.set().iter().all(|one| half.set.contains(one)));
         assert_eq!(line(&half.set, CHUNK).as_deref(), Some("192M"));
-        assert!(
-            half.note()
-                .unwrap()
-                .contains("scaled innodb_buffer_pool_size 12G to 6G")
-        );
+        assert!(half.note().unwrap().contains("scaled innodb_buffer_pool_size 12G to 6G"));
         // What the user sets is divided, too.
         let set = [(POOL.to_owned(), "1G".to_owned())];
         let part = PoolPart::at_most(&server, 341 * MIB, Some(&whole), &set);

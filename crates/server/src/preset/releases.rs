@@ -36,18 +36,12 @@ impl Family {
 #[serde(try_from = "String")]
 pub(crate) enum Releases {
     None,
-    Within {
-        from: Option<VersionNumbers>,
-        until: Option<VersionNumbers>,
-    },
+    Within { from: Option<VersionNumbers>, until: Option<VersionNumbers> },
 }
 
 impl Default for Releases {
     fn default() -> Self {
-        Releases::Within {
-            from: None,
-            until: None,
-        }
+        Releases::Within { from: None, until: None }
     }
 }
 
@@ -64,10 +58,7 @@ impl TryFrom<String> for Releases {
             "" => Ok(None),
             end => version(end).map(Some).ok_or_else(refuse),
         };
-        Ok(Releases::Within {
-            from: end(from)?,
-            until: end(until)?,
-        })
+        Ok(Releases::Within { from: end(from)?, until: end(until)? })
     }
 }
 
@@ -87,12 +78,12 @@ impl Releases {
         let name = family.name();
         match self {
             Releases::None => Some(format!("{name} does not have it")),
-            Releases::Within {
-                from: Some(from), ..
-            } if release < from => Some(format!("new in {name} {}", version_text(from))),
-            Releases::Within {
-                until: Some(until), ..
-            } if release >= until => Some(format!("gone since {name} {}", version_text(until))),
+            Releases::Within { from: Some(from), .. } if release < from => {
+                Some(format!("new in {name} {}", version_text(from)))
+            }
+            Releases::Within { until: Some(until), .. } if release >= until => {
+                Some(format!("gone since {name} {}", version_text(until)))
+            }
             Releases::Within { .. } => None,
         }
     }
@@ -111,14 +102,8 @@ mod tests {
         let lacks = |text: &str, release| releases(text).unwrap().lacks(Family::Mysql, release);
         assert_eq!(lacks("5.7.2..8.0.3", (5, 7, 2)), None);
         assert_eq!(lacks("5.7.2..8.0.3", (8, 0, 2)), None);
-        assert_eq!(
-            lacks("5.7.2..8.0.3", (5, 7, 1)).as_deref(),
-            Some("new in MySQL 5.7.2")
-        );
-        assert_eq!(
-            lacks("5.7.2..8.0.3", (8, 0, 3)).as_deref(),
-            Some("gone since MySQL 8.0.3")
-        );
+        assert_eq!(lacks("5.7.2..8.0.3", (5, 7, 1)).as_deref(), Some("new in MySQL 5.7.2"));
+        assert_eq!(lacks("5.7.2..8.0.3", (8, 0, 3)).as_deref(), Some("gone since MySQL 8.0.3"));
         assert_eq!(lacks("..", (1, 0, 0)), None);
         assert!(lacks("none", (8, 0, 0)).is_some());
     }

@@ -64,9 +64,8 @@ impl PresetScale {
 /// A number of bytes as servers and the papers write it: `3G`, `48M`, `1000`.
 pub(crate) fn size_text(bytes: u64) -> String {
     let suffixes = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
-    let fitting = suffixes
-        .into_iter()
-        .find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    let fitting =
+        suffixes.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     match fitting {
         Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
         None => bytes.to_string(),

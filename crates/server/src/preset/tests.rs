@@ -19,12 +19,7 @@ const SERVERS: [(&str, &str, Flavour, VersionNumbers); 10] = [
     ("Percona 5.7", "percona-5.7", Flavour::Mysql, (5, 7, 44)),
     ("Percona 8.0", "percona-8.0", Flavour::Mysql, (8, 0, 35)),
     ("XtraDB 5.6", "xtradb-5.6", Flavour::MariaDb, (10, 1, 13)),
-    (
-        "MariaDB 10.11",
-        "mariadb-10.11",
-        Flavour::MariaDb,
-        (10, 11, 19),
-    ),
+    ("MariaDB 10.11", "mariadb-10.11", Flavour::MariaDb, (10, 11, 19)),
     ("MariaDB 11.8", "mariadb-11.8", Flavour::MariaDb, (11, 8, 6)),
 ];
 
@@ -119,11 +114,7 @@ fn page() -> String {
     for preset in &data().preset {
         let _ = writeln!(presets, "- `{}`: {}.", preset.name, preset.about);
     }
-    let reference = format!(
-        "{},{:03}",
-        REFERENCE_WAREHOUSES / 1000,
-        REFERENCE_WAREHOUSES % 1000
-    );
+    let reference = format!("{},{:03}", REFERENCE_WAREHOUSES / 1000, REFERENCE_WAREHOUSES % 1000);
     let text = format!(
         "# Presets\n\n\
         <!-- Made by `INSTA_UPDATE=always cargo test -p server --lib preset::tests` from crates/server/src/preset. -->\n\n\
@@ -195,11 +186,7 @@ fn wrapped(line: &str) -> String {
         if !out.is_empty() {
             out.push(if is_full { '\n' } else { ' ' });
         }
-        length = if is_full {
-            word.len()
-        } else {
-            length + 1 + word.len()
-        };
+        length = if is_full { word.len() } else { length + 1 + word.len() };
         out.push_str(word);
     }
     out + "\n"
@@ -221,10 +208,7 @@ fn the_page_says_what_the_presets_say() {
 
 #[test]
 fn the_presets_are_sound() {
-    assert_eq!(
-        names(),
-        ["default", "config-1", "config-2", "config-3", "config-a"]
-    );
+    assert_eq!(names(), ["default", "config-1", "config-2", "config-3", "config-a"]);
     let mut seen = BTreeSet::new();
     for variable in &data().variable {
         let name = &variable.name;
@@ -249,15 +233,9 @@ fn a_value_stands_until_the_next_column() {
     };
     for (variable, values) in [
         ("innodb_buffer_pool_size", ["3G", "3G", "12G", "12G"]),
-        (
-            "innodb_flush_method",
-            ["fsync", "O_DIRECT", "O_DIRECT", "O_DIRECT"],
-        ),
+        ("innodb_flush_method", ["fsync", "O_DIRECT", "O_DIRECT", "O_DIRECT"]),
         ("innodb_log_file_size", ["48M", "1G", "1G", "1G"]),
-        (
-            "innodb_io_capacity",
-            ["300000", "300000", "300000", "15000"],
-        ),
+        ("innodb_io_capacity", ["300000", "300000", "300000", "15000"]),
     ] {
         let presets = ["config-1", "config-2", "config-3", "config-a"];
         assert_eq!(presets.map(|preset| of(preset, variable)), values.map(Some));

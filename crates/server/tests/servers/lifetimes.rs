@@ -77,11 +77,7 @@ fn child(
 }
 
 fn this_binary() -> String {
-    std::env::current_exe()
-        .unwrap()
-        .to_str()
-        .unwrap()
-        .to_owned()
+    std::env::current_exe().unwrap().to_str().unwrap().to_owned()
 }
 
 fn reported(home: &Home) -> String {
@@ -124,10 +120,7 @@ fn a_named_server_lives_until_it_is_stopped() {
         let listed = named(&home).unwrap();
         assert_eq!(listed.len(), 1);
         let lab = &listed[0];
-        assert_eq!(
-            (lab.name.as_str(), lab.pid, lab.running),
-            ("lab", pid, true)
-        );
+        assert_eq!((lab.name.as_str(), lab.pid, lab.running), ("lab", pid, true));
         assert_eq!(lab.engine, engine);
         let login = lab.connect_options().unwrap();
         query(&login, "CREATE DATABASE kept");
@@ -137,10 +130,7 @@ fn a_named_server_lives_until_it_is_stopped() {
         // A private start beside it sweeps nothing of it.
         drop(start(&home, &build, small()));
         let error = start_named(&home, &build, "lab", small()).unwrap_err();
-        assert!(
-            matches!(error, ServerError::AlreadyRunning { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ServerError::AlreadyRunning { .. }), "{error}");
         assert!(alive(pid));
 
         assert_eq!(
@@ -161,10 +151,7 @@ fn goes_on(home: &Home, build: &ServerBuild) {
     assert_eq!(server.notes.len(), 1, "{:?}", server.notes);
     let pid = server.pid();
     drop(server);
-    assert!(
-        alive(pid),
-        "dropping the handle of a named server stops nothing"
-    );
+    assert!(alive(pid), "dropping the handle of a named server stops nothing");
     let ended = stop_named(home, "lab", STOP_TIMEOUT, AfterStop::RemoveData, |_| ()).unwrap();
     assert_eq!(ended, Ending::Killed);
     assert!(named(home).unwrap().is_empty());
@@ -176,9 +163,7 @@ fn a_named_start_that_fails_leaves_nothing() {
     let build = build("mysql-5.7");
     let (_temp, home) = own_home();
     let mut options = small();
-    options
-        .set
-        .push(("no_such_thing".to_owned(), "1".to_owned()));
+    options.set.push(("no_such_thing".to_owned(), "1".to_owned()));
     assert!(start_named(&home, &build, "lab", options).is_err());
     assert!(!home.instances().join("lab").exists());
     assert!(named(&home).unwrap().is_empty());
@@ -201,19 +186,13 @@ fn a_killed_named_server_goes_on_after_recovery() {
     let (_temp, home) = own_home();
     let server = start_named(&home, &build, "lab", small()).unwrap();
     let login = server.connect_options();
-    query(
-        &login,
-        "CREATE TABLE mysql.t1 (a INT PRIMARY KEY) ENGINE=InnoDB",
-    );
+    query(&login, "CREATE TABLE mysql.t1 (a INT PRIMARY KEY) ENGINE=InnoDB");
     query(&login, "INSERT INTO mysql.t1 VALUES (1)");
     server.kill().unwrap();
     drop(server);
     assert!(!named(&home).unwrap()[0].running);
     let server = start_named(&home, &build, "lab", small()).unwrap();
-    assert_eq!(
-        query(&server.connect_options(), "SELECT a FROM mysql.t1"),
-        ["1"]
-    );
+    assert_eq!(query(&server.connect_options(), "SELECT a FROM mysql.t1"), ["1"]);
     drop(server);
     stop_named(&home, "lab", STOP_TIMEOUT, AfterStop::RemoveData, |_| ()).unwrap();
 }
@@ -242,20 +221,12 @@ fn an_ordinary_user_can_do_it_too() {
         let binary = temp.path().join("test");
         fs::copy(this_binary(), &binary).unwrap();
         let moved = |path: &Path| copy.join(path.strip_prefix(&engine_root).unwrap());
-        let build = ServerBuild {
-            binary: moved(&installed.binary),
-            ..installed
-        };
+        let build = ServerBuild { binary: moved(&installed.binary), ..installed };
         let home = Home::at(temp.path().join("home")).unwrap();
         run("chmod", &["-R", "a+rX", &text(temp.path())]);
         run("chmod", &["-R", "700", &text(home.root())]);
         run("chown", &["-R", "65534:65534", &text(home.root())]);
-        let arguments = [
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            &text(&binary),
-        ];
+        let arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", &text(&binary)];
         let mut user = child("setpriv", &arguments, &home, &build, "be an ordinary user");
         assert!(user.wait().unwrap().success(), "{engine}");
         assert!(reported(&home).starts_with(&build.version));
@@ -267,14 +238,7 @@ fn an_ordinary_user_can_do_it_too() {
 fn dropping_a_private_server_ends_it() {
     let build = build("mysql-8.0");
     let (_temp, home) = own_home();
-    let server: Instance = start(
-        &home,
-        &build,
-        InstanceOptions {
-            data: Data::Fresh,
-            ..small()
-        },
-    );
+    let server: Instance = start(&home, &build, InstanceOptions { data: Data::Fresh, ..small() });
     let pid = server.pid();
     drop(server);
     assert!(!alive(pid));

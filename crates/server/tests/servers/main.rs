@@ -14,14 +14,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::{ConnectError, ConnectOptions, Connector};
 
-pub const ENGINES: [&str; 6] = [
-    "mysql-5.7",
-    "mysql-8.0",
-    "mariadb-10.11",
-    "xtradb-5.6",
-    "mysql-9.7",
-    "mariadb-11.8",
-];
+pub const ENGINES: [&str; 6] =
+    ["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6", "mysql-9.7", "mariadb-11.8"];
 /// Enough for what does not depend on the engine's release.
 pub const SOME_ENGINES: [&str; 4] = [ENGINES[0], ENGINES[1], ENGINES[2], ENGINES[3]];
 /// Enough for what does not depend on the release, but on the family.
@@ -36,28 +30,19 @@ pub fn build(engine: &str) -> ServerBuild {
 
 /// A home of the test's own.
 pub fn own_home() -> (TempDir, Home) {
-    let temp = tempfile::Builder::new()
-        .prefix("mydyno-test-")
-        .tempdir()
-        .unwrap();
+    let temp = tempfile::Builder::new().prefix("mydyno-test-").tempdir().unwrap();
     let home = Home::at(temp.path().join("home")).unwrap();
     (temp, home)
 }
 
 pub fn set(settings: &[(&str, &str)]) -> Vec<(String, String)> {
-    settings
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// Small files: these tests measure nothing.
 pub fn small() -> InstanceOptions {
     InstanceOptions {
-        set: set(&[
-            ("innodb_log_file_size", "48M"),
-            ("innodb-buffer-pool-size", "64M"),
-        ]),
+        set: set(&[("innodb_log_file_size", "48M"), ("innodb-buffer-pool-size", "64M")]),
         ..InstanceOptions::default()
     }
 }
@@ -71,14 +56,8 @@ pub fn start(home: &Home, build: &ServerBuild, options: InstanceOptions) -> Inst
 pub fn query(options: &ConnectOptions, sql: &str) -> Vec<String> {
     let connector = Connector::new(options.clone()).unwrap();
     reactor::block_on(async {
-        let mut connection = connector
-            .connect()
-            .await
-            .unwrap_or_else(|error| panic!("{error}"));
-        let answer = connection
-            .query(sql)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let mut connection = connector.connect().await.unwrap_or_else(|error| panic!("{error}"));
+        let answer = connection.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
         let width = answer.width;
         answer
             .rows()
@@ -139,10 +118,7 @@ pub fn alive(pid: u32) -> bool {
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(
-            start.elapsed() < Duration::from_secs(600),
-            "waited in vain until {what}"
-        );
+        assert!(start.elapsed() < Duration::from_secs(600), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

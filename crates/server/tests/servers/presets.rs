@@ -70,10 +70,8 @@ fn every_preset(engine: &str, starts: &[(&str, u32)]) {
     for &(preset, warehouses) in starts {
         let scale = PresetScale::To(Warehouses(warehouses));
         let translated = find(preset).unwrap().translate(&build, scale, &[], None);
-        let options = InstanceOptions {
-            preset: translated.set.clone(),
-            ..InstanceOptions::default()
-        };
+        let options =
+            InstanceOptions { preset: translated.set.clone(), ..InstanceOptions::default() };
         let started = start_named(&home, &build, "presets", options);
         let server = started.unwrap_or_else(|error| panic!("{engine} {preset}: {error}"));
         what_was_set_is_what_there_is(&server, &translated);
@@ -89,13 +87,7 @@ struct Ended<'a>(&'a Home);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        let _ = stop_named(
-            self.0,
-            "presets",
-            STOP_TIMEOUT,
-            AfterStop::RemoveData,
-            |_| {},
-        );
+        let _ = stop_named(self.0, "presets", STOP_TIMEOUT, AfterStop::RemoveData, |_| {});
     }
 }
 
@@ -131,10 +123,7 @@ fn what_was_set_is_what_there_is(server: &Instance, translated: &Translated) {
             "innodb_open_files",
         ];
         if limited && of_files.contains(&name.as_str()) {
-            assert!(
-                parse_size(is) <= parse_size(value),
-                "{preset}: {name} is {is}"
-            );
+            assert!(parse_size(is) <= parse_size(value), "{preset}: {name} is {is}");
         } else {
             assert_eq!(plain(is), plain(value), "{preset}: {name}");
         }
@@ -164,9 +153,7 @@ fn nothing_is_complained_of(server: &Instance, preset: &str) {
         "was removed",
         "does nothing",
     ] {
-        let said = log
-            .lines()
-            .find(|line| line.to_ascii_lowercase().contains(complaint));
+        let said = log.lines().find(|line| line.to_ascii_lowercase().contains(complaint));
         assert_eq!(said, None, "{preset}");
     }
 }

@@ -22,11 +22,7 @@ fn every_engine_installs_starts_and_stops() {
         let server = start(&home, &build, InstanceOptions::default());
         let tcp = server.connect_options();
         let version = query(&tcp, "SELECT VERSION()").concat();
-        assert!(
-            version.starts_with(&build.version),
-            "{version} of {}",
-            build.version
-        );
+        assert!(version.starts_with(&build.version), "{version} of {}", build.version);
         assert_eq!(query(&server.socket_options(), "SELECT 1"), ["1"]);
         effective_settings(&server);
         let grants = query(&tcp, "SHOW GRANTS").concat();
@@ -36,16 +32,8 @@ fn every_engine_installs_starts_and_stops() {
 
         let directory = server.data_directory().parent().unwrap().to_owned();
         assert_eq!(server.exited(), None);
-        assert!(
-            server.log_tail().contains("ready for connections"),
-            "{}",
-            server.log_tail()
-        );
-        assert_eq!(
-            server.stop(STOP_TIMEOUT).unwrap(),
-            Ending::Clean,
-            "{engine}"
-        );
+        assert!(server.log_tail().contains("ready for connections"), "{}", server.log_tail());
+        assert_eq!(server.stop(STOP_TIMEOUT).unwrap(), Ending::Clean, "{engine}");
         assert!(server.exited().is_some() && !alive(server.pid()));
         assert!(server.data_directory().join("ibdata1").is_file());
         drop(server);
@@ -68,12 +56,7 @@ fn effective_settings(server: &Instance) {
         ("skip_name_resolve", "1"),
         ("local_infile", "1"),
     ] {
-        assert_eq!(
-            variable(&tcp, name),
-            value,
-            "{name} of {}",
-            server.build().engine
-        );
+        assert_eq!(variable(&tcp, name), value, "{name} of {}", server.build().engine);
     }
     listens_on_loopback_only(server);
     let doublewrite = variable(&tcp, "innodb_doublewrite");
@@ -133,16 +116,11 @@ fn a_variable_that_is_none_stops_the_start_with_its_log() {
         let build = build(engine);
         let (_temp, home) = own_home();
         let mut options = small();
-        options
-            .set
-            .push(("innodb-speed".to_owned(), "11".to_owned()));
+        options.set.push(("innodb-speed".to_owned(), "11".to_owned()));
         let error = Instance::start(&home, &build, options).unwrap_err();
         assert_eq!(exit_of(&error), 5);
         let text = error.to_string();
-        assert!(
-            text.contains("unknown variable 'innodb_speed=11'"),
-            "{engine}: {text}"
-        );
+        assert!(text.contains("unknown variable 'innodb_speed=11'"), "{engine}: {text}");
         assert!(error.log_tail().unwrap().contains("innodb_speed"));
         assert!(left_in_run(&home).is_empty());
     }
@@ -155,17 +133,10 @@ fn a_taken_port_costs_a_note_and_nothing_else() {
     for engine in SOME_ENGINES {
         let build = build(engine);
         let (_temp, home) = own_home();
-        let options = InstanceOptions {
-            port: Some(taken),
-            ..small()
-        };
+        let options = InstanceOptions { port: Some(taken), ..small() };
         let server = start(&home, &build, options);
         assert_ne!(server.port(), taken);
-        assert!(
-            server.notes.iter().any(|n| n.contains(&taken.to_string())),
-            "{:?}",
-            server.notes
-        );
+        assert!(server.notes.iter().any(|n| n.contains(&taken.to_string())), "{:?}", server.notes);
         assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);
     }
 }
@@ -175,9 +146,8 @@ fn two_starts_at_once_do_not_collide() {
     let build = build("mysql-5.7");
     let (_temp, home) = own_home();
     let servers: Vec<Instance> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..2)
-            .map(|_| scope.spawn(|| start(&home, &build, small())))
-            .collect();
+        let threads: Vec<_> =
+            (0..2).map(|_| scope.spawn(|| start(&home, &build, small()))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     // The threads that started them are gone; the servers are not.
@@ -199,10 +169,7 @@ fn a_server_that_dies_says_how() {
     server.kill().unwrap();
     let how = server.exited().unwrap();
     assert!(how.contains("SIGKILL"), "{how}");
-    assert!(matches!(
-        server.stop(STOP_TIMEOUT).unwrap(),
-        Ending::Died(_)
-    ));
+    assert!(matches!(server.stop(STOP_TIMEOUT).unwrap(), Ending::Died(_)));
     assert!(server.log_tail().contains("ready for connections"));
 }
 
@@ -217,9 +184,7 @@ fn data_and_redo_can_lie_elsewhere() {
         options.data_directory = Some(data.clone());
         options.scratch = vec![redo.clone()];
         let redo_text = redo.to_str().unwrap();
-        options
-            .set
-            .extend(set(&[("innodb_log_group_home_dir", redo_text)]));
+        options.set.extend(set(&[("innodb_log_group_home_dir", redo_text)]));
         let server = start(&home, &build, options.clone());
         assert!(has_redo(&redo), "{engine}");
         assert_eq!(server.data_directory(), data);
@@ -256,12 +221,7 @@ fn a_tmpfs_without_direct_io_is_noted_or_works() {
     let home = Home::at(temp.path()).unwrap();
     let server = start(&home, &build, small());
     let method = variable(&server.connect_options(), "innodb_flush_method");
-    assert_eq!(
-        method == "O_DIRECT",
-        server.notes.is_empty(),
-        "{:?}",
-        server.notes
-    );
+    assert_eq!(method == "O_DIRECT", server.notes.is_empty(), "{:?}", server.notes);
 }
 
 #[test]
@@ -275,10 +235,7 @@ fn engines_are_listed_found_and_known_by_binary() {
     assert_eq!(find(&home, "mysql-5.7").unwrap(), build);
 
     let by_path = ServerBuild::from_binary(&build.binary).unwrap();
-    assert_eq!(
-        (by_path.engine.as_str(), by_path.version.as_str()),
-        ("mysql-5.7", "5.7.22")
-    );
+    assert_eq!((by_path.engine.as_str(), by_path.version.as_str()), ("mysql-5.7", "5.7.22"));
     let (_temp, own) = own_home();
     let server = start(&own, &by_path, small());
     assert_eq!(query(&server.connect_options(), "SELECT 1"), ["1"]);

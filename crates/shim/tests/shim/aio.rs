@@ -113,10 +113,7 @@ fn requests_are_served_at_once_and_nobody_is_blocked() {
     let (submit_ns, wait_ns) = (told.get("submit_ns"), told.get("wait_ns"));
     // Blocked one after another, they would take together what the times of each add up to; at
     // once, some 16 times less.
-    assert!(
-        (submit_ns + wait_ns) * 4 < sum_ns,
-        "{submit_ns} + {wait_ns}, {sum_ns}"
-    );
+    assert!((submit_ns + wait_ns) * 4 < sum_ns, "{submit_ns} + {wait_ns}, {sum_ns}");
     assert!(submit_ns < wait_ns, "{submit_ns}, {wait_ns}");
 }
 
@@ -139,12 +136,7 @@ fn who_waits_is_woken_by_a_request_and_by_the_end() {
 
 #[test]
 fn one_context_holds_emulated_and_real_requests() {
-    for emulated in [
-        &[Role::Data][..],
-        &[Role::Redo],
-        &[],
-        &[Role::Data, Role::Redo],
-    ] {
+    for emulated in [&[Role::Data][..], &[Role::Redo], &[], &[Role::Data, Role::Redo]] {
         let bench = Bench::new(emulated);
         let told = bench.run("emulated and real");
         assert_eq!(told.get("sum"), (0..16).sum::<u64>());

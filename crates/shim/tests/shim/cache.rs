@@ -18,27 +18,23 @@ pub fn job(name: &str, files: &Path) -> bool {
         "write, flush, read" => {
             let file = file();
             for n in 0..100 {
-                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
-                    .unwrap();
+                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64).unwrap();
             }
             timed("flush_ns", || file.sync_all().unwrap());
             for n in 0..100 {
-                file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
-                    .unwrap();
+                file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64).unwrap();
             }
         }
         "read ahead" => {
             let file = file();
             for n in 0..64 {
-                file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
-                    .unwrap();
+                file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64).unwrap();
             }
         }
         "read here and there" => {
             let file = file();
             for n in 1..11 {
-                file.read_exact_at(&mut buffer.0[..PAGE], (63 - n * 5) * PAGE as u64)
-                    .unwrap();
+                file.read_exact_at(&mut buffer.0[..PAGE], (63 - n * 5) * PAGE as u64).unwrap();
             }
             // What was cached of a file that is no more is not read again.
             std::fs::remove_file(files.join("t.ibd")).unwrap();
@@ -55,8 +51,7 @@ pub fn job(name: &str, files: &Path) -> bool {
         "write much" => {
             let file = file();
             for n in 0..512 {
-                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
-                    .unwrap();
+                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64).unwrap();
             }
         }
         _ => return more_jobs(name, files),
@@ -95,17 +90,8 @@ fn more_jobs(name: &str, files: &Path) -> bool {
             // SAFETY: both are open.
             assert!(unsafe { libc::dup2(emptied.as_raw_fd(), replaced.as_raw_fd()) } >= 0);
             // Nor is there a page so far behind.
-            assert!(
-                emptied
-                    .write_at(&buffer.0[..512], i64::MAX as u64 - 100)
-                    .is_err()
-            );
-            assert_eq!(
-                emptied
-                    .read_at(&mut buffer.0, i64::MAX as u64 - 65536)
-                    .unwrap(),
-                0
-            );
+            assert!(emptied.write_at(&buffer.0[..512], i64::MAX as u64 - 100).is_err());
+            assert_eq!(emptied.read_at(&mut buffer.0, i64::MAX as u64 - 65536).unwrap(), 0);
         }
         _ => return false,
     }

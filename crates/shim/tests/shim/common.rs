@@ -65,20 +65,14 @@ impl Bench {
         let directory = tempfile::tempdir_in("/dev/shm").unwrap();
         let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         fs::create_dir(path("files")).unwrap();
-        let place = |role: &Role| RoleSetup {
-            role: *role,
-            device: 0,
-        };
+        let place = |role: &Role| RoleSetup { role: *role, device: 0 };
         let setup = Setup {
             page: path("page"),
             directories: vec![path("files")],
             every_file: None,
             doublewrite_in_system_tablespace: None,
             spin: true,
-            cache: CacheSetup {
-                bytes: 64 << 20,
-                read_ahead_bytes: 128 << 10,
-            },
+            cache: CacheSetup { bytes: 64 << 20, read_ahead_bytes: 128 << 10 },
             sharing: None,
             devices: vec![DeviceSetup {
                 profile: profile("nvme-pm1725"),
@@ -88,20 +82,13 @@ impl Bench {
             roles: roles.iter().map(place).collect(),
         };
         fs::write(path("page"), Snapshot::fresh()).unwrap();
-        let bench = Bench {
-            _alone: alone,
-            directory,
-            setup,
-        };
+        let bench = Bench { _alone: alone, directory, setup };
         bench.arm(true);
         bench
     }
 
     pub fn arm(&self, armed: bool) {
-        let page = OpenOptions::new()
-            .write(true)
-            .open(&self.setup.page)
-            .unwrap();
+        let page = OpenOptions::new().write(true).open(&self.setup.page).unwrap();
         let at = global_word(Global::Armed) as u64 * 8;
         page.write_at(&u64::from(armed).to_ne_bytes(), at).unwrap();
     }
@@ -143,9 +130,7 @@ impl Bench {
 
     fn job_with(&self, name: &str, setup: &str) -> Command {
         let mut command = self.command_with(std::env::current_exe().unwrap(), setup);
-        command
-            .args(["--exact", "child", "--nocapture"])
-            .env(JOB, name);
+        command.args(["--exact", "child", "--nocapture"]).env(JOB, name);
         command
     }
 
@@ -203,10 +188,7 @@ impl Told {
     pub fn get(&self, name: &str) -> u64 {
         let prefix = format!("@{name} ");
         let found = self.0.lines().find_map(|line| line.strip_prefix(&prefix));
-        found
-            .unwrap_or_else(|| panic!("{name} was not told: {}", self.0))
-            .parse()
-            .unwrap()
+        found.unwrap_or_else(|| panic!("{name} was not told: {}", self.0)).parse().unwrap()
     }
 }
 

@@ -147,10 +147,7 @@ unsafe extern "C" {
 
 fn crash(bench: &Bench) -> (u64, u64) {
     let page = bench.page();
-    (
-        page.global(Global::CrashSignal),
-        page.global(Global::CrashInside),
-    )
+    (page.global(Global::CrashSignal), page.global(Global::CrashInside))
 }
 
 #[test]

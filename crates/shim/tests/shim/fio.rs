@@ -10,13 +10,7 @@ fn fio(bench: &Bench, options: &[&str]) -> (bool, String) {
     let mut command: Command = bench.command("fio");
     let name = bench.file("fio.data").to_str().unwrap().to_owned();
     command
-        .args([
-            "--name=job",
-            "--thread",
-            "--size=16m",
-            "--randseed=1",
-            "--output-format=terse",
-        ])
+        .args(["--name=job", "--thread", "--size=16m", "--randseed=1", "--output-format=terse"])
         .arg(format!("--filename={name}"))
         .args(options)
         .current_dir(bench.directory.path());
@@ -43,12 +37,7 @@ fn verified(engine: &str, direct: &str, more: &[&str]) -> Snapshot {
 
 fn verified_on(bench: &Bench, engine: &str, direct: &str, more: &[&str]) -> Snapshot {
     let (engine, direct) = (format!("--ioengine={engine}"), format!("--direct={direct}"));
-    let mut options = vec![
-        engine.as_str(),
-        direct.as_str(),
-        "--rw=randwrite",
-        "--bs=16k",
-    ];
+    let mut options = vec![engine.as_str(), direct.as_str(), "--rw=randwrite", "--bs=16k"];
     options.extend(["--verify=crc32c", "--verify_fatal=1"]);
     options.extend(more);
     let (ok, text) = fio(bench, &options);
@@ -100,20 +89,11 @@ fn buffered_data_is_unaltered() {
 
 #[test]
 fn many_write_through_a_small_cache() {
-    for (name, io_size) in [
-        ("nvme-pm1725", "--io_size=8m"),
-        ("hdd-15k", "--io_size=512k"),
-    ] {
+    for (name, io_size) in [("nvme-pm1725", "--io_size=8m"), ("hdd-15k", "--io_size=512k")] {
         let mut bench = bench();
         bench.setup.cache.bytes = 2 << 20;
         bench.setup.devices[0].profile = profile(name);
-        let threads = [
-            "--numjobs=8",
-            "--rw=randrw",
-            "--bs=16k",
-            "--fsync=16",
-            io_size,
-        ];
+        let threads = ["--numjobs=8", "--rw=randrw", "--bs=16k", "--fsync=16", io_size];
         let (success, text) = fio(&bench, &threads);
         assert!(success, "{text}");
         let page = bench.page();

@@ -48,10 +48,7 @@ fn symbol(name: &CStr) -> *mut c_void {
     unsafe {
         let flags = libc::RTLD_NOW | libc::RTLD_GLOBAL;
         let library = libc::dlopen(c"libaio.so.1".as_ptr(), flags);
-        assert!(
-            !library.is_null(),
-            "libaio.so.1 is missing (package libaio1)"
-        );
+        assert!(!library.is_null(), "libaio.so.1 is missing (package libaio1)");
         let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
         assert!(!found.is_null(), "{name:?}");
         found
@@ -71,12 +68,7 @@ impl Context {
         };
         let mut id = 0;
         assert_eq!(setup(128, &raw mut id), 0);
-        Context {
-            id,
-            destroy,
-            submit,
-            get_events,
-        }
+        Context { id, destroy, submit, get_events }
     }
 
     pub fn destroy(&self) -> i32 {
@@ -89,20 +81,9 @@ impl Context {
     }
 
     pub fn get(&self, min: i64, events: &mut [Event], timeout_ms: Option<i64>) -> i32 {
-        let timeout = timeout_ms.map(|ms| libc::timespec {
-            tv_sec: 0,
-            tv_nsec: ms * 1_000_000,
-        });
-        let timeout = timeout
-            .as_ref()
-            .map_or(std::ptr::null(), |time| &raw const *time);
-        (self.get_events)(
-            self.id,
-            min,
-            events.len() as i64,
-            events.as_mut_ptr(),
-            timeout,
-        )
+        let timeout = timeout_ms.map(|ms| libc::timespec { tv_sec: 0, tv_nsec: ms * 1_000_000 });
+        let timeout = timeout.as_ref().map_or(std::ptr::null(), |time| &raw const *time);
+        (self.get_events)(self.id, min, events.len() as i64, events.as_mut_ptr(), timeout)
     }
 }
 

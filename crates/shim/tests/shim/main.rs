@@ -1,9 +1,6 @@
 //! The shim under real programs: this test's own, which runs itself again with a job, and fio.
 
-#![expect(
-    unsafe_code,
-    reason = "C functions are called as the programs under the shim call them"
-)]
+#![expect(unsafe_code, reason = "C functions are called as the programs under the shim call them")]
 
 mod aio;
 mod cache;
@@ -20,16 +17,6 @@ fn child() {
     let Some((name, files)) = common::job() else {
         return;
     };
-    let jobs = [
-        sync::job,
-        aio::job,
-        cache::job,
-        crash::job,
-        shared::job,
-        session::job,
-    ];
-    assert!(
-        jobs.iter().any(|job| job(&name, &files)),
-        "no such job: {name}"
-    );
+    let jobs = [sync::job, aio::job, cache::job, crash::job, shared::job, session::job];
+    assert!(jobs.iter().any(|job| job(&name, &files)), "no such job: {name}");
 }

@@ -51,11 +51,7 @@ fn serves(server: &UnixStream, files: &Path) -> bool {
         unsafe { libc::recv(server.as_raw_fd(), to, 64, flags) }
     };
     let wait = || {
-        let mut of = libc::pollfd {
-            fd: server.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let mut of = libc::pollfd { fd: server.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: it is one.
         assert_eq!(unsafe { libc::poll(&raw mut of, 1, 10_000) }, 1);
     };
@@ -82,17 +78,11 @@ fn read(file: &File, count: u64) {
 /// Rust sleeps by another function. Half of the time by one, half by another that servers use.
 fn sleep_as_c(time: Duration) {
     let time = time / 2;
-    let mut timeout = libc::timeval {
-        tv_sec: 0,
-        tv_usec: i64::from(time.subsec_micros()),
-    };
+    let mut timeout = libc::timeval { tv_sec: 0, tv_usec: i64::from(time.subsec_micros()) };
     let none = std::ptr::null_mut();
     // SAFETY: there are no descriptors, and the time is ours.
     unsafe { libc::select(0, none, none, none, &raw mut timeout) };
-    let time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: i64::from(time.subsec_nanos()),
-    };
+    let time = libc::timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
     // SAFETY: the time is ours, and nobody asks for what is left.
     unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }
@@ -109,10 +99,7 @@ fn a_session_is_told_from_other_threads() {
     let all_reads = page.of_kind(Role::Data, AccessKind::Read, OfKind::ResponseSumNs);
     let reads = of(Role::Data, OfRole::SessionReadNs);
     // A third of the reads are its own, and it was off its core nearly all that time.
-    assert!(
-        reads > all_reads / 10 && reads < all_reads * 3 / 4,
-        "{reads} {all_reads}"
-    );
+    assert!(reads > all_reads / 10 && reads < all_reads * 3 / 4, "{reads} {all_reads}");
     let flushes = page.of_kind(Role::Redo, AccessKind::Flush, OfKind::ResponseSumNs);
     let waited = of(Role::Redo, OfRole::SessionFlushNs);
     assert!(waited <= flushes, "{waited} {flushes}");

@@ -29,8 +29,7 @@ pub fn job(name: &str, files: &Path) -> bool {
     }
     tell("began_ms", now_ms());
     for read in 0..READS {
-        file.read_exact_at(&mut page.0[..4096], read * 4096)
-            .unwrap();
+        file.read_exact_at(&mut page.0[..4096], read * 4096).unwrap();
     }
     tell("ended_ms", now_ms());
     true
@@ -55,10 +54,8 @@ fn elapsed_ms(count: u32) -> u64 {
     let mut children = Vec::new();
     for (process, page) in (0..).zip(&pages) {
         bench.setup.page = page.to_str().unwrap().to_owned();
-        bench.setup.sharing = Some(Sharing {
-            memory: memory.to_str().unwrap().to_owned(),
-            process,
-        });
+        bench.setup.sharing =
+            Some(Sharing { memory: memory.to_str().unwrap().to_owned(), process });
         fs::write(page, Snapshot::fresh()).unwrap();
         bench.arm(true);
         children.push(bench.spawn(JOB, &format!("setup{process}.toml")));
@@ -89,9 +86,6 @@ fn two_processes_get_together_what_one_gets() {
     // Each request of one is a request before the other's: none of them is faster for being in a
     // process of its own.
     let both = elapsed_ms(2);
-    assert!(
-        both + TOLERATED_MS >= 2 * one_ms,
-        "{both} ms, alone {alone} ms"
-    );
+    assert!(both + TOLERATED_MS >= 2 * one_ms, "{both} ms, alone {alone} ms");
     assert!(both < 20 * one_ms, "{both} ms");
 }

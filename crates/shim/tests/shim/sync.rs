@@ -19,15 +19,13 @@ pub fn job(name: &str, files: &Path) -> bool {
             let file = data(libc::O_DIRECT);
             timed("reads_ns", || {
                 for n in 0..100 {
-                    file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64)
-                        .unwrap();
+                    file.read_exact_at(&mut buffer.0[..PAGE], n * PAGE as u64).unwrap();
                     assert!(buffer.0[..PAGE].iter().all(|byte| *byte == 7));
                 }
             });
             buffer.0.fill(5);
             for n in 0..50 {
-                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64)
-                    .unwrap();
+                file.write_all_at(&buffer.0[..PAGE], n * PAGE as u64).unwrap();
             }
             timed("flushes_ns", || {
                 for _ in 0..5 {
@@ -35,8 +33,7 @@ pub fn job(name: &str, files: &Path) -> bool {
                     file.sync_all().unwrap();
                 }
             });
-            file.read_exact_at(&mut buffer.0[..PAGE], 49 * PAGE as u64)
-                .unwrap();
+            file.read_exact_at(&mut buffer.0[..PAGE], 49 * PAGE as u64).unwrap();
             assert!(buffer.0[..PAGE].iter().all(|byte| *byte == 5));
         }
         "errors" => {
@@ -96,10 +93,7 @@ fn direct_requests_take_the_devices_time() {
     assert_eq!(page.of_role(Role::Data, OfRole::OutstandingMax), 1);
     let busy_ns = page.of_role(Role::Data, OfRole::BusyNs);
     let outstanding_ns = page.of_role(Role::Data, OfRole::OutstandingNs);
-    assert!(
-        busy_ns.abs_diff(outstanding_ns) < 161 * 100,
-        "{busy_ns} {outstanding_ns}"
-    );
+    assert!(busy_ns.abs_diff(outstanding_ns) < 161 * 100, "{busy_ns} {outstanding_ns}");
     assert_ne!(page.global(Global::Process), 0);
 }
 
@@ -141,10 +135,7 @@ fn roles_come_from_names_and_synchronous_writes_flush() {
     assert_eq!(requests(&page, Role::Data), [0, 0, 0]);
     let [_, writes, flushes] = requests(&page, Role::Redo);
     assert_eq!((writes, flushes), (10, 10));
-    assert_eq!(
-        page.of_kind(Role::Redo, AccessKind::Write, OfKind::Bytes),
-        5120
-    );
+    assert_eq!(page.of_kind(Role::Redo, AccessKind::Write, OfKind::Bytes), 5120);
     assert_eq!(page.of_role(Role::Redo, OfRole::Outstanding), 0);
 }
 

@@ -32,10 +32,7 @@ fn mysql_80() -> ServerFiles {
 fn host(memory: Option<&Path>) -> HostFacts {
     HostFacts {
         memory_files: memory
-            .map(|directory| MemoryFiles {
-                directory: directory.to_owned(),
-                free_bytes: 8 << 30,
-            })
+            .map(|directory| MemoryFiles { directory: directory.to_owned(), free_bytes: 8 << 30 })
             .into_iter()
             .collect(),
         available_memory_bytes: Some(16 << 30),
@@ -46,10 +43,7 @@ fn host(memory: Option<&Path>) -> HostFacts {
 fn emulated(name: &str, at: Option<&Path>) -> Place {
     let profile = device::builtin("hdd-15k").unwrap();
     Place::Emulated {
-        profile: Box::new(Profile {
-            name: name.to_owned(),
-            ..profile
-        }),
+        profile: Box::new(Profile { name: name.to_owned(), ..profile }),
         file: None,
         at: at.map(Path::to_owned),
     }
@@ -69,10 +63,7 @@ fn arranged_as(
     files: &ServerFiles,
     host: &HostFacts,
 ) -> Result<(Arrangement, Setup), StorageError> {
-    let placement = Placement {
-        places: places.iter().cloned().collect(),
-        ..Placement::default()
-    };
+    let placement = Placement { places: places.iter().cloned().collect(), ..Placement::default() };
     let mut arranger = Arranger::new(&placement, files, host, number);
     arranger.tag = "7".to_owned();
     arranger.place_all()?;
@@ -84,8 +75,7 @@ fn arranged_as(
 
 fn variable<'a>(arrangement: &'a Arrangement, name: &str) -> Option<&'a str> {
     let mut set = arrangement.set.iter();
-    set.find(|(n, _)| n == name)
-        .map(|(_, value)| value.as_str())
+    set.find(|(n, _)| n == name).map(|(_, value)| value.as_str())
 }
 
 #[test]
@@ -97,24 +87,14 @@ fn an_emulated_data_device_has_every_role() {
     let (arrangement, setup) = arranged(&places, &mysql_57(), &host).unwrap();
     assert_eq!(arrangement.data_directory, Some(base.join("mydyno-7")));
     assert_eq!(setup.devices.len(), 1);
-    assert!(
-        Role::ALL
-            .iter()
-            .all(|role| setup.device_of(*role) == Some(0))
-    );
+    assert!(Role::ALL.iter().all(|role| setup.device_of(*role) == Some(0)));
     assert_eq!(arrangement.devices.len(), Role::ALL.len());
     assert_eq!(arrangement.scratch, [base.join("mydyno-7-temp")]);
-    assert_eq!(
-        setup.doublewrite_in_system_tablespace,
-        Some([1 << 20, 3 << 20])
-    );
+    assert_eq!(setup.doublewrite_in_system_tablespace, Some([1 << 20, 3 << 20]));
     assert_eq!(setup.cache.bytes, (1 << 30) / 100 * 50);
     assert_eq!(setup.directories.len(), 2);
     assert!(setup.spin);
-    assert_eq!(
-        variable(&arrangement, "innodb_flush_method"),
-        Some("O_DIRECT")
-    );
+    assert_eq!(variable(&arrangement, "innodb_flush_method"), Some("O_DIRECT"));
     assert!(arrangement.devices.iter().all(|device| device.emulated));
 }
 
@@ -160,22 +140,13 @@ fn real_directories_take_variables() {
     let disk = tempfile::tempdir().unwrap();
     let path = disk.path().canonicalize().unwrap();
     let place = || Place::Directory(disk.path().to_owned());
-    let roles = [
-        Role::Redo,
-        Role::Undo,
-        Role::Doublewrite,
-        Role::Binlog,
-        Role::Temp,
-    ];
+    let roles = [Role::Redo, Role::Undo, Role::Doublewrite, Role::Binlog, Role::Temp];
     let places = roles.map(|role| (role, place()));
     let (arrangement, setup) = arranged(&places, &mysql_80(), &host(None)).unwrap();
     assert_eq!(arrangement.data_directory, None);
     assert_eq!(arrangement.scratch.len(), 5);
     let redo = path.join("mydyno-7-redo");
-    assert_eq!(
-        variable(&arrangement, "innodb_log_group_home_dir"),
-        redo.to_str()
-    );
+    assert_eq!(variable(&arrangement, "innodb_log_group_home_dir"), redo.to_str());
     assert!(variable(&arrangement, "innodb_undo_directory").is_some());
     assert!(variable(&arrangement, "innodb_doublewrite_dir").is_some());
     assert!(setup.roles.is_empty() && setup.devices.is_empty());
@@ -190,13 +161,7 @@ fn what_cannot_be_placed_says_so() {
     let place = || Place::Directory(disk.path().to_owned());
     let on = |role| arranged(&[(role, place())], &mysql_57(), &host(None));
     let error = on(Role::Doublewrite).unwrap_err();
-    assert!(matches!(
-        error,
-        StorageError::NotPlaceable {
-            role: "doublewrite",
-            ..
-        }
-    ));
+    assert!(matches!(error, StorageError::NotPlaceable { role: "doublewrite", .. }));
     let (arrangement, _) = on(Role::Undo).unwrap();
     assert!(arrangement.notes[0].contains("undo stays"));
     // It is where data is, whatever was asked for.
@@ -221,10 +186,7 @@ fn what_cannot_be_placed_says_so() {
     for path in ["/nonexistent/x", "/etc/passwd"] {
         let places = [(Role::Redo, Place::Directory(PathBuf::from(path)))];
         let error = arranged(&places, &mysql_57(), &host(None)).unwrap_err();
-        assert!(
-            matches!(error, StorageError::BadDirectory { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, StorageError::BadDirectory { .. }), "{error}");
     }
 }
 
@@ -232,20 +194,13 @@ fn what_cannot_be_placed_says_so() {
 fn an_emulated_log_beside_real_data_is_in_memory() {
     let memory = tempfile::tempdir().unwrap();
     let host = host(Some(memory.path()));
-    let places = [
-        (Role::Redo, emulated("slow", None)),
-        (Role::Doublewrite, emulated("slow", None)),
-    ];
+    let places =
+        [(Role::Redo, emulated("slow", None)), (Role::Doublewrite, emulated("slow", None))];
     let (arrangement, setup) = arranged(&places, &mysql_57(), &host).unwrap();
     assert_eq!(arrangement.scratch, [memory.path().join("mydyno-7-redo")]);
     assert_eq!(setup.device_of(Role::Data), None);
     assert_eq!(setup.device_of(Role::Doublewrite), Some(0));
-    assert!(
-        arrangement
-            .notes
-            .iter()
-            .any(|n| n.contains("where data is"))
-    );
+    assert!(arrangement.notes.iter().any(|n| n.contains("where data is")));
 }
 
 #[test]
@@ -309,11 +264,9 @@ fn files_outside_of_their_device_are_refused() {
     let redo = (Role::Redo, emulated("fast", None));
     let both = [data.clone(), redo.clone()];
     assert!(at(&both, "innodb_log_group_home_dir", "/mnt/ssd").is_err());
-    for (name, value) in [
-        ("log_bin", "binlog"),
-        ("innodb_undo_directory", "./"),
-        ("innodb_log_file_size", "1G"),
-    ] {
+    for (name, value) in
+        [("log_bin", "binlog"), ("innodb_undo_directory", "./"), ("innodb_log_file_size", "1G")]
+    {
         at(&both, name, value).unwrap();
     }
     // Data is where the server has it, and nothing is said of the rest.
@@ -325,10 +278,7 @@ fn servers_together_share_devices_and_divide_the_page_cache() {
     let memory = tempfile::tempdir().unwrap();
     let of = |number, count| {
         let mut server = mysql_57();
-        server.group = InstanceGroup {
-            count,
-            memory: (count > 1).then(|| "m".to_owned()),
-        };
+        server.group = InstanceGroup { count, memory: (count > 1).then(|| "m".to_owned()) };
         let data = (Role::Data, emulated("d", None));
         arranged_as(number, &[data], &server, &host(Some(memory.path()))).unwrap()
     };
@@ -353,15 +303,9 @@ fn servers_together_have_directories_of_their_own() {
     let base = tempfile::tempdir().unwrap();
     let mut server = mysql_57();
     server.needed_bytes = 0;
-    server.group = InstanceGroup {
-        count: 3,
-        memory: None,
-    };
+    server.group = InstanceGroup { count: 3, memory: None };
     let place = Place::Directory(base.path().to_owned());
-    let placement = Placement {
-        places: [(Role::Data, place)].into(),
-        ..Placement::default()
-    };
+    let placement = Placement { places: [(Role::Data, place)].into(), ..Placement::default() };
     let all = super::arrange_all(&placement, &server).unwrap();
     let directories: BTreeSet<_> = all.iter().map(|one| &one.data_directory).collect();
     assert_eq!((all.len(), directories.len()), (3, 3));

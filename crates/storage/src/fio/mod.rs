@@ -55,10 +55,7 @@ impl Fio {
             let (major, minor) = VERSION_MIN;
             return Err(missing(format!("{version} is older than {major}.{minor}")));
         }
-        Ok(Fio {
-            program: PathBuf::from(PROGRAM),
-            version,
-        })
+        Ok(Fio { program: PathBuf::from(PROGRAM), version })
     }
 
     /// Runs a job on real storage.
@@ -105,24 +102,15 @@ impl Fio {
                 after_ramp = page.snapshot().ok();
             }
         };
-        let mut inner = JobWatch {
-            stop: watch.stop,
-            on_tick: &mut tick,
-        };
+        let mut inner = JobWatch { stop: watch.stop, on_tick: &mut tick };
         let measured = self.run(job, file, environment, &mut inner)?;
         if !page.is_taken()? {
             return Err(StorageError::FioFailed {
-                why: format!(
-                    "fio did not load {}; is it statically linked?",
-                    library.display()
-                ),
+                why: format!("fio did not load {}; is it statically linked?", library.display()),
             });
         }
         let begin = after_ramp.unwrap_or(at_start);
-        Ok(EmulatedResult {
-            counters: Delta::between(&begin, &page.snapshot()?),
-            measured,
-        })
+        Ok(EmulatedResult { counters: Delta::between(&begin, &page.snapshot()?), measured })
     }
 
     fn run(
@@ -149,10 +137,7 @@ impl Fio {
         let failed = |why: String| StorageError::FioFailed { why };
         if !status.success() {
             let first = said.lines().find(|line| !line.trim().is_empty());
-            return Err(failed(format!(
-                "{status}: {}",
-                first.unwrap_or("it said nothing")
-            )));
+            return Err(failed(format!("{status}: {}", first.unwrap_or("it said nothing"))));
         }
         let text = std::fs::read_to_string(&output).map_err(io_at("read", &output))?;
         output::parse(&text, job.pattern).map_err(failed)
@@ -160,11 +145,7 @@ impl Fio {
 }
 
 fn arguments(job: &FioJob, file: &TestFile, output: &Path) -> Vec<OsString> {
-    let engine = if job.queue_depth > 1 {
-        "libaio"
-    } else {
-        "psync"
-    };
+    let engine = if job.queue_depth > 1 { "libaio" } else { "psync" };
     let direct = u8::from(job.direct);
     let seconds = |duration: Duration| format!("{}ms", duration.as_millis());
     let mut arguments: Vec<OsString> = [
@@ -216,20 +197,14 @@ fn setup(emulation: &Emulation<'_>, file: &TestFile, page: &Path) -> Result<Stri
         every_file: Some(Role::Data),
         doublewrite_in_system_tablespace: None,
         spin: crate::arrange::may_spin(crate::arrange::cores()),
-        cache: CacheSetup {
-            bytes: 0,
-            read_ahead_bytes: 0,
-        },
+        cache: CacheSetup { bytes: 0, read_ahead_bytes: 0 },
         sharing: None,
         devices: vec![DeviceSetup {
             profile: emulation.profile.clone(),
             seed: 1,
             preconditioned: emulation.preconditioned,
         }],
-        roles: vec![RoleSetup {
-            role: Role::Data,
-            device: 0,
-        }],
+        roles: vec![RoleSetup { role: Role::Data, device: 0 }],
     };
     Ok(setup.to_toml()?)
 }

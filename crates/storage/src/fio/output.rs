@@ -81,11 +81,7 @@ pub(super) fn parse(text: &str, pattern: Pattern) -> Result<FioResult, String> {
         let why = std::io::Error::from_raw_os_error(job.error);
         return Err(format!("its job failed: {why}"));
     }
-    let direction = if pattern.reads() {
-        &job.read
-    } else {
-        &job.write
-    };
+    let direction = if pattern.reads() { &job.read } else { &job.write };
     if direction.total_ios == 0 {
         return Err("its job did nothing in its time; give it more seconds".to_owned());
     }
@@ -134,10 +130,7 @@ mod tests {
         assert_eq!(flush.count, 194_108);
         assert!((flush.mean_us - 0.798_188_802).abs() < 1e-9);
         let with_warning = format!("fio: a warning\n{SAMPLE}");
-        assert_eq!(
-            parse(&with_warning, Pattern::RandomWrite).unwrap(),
-            measured
-        );
+        assert_eq!(parse(&with_warning, Pattern::RandomWrite).unwrap(), measured);
     }
 
     #[test]

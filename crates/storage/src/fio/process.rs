@@ -86,10 +86,7 @@ mod tests {
 
     fn run_for(seconds: &str, limit: Duration, stopped: bool) -> Result<bool, StorageError> {
         let stop = AtomicBool::new(stopped);
-        let mut watch = JobWatch {
-            stop: &stop,
-            on_tick: &mut |_| {},
-        };
+        let mut watch = JobWatch { stop: &stop, on_tick: &mut |_| {} };
         run(sleep(seconds), limit, &mut watch).map(|status| status.success())
     }
 

@@ -75,11 +75,7 @@ impl TestFile {
             Content::Random => BYTES_WANTED.min(room) / CHUNK_BYTES as u64 * CHUNK_BYTES as u64,
             Content::Hole { bytes } => bytes,
         };
-        let file = TestFile {
-            directory,
-            bytes,
-            _lock: lock,
-        };
+        let file = TestFile { directory, bytes, _lock: lock };
         write(&file.path(), content, bytes, stop).map_err(io_at("lay out", file.path()))?;
         if stop.load(Ordering::Relaxed) {
             return Err(StorageError::Interrupted);

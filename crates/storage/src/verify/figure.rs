@@ -137,36 +137,19 @@ pub(super) fn checks(
     let sequential = |pattern| job(pattern, Some(SEQUENTIAL_QUEUE_DEPTH));
     let writes = job(Pattern::RandomWrite, sheet.random_write_queue_depth);
     let check = |key, metric, sheet: Option<f64>, job| {
-        Some(FigureCheck {
-            key,
-            metric,
-            sheet: sheet?,
-            job,
-            preconditioned: false,
-        })
+        Some(FigureCheck { key, metric, sheet: sheet?, job, preconditioned: false })
     };
     let iops = |key, sheet, job| check(key, SheetMetric::Iops, sheet, job);
     let mb_per_s = |key, sheet, job| check(key, SheetMetric::MbPerS, sheet, job);
-    let sustained = iops(
-        "random_write_iops",
-        sheet.random_write_iops,
-        sustained(profile, writes),
-    );
+    let sustained = iops("random_write_iops", sheet.random_write_iops, sustained(profile, writes));
     let all = [
         iops(
             "random_read_iops",
             sheet.random_read_iops,
             job(Pattern::RandomRead, sheet.random_read_queue_depth),
         ),
-        sustained.map(|check| FigureCheck {
-            preconditioned: true,
-            ..check
-        }),
-        iops(
-            "random_write_peak_iops",
-            sheet.random_write_peak_iops,
-            peak(profile, writes),
-        ),
+        sustained.map(|check| FigureCheck { preconditioned: true, ..check }),
+        iops("random_write_peak_iops", sheet.random_write_peak_iops, peak(profile, writes)),
         mb_per_s(
             "sequential_read_mb_per_s",
             sheet.sequential_read_mb_per_s,
@@ -193,9 +176,7 @@ pub(super) fn checks(
     let checks: Vec<FigureCheck> = all.into_iter().flatten().collect();
     if checks.is_empty() {
         // Nothing missed would look like everything met.
-        return Err(StorageError::EmptySheet {
-            name: profile.name.clone(),
-        });
+        return Err(StorageError::EmptySheet { name: profile.name.clone() });
     }
     Ok(checks)
 }
@@ -204,11 +185,7 @@ fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> FioJob {
     let is_sequential = pattern.is_sequential();
     FioJob {
         pattern,
-        block_bytes: if is_sequential {
-            SEQUENTIAL_BYTES
-        } else {
-            RANDOM_BYTES
-        },
+        block_bytes: if is_sequential { SEQUENTIAL_BYTES } else { RANDOM_BYTES },
         queue_depth,
         ramp: SETTLE,
         runtime,
@@ -219,10 +196,7 @@ fn job(pattern: Pattern, queue_depth: u32, runtime: Duration) -> FioJob {
 
 /// Measured when a disk's write cache has found its rate; a solid-state device is preconditioned.
 fn sustained(profile: &Profile, writes: FioJob) -> FioJob {
-    FioJob {
-        ramp: SETTLE + profile.write_cache_settles_in(),
-        ..writes
-    }
+    FioJob { ramp: SETTLE + profile.write_cache_settles_in(), ..writes }
 }
 
 /// Measured well before the end of the peak.
@@ -230,11 +204,7 @@ fn peak(profile: &Profile, writes: FioJob) -> FioJob {
     let half_s = profile.peak_seconds().unwrap_or(f64::MAX) / 2.0;
     let half = Duration::from_secs_f64(half_s.clamp(0.0, 3600.0));
     let runtime = writes.runtime.min(half).max(PEAK_RUNTIME_MIN);
-    FioJob {
-        ramp: SETTLE.min(runtime / 4),
-        runtime,
-        ..writes
-    }
+    FioJob { ramp: SETTLE.min(runtime / 4), runtime, ..writes }
 }
 
 impl FigureCheck {
@@ -373,16 +343,10 @@ mod tests {
     }
 
     fn at_work(response_us: f64, lateness_us: f64) -> KindTimes {
-        KindTimes {
-            response_us: Some(response_us),
-            lateness_us: Some(lateness_us),
-        }
+        KindTimes { response_us: Some(response_us), lateness_us: Some(lateness_us) }
     }
 
-    const SILENT: KindTimes = KindTimes {
-        response_us: None,
-        lateness_us: None,
-    };
+    const SILENT: KindTimes = KindTimes { response_us: None, lateness_us: None };
 
     #[test]
     fn rates_are_judged_within_what_the_host_can() {
@@ -422,10 +386,7 @@ mod tests {
     #[test]
     fn times_are_judged_within_what_the_host_can() {
         let read = check("hdd-15k", "read_latency_us");
-        assert_eq!(
-            (read.metric, read.sheet),
-            (SheetMetric::ReadLatency, 5000.0)
-        );
+        assert_eq!((read.metric, read.sheet), (SheetMetric::ReadLatency, 5000.0));
         for (measured, limit, lateness_us, verdict) in [
             (5000.0, 10.0, 0.0, Within),
             (5240.0, 10.0, 0.0, Within),
@@ -457,11 +418,8 @@ mod tests {
             (1.5, 1.0, HostLimited),
             (1.6, 1.0, Outside),
         ] {
-            let judged = flush.judge(
-                sheet * share,
-                HostLimit(limit),
-                &at_work(sheet, sheet * 0.45),
-            );
+            let judged =
+                flush.judge(sheet * share, HostLimit(limit), &at_work(sheet, sheet * 0.45));
             assert_eq!(judged, verdict, "{share} {limit}");
         }
     }

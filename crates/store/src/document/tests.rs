@@ -36,10 +36,7 @@ fn table(keys: &[Key]) -> String {
     for key in keys.iter().filter(|key| !key.is_skipped) {
         let name = format!("`{}`", key.key);
         let meaning = key.meaning.lines().map(str::trim);
-        let meaning = meaning
-            .collect::<Vec<_>>()
-            .join(" ")
-            .replace("`None`", "`null`");
+        let meaning = meaning.collect::<Vec<_>>().join(" ").replace("`None`", "`null`");
         match lines.last_mut().filter(|_| meaning.is_empty()) {
             Some((names, _)) => names.push(name),
             None => lines.push((vec![name], meaning)),
@@ -57,9 +54,7 @@ fn every_key_is_described() {
     let mut made = text.clone();
     for (name, keys) in OBJECTS {
         let head = format!("<!-- {name} -->\n| key | meaning |\n|---|---|\n");
-        let (before, rest) = made
-            .split_once(&head)
-            .unwrap_or_else(|| panic!("no table of {name}"));
+        let (before, rest) = made.split_once(&head).unwrap_or_else(|| panic!("no table of {name}"));
         let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
         made = format!("{before}{head}{}\n{after}", table(keys));
     }
@@ -67,8 +62,5 @@ fn every_key_is_described() {
         std::fs::write(&path, &made).unwrap();
     }
     let update = "UPDATE_DOCS=1 cargo test -p store --lib";
-    assert!(
-        made == text,
-        "keys are not those of the documents; `{update}`"
-    );
+    assert!(made == text, "keys are not those of the documents; `{update}`");
 }

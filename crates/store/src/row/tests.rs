@@ -31,14 +31,7 @@ const ROWS: [(&str, &[Describe]); 25] = [
     ("metric", &[Metric::describe]),
     ("preset_variable", &[PresetVariable::describe]),
     ("ramp", &[StoredRamp::describe]),
-    (
-        "repeat",
-        &[
-            NewRepeat::describe,
-            Repeat::describe,
-            RepeatFailure::describe,
-        ],
-    ),
+    ("repeat", &[NewRepeat::describe, Repeat::describe, RepeatFailure::describe]),
     ("role_io", &[RoleIo::describe]),
     ("role_request", &[RequestIo::describe]),
     ("shim", &[ShimFacts::describe]),
@@ -59,11 +52,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
         "key",
         "`cpu_model`, `cpu_cores`, `memory_bytes`, `kernel`, `os`, `file_system`, ...",
     ),
-    (
-        "cell_transaction",
-        "ordinal",
-        "Order of the workload, from 1.",
-    ),
+    ("cell_transaction", "ordinal", "Order of the workload, from 1."),
     (
         "cell_setting",
         "name",
@@ -73,11 +62,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("preset_variable", "ordinal", "Order of the papers."),
     ("repeat", "process", "As in `lab`."),
     ("host_before", "repeat_id", "The key."),
-    (
-        "ramp_response_limit",
-        "p90_us",
-        "The longest 90th percentile.",
-    ),
+    ("ramp_response_limit", "p90_us", "The longest 90th percentile."),
     ("ramp_point", "repeat_id", "The key."),
     ("instance_result", "instance", "From 1."),
     (
@@ -88,11 +73,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("server_variable", "phase", "`start` or `end`."),
     ("server_status", "phase", "`start` or `end`."),
     ("metric", "id", "The key."),
-    (
-        "sample",
-        "at_offset_ns",
-        "When it was read, from the start of the run.",
-    ),
+    ("sample", "at_offset_ns", "When it was read, from the start of the run."),
     ("interval", "id", "The key."),
     ("interval_schedule", "phase", "As in `interval`."),
     ("interval_time", "id", "The key."),
@@ -121,10 +102,7 @@ fn meanings() -> BTreeMap<(String, String), String> {
     for (table, types) in ROWS {
         let mut columns = Vec::new();
         types.iter().for_each(|describe| describe("", &mut columns));
-        for (column, meaning) in columns
-            .into_iter()
-            .filter(|(_, meaning)| !meaning.is_empty())
-        {
+        for (column, meaning) in columns.into_iter().filter(|(_, meaning)| !meaning.is_empty()) {
             let key = (table.to_owned(), column);
             meanings.entry(key).or_insert(meaning);
         }
@@ -184,14 +162,8 @@ fn every_table_and_column_is_described() {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &made).unwrap();
     }
-    assert!(
-        undescribed.is_empty(),
-        "no heading and table head: {undescribed:?}"
-    );
+    assert!(undescribed.is_empty(), "no heading and table head: {undescribed:?}");
     assert!(meanings.is_empty(), "not columns: {meanings:?}");
     let update = "UPDATE_DOCS=1 cargo test -p store --lib";
-    assert!(
-        made == text,
-        "columns are not those of the file; `{update}`"
-    );
+    assert!(made == text, "columns are not those of the file; `{update}`");
 }

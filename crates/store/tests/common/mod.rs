@@ -126,10 +126,7 @@ pub fn device_io() -> DeviceIo {
 
 /// A requirement of at least 2.
 pub fn requirement(value: Option<f64>) -> Requirement {
-    let allowed = Band {
-        low: Some(2.0),
-        high: None,
-    };
+    let allowed = Band { low: Some(2.0), high: None };
     Requirement {
         name: "think_mean".to_owned(),
         title: "mean think time".to_owned(),

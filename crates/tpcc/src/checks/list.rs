@@ -82,25 +82,16 @@ pub struct Check {
 }
 
 const fn rows(columns: &'static [&'static str], sql: &'static str) -> Statement {
-    Statement {
-        columns,
-        sql,
-        scan: None,
-    }
+    Statement { columns, sql, scan: None }
 }
 
 const fn rows_by(scan: Scan, columns: &'static [&'static str], sql: &'static str) -> Statement {
-    Statement {
-        columns,
-        sql,
-        scan: Some(scan),
-    }
+    Statement { columns, sql, scan: Some(scan) }
 }
 
 /// All checks, in the order in which reports print them.
-pub const CHECKS: [Check; 18] = [
-    C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, X1, X2, X3, X4, X5, X6,
-];
+pub const CHECKS: [Check; 18] =
+    [C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, X1, X2, X3, X4, X5, X6];
 
 const C1: Check = Check {
     name: "C1",
@@ -200,14 +191,7 @@ const C7: Check = Check {
     clause: "3.3.2.7",
     statements: &[rows_by(
         Scan::Orders,
-        &[
-            "w_id",
-            "d_id",
-            "o_id",
-            "ol_number",
-            "ol_delivery_d",
-            "o_carrier_id",
-        ],
+        &["w_id", "d_id", "o_id", "ol_number", "ol_delivery_d", "o_carrier_id"],
         "SELECT STRAIGHT_JOIN o.o_w_id, o.o_d_id, o.o_id, l.ol_number, l.ol_delivery_d, o.o_carrier_id FROM orders o \
          JOIN order_line l ON l.ol_w_id=o.o_w_id AND l.ol_d_id=o.o_d_id AND l.ol_o_id=o.o_id \
          WHERE o.o_w_id={w} AND (l.ol_delivery_d IS NULL)<>(o.o_carrier_id IS NULL)",
@@ -247,14 +231,7 @@ const C10: Check = Check {
     clause: "3.3.2.10",
     statements: &[rows_by(
         Scan::Customers,
-        &[
-            "w_id",
-            "d_id",
-            "c_id",
-            "c_balance",
-            "sum(ol_amount)",
-            "sum(h_amount)",
-        ],
+        &["w_id", "d_id", "c_id", "c_balance", "sum(ol_amount)", "sum(h_amount)"],
         "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, COALESCE(a.bought,0) AS bought, COALESCE(h.paid,0) AS paid \
          FROM customer c \
          LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o \
@@ -272,13 +249,7 @@ const C11: Check = Check {
     title: "orders less open orders of a district are the 2100 loaded as delivered and those delivered since",
     clause: "3.3.2.11, generalised by sum(c_delivery_cnt) so that it holds after Deliveries too",
     statements: &[rows(
-        &[
-            "w_id",
-            "d_id",
-            "orders",
-            "open orders",
-            "sum(c_delivery_cnt)",
-        ],
+        &["w_id", "d_id", "orders", "open orders", "sum(c_delivery_cnt)"],
         "SELECT {w} AS w_id, o.o_d_id, o.n_orders, COALESCE(n.n_open,0) AS n_open, k.delivered \
          FROM (SELECT o_d_id, COUNT(*) AS n_orders FROM orders WHERE o_w_id={w} GROUP BY o_d_id) o \
          LEFT JOIN (SELECT no_d_id, COUNT(*) AS n_open FROM new_orders WHERE no_w_id={w} GROUP BY no_d_id) n \
@@ -294,14 +265,7 @@ const C12: Check = Check {
     clause: "3.3.2.12, for all customers",
     statements: &[rows_by(
         Scan::Customers,
-        &[
-            "w_id",
-            "d_id",
-            "c_id",
-            "c_balance",
-            "c_ytd_payment",
-            "sum(ol_amount)",
-        ],
+        &["w_id", "d_id", "c_id", "c_balance", "c_ytd_payment", "sum(ol_amount)"],
         "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_balance, c.c_ytd_payment, COALESCE(a.bought,0) AS bought \
          FROM customer c \
          LEFT JOIN (SELECT STRAIGHT_JOIN o.o_d_id, o.o_c_id, SUM(l.ol_amount) AS bought FROM orders o \
@@ -372,15 +336,7 @@ const X4: Check = Check {
     clause: "2.5.2.2",
     statements: &[rows_by(
         Scan::Customers,
-        &[
-            "w_id",
-            "d_id",
-            "c_id",
-            "c_payment_cnt",
-            "payments",
-            "c_ytd_payment",
-            "sum(h_amount)",
-        ],
+        &["w_id", "d_id", "c_id", "c_payment_cnt", "payments", "c_ytd_payment", "sum(h_amount)"],
         "SELECT c.c_w_id, c.c_d_id, c.c_id, c.c_payment_cnt, COALESCE(h.n,0) AS n, c.c_ytd_payment, \
          COALESCE(h.paid,0) AS paid FROM customer c \
          LEFT JOIN (SELECT h_c_d_id, h_c_id, COUNT(*) AS n, SUM(h_amount) AS paid FROM history WHERE h_c_w_id={w} \

@@ -40,11 +40,8 @@ impl Running {
             }
         }
         // Rows are counted only where there are more of them than examples: a consistent database pays nothing.
-        self.offending_rows += if found > OFFENDING_ROWS_MAX {
-            count(session, &sql).await?
-        } else {
-            found as u64
-        };
+        self.offending_rows +=
+            if found > OFFENDING_ROWS_MAX { count(session, &sql).await? } else { found as u64 };
         Ok(())
     }
 
@@ -78,12 +75,7 @@ impl Running {
     /// Runs the statements that look at all warehouses at once.
     async fn run_whole<S: Session>(&mut self, session: &mut S) -> Result<(), SessionError> {
         let start = Instant::now();
-        for statement in self
-            .check
-            .statements
-            .iter()
-            .filter(|s| !s.is_per_warehouse())
-        {
+        for statement in self.check.statements.iter().filter(|s| !s.is_per_warehouse()) {
             self.look(session, statement, 0).await?;
         }
         self.duration += start.elapsed();
@@ -107,21 +99,15 @@ impl Running {
 fn examples(answer: &Answer<'_>, statement: &Statement) -> Vec<String> {
     let of_row = |row: base::Row<'_>| {
         let values = statement.columns.iter().enumerate();
-        let parts: Vec<_> = values
-            .map(|(i, name)| format!("{name} {}", row.text(i)))
-            .collect();
+        let parts: Vec<_> = values.map(|(i, name)| format!("{name} {}", row.text(i))).collect();
         parts.join(", ")
     };
     answer.rows().map(of_row).collect()
 }
 
 async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionError> {
-    let answer = session
-        .query(&format!("SELECT COUNT(*) FROM ({sql}) AS offending"))
-        .await?;
-    let row = answer
-        .row(0)
-        .ok_or_else(|| SessionError::Unexpected("no count".to_owned()))?;
+    let answer = session.query(&format!("SELECT COUNT(*) FROM ({sql}) AS offending")).await?;
+    let row = answer.row(0).ok_or_else(|| SessionError::Unexpected("no count".to_owned()))?;
     Ok(u64::try_from(row.int(0)?).unwrap_or(0))
 }
 
@@ -141,12 +127,8 @@ pub async fn run_checks<S: Session>(
     // With autocommit off, the question above has opened a transaction, and the next statement needs there to be none.
     session.query("COMMIT").await?;
     // Of the next transaction only: the session is left as it was.
-    session
-        .query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        .await?;
-    session
-        .query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
-        .await?;
+    session.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+    session.query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await?;
     let result = run_in_snapshot(session, warehouses, screened, progress).await;
     match &result {
         // After any other error the session is useless, and the server ends its transaction.
@@ -217,11 +199,7 @@ async fn scan<S: Session>(
             clean.push(scan);
         }
         let shares = |check: &Check| check.statements.iter().any(|s| s.scan == Some(scan));
-        let sharing = running
-            .iter()
-            .filter(|running| shares(running.check))
-            .count()
-            .max(1);
+        let sharing = running.iter().filter(|running| shares(running.check)).count().max(1);
         let share = start.elapsed() / u32::try_from(sharing).unwrap_or(1);
         for running in running.iter_mut().filter(|running| shares(running.check)) {
             running.duration += share;
@@ -239,10 +217,7 @@ async fn screen<S: Session>(
 ) -> Result<(), SessionError> {
     let mut start = Instant::now();
     let mut keep = |name: &str, suspects: BTreeSet<u32>| {
-        if let Some(check) = running
-            .iter_mut()
-            .find(|running| running.check.name == name)
-        {
+        if let Some(check) = running.iter_mut().find(|running| running.check.name == name) {
             check.suspects = Some(suspects);
             check.duration += start.elapsed();
         }
@@ -252,10 +227,7 @@ async fn screen<S: Session>(
     keep("X1", screens::stock_suspects(session, warehouses).await?);
     let (suspects, paid) = screens::payment_suspects(session, warehouses).await?;
     keep("X4", suspects);
-    keep(
-        "C10",
-        screens::balance_suspects(session, warehouses, &paid).await?,
-    );
+    keep("C10", screens::balance_suspects(session, warehouses, &paid).await?);
     Ok(())
 }
 
@@ -266,9 +238,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_reports() {
         let names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
-        let wanted = (1..=12)
-            .map(|n| format!("C{n}"))
-            .chain((1..=6).map(|n| format!("X{n}")));
+        let wanted = (1..=12).map(|n| format!("C{n}")).chain((1..=6).map(|n| format!("X{n}")));
         assert!(wanted.eq(names));
     }
 
@@ -279,21 +249,14 @@ mod tests {
             for statement in check.statements {
                 let sql = statement.sql(7);
                 assert!(!sql.contains('{') && !sql.contains("  "), "{sql}");
-                let select = sql
-                    .trim_start_matches("SELECT ")
-                    .trim_start_matches("STRAIGHT_JOIN ");
+                let select = sql.trim_start_matches("SELECT ").trim_start_matches("STRAIGHT_JOIN ");
                 let list = select.split(" FROM ").next().unwrap();
                 let mut depth = 0;
                 let commas = list.chars().filter(|c| {
                     depth += i32::from(*c == '(') - i32::from(*c == ')');
                     *c == ',' && depth == 0
                 });
-                assert_eq!(
-                    commas.count() + 1,
-                    statement.columns.len(),
-                    "{}: {list}",
-                    check.name
-                );
+                assert_eq!(commas.count() + 1, statement.columns.len(), "{}: {list}", check.name);
             }
         }
     }

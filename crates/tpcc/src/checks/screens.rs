@@ -21,9 +21,7 @@ pub(super) async fn is_indexed<S: Session>(session: &mut S) -> Result<bool, Sess
              OR (table_name='order_line' AND column_name='ol_supply_w_id'))",
         )
         .await?;
-    let row = answer
-        .row(0)
-        .ok_or_else(|| missing("the count of indexes"))?;
+    let row = answer.row(0).ok_or_else(|| missing("the count of indexes"))?;
     Ok(row.int(0)? == 2)
 }
 
@@ -45,9 +43,7 @@ async fn add<const N: usize, S: Session>(
         let of_warehouse = sums.entry(warehouse).or_insert([0; N]);
         for (i, sum) in of_warehouse.iter_mut().enumerate() {
             let text = row.text(i + 1);
-            *sum += text
-                .parse::<i128>()
-                .map_err(|_| missing("a sum that is an integer"))?;
+            *sum += text.parse::<i128>().map_err(|_| missing("a sum that is an integer"))?;
         }
     }
     Ok(())
@@ -61,12 +57,7 @@ async fn add_all<const N: usize, S: Session>(
 ) -> Result<Sums<N>, SessionError> {
     let mut sums = Sums::new();
     for warehouse in 1..=warehouses {
-        add(
-            session,
-            &sql.replace("{w}", &warehouse.to_string()),
-            &mut sums,
-        )
-        .await?;
+        add(session, &sql.replace("{w}", &warehouse.to_string()), &mut sums).await?;
     }
     Ok(sums)
 }
@@ -74,9 +65,7 @@ async fn add_all<const N: usize, S: Session>(
 /// The warehouses whose sums differ.
 fn differing<const N: usize>(warehouses: u32, left: &Sums<N>, right: &Sums<N>) -> BTreeSet<u32> {
     let of = |sums: &Sums<N>, warehouse| sums.get(&warehouse).copied().unwrap_or([0; N]);
-    (1..=warehouses)
-        .filter(|w| of(left, *w) != of(right, *w))
-        .collect()
+    (1..=warehouses).filter(|w| of(left, *w) != of(right, *w)).collect()
 }
 
 /// Lines since the load, by who supplied them. The district list makes it ten short ranges of the primary key.

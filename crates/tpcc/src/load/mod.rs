@@ -129,10 +129,7 @@ impl LoadError {
     pub fn exit(&self) -> Exit {
         match self {
             LoadError::Interrupted => Exit::Interrupted,
-            LoadError::Server {
-                error: SessionError::Lost(_),
-                ..
-            }
+            LoadError::Server { error: SessionError::Lost(_), .. }
             | LoadError::Inspect(InspectError::Session(SessionError::Lost(_))) => {
                 Exit::ServerFailed
             }
@@ -163,28 +160,17 @@ pub fn load<C: Connect + Sync>(
         Existing::Nothing => LoadedChunks::default(),
         Existing::Part(found) => found.clone(),
     };
-    let method = if prepared.local_infile {
-        Method::LocalInfile
-    } else {
-        Method::Inserts
-    };
+    let method = if prepared.local_infile { Method::LocalInfile } else { Method::Inserts };
     let shared = Shared {
-        plan: Mutex::new(Plan::new(
-            &prepared.population,
-            options.foreign_keys,
-            &found.chunks,
-        )),
+        plan: Mutex::new(Plan::new(&prepared.population, options.foreign_keys, &found.chunks)),
         changed: Condvar::new(),
         bytes: AtomicU64::new(0),
         stop,
         population: prepared.population,
         method,
     };
-    let found_bytes = found
-        .chunks
-        .iter()
-        .map(|chunk| population::bytes_estimate(chunk.table))
-        .sum();
+    let found_bytes =
+        found.chunks.iter().map(|chunk| population::bytes_estimate(chunk.table)).sum();
     let fresh = load_all(connect, options, &shared, found_bytes, on_progress)?;
     let mut sums = found.sums;
     sums.merge(&fresh);
@@ -212,10 +198,7 @@ fn block_on<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, 
 }
 
 async fn connect_to<C: Connect>(connect: &C) -> Result<C::Session, LoadError> {
-    connect
-        .connect()
-        .await
-        .map_err(|error| LoadError::Connect(error.to_string()))
+    connect.connect().await.map_err(|error| LoadError::Connect(error.to_string()))
 }
 
 /// The session that holds the lock of the load, and what it found.
@@ -324,10 +307,7 @@ impl Shared<'_> {
 
 async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
     // Dropped on any way out but success, a panic included: the others must not wait for this thread's chunk.
-    let mut guard = FailureGuard {
-        shared,
-        failed: true,
-    };
+    let mut guard = FailureGuard { shared, failed: true };
     let result = do_tasks(connect, shared).await;
     guard.failed = result.is_err();
     result
@@ -352,10 +332,7 @@ async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableS
     let set =
         "SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0, sql_mode = ''";
     let failed = |what: String| move |error| LoadError::Server { what, error };
-    session
-        .query(set)
-        .await
-        .map_err(failed("preparing a session".to_owned()))?;
+    session.query(set).await.map_err(failed("preparing a session".to_owned()))?;
     let mut sums = TableSums::default();
     while let Some(task) = shared.next_task() {
         match task {
@@ -373,11 +350,7 @@ async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableS
         }
     }
     C::close(session).await;
-    if shared.stopped() {
-        Err(LoadError::Interrupted)
-    } else {
-        Ok(sums)
-    }
+    if shared.stopped() { Err(LoadError::Interrupted) } else { Ok(sums) }
 }
 
 /// Tries of a chunk that meets locks: those of a killed load's transaction that the server still rolls back.
@@ -436,9 +409,7 @@ async fn try_chunk<S: Session>(
     };
     if stored != summary.rows {
         let answer = session.query("SHOW WARNINGS LIMIT 1").await?;
-        let warning = answer
-            .row(0)
-            .map_or_else(|| "no warning".to_owned(), |row| row.text(2));
+        let warning = answer.row(0).map_or_else(|| "no warning".to_owned(), |row| row.text(2));
         session.query("ROLLBACK").await?;
         return Err(ChunkError::Load(LoadError::RowsMissing {
             warning,
@@ -463,9 +434,7 @@ impl RowSource for Counted<'_> {
     fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
         let before = buffer.len();
         let more = !self.shared.stopped() && self.rows.fill(buffer);
-        self.shared
-            .bytes
-            .fetch_add((buffer.len() - before) as u64, Ordering::Relaxed);
+        self.shared.bytes.fetch_add((buffer.len() - before) as u64, Ordering::Relaxed);
         more
     }
 }
@@ -475,13 +444,8 @@ async fn load_local<S: Session>(
     shared: &Shared<'_>,
     chunk: Chunk,
 ) -> Result<(u64, Option<ChunkSummary>), SessionError> {
-    let mut source = Counted {
-        rows: shared.population.rows(chunk),
-        shared,
-    };
-    let stored = session
-        .load_local(&schema::load_sql(chunk.table), &mut source)
-        .await?;
+    let mut source = Counted { rows: shared.population.rows(chunk), shared };
+    let stored = session.load_local(&schema::load_sql(chunk.table), &mut source).await?;
     Ok((stored, source.rows.finished()))
 }
 
@@ -525,9 +489,7 @@ async fn finish<S: Session>(
         move |error| LoadError::Server { what, error }
     };
     if options.foreign_keys {
-        add_foreign_keys(session)
-            .await
-            .map_err(failed("adding the foreign keys"))?;
+        add_foreign_keys(session).await.map_err(failed("adding the foreign keys"))?;
     }
     // Fresh statistics: plans of the first minutes must not depend on when the server thinks of it.
     let tables = Table::ALL.map(Table::name).join(", ");

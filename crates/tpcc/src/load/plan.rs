@@ -68,40 +68,21 @@ impl Plan {
                 Table::Item => (0, 0),
                 _ => (1, population.warehouses.0),
             };
-            tables.insert(
-                table,
-                TableChunks {
-                    next,
-                    last,
-                    ..TableChunks::default()
-                },
-            );
+            tables.insert(table, TableChunks { next, last, ..TableChunks::default() });
         }
         for chunk in found {
-            tables
-                .entry(chunk.table)
-                .or_default()
-                .found
-                .insert(chunk.warehouse);
+            tables.entry(chunk.table).or_default().found.insert(chunk.warehouse);
         }
         let indexes: BTreeMap<Table, String> = Table::ALL
             .into_iter()
             .filter_map(|table| Some((table, schema::indexes_sql(table, foreign_keys)?)))
             .collect();
         let steps_total = indexes.len() as u32;
-        Plan {
-            tables,
-            indexes,
-            failed: false,
-            steps_done: 0,
-            steps_total,
-        }
+        Plan { tables, indexes, failed: false, steps_done: 0, steps_total }
     }
 
     fn is_loaded(&self, table: Table) -> bool {
-        self.tables
-            .get(&table)
-            .is_none_or(|chunks| chunks.active == 0 && chunks.peek().is_none())
+        self.tables.get(&table).is_none_or(|chunks| chunks.active == 0 && chunks.peek().is_none())
     }
 
     /// Indexes of a table that is complete, else a chunk of the table on which the fewest are at work.
@@ -164,19 +145,15 @@ mod tests {
         let population = Population::new(1, Warehouses(2));
         let mut plan = Plan::new(&population, true, &BTreeSet::new());
         let mut seen = drain(&mut plan);
-        assert_eq!(
-            seen[..3],
-            ["order_line 1", "order_line 2", "index order_line"]
-        );
+        assert_eq!(seen[..3], ["order_line 1", "order_line 2", "index order_line"]);
         assert!(plan.is_over());
         // 2 x 8 chunks, the items, five tables with indexes.
         assert_eq!(seen.len(), 22);
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 22);
-        let chunks = population
-            .chunks()
-            .map(|chunk| format!("{} {}", chunk.table, chunk.warehouse));
+        let chunks =
+            population.chunks().map(|chunk| format!("{} {}", chunk.table, chunk.warehouse));
         assert!(chunks.into_iter().all(|chunk| seen.contains(&chunk)));
     }
 
@@ -202,9 +179,6 @@ mod tests {
             .filter(|chunk| chunk.table != Table::History || chunk.warehouse == 2)
             .collect();
         let seen = drain(&mut Plan::new(&population, false, &found));
-        assert_eq!(
-            seen,
-            ["index customer", "index orders", "history 1", "history 3"]
-        );
+        assert_eq!(seen, ["index customer", "index orders", "history 1", "history 3"]);
     }
 }

@@ -64,17 +64,12 @@ pub(crate) async fn prepare<S: Session>(
         Err(InspectError::BadMeta { .. }) if options.force => Existing::Nothing,
         contents => decide(session, contents?, &schema, &mut wanted, options).await?,
     };
-    prepare_tables(session, &existing, &wanted)
-        .await
-        .map_err(|error| match error.code() {
-            // --read-only, --super-read-only, innodb_read_only.
-            Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
-            Some(3750) => LoadError::PrimaryKeyRequired,
-            _ => LoadError::Server {
-                what: "creating the tables".to_owned(),
-                error,
-            },
-        })?;
+    prepare_tables(session, &existing, &wanted).await.map_err(|error| match error.code() {
+        // --read-only, --super-read-only, innodb_read_only.
+        Some(1290 | 1792 | 1836) => LoadError::ReadOnly { error },
+        Some(3750) => LoadError::PrimaryKeyRequired,
+        _ => LoadError::Server { what: "creating the tables".to_owned(), error },
+    })?;
     let local_infile = integer(session, "SELECT @@global.local_infile").await? == 1;
     Ok(Prepared {
         population: wanted.population,
@@ -132,28 +127,19 @@ async fn decide<S: Session>(
     match contents {
         Contents::Empty => Ok(Existing::Nothing),
         Contents::Ours(_) if options.force => Ok(Existing::Nothing),
-        Contents::Ours(Meta {
-            state: LoadState::Complete,
-            population: old,
-            ..
-        }) => Err(LoadError::NotEmpty {
-            schema,
-            what: format!("{} warehouses", old.warehouses),
-        }),
-        Contents::Ours(Meta {
-            state: LoadState::Dropping,
-            ..
-        }) => Err(LoadError::HalfDropped { schema }),
+        Contents::Ours(Meta { state: LoadState::Complete, population: old, .. }) => {
+            Err(LoadError::NotEmpty { schema, what: format!("{} warehouses", old.warehouses) })
+        }
+        Contents::Ours(Meta { state: LoadState::Dropping, .. }) => {
+            Err(LoadError::HalfDropped { schema })
+        }
         Contents::Ours(meta) => {
             let is_same = meta.population == wanted.population
                 && meta.foreign_keys == wanted.foreign_keys
                 && meta.partitions == wanted.partitions
                 && (meta.history_key || !options.history_key);
             if !is_same {
-                return Err(LoadError::OtherLoad {
-                    schema,
-                    meta: Box::new(meta),
-                });
+                return Err(LoadError::OtherLoad { schema, meta: Box::new(meta) });
             }
             // What began without is not given a key because the server demands one now.
             wanted.history_key = meta.history_key;
@@ -215,9 +201,7 @@ async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
     session.query("SET SESSION foreign_key_checks = 0").await?;
     let tables = Table::ALL.iter().rev().map(|table| table.name());
     for table in tables.chain(["mydyno_load", "mydyno_meta"]) {
-        session
-            .query(&format!("DROP TABLE IF EXISTS {table}"))
-            .await?;
+        session.query(&format!("DROP TABLE IF EXISTS {table}")).await?;
     }
     session.query("SET SESSION foreign_key_checks = 1").await?;
     Ok(())

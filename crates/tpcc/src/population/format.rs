@@ -177,12 +177,8 @@ mod tests {
     #[test]
     fn numbers_are_written_as_display_does() {
         let mut random = base::Random::new(1, &[]);
-        let edges = [
-            0, 1, 9, 10, 99, 100, 999, 1_000, 9_999, 10_000, 99_999, 100_000,
-        ];
-        let edges = edges
-            .into_iter()
-            .chain([999_999, 1_000_000, 9_999_999, 99_999_999]);
+        let edges = [0, 1, 9, 10, 99, 100, 999, 1_000, 9_999, 10_000, 99_999, 100_000];
+        let edges = edges.into_iter().chain([999_999, 1_000_000, 9_999_999, 99_999_999]);
         let drawn = (0..20_000).map(|i| random.below(10u32.pow(1 + i % 8)));
         for value in edges.chain(0..10_000).chain(drawn) {
             assert_eq!(written(|out| write_number(out, value)), value.to_string());
@@ -192,14 +188,8 @@ mod tests {
             );
         }
         for value in 0..10_000 {
-            assert_eq!(
-                written(|out| write_four_digits(out, value)),
-                format!("{value:04}")
-            );
-            assert_eq!(
-                written(|out| write_fraction(out, value)),
-                format!("0.{value:04}")
-            );
+            assert_eq!(written(|out| write_four_digits(out, value)), format!("{value:04}"));
+            assert_eq!(written(|out| write_fraction(out, value)), format!("0.{value:04}"));
         }
     }
 
@@ -213,10 +203,7 @@ mod tests {
         }
         let (mut tsv, mut lines, mut tuples) = (Vec::new(), Vec::new(), Vec::new());
         row(Tsv { out: &mut tsv });
-        row(Tuples {
-            lines: &mut lines,
-            out: &mut tuples,
-        });
+        row(Tuples { lines: &mut lines, out: &mut tuples });
         assert_eq!(tsv, b"7\tab\t\\N\n");
         assert_eq!(lines, tsv);
         assert_eq!(tuples, b"7,'ab',NULL),(");

@@ -51,19 +51,12 @@ pub struct ChunkSummary {
 impl Population {
     /// The population of `seed`, its NURand constant drawn from it.
     pub fn new(seed: u64, warehouses: Warehouses) -> Population {
-        Population {
-            seed,
-            constants: Constants::for_load(seed),
-            warehouses,
-        }
+        Population { seed, constants: Constants::for_load(seed), warehouses }
     }
 
     /// All chunks, items first, then warehouse by warehouse, parents before children.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk> + use<> {
-        let items = Chunk {
-            table: Table::Item,
-            warehouse: 0,
-        };
+        let items = Chunk { table: Table::Item, warehouse: 0 };
         let tables = Table::ALL.into_iter().filter(|&table| table != Table::Item);
         std::iter::once(items).chain(
             (1..=self.warehouses.0).flat_map(move |warehouse| {
@@ -92,11 +85,7 @@ impl Population {
         let of_tables: u64 = Table::ALL
             .into_iter()
             .map(|table| {
-                let chunks = if table == Table::Item {
-                    1
-                } else {
-                    u64::from(self.warehouses.0)
-                };
+                let chunks = if table == Table::Item { 1 } else { u64::from(self.warehouses.0) };
                 chunks * bytes_estimate(table)
             })
             .sum();
@@ -122,11 +111,7 @@ impl Generation {
         Generation {
             generator: AnyGenerator::new(chunk.table, source),
             hash: Xxh3Default::new(),
-            summary: ChunkSummary {
-                rows: 0,
-                bytes: 0,
-                checksum: 0,
-            },
+            summary: ChunkSummary { rows: 0, bytes: 0, checksum: 0 },
             finished: false,
         }
     }
@@ -168,10 +153,7 @@ impl Generation {
     }
 
     fn finished(&self) -> Option<ChunkSummary> {
-        self.finished.then(|| ChunkSummary {
-            checksum: self.hash.digest(),
-            ..self.summary
-        })
+        self.finished.then(|| ChunkSummary { checksum: self.hash.digest(), ..self.summary })
     }
 }
 
@@ -197,9 +179,7 @@ impl RowSource for Rows {
         }
         let start = buffer.len();
         buffer.reserve(FILL_BYTES + (8 << 10));
-        self.0.write(&mut Tsv { out: buffer }, |tsv| {
-            tsv.out.len() - start >= FILL_BYTES
-        });
+        self.0.write(&mut Tsv { out: buffer }, |tsv| tsv.out.len() - start >= FILL_BYTES);
         self.0.add_lines(&buffer[start..]);
         buffer.len() > start
     }
@@ -223,15 +203,10 @@ impl Inserts {
         self.statement.clear();
         self.statement.extend_from_slice(self.head.as_bytes());
         self.statement.push(b'(');
-        let mut format = Tuples {
-            lines: &mut self.lines,
-            out: &mut self.statement,
-        };
-        self.generation
-            .write(&mut format, |tuples| tuples.out.len() >= INSERT_BYTES);
+        let mut format = Tuples { lines: &mut self.lines, out: &mut self.statement };
+        self.generation.write(&mut format, |tuples| tuples.out.len() >= INSERT_BYTES);
         self.generation.add_lines(&self.lines);
-        self.statement
-            .truncate(self.statement.len() - (BETWEEN_TUPLES.len() - 1));
+        self.statement.truncate(self.statement.len() - (BETWEEN_TUPLES.len() - 1));
         (!self.lines.is_empty()).then(|| {
             std::str::from_utf8(&self.statement).expect("every value of the population is ASCII")
         })

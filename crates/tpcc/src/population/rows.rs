@@ -46,12 +46,7 @@ enum Stream {
 
 impl Source {
     fn random(self, stream: Stream, district: u32) -> Random {
-        let path = [
-            PATH_POPULATION,
-            stream as u64,
-            u64::from(self.warehouse),
-            u64::from(district),
-        ];
+        let path = [PATH_POPULATION, stream as u64, u64::from(self.warehouse), u64::from(district)];
         Random::new(self.seed, &path)
     }
 }
@@ -70,10 +65,7 @@ struct Tenth {
 
 impl Tenth {
     fn of(total: u32) -> Tenth {
-        Tenth {
-            rows_left: total,
-            wanted: total / 10,
-        }
+        Tenth { rows_left: total, wanted: total / 10 }
     }
 
     #[inline]
@@ -231,13 +223,7 @@ struct ByDistrict {
 
 impl ByDistrict {
     fn new(source: Source, stream: Stream) -> ByDistrict {
-        ByDistrict {
-            source,
-            stream,
-            random: source.random(stream, 1),
-            district: 1,
-            number: 0,
-        }
+        ByDistrict { source, stream, random: source.random(stream, 1), district: 1, number: 0 }
     }
 
     /// The next row's district and number; `true` where the district is a new one.
@@ -270,13 +256,7 @@ impl Generator for Customers {
         if new_district {
             self.bad_credit = Tenth::of(CUSTOMERS);
         }
-        let ByDistrict {
-            source,
-            random,
-            district,
-            number,
-            ..
-        } = &mut self.at;
+        let ByDistrict { source, random, district, number, .. } = &mut self.at;
         let bad_credit = self.bad_credit.next(random);
         // The first thousand take every name once, so that no name is missing in any district (4.3.3.1).
         let name = match *number {
@@ -315,10 +295,8 @@ impl Generator for HistoryRows {
         if self.at.advance().is_none() {
             return 0;
         }
-        let (warehouse, district) = (
-            Digits::of(self.at.source.warehouse),
-            Digits::of(self.at.district),
-        );
+        let (warehouse, district) =
+            (Digits::of(self.at.source.warehouse), Digits::of(self.at.district));
         out.number(|o| write_number(o, self.at.number));
         out.number(|o| district.write(o));
         out.number(|o| warehouse.write(o));
@@ -366,13 +344,7 @@ impl Generator for OrderRows {
             }
             self.at.random.shuffle(&mut self.customers);
         }
-        let ByDistrict {
-            source,
-            random,
-            district,
-            number,
-            ..
-        } = &mut self.at;
+        let ByDistrict { source, random, district, number, .. } = &mut self.at;
         let customer = self.customers[*number as usize - 1];
         out.number(|o| write_number(o, *number));
         out.number(|o| write_number(o, *district));
@@ -480,10 +452,7 @@ impl AnyGenerator {
                 original: Tenth::of(ITEMS),
                 next: 1,
             }),
-            Table::Warehouse => AnyGenerator::Warehouse(WarehouseRow {
-                source,
-                done: false,
-            }),
+            Table::Warehouse => AnyGenerator::Warehouse(WarehouseRow { source, done: false }),
             Table::District => AnyGenerator::Districts(Districts { source, next: 1 }),
             Table::Stock => AnyGenerator::Stock(StockRows {
                 random: source.random(Stream::Stock, 0),
@@ -495,9 +464,9 @@ impl AnyGenerator {
                 at: ByDistrict::new(source, Stream::Customer),
                 bad_credit: Tenth::of(CUSTOMERS),
             }),
-            Table::History => AnyGenerator::History(HistoryRows {
-                at: ByDistrict::new(source, Stream::History),
-            }),
+            Table::History => {
+                AnyGenerator::History(HistoryRows { at: ByDistrict::new(source, Stream::History) })
+            }
             Table::Orders => AnyGenerator::Orders(OrderRows {
                 at: ByDistrict::new(source, Stream::Orders),
                 line_counts: LineCounts::of(source, 1),

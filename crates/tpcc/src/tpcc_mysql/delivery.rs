@@ -36,9 +36,7 @@ impl<S: Session> Terminal<S> {
         if self.progress.open {
             self.commit().await?;
         }
-        Ok(Outcome::Delivered {
-            skipped_districts: self.progress.skipped,
-        })
+        Ok(Outcome::Delivered { skipped_districts: self.progress.skipped })
     }
 
     /// Delivers the oldest open order of a district; false where there is none.

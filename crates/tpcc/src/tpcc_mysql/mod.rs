@@ -201,11 +201,7 @@ mod tests {
             assert_eq!(sql.matches('?').count(), params.len(), "{sql}");
             // The only unused item.
             let unused = params == [Param::Int(100_001)];
-            self.queued.push(if unused {
-                "SELECT nothing".to_owned()
-            } else {
-                sql
-            });
+            self.queued.push(if unused { "SELECT nothing".to_owned() } else { sql });
             Ok(())
         }
 
@@ -303,18 +299,10 @@ mod tests {
     }
 
     fn terminal() -> Terminal<Recorded> {
-        let session = Recorded {
-            order: 3_001,
-            items: 180,
-            credit: "GC",
-            ..Recorded::default()
-        };
+        let session = Recorded { order: 3_001, items: 180, credit: "GC", ..Recorded::default() };
         let mut terminal = now(Terminal::open(session, None)).unwrap();
         assert_eq!(terminal.session.sent, ["SET SESSION autocommit = 0"]);
-        assert_eq!(
-            terminal.session.prepared.len(),
-            PREPARED_STATEMENTS as usize
-        );
+        assert_eq!(terminal.session.prepared.len(), PREPARED_STATEMENTS as usize);
         terminal.session.sent.clear();
         terminal
     }
@@ -345,12 +333,7 @@ mod tests {
         let short = |sql: String| {
             let words: Vec<&str> = sql.split(' ').collect();
             let lock = if sql.ends_with("FOR UPDATE") { "!" } else { "" };
-            let behind = |word| {
-                words
-                    .iter()
-                    .position(|w| *w == word)
-                    .map(|at| words[at + 1])
-            };
+            let behind = |word| words.iter().position(|w| *w == word).map(|at| words[at + 1]);
             let table = match words[0] {
                 "SELECT" | "DELETE" => behind("FROM"),
                 "INSERT" => behind("INTO"),
@@ -360,10 +343,7 @@ mod tests {
             let table = table.unwrap_or("").trim_end_matches(',');
             format!("{} {table}{lock}", words[0]).trim_end().to_owned()
         };
-        std::mem::take(&mut terminal.session.sent)
-            .into_iter()
-            .map(short)
-            .collect()
+        std::mem::take(&mut terminal.session.sent).into_iter().map(short).collect()
     }
 
     fn new_order(rolls_back: bool) -> crate::input::NewOrder {
@@ -392,12 +372,7 @@ mod tests {
             "INSERT new_orders",
         ];
         for _ in order.lines() {
-            wanted.extend([
-                "SELECT item",
-                "SELECT stock!",
-                "UPDATE stock",
-                "INSERT order_line",
-            ]);
+            wanted.extend(["SELECT item", "SELECT stock!", "UPDATE stock", "INSERT order_line"]);
         }
         wanted.push("COMMIT");
         assert_eq!(sent(&mut terminal), wanted);
@@ -429,12 +404,7 @@ mod tests {
         };
         let mut terminal = terminal();
         now(terminal.run(&payment(CustomerKey::Number(5)))).unwrap();
-        let begin = [
-            "UPDATE warehouse",
-            "SELECT warehouse",
-            "UPDATE district",
-            "SELECT district",
-        ];
+        let begin = ["UPDATE warehouse", "SELECT warehouse", "UPDATE district", "SELECT district"];
         let end = ["UPDATE customer", "INSERT history", "COMMIT"];
         let mut wanted = begin.to_vec();
         wanted.push("SELECT customer!");
@@ -457,30 +427,16 @@ mod tests {
 
     #[test]
     fn order_status_and_stock_level() {
-        let status = |customer| {
-            Input::OrderStatus(OrderStatus {
-                warehouse: 1,
-                district: 2,
-                customer,
-            })
-        };
+        let status =
+            |customer| Input::OrderStatus(OrderStatus { warehouse: 1, district: 2, customer });
         let mut terminal = terminal();
         now(terminal.run(&status(CustomerKey::Number(5)))).unwrap();
-        let wanted = [
-            "SELECT customer",
-            "SELECT orders",
-            "SELECT order_line",
-            "COMMIT",
-        ];
+        let wanted = ["SELECT customer", "SELECT orders", "SELECT order_line", "COMMIT"];
         assert_eq!(sent(&mut terminal), wanted);
         now(terminal.run(&status(CustomerKey::LastName(5)))).unwrap();
         assert_eq!(sent(&mut terminal).len(), wanted.len() + 1);
 
-        let level = Input::StockLevel(StockLevel {
-            warehouse: 1,
-            district: 2,
-            threshold: 15,
-        });
+        let level = Input::StockLevel(StockLevel { warehouse: 1, district: 2, threshold: 15 });
         now(terminal.run(&level)).unwrap();
         let sent = sent(&mut terminal);
         assert_eq!(sent[..2], ["SELECT district", "SELECT order_line"]);
@@ -500,11 +456,8 @@ mod tests {
 
     #[test]
     fn a_delivery_commits_each_district_and_goes_on_where_it_failed() {
-        let delivery = Input::Delivery(Delivery {
-            warehouse: 1,
-            carrier: 3,
-            delivered: DateTime::now(),
-        });
+        let delivery =
+            Input::Delivery(Delivery { warehouse: 1, carrier: 3, delivered: DateTime::now() });
         let mut terminal = terminal();
         now(terminal.run(&delivery)).unwrap();
         assert_eq!(sent(&mut terminal), DISTRICT.repeat(10));
@@ -518,12 +471,7 @@ mod tests {
         assert_eq!(first.len(), 3 * DISTRICT.len() + 3);
         assert_eq!(first.last().unwrap(), "ROLLBACK");
         let outcome = now(terminal.run(&delivery));
-        assert_eq!(
-            outcome,
-            Ok(Outcome::Delivered {
-                skipped_districts: 0
-            })
-        );
+        assert_eq!(outcome, Ok(Outcome::Delivered { skipped_districts: 0 }));
         assert_eq!(sent(&mut terminal), DISTRICT.repeat(7));
         terminal.begin();
         now(terminal.run(&delivery)).unwrap();

@@ -25,11 +25,7 @@ impl Rates {
 
 /// Refilled only where nothing would remain. Clause 2.4.2.2 refills where less than 10 would.
 fn stock_after(quantity: i64, ordered: i64) -> i64 {
-    if quantity > ordered {
-        quantity - ordered
-    } else {
-        quantity - ordered + 91
-    }
+    if quantity > ordered { quantity - ordered } else { quantity - ordered + 91 }
 }
 
 /// An order under way.
@@ -61,11 +57,7 @@ impl<S: Session> Terminal<S> {
 
         let taxes = warehouse_tax + district_tax;
         let rates = Rates { discount, taxes };
-        let under = Under {
-            order,
-            order_id,
-            rates,
-        };
+        let under = Under { order, order_id, rates };
         for (index, line) in order.lines().iter().enumerate() {
             // The number follows the order of processing, not of entry.
             if !self.order_line(&under, index as i64 + 1, line).await? {
@@ -105,10 +97,7 @@ impl<S: Session> Terminal<S> {
         line: &Line,
     ) -> Result<bool, Failure> {
         let (item, supply) = (Param::from(line.item), Param::from(line.supply_warehouse));
-        let answer = self
-            .session
-            .execute(self.statements.select_item, &[item])
-            .await?;
+        let answer = self.session.execute(self.statements.select_item, &[item]).await?;
         let row = match answer.row(0) {
             Some(row) => row,
             None if line.item == UNUSED_ITEM => return Ok(false),
@@ -118,10 +107,7 @@ impl<S: Session> Terminal<S> {
         black_box((row.bytes(1)?, row.bytes(2)?));
 
         let key = [item, supply];
-        let answer = self
-            .session
-            .execute(self.statements.lock_stock, &key)
-            .await?;
+        let answer = self.session.execute(self.statements.lock_stock, &key).await?;
         let row = only_row(&answer, "the stock of an item")?;
         let quantity = row.int(0)?;
         black_box(row.bytes(1)?);
@@ -159,15 +145,9 @@ mod tests {
 
     #[test]
     fn amounts_have_taxes_and_discount() {
-        let rates = Rates {
-            discount: 5_000,
-            taxes: 2_000,
-        };
+        let rates = Rates { discount: 5_000, taxes: 2_000 };
         assert_eq!(rates.amount(10, Cents(1_000)), Cents(6_000));
-        let odd = Rates {
-            discount: 1_200,
-            taxes: 1_900 + 1_100,
-        };
+        let odd = Rates { discount: 1_200, taxes: 1_900 + 1_100 };
         // 7 * 33.33 * 1.3 * 0.88 = 266.906...
         assert_eq!(odd.amount(7, Cents(3_333)), Cents(26_691));
     }

@@ -64,10 +64,7 @@ impl<S: Session> Terminal<S> {
     /// spaces of clause 2.5.2.2 behind them and only where both are as long as they can be.
     async fn pay_warehouse_and_district(&mut self, payment: &Payment) -> Result<(), Failure> {
         let amount = Param::Cents(payment.amount);
-        let (w, d) = (
-            Param::from(payment.warehouse),
-            Param::from(payment.district),
-        );
+        let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
         let statement = self.statements.update_warehouse;
         let answer = self.session.execute(statement, &[amount, w]).await?;
         one_row(&answer, "the payment's warehouse")?;
@@ -123,14 +120,8 @@ impl<S: Session> Terminal<S> {
         key: &[Param<'_>],
     ) -> Result<(), Failure> {
         let start = self.text.len();
-        let Payment {
-            warehouse,
-            district,
-            customer_warehouse,
-            customer_district,
-            amount,
-            ..
-        } = payment;
+        let Payment { warehouse, district, customer_warehouse, customer_district, amount, .. } =
+            payment;
         // Writing to a vector cannot fail.
         let _ = write!(
             self.text,

@@ -89,11 +89,7 @@ impl<S: Session> Terminal<S> {
         session.query(set).await?;
         let profile = Profile::prepare(&mut session, style).await?;
         session.set_pipelined(matches!(style, Style::Pipelined | Style::Batched));
-        Ok(Terminal {
-            session,
-            style,
-            profile,
-        })
+        Ok(Terminal { session, style, profile })
     }
 
     /// The session, to close it.

@@ -30,11 +30,7 @@ pub enum Failure {
 impl Failure {
     /// What an error of COMMIT means.
     pub(crate) fn of_commit(error: SessionError) -> Failure {
-        if leaves_in_doubt(&error) {
-            Failure::InDoubt(error)
-        } else {
-            Failure::Statement(error)
-        }
+        if leaves_in_doubt(&error) { Failure::InDoubt(error) } else { Failure::Statement(error) }
     }
 
     /// ER_NEED_REPREPARE: the server gave up making its statement anew; the client has to.

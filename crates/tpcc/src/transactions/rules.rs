@@ -24,11 +24,7 @@ impl Rates {
 
 /// Clause 2.4.2.2: stock is refilled by 91 where less than 10 would remain.
 pub(super) fn stock_after(quantity: i64, ordered: i64) -> i64 {
-    if quantity >= ordered + 10 {
-        quantity - ordered
-    } else {
-        quantity - ordered + 91
-    }
+    if quantity >= ordered + 10 { quantity - ordered } else { quantity - ordered + 91 }
 }
 
 /// What a line of an order needs that was read.
@@ -80,11 +76,7 @@ pub(super) fn sum(lines: &[Line], stocked: &[Stocked]) -> Cents {
 
 /// The key of the paying customer.
 pub(super) fn customer_key(payment: &Payment, customer: u32) -> [Param<'static>; 3] {
-    [
-        payment.customer_warehouse.into(),
-        payment.customer_district.into(),
-        customer.into(),
-    ]
+    [payment.customer_warehouse.into(), payment.customer_district.into(), customer.into()]
 }
 
 /// The values of a payment's history row, in the order of its INSERT.
@@ -113,11 +105,7 @@ pub(crate) fn only_row<'a>(answer: &Answer<'a>, what: &'static str) -> Result<Ro
 
 /// A change that must have found its one row.
 pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Failure> {
-    if answer.affected_rows == 1 {
-        Ok(())
-    } else {
-        Err(Failure::MissingRow(what))
-    }
+    if answer.affected_rows == 1 { Ok(()) } else { Err(Failure::MissingRow(what)) }
 }
 
 /// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses 2.5.2.2, 2.6.2.2).
@@ -146,14 +134,8 @@ pub(super) fn append_customer_data(
     old: &[u8],
 ) {
     let start = text.len();
-    let Payment {
-        warehouse,
-        district,
-        customer_warehouse,
-        customer_district,
-        amount,
-        ..
-    } = payment;
+    let Payment { warehouse, district, customer_warehouse, customer_district, amount, .. } =
+        payment;
     // Writing to a vector cannot fail.
     let _ = write!(
         text,
@@ -182,11 +164,7 @@ mod tests {
                 bytes: &[],
                 more: false,
             };
-            assert_eq!(
-                middle_row(&answer).unwrap().int(0).unwrap(),
-                expected,
-                "of {rows}"
-            );
+            assert_eq!(middle_row(&answer).unwrap().int(0).unwrap(), expected, "of {rows}");
         }
         let none = Answer {
             affected_rows: 0,
@@ -204,10 +182,7 @@ mod tests {
         for quantity in 10..=100 {
             for ordered in 1..=10 {
                 let after = stock_after(quantity, ordered);
-                assert!(
-                    (10..=100).contains(&after),
-                    "{quantity} - {ordered} = {after}"
-                );
+                assert!((10..=100).contains(&after), "{quantity} - {ordered} = {after}");
                 assert_eq!((after - quantity + ordered) % 91, 0);
             }
         }
@@ -217,20 +192,11 @@ mod tests {
 
     #[test]
     fn totals_are_exact() {
-        let rates = Rates {
-            discount: 5_000,
-            taxes: 4_000,
-        };
+        let rates = Rates { discount: 5_000, taxes: 4_000 };
         assert_eq!(rates.total(Cents(10_000)), Cents(7_000));
-        let nothing_off = Rates {
-            discount: 0,
-            taxes: 0,
-        };
+        let nothing_off = Rates { discount: 0, taxes: 0 };
         assert_eq!(nothing_off.total(Cents(123_456)), Cents(123_456));
-        let odd = Rates {
-            discount: 1_234,
-            taxes: 1_999 + 777,
-        };
+        let odd = Rates { discount: 1_234, taxes: 1_999 + 777 };
         // 99.99 * 0.8766 * 1.2776 = 111.9831...
         assert_eq!(odd.total(Cents(9_999)), Cents(11_198));
     }

@@ -54,9 +54,7 @@ impl Connection {
             self.input.resize(self.input.len() * 2, 0);
         }
         match self.transport.receive(&mut self.input[self.filled..]).await {
-            Ok(0) => Err(SessionError::Lost(
-                "the server closed the connection".to_owned(),
-            )),
+            Ok(0) => Err(SessionError::Lost("the server closed the connection".to_owned())),
             Ok(n) => {
                 self.filled += n;
                 Ok(())

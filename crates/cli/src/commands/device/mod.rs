@@ -64,10 +64,7 @@ fn kind(profile: &Profile) -> &'static str {
 fn list(json: bool) -> Outcome {
     let devices: Vec<DeviceDocument> = builtins().into_iter().map(DeviceDocument::of).collect();
     if json {
-        print_json(&ListDocument {
-            schema_version: 1,
-            devices,
-        })?;
+        print_json(&ListDocument { schema_version: 1, devices })?;
         return Ok(Exit::Ok);
     }
     print(format_args!(
@@ -110,10 +107,7 @@ struct ShowDocument {
 fn show(name: &str, json: bool) -> Outcome {
     let profile = storage::profile(name)?;
     if json {
-        print_json(&ShowDocument {
-            schema_version: 1,
-            profile,
-        })?;
+        print_json(&ShowDocument { schema_version: 1, profile })?;
     } else {
         print(profile_text(&profile)?)?;
     }
@@ -123,9 +117,6 @@ fn show(name: &str, json: bool) -> Outcome {
 /// The text of a profile's file.
 fn profile_text(profile: &Profile) -> Result<String, Failure> {
     toml::to_string(profile).map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            format!("the profile has no TOML form: {error}"),
-        )
+        Failure::new(Exit::Failed, format!("the profile has no TOML form: {error}"))
     })
 }

@@ -50,10 +50,8 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
     let fio = Fio::find()?;
     let stop = stop_flag();
     let mut console = Console::new()?;
-    let options = ProbeOptions {
-        directory: arguments.directory.clone(),
-        runtime: arguments.seconds,
-    };
+    let options =
+        ProbeOptions { directory: arguments.directory.clone(), runtime: arguments.seconds };
     let probed = probe(&fio, &options, &stop, &mut |progress| {
         console.show_work(progress.what, progress.done, progress.total);
     });
@@ -66,15 +64,10 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
         ));
     }
     if let Some(caveat) = probed.caveat() {
-        tell(format_args!(
-            "note: {} is on {caveat}",
-            arguments.directory.display()
-        ));
+        tell(format_args!("note: {} is on {caveat}", arguments.directory.display()));
     }
-    let profile = probed.profile(&Naming {
-        name: naming_base,
-        source: source(&fio, arguments, &probed),
-    })?;
+    let profile =
+        probed.profile(&Naming { name: naming_base, source: source(&fio, arguments, &probed) })?;
     let text = profile_text(&profile)?;
     if let Some(output) = &arguments.output {
         write(output, &text)?;
@@ -119,34 +112,23 @@ pub fn run(arguments: &DeviceProbeArguments) -> Outcome {
 
 /// A profile's name: as asked, or from its file, or from the directory.
 fn name(arguments: &DeviceProbeArguments) -> Result<String, Failure> {
-    let from_file = arguments
-        .output
-        .as_ref()
-        .and_then(|output| output.file_stem());
+    let from_file = arguments.output.as_ref().and_then(|output| output.file_stem());
     let directory = std::path::absolute(&arguments.directory).unwrap_or_default();
     let stem = from_file.map(std::ffi::OsStr::to_owned);
     let text = stem.unwrap_or_else(|| directory.as_os_str().to_owned());
     let text = text.to_string_lossy().to_ascii_lowercase();
-    let plain: String = text
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
+    let plain: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let plain = plain.trim_matches('-');
-    let is_file_of_profile = arguments
-        .output
-        .as_ref()
-        .is_none_or(|o| o.extension().is_some_and(|e| e == "toml"));
+    let is_file_of_profile =
+        arguments.output.as_ref().is_none_or(|o| o.extension().is_some_and(|e| e == "toml"));
     if !is_file_of_profile {
         return Err(Failure::new(
             Exit::Usage,
             "--output names a profile, and a profile's file ends in .toml",
         ));
     }
-    Ok(if plain.is_empty() {
-        "probed".to_owned()
-    } else {
-        plain.to_owned()
-    })
+    Ok(if plain.is_empty() { "probed".to_owned() } else { plain.to_owned() })
 }
 
 /// Before minutes are spent on measuring.
@@ -154,42 +136,24 @@ fn refuse_existing(arguments: &DeviceProbeArguments) -> Result<(), Failure> {
     match &arguments.output {
         Some(output) if output.exists() => Err(Failure::new(
             Exit::Usage,
-            format!(
-                "{} is there already; remove it or name another file",
-                output.display()
-            ),
+            format!("{} is there already; remove it or name another file", output.display()),
         )),
         _ => Ok(()),
     }
 }
 
 fn write(output: &Path, text: &str) -> Result<(), Failure> {
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(output);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| {
-            Failure::new(
-                Exit::Environment,
-                format!("cannot write {}: {error}", output.display()),
-            )
-        })
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(output);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
+        Failure::new(Exit::Environment, format!("cannot write {}: {error}", output.display()))
+    })
 }
 
 fn source(fio: &Fio, arguments: &DeviceProbeArguments, probed: &Probed) -> String {
     let now = DateTime::now().to_string();
     let date = now.split([' ', 'T']).next().unwrap_or_default().to_owned();
-    let model = probed
-        .facts
-        .model
-        .as_ref()
-        .map(|model| format!(" ({model})"));
-    let cache = if probed.direct {
-        ""
-    } else {
-        ", with the page cache"
-    };
+    let model = probed.facts.model.as_ref().map(|model| format!(" ({model})"));
+    let cache = if probed.direct { "" } else { ", with the page cache" };
     let caveat = probed.caveat().map(|caveat| format!("; {caveat}"));
     format!(
         "measured by {} on {date} on {}{}{cache}{}",

@@ -43,10 +43,7 @@ pub fn run(arguments: &DeviceVerifyArguments) -> Outcome {
     let profiles = profiles(arguments)?;
     let fio = Fio::find()?;
     storage::shim_library()?;
-    let options = VerifyOptions {
-        directory: directory(arguments)?,
-        runtime: arguments.seconds,
-    };
+    let options = VerifyOptions { directory: directory(arguments)?, runtime: arguments.seconds };
     let stop = stop_flag();
     let mut console = Console::new()?;
     let expected = |profile: &Profile| expected_duration(profile, options.runtime);

@@ -123,10 +123,8 @@ pub const FAULTS: &[Fault] = &[
         check: "C10",
         title: "a payment is not in history",
         fails: &["C10", "X4"],
-        plant: &[
-            "UPDATE customer SET c_balance=c_balance-3.21, c_ytd_payment=c_ytd_payment+3.21 \
-             WHERE c_w_id=1 AND c_d_id=1 AND c_id=1",
-        ],
+        plant: &["UPDATE customer SET c_balance=c_balance-3.21, c_ytd_payment=c_ytd_payment+3.21 \
+             WHERE c_w_id=1 AND c_d_id=1 AND c_id=1"],
         repair: &[
             "UPDATE customer SET c_balance=c_balance+3.21, c_ytd_payment=c_ytd_payment-3.21 \
              WHERE c_w_id=1 AND c_d_id=1 AND c_id=1",

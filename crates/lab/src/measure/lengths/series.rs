@@ -28,12 +28,7 @@ pub(super) struct Series {
 
 impl Default for Series {
     fn default() -> Series {
-        Series {
-            values: Vec::new(),
-            merged: 1,
-            sum: 0.0,
-            count: 0,
-        }
+        Series { values: Vec::new(), merged: 1, sum: 0.0, count: 0 }
     }
 }
 
@@ -50,9 +45,7 @@ impl Series {
         self.count = 0;
         if self.values.len() == VALUES_MAX {
             let pairs = self.values.chunks(2);
-            self.values = pairs
-                .map(|pair| pair.iter().sum::<f64>() / pair.len() as f64)
-                .collect();
+            self.values = pairs.map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect();
             self.merged *= 2;
         }
     }
@@ -78,12 +71,7 @@ struct Gauge {
 
 impl Gauge {
     fn new(name: &'static str, metric: &'static str) -> Gauge {
-        Gauge {
-            name,
-            metric,
-            newest: None,
-            series: Series::default(),
-        }
+        Gauge { name, metric, newest: None, series: Series::default() }
     }
 
     /// Time since it was read; `None` where it never was.
@@ -166,20 +154,17 @@ impl Gauges {
 
     /// The others.
     pub(super) fn watched(&self) -> Vec<Watched<'_>> {
-        [
-            (&self.dirty_pages, self.pool_pages),
-            (&self.checkpoint_age, self.redo_bytes),
-        ]
-        .into_iter()
-        .filter(|(gauge, _)| gauge.is_there(self.at_ns))
-        .map(|(gauge, whole)| Watched {
-            name: gauge.name,
-            values: gauge.series.values(),
-            tolerance_share: TOLERANCE,
-            // A page, or a byte, where the whole is not known: an idle server is steady.
-            negligible: (NEGLIGIBLE * whole).max(1.0),
-        })
-        .collect()
+        [(&self.dirty_pages, self.pool_pages), (&self.checkpoint_age, self.redo_bytes)]
+            .into_iter()
+            .filter(|(gauge, _)| gauge.is_there(self.at_ns))
+            .map(|(gauge, whole)| Watched {
+                name: gauge.name,
+                values: gauge.series.values(),
+                tolerance_share: TOLERANCE,
+                // A page, or a byte, where the whole is not known: an idle server is steady.
+                negligible: (NEGLIGIBLE * whole).max(1.0),
+            })
+            .collect()
     }
 }
 
@@ -222,10 +207,7 @@ mod tests {
             let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             redo_bytes(&of.iter().map(pair).collect::<Vec<_>>())
         };
-        let files = [
-            ("innodb_log_file_size", "50331648"),
-            ("innodb_log_files_in_group", "2"),
-        ];
+        let files = [("innodb_log_file_size", "50331648"), ("innodb_log_files_in_group", "2")];
         assert_eq!(bytes(&files), 100_663_296.0);
         assert_eq!(bytes(&files[..1]), 50_331_648.0);
         let capacity = ("innodb_redo_log_capacity", "104857600");

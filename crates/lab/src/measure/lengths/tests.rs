@@ -13,11 +13,7 @@ const S: u64 = 1_000_000_000;
 const AUTO: Length = Length::auto(Duration::from_secs(600));
 
 pub(crate) fn asked(warmup: Length, window: Length) -> Lengths {
-    Lengths {
-        warmup,
-        window,
-        ..Lengths::default()
-    }
+    Lengths { warmup, window, ..Lengths::default() }
 }
 
 fn lengths(warmup: Length, window: Length) -> PhaseEnds {
@@ -38,10 +34,7 @@ fn sample(second: u64, name: &str, value: i64) -> SampleBatch {
         label: String::new(),
         kind: MetricKind::Gauge,
     };
-    SampleBatch {
-        at_offset_ns: second * S,
-        values: vec![(metric, value)],
-    }
+    SampleBatch { at_offset_ns: second * S, values: vec![(metric, value)] }
 }
 
 /// Feeds seconds of a phase until it is ended; returns how many it took.
@@ -65,10 +58,7 @@ fn feed(
 }
 
 fn ended(window_s: u64) -> RunReport {
-    RunReport {
-        window_ns: window_s * S,
-        ..RunReport::default()
-    }
+    RunReport { window_ns: window_s * S, ..RunReport::default() }
 }
 
 /// From 190 to 210 by chance.
@@ -85,10 +75,7 @@ fn halting(second: u64) -> u64 {
 fn a_warm_up_ends_when_all_is_steady() {
     let mut lengths = lengths(AUTO, Length::fixed(Duration::from_secs(60)));
     let nothing = lengths.awaited(true, Duration::ZERO);
-    assert!(matches!(
-        nothing,
-        Some(Awaited::Steadiness { of: None, .. })
-    ));
+    assert!(matches!(nothing, Some(Awaited::Steadiness { of: None, .. })));
     // Throughput stands from the start, and dirty pages rise for a minute.
     let of = |second: u64| (200, Some(1_000 + 100 * second.min(60) as i64));
     assert_eq!(feed(&mut lengths, Phase::Warmup, 0..60, of), None);
@@ -97,10 +84,7 @@ fn a_warm_up_ends_when_all_is_steady() {
         so_far: Duration::from_secs(60),
         most: AUTO.most,
     });
-    assert_eq!(
-        lengths.awaited(true, Duration::from_secs(60)),
-        of_dirty_pages
-    );
+    assert_eq!(lengths.awaited(true, Duration::from_secs(60)), of_dirty_pages);
     assert!(lengths.may_end_early(true) && !lengths.may_end_early(false));
     let more = feed(&mut lengths, Phase::Warmup, 60..600, of).unwrap();
     assert!((5..120).contains(&more), "{more}");
@@ -108,16 +92,10 @@ fn a_warm_up_ends_when_all_is_steady() {
     // The interval under way, whatever it shows, then the window, which has its time.
     let rest = 60 + more..61 + more;
     assert_eq!(feed(&mut lengths, Phase::Warmup, rest, |_| (0, None)), None);
-    assert_eq!(
-        feed(&mut lengths, Phase::Window, 200..260, |_| (200, None)),
-        None
-    );
+    assert_eq!(feed(&mut lengths, Phase::Window, 200..260, |_| (200, None)), None);
     let notes = lengths.finish(&ended(60));
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(
-        notes[0].contains("judged without the server's checkpoint age, which"),
-        "{notes:?}"
-    );
+    assert!(notes[0].contains("judged without the server's checkpoint age, which"), "{notes:?}");
     let result = lengths.complete(RepeatResult::default());
     assert_eq!(result.warmup_steady, Some(true));
     assert_eq!(result.window_precision_share, None);
@@ -143,13 +121,8 @@ fn a_warm_up_that_is_never_steady_says_what_is_not() {
 fn throughput_alone_is_enough_and_is_told() {
     let fixed = Length::fixed(Duration::from_secs(60));
     let mut silent = lengths(AUTO, fixed);
-    let took = feed(&mut silent, Phase::Warmup, 0..600, |second| {
-        (noisy(second), None)
-    });
-    assert!(
-        took.is_some_and(|took| (30..200).contains(&took)),
-        "{took:?}"
-    );
+    let took = feed(&mut silent, Phase::Warmup, 0..600, |second| (noisy(second), None));
+    assert!(took.is_some_and(|took| (30..200).contains(&took)), "{took:?}");
     feed(&mut silent, Phase::Window, 200..260, |_| (200, None));
     let notes = silent.finish(&ended(60));
     let words = "judged without the server's dirty pages and checkpoint age, which";
@@ -193,22 +166,15 @@ fn a_window_ends_when_its_mean_is_known() {
     );
     let of = |second: u64| (halting(second), None);
     assert_eq!(feed(&mut lengths, Phase::Window, 0..40, of), None);
-    let Some(Awaited::Precision {
-        reached_share: Some(reached),
-        about: Some(about),
-        ..
-    }) = lengths.awaited(false, Duration::from_secs(40))
+    let Some(Awaited::Precision { reached_share: Some(reached), about: Some(about), .. }) =
+        lengths.awaited(false, Duration::from_secs(40))
     else {
         panic!("{:?}", lengths.awaited(false, Duration::from_secs(40)));
     };
     assert!((0.02..0.3).contains(&reached), "{reached}");
     assert!(about > Duration::from_secs(40) && about < long.most);
     let more = feed(&mut lengths, Phase::Window, 40..4_000, of);
-    assert!(
-        more.is_some(),
-        "{:?}",
-        lengths.awaited(false, Duration::from_secs(40))
-    );
+    assert!(more.is_some(), "{:?}", lengths.awaited(false, Duration::from_secs(40)));
     assert_eq!(lengths.finish(&ended(900)), Vec::<String>::new());
     let result = lengths.complete(RepeatResult::default());
     assert!(result.window_precision_share.unwrap() <= 0.02);
@@ -242,10 +208,7 @@ fn a_window_that_ends_before_says_what_it_reached() {
 fn a_piece_of_an_interval_says_nothing() {
     let mut lengths = lengths(Length::fixed(Duration::ZERO), AUTO);
     feed(&mut lengths, Phase::Window, 0..179, |_| (200, None));
-    let piece = Interval {
-        end_offset_ns: 179 * S + S / 10,
-        ..interval(Phase::Window, 179, 0)
-    };
+    let piece = Interval { end_offset_ns: 179 * S + S / 10, ..interval(Phase::Window, 179, 0) };
     assert_eq!(lengths.take(&piece), Control::Continue);
     let last = interval(Phase::Window, 180, 200);
     assert_eq!(lengths.take(&last), Control::EndPhase(Phase::Window));
@@ -254,9 +217,7 @@ fn a_piece_of_an_interval_says_nothing() {
 #[test]
 fn what_a_window_ended_by_stays() {
     let mut lengths = lengths(Length::fixed(Duration::ZERO), AUTO);
-    let took = feed(&mut lengths, Phase::Window, 0..600, |second| {
-        (noisy(second), None)
-    });
+    let took = feed(&mut lengths, Phase::Window, 0..600, |second| (noisy(second), None));
     let took = took.unwrap();
     let before = lengths.complete(RepeatResult::default());
     // The interval under way is one of a stall: the figure knows it, and nobody asked for more time.
@@ -275,10 +236,7 @@ fn a_stalled_server_is_not_steady() {
     assert_eq!(feed(&mut lengths, Phase::Warmup, 0..600, of), None);
     feed(&mut lengths, Phase::Window, 600..660, of);
     let notes = lengths.finish(&ended(60));
-    assert!(
-        notes[0].contains("was not steady: throughput was 0;"),
-        "{notes:?}"
-    );
+    assert!(notes[0].contains("was not steady: throughput was 0;"), "{notes:?}");
 }
 
 #[test]
@@ -291,8 +249,5 @@ fn short_intervals_do_not_end_a_warm_up_before_30_s() {
         ..interval(Phase::Warmup, 0, 20)
     };
     let took = (0..6_000).find(|index| lengths.take(&tenth(*index)) != Control::Continue);
-    assert!(
-        took.is_some_and(|index| (299..303).contains(&index)),
-        "{took:?}"
-    );
+    assert!(took.is_some_and(|index| (299..303).contains(&index)), "{took:?}");
 }

@@ -9,11 +9,7 @@ fn measure(
     (ordinal, connections): (u32, u32),
     is_good: bool,
 ) {
-    let cell = NewCell {
-        ordinal,
-        connections,
-        ..testkit::cell()
-    };
+    let cell = NewCell { ordinal, connections, ..testkit::cell() };
     let cell = results.begin_cell(lab, &cell).unwrap();
     let repeat = match ramp {
         Some(ramp) => results.begin_ramp_point(ramp, &repeat(cell, 1)).unwrap(),
@@ -42,11 +38,7 @@ fn the_last_attempt_says_what_a_cell_lost() {
 fn points_that_stand_say_what_a_ramp_lost() {
     let scratch = Scratch::default();
     let (results, lab) = (&*scratch, scratch.lab);
-    let new = NewRamp {
-        ordinal: 1,
-        repeat: 1,
-        limits: RampLimits::default(),
-    };
+    let new = NewRamp { ordinal: 1, repeat: 1, limits: RampLimits::default() };
     let begin = || results.begin_ramp(lab, &new).unwrap();
     let ramp = begin();
     let place = (results, lab, Some(ramp));

@@ -37,10 +37,8 @@ fn translate(
     scale: PresetScale,
     set: &[(&str, &str)],
 ) -> Translated {
-    let set: Vec<(String, String)> = set
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
+    let set: Vec<(String, String)> =
+        set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     find(preset).unwrap().translate(server, scale, &set, None)
 }
 
@@ -52,9 +50,7 @@ fn fate<'a>(translated: &'a Translated, variable: &str) -> &'a VariableFate {
 /// The value of a line that is set.
 fn line<'a>(translated: &'a Translated, name: &str) -> Option<&'a str> {
     let mut lines = translated.set.iter();
-    lines
-        .find(|(n, _)| n == name)
-        .map(|(_, value)| value.as_str())
+    lines.find(|(n, _)| n == name).map(|(_, value)| value.as_str())
 }
 
 #[test]
@@ -62,14 +58,7 @@ fn every_variable_has_a_fate_and_every_line_a_variable() {
     for (engine, flavour, numbers) in ALL {
         let server = build(engine, flavour, numbers);
         for preset in names() {
-            for scale in [
-                PresetScale::Papers,
-                to(1),
-                to(10),
-                to(60),
-                to(500),
-                to(2_000),
-            ] {
+            for scale in [PresetScale::Papers, to(1), to(10), to(60), to(500), to(2_000)] {
                 let translated = translate(preset, &server, scale, &[]);
                 let asked = find(preset).unwrap().variables().count();
                 let added = |one: &&VariableFate| one.fate != Fate::Added;
@@ -77,18 +66,12 @@ fn every_variable_has_a_fate_and_every_line_a_variable() {
                 let names: BTreeSet<&String> = translated.set.iter().map(|(n, _)| n).collect();
                 assert_eq!(names.len(), translated.set.len(), "{engine} {preset}");
                 for one in &translated.fates {
-                    let is_set = one
-                        .became
-                        .as_ref()
-                        .is_some_and(|l| translated.set.contains(l));
+                    let is_set = one.became.as_ref().is_some_and(|l| translated.set.contains(l));
                     let is_none = matches!(one.fate, Fate::Unknown | Fate::Placed)
                         || (one.fate == Fate::Kept && one.asked.is_empty());
                     assert_eq!(is_set, !is_none, "{engine} {preset} {one:?}");
                     let is_plain = matches!(one.fate, Fate::Kept | Fate::Renamed);
-                    assert!(
-                        is_plain || one.reason.is_some(),
-                        "{engine} {preset} {one:?}"
-                    );
+                    assert!(is_plain || one.reason.is_some(), "{engine} {preset} {one:?}");
                 }
             }
         }
@@ -117,12 +100,7 @@ fn redo_is_the_same_on_every_engine() {
     for variable in ["innodb_log_file_size", "innodb_log_files_in_group"] {
         assert_eq!(fate(&folded, variable).fate, Fate::Folded);
     }
-    let one_file = translate(
-        "config-1",
-        &server("mariadb-10.11"),
-        PresetScale::Papers,
-        &[],
-    );
+    let one_file = translate("config-1", &server("mariadb-10.11"), PresetScale::Papers, &[]);
     assert_eq!(line(&one_file, "innodb_log_file_size"), Some("144M"));
     assert_eq!(line(&one_file, "innodb_log_files_in_group"), None);
 }
@@ -152,10 +130,7 @@ fn pools_keep_their_proportion_and_are_not_rounded_by_servers() {
     assert_eq!(line(&tiny, "innodb_buffer_pool_size"), Some("6M"));
     assert_eq!(fate(&tiny, "innodb_buffer_pool_size").fate, Fate::Clamped);
     let as_they_are = translate("config-1", &server("mysql-8.0"), PresetScale::Papers, &[]);
-    assert_eq!(
-        fate(&as_they_are, "innodb_buffer_pool_size").fate,
-        Fate::Kept
-    );
+    assert_eq!(fate(&as_they_are, "innodb_buffer_pool_size").fate, Fate::Kept);
     assert!(as_they_are.fates.iter().all(|one| one.fate != Fate::Added));
 }
 
@@ -180,28 +155,17 @@ fn what_a_server_does_not_have_is_left_out_and_said() {
         ("percona-8.0", "innodb_kill_idle_transaction", Fate::Renamed),
         ("mysql-9.7", "innodb_corrupt_table_action", Fate::Unknown),
         ("mariadb-11.8", "query_cache_strip_comments", Fate::Kept),
-        (
-            "percona-5.7",
-            "innodb_parallel_doublewrite_path",
-            Fate::Placed,
-        ),
+        ("percona-5.7", "innodb_parallel_doublewrite_path", Fate::Placed),
         ("mysql-9.7", "innodb_monitor_enable", Fate::Kept),
     ] {
         let translated = translate("config-a", &server(engine), PresetScale::Papers, &[]);
-        assert_eq!(
-            fate(&translated, variable).fate,
-            fate_there,
-            "{engine} {variable}"
-        );
+        assert_eq!(fate(&translated, variable).fate, fate_there, "{engine} {variable}");
     }
     let renamed = translate("config-a", &server("percona-8.0"), PresetScale::Papers, &[]);
     assert_eq!(line(&renamed, "kill_idle_transaction"), Some("0"));
     let mysql = translate("config-a", &server("mysql-8.4"), PresetScale::Papers, &[]);
     let reason = fate(&mysql, "max_slowlog_size").reason.as_deref();
-    assert_eq!(
-        reason,
-        Some("Percona Server's own: its size is not limited, as 0 asks")
-    );
+    assert_eq!(reason, Some("Percona Server's own: its size is not limited, as 0 asks"));
 }
 
 #[test]
@@ -209,16 +173,10 @@ fn values_that_a_server_does_not_take() {
     let of = |preset, engine, variable: &str| {
         let translated = translate(preset, &server(engine), to(10), &[]);
         let one = fate(&translated, variable);
-        (
-            one.fate,
-            one.became.as_ref().map(|(_, value)| value.clone()),
-        )
+        (one.fate, one.became.as_ref().map(|(_, value)| value.clone()))
     };
     let checksum = "innodb_checksum_algorithm";
-    assert_eq!(
-        of("config-1", "mariadb-10.11", checksum),
-        (Fate::Unknown, None)
-    );
+    assert_eq!(of("config-1", "mariadb-10.11", checksum), (Fate::Unknown, None));
     let kept = |value: &str| (Fate::Kept, Some(value.to_owned()));
     assert_eq!(of("config-1", "mysql-8.4", checksum), kept("NONE"));
     assert_eq!(of("config-a", "mariadb-10.11", checksum), kept("crc32"));
@@ -259,10 +217,7 @@ fn the_user_wins() {
         assert_eq!(line(&translated, name), None, "{name}");
     }
     // They follow the pool that there will be.
-    assert_eq!(
-        line(&translated, "innodb_buffer_pool_instances"),
-        Some("32")
-    );
+    assert_eq!(line(&translated, "innodb_buffer_pool_instances"), Some("32"));
     assert_eq!(line(&translated, "innodb_page_cleaners"), Some("32"));
     let note = translated.note().unwrap();
     assert!(note.contains("set otherwise"), "{note}");

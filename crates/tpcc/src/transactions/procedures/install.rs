@@ -73,9 +73,7 @@ pub async fn install<S: Session>(session: &mut S) -> Result<bool, InstallError> 
         Lock::Held => {}
     }
     let made = install_missing(session).await;
-    session
-        .query(&format!("SELECT RELEASE_LOCK('{lock}')"))
-        .await?;
+    session.query(&format!("SELECT RELEASE_LOCK('{lock}')")).await?;
     made
 }
 
@@ -85,10 +83,7 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
     let sql = "SELECT routine_name, routine_comment FROM information_schema.routines \
         WHERE routine_schema = DATABASE() AND routine_type = 'PROCEDURE'";
     let answer = session.query(sql).await?;
-    let present: Vec<_> = answer
-        .rows()
-        .map(|row| (row.text(0), row.text(1)))
-        .collect();
+    let present: Vec<_> = answer.rows().map(|row| (row.text(0), row.text(1))).collect();
     let mut made = false;
     for (name, text) in text::all(&texts) {
         let name = format!("{PREFIX}{name}");
@@ -101,14 +96,10 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
         }
         if !made {
             // A procedure keeps the mode of the session that made it.
-            session
-                .query("SET SESSION sql_mode = 'STRICT_TRANS_TABLES'")
-                .await?;
+            session.query("SET SESSION sql_mode = 'STRICT_TRANS_TABLES'").await?;
         }
         made = true;
-        session
-            .query(&format!("DROP PROCEDURE IF EXISTS {name}"))
-            .await?;
+        session.query(&format!("DROP PROCEDURE IF EXISTS {name}")).await?;
         session.query(&with_head(&name, &comment, &text)).await?;
     }
     Ok(made)

@@ -57,12 +57,7 @@ impl Procedures {
             Input::Payment(payment) => self.payment(session, payment).await,
             Input::OrderStatus(status) => {
                 let (number, name) = customer(status.customer);
-                let params = [
-                    status.warehouse.into(),
-                    status.district.into(),
-                    number,
-                    name,
-                ];
+                let params = [status.warehouse.into(), status.district.into(), number, name];
                 session.queue(self.order_status, &params)?;
                 order_status(session).await
             }
@@ -172,21 +167,13 @@ async fn read_order<S: Session>(session: &mut S) -> Result<usize, Failure> {
     let written = answer.len();
     let mut sum = Cents(0);
     for row in answer.rows() {
-        black_box((
-            row.int(0)?,
-            row.int(3)?,
-            row.cents(5)?,
-            row.int(6)?,
-            row.bytes(7)?,
-        ));
+        black_box((row.int(0)?, row.int(3)?, row.cents(5)?, row.int(6)?, row.bytes(7)?));
         sum.0 += row.cents(4)?.0;
     }
     let answer = session.answer().await?;
     let row = only_row(&answer, "the order")?;
-    let rates = Rates {
-        discount: row.decimal(1, 4)?,
-        taxes: row.decimal(4, 4)? + row.decimal(5, 4)?,
-    };
+    let rates =
+        Rates { discount: row.decimal(1, 4)?, taxes: row.decimal(4, 4)? + row.decimal(5, 4)? };
     black_box((row.int(0)?, row.bytes(2)?, row.bytes(3)?, rates.total(sum)));
     ended(session).await?;
     Ok(written)

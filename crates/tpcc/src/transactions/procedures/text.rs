@@ -60,14 +60,8 @@ fn new_order(texts: &str) -> String {
     let dist = each(DISTRICTS as usize, ", ", |n| format!("s_dist_{n:02}"));
     let take_set = take(&quantity);
     // Stock rows are locked in one order by all: by warehouse, then by item.
-    let (before, after) = (
-        lines_alone("p_before", &dist),
-        lines_alone("p_after", &dist),
-    );
-    let (district, order) = (
-        expect("1", "the order''s district"),
-        expect("1", "the new order"),
-    );
+    let (before, after) = (lines_alone("p_before", &dist), lines_alone("p_after", &dist));
+    let (district, order) = (expect("1", "the order''s district"), expect("1", "the new order"));
     let queue = expect("1", "the new order''s queue entry");
     format!(
         "(p_w INT, p_d INT, p_c INT, p_entry DATETIME, p_lines INT, p_all_local INT, {item_params}, {quantity_params}, \
@@ -167,19 +161,13 @@ fn addresses(separator: &str, f: impl Fn(&str, &str) -> String) -> String {
 }
 
 fn payment(texts: &str) -> String {
-    let (warehouse, district) = (
-        expect("1", "the payment''s warehouse"),
-        expect("1", "the payment''s district"),
-    );
-    let (customer, history) = (
-        expect("1", "the paying customer"),
-        expect("1", "the payment''s history"),
-    );
+    let (warehouse, district) =
+        (expect("1", "the payment''s warehouse"), expect("1", "the payment''s district"));
+    let (customer, history) =
+        (expect("1", "the paying customer"), expect("1", "the payment''s history"));
     let columns = addresses(", ", |name, _| name.to_owned());
     let variables = addresses(", ", |name, _| format!("v_{name}"));
-    let declared = addresses(" ", |name, of_type| {
-        format!("DECLARE v_{name} {of_type} {texts};")
-    });
+    let declared = addresses(" ", |name, of_type| format!("DECLARE v_{name} {of_type} {texts};"));
     format!(
         "(p_w INT, p_d INT, p_cw INT, p_cd INT, p_c INT, p_last VARCHAR(16) {texts}, p_amount DECIMAL(12,2), p_date DATETIME)
          BEGIN
@@ -229,9 +217,7 @@ fn delivery() -> String {
     let districts = DISTRICTS as usize;
     let orders = each(districts, ", ", |d| format!("v_o{d}"));
     let pairs = |district: &str, order: &str| {
-        each(districts, " OR ", |d| {
-            format!("({district} = {d} AND {order} = v_o{d})")
-        })
+        each(districts, " OR ", |d| format!("({district} = {d} AND {order} = v_o{d})"))
     };
     // A locking read: without the lock two Deliveries could take the same order.
     let find = each(districts, "\n           ", |d| {
@@ -241,10 +227,8 @@ fn delivery() -> String {
         )
     });
     let count = each(districts, " + ", |d| format!("(v_o{d} IS NOT NULL)"));
-    let (open, carried) = (
-        expect("v_found", "the open orders"),
-        expect("v_found", "the delivered orders"),
-    );
+    let (open, carried) =
+        (expect("v_found", "the open orders"), expect("v_found", "the delivered orders"));
     let credited = expect("v_found", "the customers of the delivered orders");
     format!(
         "(p_w INT, p_carrier INT, p_date DATETIME)
@@ -292,15 +276,9 @@ mod tests {
     /// A database keeps the procedures of an equal version, so another text needs another one.
     #[test]
     fn the_version_goes_with_the_text() {
-        let text: String = all("")
-            .into_iter()
-            .map(|(name, text)| name.to_owned() + &text)
-            .collect();
+        let text: String =
+            all("").into_iter().map(|(name, text)| name.to_owned() + &text).collect();
         let known = (VERSION, xxhash_rust::xxh3::xxh3_64(text.as_bytes()));
-        assert_eq!(
-            known,
-            (3, 6_492_064_452_047_226_159),
-            "raise VERSION, then put both here"
-        );
+        assert_eq!(known, (3, 6_492_064_452_047_226_159), "raise VERSION, then put both here");
     }
 }

@@ -49,8 +49,7 @@ impl Sets {
         }
         let delivered = orders.iter().flatten().count();
         if delivered > 0 {
-            self.deliver(session, delivery, &orders, delivered as u64)
-                .await?;
+            self.deliver(session, delivery, &orders, delivered as u64).await?;
         }
         commit(session).await?;
         let skipped_districts = DISTRICTS - delivered as u32;

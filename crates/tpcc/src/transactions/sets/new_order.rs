@@ -83,16 +83,10 @@ impl Sets {
         session.queue(self.statements.update_next_order, &[w, d])?;
         session.queue(self.statements.select_rates, &[w, w, d, w, d, customer])?;
         let mut items = [Param::Null; LINES_MAX];
-        fill(
-            &mut items,
-            order.lines().iter().map(|line| [line.item.into()]),
-        );
+        fill(&mut items, order.lines().iter().map(|line| [line.item.into()]));
         session.queue(self.statements.select_items, &items)?;
         let mut home = [w; 1 + LINES_MAX];
-        fill(
-            &mut home[1..],
-            by_way(order, Way::Set).map(|(_, line)| [line.item.into()]),
-        );
+        fill(&mut home[1..], by_way(order, Way::Set).map(|(_, line)| [line.item.into()]));
         // Stock rows are locked in one order by all: by warehouse, then by item.
         let stock = self.stock.of(order.district);
         let ask_remote = |session: &mut S, below: bool| -> Result<(), Failure> {
@@ -134,10 +128,7 @@ impl Sets {
         };
         fill(&mut params[..2 * LINES_MAX], set.clone().map(after));
         let ordered = |(_, line): (usize, &Line)| [line.item.into(), line.quantity.into()];
-        fill(
-            &mut params[2 * LINES_MAX..4 * LINES_MAX],
-            set.clone().map(ordered),
-        );
+        fill(&mut params[2 * LINES_MAX..4 * LINES_MAX], set.clone().map(ordered));
         let items = set.map(|(_, line)| [line.item.into()]);
         fill(&mut params[4 * LINES_MAX + 1..], items);
         session.queue(self.statements.update_stocks, &params)?;
@@ -170,9 +161,8 @@ impl Sets {
         let insert = index.and_then(|index| self.insert_lines.get(index));
         let insert = *insert.ok_or(Failure::MissingRow("the items of the order"))?;
         let mut values = [Param::Null; WIDTH * LINES_MAX];
-        for (values, (line, stocked)) in values
-            .chunks_exact_mut(WIDTH)
-            .zip(lines.iter().zip(stocked))
+        for (values, (line, stocked)) in
+            values.chunks_exact_mut(WIDTH).zip(lines.iter().zip(stocked))
         {
             values.copy_from_slice(&[
                 Param::Int(order_id),
@@ -199,10 +189,8 @@ async fn read_head<S: Session>(session: &mut S) -> Result<(i64, Rates), Failure>
     let answer = session.answer().await?;
     let row = only_row(&answer, "the order's customer, district and warehouse")?;
     black_box((row.bytes(1)?, row.bytes(2)?));
-    let rates = Rates {
-        discount: row.decimal(0, 4)?,
-        taxes: row.decimal(3, 4)? + row.decimal(4, 4)?,
-    };
+    let rates =
+        Rates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + row.decimal(4, 4)? };
     Ok((order_id, rates))
 }
 
@@ -293,9 +281,7 @@ async fn written<S: Session>(
     order: &NewOrder,
     used: usize,
 ) -> Result<(), Failure> {
-    let in_set = by_way(order, Way::Set)
-        .filter(|(index, _)| *index < used)
-        .count();
+    let in_set = by_way(order, Way::Set).filter(|(index, _)| *index < used).count();
     if session.answer().await?.affected_rows != in_set as u64 {
         return Err(Failure::MissingRow("the stock of an item"));
     }

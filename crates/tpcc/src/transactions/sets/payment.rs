@@ -16,10 +16,8 @@ impl Sets {
         session: &mut S,
         payment: &Payment,
     ) -> Result<Outcome, Failure> {
-        let (cw, cd) = (
-            Param::from(payment.customer_warehouse),
-            Param::from(payment.customer_district),
-        );
+        let (cw, cd) =
+            (Param::from(payment.customer_warehouse), Param::from(payment.customer_district));
         self.pay_warehouse_and_district(session, payment)?;
         match payment.customer {
             CustomerKey::Number(number) => {
@@ -50,10 +48,7 @@ impl Sets {
         payment: &Payment,
     ) -> Result<(), Failure> {
         let amount = Param::Cents(payment.amount);
-        let (w, d) = (
-            Param::from(payment.warehouse),
-            Param::from(payment.district),
-        );
+        let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
         session.queue(self.statements.update_warehouse, &[amount, w])?;
         session.queue(self.statements.update_district, &[amount, w, d])?;
         session.queue(self.statements.select_addresses, &[w, w, d])?;

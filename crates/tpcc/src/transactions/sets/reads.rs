@@ -25,9 +25,7 @@ impl Sets {
             }
             CustomerKey::LastName(number) => {
                 let key = [w, d, Param::Text(last_name(number))];
-                let answer = session
-                    .execute(self.statements.select_balance_by_name, &key)
-                    .await?;
+                let answer = session.execute(self.statements.select_balance_by_name, &key).await?;
                 let row = middle_row(&answer)?;
                 black_box(row.cents(1)?);
                 let c = Param::Int(row.int(0)?);
@@ -51,9 +49,7 @@ impl Sets {
     ) -> Result<Outcome, Failure> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
         let range = [w, d, w, d, Param::from(level.threshold)];
-        let answer = session
-            .execute(self.statements.select_low_stock, &range)
-            .await?;
+        let answer = session.execute(self.statements.select_low_stock, &range).await?;
         black_box(only_row(&answer, "the count of low stock")?.int(0)?);
         commit(session).await?;
         Ok(Outcome::Committed)

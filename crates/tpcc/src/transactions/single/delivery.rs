@@ -32,12 +32,7 @@ impl Single {
         }
         for (district, _) in delivered.clone() {
             let (customer, amount) = delivered_order(session).await?;
-            let changes = [
-                Param::Cents(amount),
-                w,
-                district.into(),
-                Param::Int(customer),
-            ];
+            let changes = [Param::Cents(amount), w, district.into(), Param::Int(customer)];
             session.queue(self.statements.update_balance, &changes)?;
         }
         for _ in delivered.clone() {
@@ -57,11 +52,8 @@ impl Single {
         district: u32,
         order: i64,
     ) -> Result<(), Failure> {
-        let key @ [w, d, o] = [
-            Param::from(delivery.warehouse),
-            Param::from(district),
-            Param::Int(order),
-        ];
+        let key @ [w, d, o] =
+            [Param::from(delivery.warehouse), Param::from(district), Param::Int(order)];
         session.queue(self.statements.delete_new_order, &key)?;
         session.queue(self.statements.lock_order, &key)?;
         let carrier = Param::from(delivery.carrier);

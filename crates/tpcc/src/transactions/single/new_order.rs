@@ -108,10 +108,7 @@ async fn read_head<S: Session>(session: &mut S) -> Result<Head, Failure> {
     black_box((row.bytes(1)?, row.bytes(2)?));
     Ok(Head {
         order_id,
-        rates: Rates {
-            discount: row.decimal(0, 4)?,
-            taxes: row.decimal(3, 4)? + district_tax,
-        },
+        rates: Rates { discount: row.decimal(0, 4)?, taxes: row.decimal(3, 4)? + district_tax },
     })
 }
 

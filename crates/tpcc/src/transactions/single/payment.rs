@@ -16,10 +16,8 @@ impl Single {
         session: &mut S,
         payment: &Payment,
     ) -> Result<Outcome, Failure> {
-        let (cw, cd) = (
-            Param::from(payment.customer_warehouse),
-            Param::from(payment.customer_district),
-        );
+        let (cw, cd) =
+            (Param::from(payment.customer_warehouse), Param::from(payment.customer_district));
         self.pay_warehouse_and_district(session, payment)?;
         // A customer who is named by number can be asked for at once.
         match payment.customer {
@@ -44,8 +42,7 @@ impl Single {
         let row = only_row(&answer, "the paying customer")?;
         let bad_credit = row.bytes(10)? == b"BC";
         black_box((row.cents(13)?, row.decimal(12, 4)?));
-        self.write_payment(session, payment, customer, bad_credit)
-            .await?;
+        self.write_payment(session, payment, customer, bad_credit).await?;
         commit(session).await?;
         Ok(Outcome::Committed)
     }
@@ -57,10 +54,7 @@ impl Single {
         payment: &Payment,
     ) -> Result<(), Failure> {
         let amount = Param::Cents(payment.amount);
-        let (w, d) = (
-            Param::from(payment.warehouse),
-            Param::from(payment.district),
-        );
+        let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
         session.queue(self.statements.update_warehouse, &[amount, w])?;
         session.queue(self.statements.select_warehouse, &[w])?;
         session.queue(self.statements.update_district, &[amount, w, d])?;

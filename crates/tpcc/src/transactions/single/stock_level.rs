@@ -17,20 +17,11 @@ impl Single {
         level: &StockLevel,
     ) -> Result<Outcome, Failure> {
         let (w, d) = (Param::from(level.warehouse), Param::from(level.district));
-        let answer = session
-            .execute(self.statements.select_next_order, &[w, d])
-            .await?;
+        let answer = session.execute(self.statements.select_next_order, &[w, d]).await?;
         let next = only_row(&answer, "the district")?.int(0)?;
-        let range = [
-            w,
-            d,
-            Param::Int(next - ORDERS),
-            Param::Int(next),
-            Param::from(level.threshold),
-        ];
-        let answer = session
-            .execute(self.statements.select_low_stock, &range)
-            .await?;
+        let range =
+            [w, d, Param::Int(next - ORDERS), Param::Int(next), Param::from(level.threshold)];
+        let answer = session.execute(self.statements.select_low_stock, &range).await?;
         black_box(only_row(&answer, "the count of low stock")?.int(0)?);
         commit(session).await?;
         Ok(Outcome::Committed)
