@@ -1,11 +1,11 @@
-//! Requests that cannot be met: each is refused before anything is started, with what to do, and nothing is lost.
+//! Requests that cannot be met: each is refused before anything is started, with what to do, and
+//! nothing is lost.
 
 use crate::support::{
     Held, Mydyno, Ran, directory, execute, home, lent, mydyno, number, result, results,
     servers_under, until, value,
 };
 use std::path::Path;
-use std::time::Duration;
 
 fn run(dsn: &str, work: &Path, arguments: &[&str]) -> Mydyno {
     run_for("1s", dsn, work, arguments)
@@ -159,9 +159,11 @@ fn limits_of_the_server_that_are_too_small() {
     let mut before = prepares();
     for (name, connections) in [("max_connections", "20"), ("max_prepared_stmt_count", "8")] {
         let usual = value(&server.dsn, &format!("SELECT @@global.{name}"));
-        // What is open besides counts too.
-        let asked = || {
-            sessions_have_ended(&server.dsn);
+        // What is open besides counts too: this one session, and none that is on its way out.
+        let mut watcher = Held::open(&server.dsn);
+        let mut asked = || {
+            let open = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
+            until("earlier sessions have ended", || watcher.query(open)[0].ends_with("|1"));
             run(&server.dsn, work.path(), &["-c", connections]).run()
         };
         execute(&server.dsn, [format!("SET GLOBAL {name} = 15")]);
@@ -185,15 +187,6 @@ fn limits_of_the_server_that_are_too_small() {
         assert_ne!(prepares(), before);
         before = prepares();
     }
-}
-
-/// Waits until the server has noticed that earlier sessions are gone.
-fn sessions_have_ended(dsn: &str) {
-    let mut watcher = Held::open(dsn);
-    let sessions = "SELECT COUNT(*) FROM information_schema.processlist";
-    until("earlier sessions have ended", || watcher.query(sessions)[0] == "1");
-    drop(watcher);
-    std::thread::sleep(Duration::from_millis(300));
 }
 
 #[test]
@@ -277,7 +270,8 @@ fn results_files_that_are_not_to_be_written() {
     }
 }
 
-/// A file that may not grow stands for a full disk: the same error of the file system, without a file system of its own.
+/// A file that may not grow stands for a full disk: the same error of the file system, without a
+/// file system of its own.
 #[test]
 fn a_full_disk_while_storing() {
     let work = directory();
