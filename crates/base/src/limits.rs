@@ -25,6 +25,9 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most tries of one transaction (first one included) before it counts as an error; tpcc-mysql has
 /// 2,000 with no pause.
 pub const TRIES_MAX: u32 = 100;
+/// Longest pause between two tries of a transaction or of a login.
+pub const RETRY_PAUSE_MAX: Duration = Duration::from_millis(RETRY_PAUSE_MAX_MS);
+pub const RETRY_PAUSE_MAX_MS: u64 = 1000;
 /// Most transactions that wait for a connection on one worker: of an open loop's schedule, or
 /// deferred ones of terminals. Ten seconds of a stalled server at 10,000 transactions per second.
 pub const QUEUE_MAX: usize = 100_000;
@@ -69,4 +72,5 @@ pub const AUTO_WINDOW_INTERVALS_MIN: u32 = 180;
 /// flushing take time, not intervals.
 pub const AUTO_WARMUP_MIN: Duration = Duration::from_secs(30);
 /// Shortest interval of a time series: a shorter one would cost the driver more than it shows.
-pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
+pub const INTERVAL_MIN: Duration = Duration::from_millis(INTERVAL_MIN_MS);
+pub const INTERVAL_MIN_MS: u64 = 100;

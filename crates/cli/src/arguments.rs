@@ -1,5 +1,5 @@
-//! The command line. Each subcommand has a file here; what several take is in `target`, `measuring`,
-//! `place`, `preset` and `schema`, and how values are written in `values`.
+//! The command line. Each subcommand has a file here; what several take is in `target`,
+//! `measuring`, `place`, `preset` and `schema`, and how values are written in `values`.
 
 pub mod compare;
 pub mod database;

@@ -1,5 +1,6 @@
-//! Where the program talks to people: results on stdout, all else on stderr. What a command tells while it works, bars with an ETA on a
-//! terminal and plain lines elsewhere, is written by a thread of its own, so that a reader who stalls does not stall the work.
+//! Where the program talks to people: results on stdout, all else on stderr. What a command tells
+//! while it works, bars with an ETA on a terminal and plain lines elsewhere, is written by a thread
+//! of its own, so that a reader who stalls does not stall the work.
 
 use crate::failure::Failure;
 use crate::outlet::{Item, Outlet, is_writable};
@@ -22,7 +23,8 @@ const STDERR_PATIENCE: Duration = Duration::from_secs(1);
 /// The same for what a signal makes it say, as the next signal waits meanwhile.
 const SIGNAL_PATIENCE: Duration = Duration::from_millis(200);
 
-/// Prints on stdout, as it is. A reader who has gone (`| head`) has seen enough: that is no failure.
+/// Prints on stdout, as it is. A reader who has gone (`| head`) has seen enough: that is no
+/// failure.
 ///
 /// # Errors
 /// Where stdout takes nothing, as on a full disk.
@@ -56,7 +58,8 @@ impl Item for Piece {
     }
 }
 
-/// Prints on stdout while a run goes on. Where nobody reads any more, the run goes on: the results file has it all.
+/// Prints on stdout while a run goes on. Where nobody reads any more, the run goes on: the results
+/// file has it all.
 ///
 /// # Errors
 /// Where no thread can be made.
@@ -287,7 +290,8 @@ impl Bars {
         if (self.kind, self.is_most) == (kind, is_most) {
             return;
         }
-        // From phase to phase of a run the bar stays: a new one would take the time so far for speed.
+        // From phase to phase of a run the bar stays: a new one would take the time so far for
+        // speed.
         let is_run = |kind| matches!(kind, Kind::Run | Kind::AutoRun);
         if !(is_run(self.kind) && is_run(kind)) {
             self.done();
@@ -317,7 +321,8 @@ impl Bars {
     }
 }
 
-/// A flag that the first Ctrl-C (or SIGTERM) sets; the second ends the process. Private servers die with it.
+/// A flag that the first Ctrl-C (or SIGTERM) sets; the second ends the process. Private servers die
+/// with it.
 pub fn stop_flag() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);

@@ -1,4 +1,5 @@
-//! The binary: parses arguments, dispatches to one file per subcommand, and turns errors into messages and exit codes.
+//! The binary: parses arguments, dispatches to one file per subcommand, and turns errors into
+//! messages and exit codes.
 mod arguments;
 mod commands;
 mod console;

@@ -1,6 +1,7 @@
-//! A thread that writes for others, so that a terminal or a pipe whose reader stalls holds up this thread and nobody else: not the one
-//! that marks where a window begins and ends. What waits to be written is bounded: a newer picture of a thing takes the place of an
-//! older one, and of what comes one after the other the oldest is left out and counted.
+//! A thread that writes for others, so that a terminal or a pipe whose reader stalls holds up this
+//! thread and nobody else: not the one that marks where a window begins and ends. What waits to be
+//! written is bounded: a newer picture of a thing takes the place of an older one, and of what
+//! comes one after the other the oldest is left out and counted.
 
 use crate::failure::Failure;
 use base::Exit;
@@ -80,7 +81,8 @@ impl<T> Drop for Ends<'_, T> {
 }
 
 impl<T: Item> Outlet<T> {
-    /// Starts the thread `name`; `write` is given each item, with the number of those that were left out before it.
+    /// Starts the thread `name`; `write` is given each item, with the number of those that were
+    /// left out before it.
     ///
     /// # Errors
     /// Where no thread can be made.

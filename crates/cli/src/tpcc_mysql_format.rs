@@ -1,9 +1,9 @@
-//! The output of tpcc-mysql's `tpcc_start` (commit 1ec1c5e), for scripts that read it: pure text, line by line the same
-//! words and widths.
+//! The output of tpcc-mysql's `tpcc_start` (commit 1ec1c5e), for scripts that read it: pure text,
+//! line by line the same words and widths.
 //!
-//! The one place where "TpmC" is printed. What the numbers mean, where that is not what they mean there, stands in lines
-//! before the banner that begin with `#`: readers of this format begin at `MEASURING START.` or look for words that those
-//! lines do not have.
+//! The one place where "TpmC" is printed. What the numbers mean, where that is not what they mean
+//! there, stands in lines before the banner that begin with `#`: readers of this format begin at
+//! `MEASURING START.` or look for words that those lines do not have.
 
 use spec::WorkloadKind;
 use std::fmt::Write;

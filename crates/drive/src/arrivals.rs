@@ -8,8 +8,8 @@ use reactor::Queue;
 use std::cell::RefCell;
 use std::io;
 
-/// The transactions of the schedule that are due, by intended start. Only that waits: what is to be done is drawn when a
-/// connection is free.
+/// The transactions of the schedule that are due, by intended start. Only that waits: what is to be
+/// done is drawn when a connection is free.
 pub(crate) struct Backlog {
     plan: RefCell<Plan>,
     due: Queue<u64>,
@@ -59,7 +59,8 @@ impl Backlog {
         }
     }
 
-    /// The intended start of the next transaction and the moment at which a connection takes it; `None` once the window is over.
+    /// The intended start of the next transaction and the moment at which a connection takes it;
+    /// `None` once the window is over.
     pub(crate) async fn next(
         &self,
         schedule: &Schedule,

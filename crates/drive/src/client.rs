@@ -66,7 +66,8 @@ pub trait Workload: Sync {
     /// The types of its transactions; at most [`TRANSACTION_TYPES_MAX`].
     fn transactions(&self) -> &'static [TransactionInfo];
 
-    /// What decides the transactions of one connection or, where there are terminals, of one terminal; from 0.
+    /// What decides the transactions of one connection or, where there are terminals, of one
+    /// terminal; from 0.
     fn source(&self, of: u32) -> Self::Source;
 
     /// Which of several databases a connection works on, from 0.
@@ -88,8 +89,8 @@ pub struct Opening {
     pub connection: u32,
 }
 
-/// Decides what comes next. It outlives the connections that its transactions run on, so no input comes twice (clause
-/// 2.4.1.4).
+/// Decides what comes next. It outlives the connections that its transactions run on, so no input
+/// comes twice (clause 2.4.1.4).
 pub trait Source {
     type Operation;
 

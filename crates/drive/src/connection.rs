@@ -3,6 +3,7 @@
 use crate::arrivals::Backlog;
 use crate::breakdown::Waits;
 use crate::client::{Attempt, Client, FailureKind, Opening, Source, TransactionType, Workload};
+use crate::options::RunOptions;
 use crate::recorder::{Operated, Recorder, UnderWay};
 use crate::schedule::Schedule;
 use crate::streams::PAUSES;
@@ -11,12 +12,35 @@ use base::{Random, limits};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// Longest pause between two tries of a transaction or of a login.
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Longest pause before the second try of a transaction.
+const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
 /// The pauses of a connection.
-pub(crate) fn pauses(seed: u64, connection: u32) -> Random {
-    Random::new(seed, &[PAUSES, u64::from(connection)])
+pub(crate) struct Pauses {
+    random: Random,
+}
+
+impl Pauses {
+    pub(crate) fn new(options: &RunOptions, connection: u32) -> Pauses {
+        let random = Random::new(options.seed, &[PAUSES, u64::from(connection)]);
+        Pauses { random }
+    }
+
+    /// Between this try of a transaction and the next one.
+    fn before_retry(&mut self, tries: u32) -> Duration {
+        self.length(RETRY_PAUSE, tries)
+    }
+
+    /// After so many errors in a row.
+    fn after_errors(&mut self, errors: u32) -> Duration {
+        self.length(RETRY_PAUSE, errors)
+    }
+
+    /// A random time, longer with each try, so that two transactions do not meet again and again.
+    fn length(&mut self, first: Duration, tries: u32) -> Duration {
+        let most = first.saturating_mul(1 << (tries - 1).min(10)).min(limits::RETRY_PAUSE_MAX);
+        most.mul_f64(self.random.unit())
+    }
 }
 
 /// Where the transactions of a connection come from.
@@ -61,7 +85,7 @@ pub(crate) struct Connection<'a, W: Workload> {
     pub(crate) under_way: &'a Cell<Option<UnderWay>>,
     /// Connections of this worker that have not ended.
     pub(crate) alive: &'a Cell<usize>,
-    pub(crate) random: Random,
+    pub(crate) pauses: Pauses,
     /// Transactions given up since the last one that ended well.
     pub(crate) errors_in_a_row: u32,
 }
@@ -153,7 +177,7 @@ impl<W: Workload> Connection<'_, W> {
                     // What pauses has been rolled back and is in no doubt.
                     self.under_way.set(None);
                     let begin = Instant::now();
-                    self.pause(tries).await;
+                    reactor::sleep_until(begin + self.pauses.before_retry(tries)).await;
                     waits.paused_ns += begin.elapsed().as_nanos() as u64;
                     self.under_way.set(Some(under_way));
                 }
@@ -213,24 +237,13 @@ impl<W: Workload> Connection<'_, W> {
         next
     }
 
-    /// A random time, longer with each try, so that two transactions do not meet again and again.
-    fn pause_length(&mut self, tries: u32) -> Duration {
-        let most = Duration::from_millis(1 << tries.min(10)).min(PAUSE_MAX);
-        most.mul_f64(self.random.unit())
-    }
-
-    async fn pause(&mut self, tries: u32) {
-        let pause = self.pause_length(tries);
-        reactor::sleep_until(Instant::now() + pause).await;
-    }
-
     /// Waits after a transaction that was given up, longer with each one in a row: a server that
     /// takes no more writes is not asked again as fast as it refuses.
     async fn pause_after_errors(&mut self) {
         if self.errors_in_a_row == 0 {
             return;
         }
-        let pause = self.pause_length(self.errors_in_a_row);
+        let pause = self.pauses.after_errors(self.errors_in_a_row);
         let begin_ns = self.schedule.now_ns();
         let end_ns = (begin_ns + pause.as_nanos() as u64).min(self.schedule.end_ns());
         if begin_ns < end_ns {
@@ -243,7 +256,8 @@ impl<W: Workload> Connection<'_, W> {
     async fn reopen(&mut self) -> Option<W::Client> {
         let mut tries = 3;
         while !self.schedule.is_over() {
-            self.pause(tries).await;
+            let pause = self.pauses.after_errors(tries);
+            reactor::sleep_until(Instant::now() + pause).await;
             match self.workload.open(self.which).await {
                 Ok(client) => {
                     self.schedule.connected();

@@ -1,21 +1,25 @@
-//! What an error means for the transaction that met it: a new try, a new connection, or an error of the run.
+//! What an error means for the transaction that met it: a new try, a new connection, or an error of
+//! the run.
 
 use crate::client::{Failed, FailureKind};
 use base::SessionError;
 use std::borrow::Cow;
 
-/// MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the snapshot.
+/// MariaDB's answer, with innodb_snapshot_isolation, to a locking read of a row changed since the
+/// snapshot.
 const ER_CHECKREAD: u16 = 1020;
-/// A node of a Galera cluster has no quorum, or has not caught up yet: "WSREP has not yet prepared node for application
-/// use". A later connection may find it ready.
+/// A node of a Galera cluster has no quorum, or has not caught up yet: "WSREP has not yet prepared
+/// node for application use". A later connection may find it ready.
 const ER_UNKNOWN_COM_ERROR: u16 = 1047;
 const ER_SERVER_SHUTDOWN: u16 = 1053;
-/// Galera: the write set could not be certified, as while the cluster loses a node; the node has rolled back. What failed
-/// certification, and what a write set of another node aborted, is a deadlock (1213).
+/// Galera: the write set could not be certified, as while the cluster loses a node; the node has
+/// rolled back. What failed certification, and what a write set of another node aborted, is a
+/// deadlock (1213).
 const ER_ERROR_DURING_COMMIT: u16 = 1180;
 /// Galera: a write set of another node aborted the statement. Elsewhere: KILL QUERY.
 const ER_QUERY_INTERRUPTED: u16 = 1317;
-/// Tables were opened anew, again and again, while the statement was about to run. The terminal prepares it again.
+/// Tables were opened anew, again and again, while the statement was about to run. The terminal
+/// prepares it again.
 const ER_NEED_REPREPARE: u16 = 1615;
 /// MariaDB: KILL CONNECTION.
 const ER_CONNECTION_KILLED: u16 = 1927;
@@ -34,8 +38,8 @@ pub fn failed_by(error: &SessionError) -> Failed {
     Failed { kind, code, message: error.to_string() }
 }
 
-/// May the transaction be there although its COMMIT failed? So it is where a kill or shutdown may have
-/// hit between the commit and its answer.
+/// May the transaction be there although its COMMIT failed? So it is where a kill or shutdown may
+/// have hit between the commit and its answer.
 pub fn leaves_in_doubt(error: &SessionError) -> bool {
     matches!(
         error.code(),

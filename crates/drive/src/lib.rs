@@ -1,9 +1,11 @@
-//! Driving a database: connections that start together, transactions with their retries, response times per interval.
+//! Driving a database: connections that start together, transactions with their retries, response
+//! times per interval.
 //!
-//! The engine ([`run()`]) knows a [`Workload`], which makes clients that try operations, and no database; it is tested with
-//! clients that stall, fail and get lost. Workloads are crates above this one. A run has one dispatcher, the calling thread,
-//! which owns the schedule and all that is reported, and workers, each a thread that carries a share of the connections and
-//! reports by message.
+//! The engine ([`run()`]) knows a [`Workload`], which makes clients that try operations, and no
+//! database; it is tested with clients that stall, fail and get lost. Workloads are crates above
+//! this one. A run has one dispatcher, the calling thread, which owns the schedule and all that is
+//! reported, and workers, each a thread that carries a share of the connections and reports by
+//! message.
 
 mod arrivals;
 mod breakdown;
@@ -13,6 +15,7 @@ mod failures;
 mod interval;
 mod isolation;
 mod loading;
+mod options;
 mod pace;
 mod proof;
 mod recorder;
@@ -35,11 +38,11 @@ pub use failures::{failed_by, failed_in_commit, leaves_in_doubt, needs_prepare};
 pub use interval::{Interval, Phase, ScheduleStats, TerminalStats, TransactionStats};
 pub use isolation::set_isolation;
 pub use loading::LoadProgress;
+pub use options::RunOptions;
 pub use pace::{Arrivals, Pace, Terminals, think_time};
 pub use proof::{CheckResult, Facts, Proof};
 pub use run::{
-    Abort, AbortCause, Control, Event, RunError, RunOptions, RunReport, WORKER_THREAD,
-    process_cpu_ns, run,
+    Abort, AbortCause, Control, Event, RunError, RunReport, WORKER_THREAD, process_cpu_ns, run,
 };
 pub use schemas::Schemas;
 pub use timed::{StatementTime, StatementTimes, Timed};

@@ -53,8 +53,8 @@ pub(crate) struct Share {
     pub(crate) workers: u32,
 }
 
-/// Intended starts of one worker, in ns from the start of the run. Arithmetic on the number of the arrival: a moment that
-/// passed unseen is still there.
+/// Intended starts of one worker, in ns from the start of the run. Arithmetic on the number of the
+/// arrival: a moment that passed unseen is still there.
 pub(crate) struct Plan {
     random: Random,
     spacing: Spacing,
@@ -123,7 +123,8 @@ mod tests {
     fn uniform_arrivals_are_exact() {
         let expected: Vec<u64> = (0..3_000).map(|n| n * 2_500_000).collect();
         assert_eq!(starts(Spacing::Uniform, 400.0, 3, 1_000), expected);
-        // A third of a nanosecond is not added up: after 10 million arrivals the schedule is still right.
+        // A third of a nanosecond is not added up: after 10 million arrivals the schedule is still
+        // right.
         let arrivals = Arrivals { per_s: 3_000.0, spacing: Spacing::Uniform };
         let mut plan = Plan::new(arrivals, Share { worker: 0, workers: 1 }, 7);
         (0..10_000_000).for_each(|_| plan.advance());

@@ -1,5 +1,5 @@
-//! Counts and response times, interval by interval, on the worker that makes them. Nothing is shared until an interval is
-//! over, then it is sent whole.
+//! Counts and response times, interval by interval, on the worker that makes them. Nothing is
+//! shared until an interval is over, then it is sent whole.
 
 use crate::breakdown::{Breakdown, Waits};
 use crate::client::{
@@ -36,7 +36,8 @@ impl Recorder {
     pub(crate) fn current_end_ns(&self, schedule: &Schedule) -> u64 {
         match self.current.phase {
             Phase::Drain => u64::MAX,
-            // An early end may lie before an interval that another thread's reading of the clock has just begun.
+            // An early end may lie before an interval that another thread's reading of the clock
+            // has just begun.
             _ => {
                 self.current.end_offset_ns.min(schedule.end_ns()).max(self.current.start_offset_ns)
             }
@@ -105,7 +106,8 @@ impl Recorder {
             .occurrences += 1;
     }
 
-    /// A transaction that was still under way when the run was cut: whether it commits nobody will say.
+    /// A transaction that was still under way when the run was cut: whether it commits nobody will
+    /// say.
     pub(crate) fn abandoned(&mut self, of: UnderWay, schedule: &Schedule) {
         let UnderWay { transaction, begin_ns } = of;
         self.pending(transaction, begin_ns, schedule);
@@ -154,8 +156,8 @@ impl Recorder {
         }
     }
 
-    /// A transaction ends, however: where the window is over and it began before that, it was pending
-    /// at the end of the window.
+    /// A transaction ends, however: where the window is over and it began before that, it was
+    /// pending at the end of the window.
     pub(crate) fn pending(
         &mut self,
         transaction: TransactionType,
@@ -177,7 +179,8 @@ impl Recorder {
         }
     }
 
-    /// Where the response time of a transaction went that has ended well. That of the window counts.
+    /// Where the response time of a transaction went that has ended well. That of the window
+    /// counts.
     pub(crate) fn spent(
         &mut self,
         transaction: TransactionType,
@@ -195,7 +198,8 @@ impl Recorder {
         self.current.statements += statements;
     }
 
-    /// The interval that holds a moment or, where that has been sent already, the oldest that has not.
+    /// The interval that holds a moment or, where that has been sent already, the oldest that has
+    /// not.
     fn interval_at(&mut self, at_ns: u64) -> &mut Interval {
         if at_ns >= self.current.start_offset_ns || self.finished.is_empty() {
             return &mut self.current;

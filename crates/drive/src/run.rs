@@ -1,9 +1,11 @@
-//! A run: open all connections, start them together, warm up, measure, let the last transactions end.
+//! A run: open all connections, start them together, warm up, measure, let the last transactions
+//! end.
 
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, PerType, TransactionInfo, Workload, WorkloadCounters};
 use crate::interval::{Interval, Phase};
-use crate::pace::{Pace, Share};
+use crate::options::RunOptions;
+use crate::pace::Share;
 use crate::schedule::Schedule;
 use crate::totals::Totals;
 use crate::worker::{self, Message, Start, Work};
@@ -17,20 +19,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How to run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    pub connections: u32,
-    /// Threads that carry the connections; at least 1.
-    pub workers: u32,
-    /// The longest that each may be: [`Control::EndPhase`] ends it earlier.
-    pub warmup: Duration,
-    pub window: Duration,
-    pub interval: Duration,
-    pub pace: Pace,
-    pub seed: u64,
-}
-
 /// What a run tells while it goes on.
 pub enum Event<'a> {
     /// Connections are being opened; comes ten times a second.
@@ -43,7 +31,8 @@ pub enum Event<'a> {
     WindowEnds,
     /// An interval is over on all workers. They come in order.
     Interval(&'a Interval),
-    /// Some time has passed; comes at least ten times a second. `total` is the most that the run may take, without its drain.
+    /// Some time has passed; comes at least ten times a second. `total` is the most that the run
+    /// may take, without its drain.
     Tick { elapsed: Duration, total: Duration },
 }
 
@@ -67,7 +56,8 @@ pub enum AbortCause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     Continue,
-    /// End the warm-up or the window with the interval under way, as if its time were over then; nothing where it is over.
+    /// End the warm-up or the window with the interval under way, as if its time were over then;
+    /// nothing where it is over.
     EndPhase(Phase),
     /// End the window now and keep what was measured.
     Stop,
@@ -96,8 +86,8 @@ pub struct RunReport {
     pub counters: WorkloadCounters,
     /// All intervals of the window together; none where it was never reached.
     pub window: Option<Box<Interval>>,
-    /// What the transactions came to that were under way at the end of the window; none where it was
-    /// never reached.
+    /// What the transactions came to that were under way at the end of the window; none where it
+    /// was never reached.
     pub drain: Option<Box<Interval>>,
     /// Where the response time of the window's transactions went.
     pub breakdowns: PerType<Breakdown>,
@@ -108,7 +98,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Of a run that only prepared another, which did not come: what concerns the whole run, and no window.
+    /// Of a run that only prepared another, which did not come: what concerns the whole run, and no
+    /// window.
     pub fn without_window(self) -> RunReport {
         RunReport {
             window_ns: 0,
@@ -167,7 +158,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// Runs `workload` and reports to `on_event`, on this thread.
 ///
 /// # Errors
-/// [`RunError`] where the connections cannot be opened. Whatever happens after the start is in the report.
+/// [`RunError`] where the connections cannot be opened. Whatever happens after the start is in the
+/// report.
 pub fn run<W: Workload>(
     workload: &W,
     options: &RunOptions,
@@ -193,7 +185,8 @@ pub fn run<W: Workload>(
             let body = move || {
                 let work = Work { workload, options, share };
                 let work = || worker::work(&work, &sender, &start);
-                // A worker that panics says so, and the run ends as failed instead of waiting for it.
+                // A worker that panics says so, and the run ends as failed instead of waiting for
+                // it.
                 if catch_unwind(AssertUnwindSafe(work)).is_err() {
                     let error = std::io::Error::other("it panicked");
                     let _ = sender.send(Message::Broken(error));
@@ -273,7 +266,8 @@ impl Mark {
 struct Dispatcher {
     schedule: Arc<Schedule>,
     workers: u32,
-    /// Intervals that not all workers have reported, by phase and start, with the count of those that have.
+    /// Intervals that not all workers have reported, by phase and start, with the count of those
+    /// that have.
     open: BTreeMap<(Phase, u64), (u32, Interval)>,
     report: RunReport,
     finished: u32,
@@ -434,7 +428,8 @@ impl Dispatcher {
 
     /// Merges an interval with those of the other workers, and reports it once all have come.
     fn collect(&mut self, interval: Interval, on_event: &mut dyn FnMut(Event<'_>) -> Control) {
-        // An early end may cut the workers' last intervals at slightly different moments: the drain is one for all.
+        // An early end may cut the workers' last intervals at slightly different moments: the drain
+        // is one for all.
         let key = match interval.phase {
             Phase::Drain => (Phase::Drain, 0),
             phase => (phase, interval.start_offset_ns),

@@ -1,5 +1,5 @@
-//! The times of a run, which all its workers share. A phase may end earlier than was planned: at a moment on which all agree, as none has
-//! begun an interval beyond it.
+//! The times of a run, which all its workers share. A phase may end earlier than was planned: at a
+//! moment on which all agree, as none has begun an interval beyond it.
 
 use crate::interval::Phase;
 use base::limits;
@@ -16,7 +16,8 @@ pub(crate) struct Schedule {
     warmup_ns: AtomicU64,
     /// Only ever earlier.
     end_ns: AtomicU64,
-    /// The latest end of an interval that a worker has begun. Locked once an interval, which costs nothing.
+    /// The latest end of an interval that a worker has begun. Locked once an interval, which costs
+    /// nothing.
     begun_ns: Mutex<u64>,
     aborted: AtomicBool,
     connected: AtomicU32,
@@ -60,7 +61,8 @@ impl Schedule {
         self.begun_ns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The phase of the interval that begins at `start_ns`, and its end: from now on neither phase ends inside it, unless the whole run does.
+    /// The phase of the interval that begins at `start_ns`, and its end: from now on neither phase
+    /// ends inside it, unless the whole run does.
     pub(crate) fn begin_interval(&self, start_ns: u64) -> (Phase, u64) {
         let mut begun_ns = self.begun_ns();
         let (warmup_ns, run_end_ns) = (self.warmup_ns(), self.end_ns());
@@ -77,10 +79,12 @@ impl Schedule {
         (phase, end_ns)
     }
 
-    /// Ends a phase with the interval that is under way at `now_ns`; nothing where the phase is over.
+    /// Ends a phase with the interval that is under way at `now_ns`; nothing where the phase is
+    /// over.
     pub(crate) fn end_phase(&self, phase: Phase, now_ns: u64) {
         let begun_ns = self.begun_ns();
-        // Where all workers are late, as on a machine that stood still, intervals go on in the same steps.
+        // Where all workers are late, as on a machine that stood still, intervals go on in the same
+        // steps.
         let steps = match now_ns.checked_sub(*begun_ns) {
             Some(late_ns) => late_ns / self.interval_ns + 1,
             None => 0,
@@ -210,7 +214,8 @@ mod tests {
         assert!(stopped.end_ns() == 2_000 && stopped.warmup_ns() >= 2_000);
     }
 
-    /// Four workers that hurry through their intervals while phases are ended: all have the same ones.
+    /// Four workers that hurry through their intervals while phases are ended: all have the same
+    /// ones.
     #[test]
     fn workers_agree_whenever_a_phase_ends() {
         for round in 0..200 {

@@ -1,4 +1,5 @@
-//! The schemas, of one server or of a server each, that the connections of a run are spread over: connection i uses schema i mod K.
+//! The schemas, of one server or of a server each, that the connections of a run are spread over:
+//! connection i uses schema i mod K.
 
 use crate::client::{Failed, FailureKind};
 use base::Connect;
@@ -48,7 +49,8 @@ impl<C> Schemas<C> {
         }
     }
 
-    /// The place of a connection among those of its schema, from 0: what it is bound to a warehouse by.
+    /// The place of a connection among those of its schema, from 0: what it is bound to a warehouse
+    /// by.
     pub fn place(&self, connection: u32) -> u32 {
         connection / self.count()
     }

@@ -1,4 +1,5 @@
-//! The random streams of a run: the first part of the path of each. Two with one number would give the same draws.
+//! The random streams of a run: the first part of the path of each. Two with one number would give
+//! the same draws.
 
 /// Inputs of a connection or terminal.
 pub const INPUTS: u64 = 1;

@@ -1,4 +1,5 @@
-//! Terminals: users who key, wait for the answer, and think, and who share the connections as behind a transaction monitor.
+//! Terminals: users who key, wait for the answer, and think, and who share the connections as
+//! behind a transaction monitor.
 
 use crate::client::{Failed, FailureKind, Source, TransactionType};
 use crate::interval::TerminalStats;
@@ -17,7 +18,8 @@ pub(crate) struct Request<O> {
     pub(crate) transaction: TransactionType,
     pub(crate) operation: O,
     pub(crate) submitted_ns: u64,
-    /// Who waits for the answer, by place among the worker's terminals; nobody does for a deferred one.
+    /// Who waits for the answer, by place among the worker's terminals; nobody does for a deferred
+    /// one.
     terminal: Option<usize>,
 }
 
@@ -104,8 +106,8 @@ impl<S: Source> Terminal<'_, S> {
             if pause.is_keying {
                 self.submit(pause.of).await;
                 pause = self.thinking(pause.of);
-                // As it begins: of those that end in a window, short ones are too many where the load has just grown. How
-                // late timers are is seen in keying times.
+                // As it begins: of those that end in a window, short ones are too many where the
+                // load has just grown. How late timers are is seen in keying times.
                 self.at_terminals(|stats, _| {
                     stats.think[pause.of.index()].record(pause.length.as_nanos() as u64);
                 });
@@ -144,8 +146,8 @@ impl<S: Source> Terminal<'_, S> {
         record(recorder.terminals_at(now_ns, self.schedule), now_ns);
     }
 
-    /// Submits one transaction and waits for its answer; a deferred one is answered when it has been
-    /// queued.
+    /// Submits one transaction and waits for its answer; a deferred one is answered when it has
+    /// been queued.
     async fn submit(&mut self, transaction: TransactionType) {
         let operation = self.source.draw(transaction);
         let deferred = self.recorder.borrow().is_deferred(transaction);
@@ -170,8 +172,9 @@ impl<S: Source> Terminal<'_, S> {
         }
     }
 
-    /// Lives through some time before the start in which nothing is submitted, so that the run starts in the middle of keying
-    /// and thinking, at any place of the source's deck: the load is then the same from the first second on, and terminals are not in step.
+    /// Lives through some time before the start in which nothing is submitted, so that the run
+    /// starts in the middle of keying and thinking, at any place of the source's deck: the load is
+    /// then the same from the first second on, and terminals are not in step.
     fn walk_in(&mut self) -> Pause {
         const CYCLES: u32 = 16;
         let longest = |of: &[Duration]| of.iter().copied().max().unwrap_or_default();

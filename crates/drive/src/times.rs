@@ -53,7 +53,7 @@ impl Times {
             (_, None) => {}
             (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
             (Some(mine), Some(theirs)) => {
-                mine.add(theirs.as_ref()).expect("histograms of times of one kind have one shape")
+                mine.add(theirs.as_ref()).expect("histograms of times of one kind have one shape");
             }
         }
         self.sum_ns += other.sum_ns;
@@ -88,7 +88,8 @@ impl Times {
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
     }
 
-    /// The time in ns that this share did not exceed, of those that the histogram holds; 0 where there were none.
+    /// The time in ns that this share did not exceed, of those that the histogram holds; 0 where
+    /// there were none.
     pub fn at_quantile_ns(&self, quantile: f64) -> u64 {
         let times = self.histogram.as_ref();
         times.map_or(0, |times| times.value_at_quantile(quantile))

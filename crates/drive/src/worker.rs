@@ -1,13 +1,14 @@
-//! A worker: one thread that carries a share of the connections, and of the terminals where there are any.
+//! A worker: one thread that carries a share of the connections, and of the terminals where there
+//! are any.
 
 use crate::arrivals::Backlog;
 use crate::breakdown::Breakdown;
 use crate::client::{Failed, Opening, PerType, Workload};
-use crate::connection::{Connection, Feed, pauses};
+use crate::connection::{Connection, Feed, Pauses};
 use crate::interval::Interval;
+use crate::options::RunOptions;
 use crate::pace::{Pace, Share, Terminals};
 use crate::recorder::Recorder;
-use crate::run::RunOptions;
 use crate::schedule::Schedule;
 use crate::terminals::{Terminal, TerminalQueue, thinking};
 use crate::totals::Totals;
@@ -156,8 +157,8 @@ impl<O> Station<O> {
 }
 
 impl<W: Workload> Work<'_, W> {
-    /// Runs all connections to the end of the schedule; returns how many transactions were still under way then, which are
-    /// in doubt.
+    /// Runs all connections to the end of the schedule; returns how many transactions were still
+    /// under way then, which are in doubt.
     fn drive(
         &self,
         clients: Opened<W::Client>,
@@ -179,7 +180,7 @@ impl<W: Workload> Work<'_, W> {
                 alive: &alive,
                 schedule,
                 recorder,
-                random: pauses(self.options.seed, connection),
+                pauses: Pauses::new(self.options, connection),
                 errors_in_a_row: 0,
             };
             tasks.spawn(task.run(client));
@@ -204,7 +205,8 @@ impl<W: Workload> Work<'_, W> {
         }
         loop {
             let boundary = recorder.borrow().current_end_ns(schedule).min(schedule.drain_end_ns());
-            // A stop or an abort may come at any time; looking for it a few times a second costs nothing.
+            // A stop or an abort may come at any time; looking for it a few times a second costs
+            // nothing.
             let look = schedule.now_ns() + LOOK_EVERY_NS;
             tasks.run_until(Some(schedule.instant(boundary.min(look))))?;
             let now_ns = schedule.now_ns();

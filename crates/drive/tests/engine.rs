@@ -1,4 +1,5 @@
-//! The engine with clients that no database stands behind: instant, stalling, failing, conflicting, lost, stuck.
+//! The engine with clients that no database stands behind: instant, stalling, failing, conflicting,
+//! lost, stuck.
 
 use drive::{
     Abort, AbortCause, Attempt, Client, Control, Event, Failed, FailureKind, Interval, Opening,
@@ -18,7 +19,8 @@ const TYPES: &[TransactionInfo] = &[TransactionInfo {
     row_bytes: None,
 }];
 
-/// What one try of a fake client does: nothing for `busy`, then ends like `script` says for this operation and try.
+/// What one try of a fake client does: nothing for `busy`, then ends like `script` says for this
+/// operation and try.
 struct Fake<F> {
     busy: Duration,
     script: F,
@@ -174,7 +176,8 @@ fn intervals_join_and_add_up() {
     assert_eq!(window.len(), 5);
     assert_eq!(report.window_ns, 500_000_000);
     let counted: u64 = window.iter().map(|i| i.transactions[0].committed).sum();
-    // Three connections at 1 ms and what this machine adds: below 1,500, and more than two would do.
+    // Three connections at 1 ms and what this machine adds: below 1,500, and more than two would
+    // do.
     let of_window = &report.window.as_ref().unwrap().transactions[0];
     let by_one = report.window_ns as f64 / of_window.latency.mean_ns().unwrap();
     let is_of_three = counted as f64 > 2.0 * by_one && counted <= 1_500;

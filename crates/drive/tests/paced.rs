@@ -35,8 +35,8 @@ const TYPES: &[TransactionInfo] = &[
 const MS: Duration = Duration::from_millis(1);
 
 /// Judges a run while threads of this machine get their cores in time, which a thread beside it
-/// tells: what is late anyway is no fault of the schedule. Where it fails on a machine that is late,
-/// it is asked again.
+/// tells: what is late anyway is no fault of the schedule. Where it fails on a machine that is
+/// late, it is asked again.
 fn judged_on_time(test: impl Fn()) {
     const LATE: Duration = Duration::from_millis(15);
     const ATTEMPTS: u32 = 20;
@@ -64,7 +64,8 @@ fn judged_on_time(test: impl Fn()) {
     }
 }
 
-/// Clients that take `busy` for a transaction, and nothing moves from `from` on for `stall` after the first one was opened.
+/// Clients that take `busy` for a transaction, and nothing moves from `from` on for `stall` after
+/// the first one was opened.
 struct Fake {
     busy: Duration,
     stall: Duration,
@@ -243,7 +244,8 @@ fn an_open_loop_keeps_its_rate_and_begins_in_time() {
                 // Standard deviation 22.
                 Spacing::Poisson => assert!((400..600).contains(&offered), "{offered}"),
             }
-            // A machine that stands still at the end of the window leaves what was due in that moment, and no more.
+            // A machine that stands still at the end of the window leaves what was due in that
+            // moment, and no more.
             let at_end = window.schedule.skipped;
             assert!(at_end <= offered / 10, "{at_end}");
             // All others begin; the few that end after the window are not of it.
@@ -353,7 +355,8 @@ fn terminals_key_think_and_are_not_in_step() {
         // Those of the first tenth of a second are no shorter: 130, so a standard error of 9 ms.
         let first = intervals[0].terminals.think[0].mean_ns().unwrap() / 1e6;
         assert!((65.0..140.0).contains(&first), "{first}");
-        // From the beginning on as many as later: 655 expected in each half of a second, standard deviation below 26.
+        // From the beginning on as many as later: 655 expected in each half of a second, standard
+        // deviation below 26.
         let in_run = intervals.iter().filter(|i| i.phase != Phase::Drain);
         let begun: Vec<u64> = in_run.map(|i| i.transactions[0].completed()).collect();
         for half in begun.chunks_exact(5) {
@@ -367,7 +370,8 @@ fn terminals_key_think_and_are_not_in_step() {
 fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
     judged_on_time(|| {
         let fake = Fake { busy: 10 * MS, ..Fake::default() };
-        // 100 terminals want 2,000 per second; two connections do 200: a terminal waits for all others.
+        // 100 terminals want 2,000 per second; two connections do 200: a terminal waits for all
+        // others.
         let pace = terminals(100, MS, 49 * MS);
         let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
         let latency = &report.window.as_ref().unwrap().transactions[0].latency;
@@ -388,7 +392,8 @@ fn terminals_wait_for_a_connection_and_nothing_else_waits_for_them() {
 fn deferred_work_is_answered_at_once_and_done_last() {
     judged_on_time(|| {
         let fake = Fake { busy: 5 * MS, dealt: &[DEFERRED, WORK], ..Fake::default() };
-        // Work alone keeps the two connections busy at two thirds; deferred work fills the gaps and does not all find one.
+        // Work alone keeps the two connections busy at two thirds; deferred work fills the gaps and
+        // does not all find one.
         let pace = terminals(60, 50 * MS, 50 * MS);
         let (report, intervals) = drive(&fake, &options(pace, 2, 1_500 * MS));
         let window = report.window.unwrap();

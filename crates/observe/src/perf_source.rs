@@ -86,7 +86,7 @@ fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
         for core in &cores {
             match open_one(*event, *core) {
                 Ok(count) => {
-                    counter.cores.push(OnCore { core: *core, count, last: Count::default() })
+                    counter.cores.push(OnCore { core: *core, count, last: Count::default() });
                 }
                 Err(error) if is_not_to_be_had(&error) => return Ok(Vec::new()),
                 Err(cause) => {

@@ -1,5 +1,5 @@
-//! Filling a database: the tables of sysbench in parallel, or the statements of a file one after the
-//! other.
+//! Filling a database: the tables of sysbench in parallel, or the statements of a file one after
+//! the other.
 
 use crate::file::{Setup, WorkloadFile};
 use crate::generate::Values;
@@ -56,8 +56,8 @@ pub enum LoadError {
     #[error("the schema is not empty: it holds {tables}; use another schema, or --force")]
     NotEmpty { tables: String },
     #[error(
-        "the schema holds {table}, which mydyno did not make, and mydyno drops only its own; drop it \
-         yourself or use another schema"
+        "the schema holds {table}, which mydyno did not make, and mydyno drops only its own; drop \
+         it yourself or use another schema"
     )]
     NotOurs { table: String },
     #[error("interrupted; load again with --force")]

@@ -17,8 +17,8 @@ const SAME: &str = "same";
 /// On a second device of the kind that data has, as the white papers had.
 const TWIN: &str = "twin";
 
-/// What each server of a repeat, one after another, may take beside warm-up and window: a start that recovers, a drain; a copy and checks
-/// of its database.
+/// What each server of a repeat, one after another, may take beside warm-up and window: a start
+/// that recovers, a drain; a copy and checks of its database.
 const TIME_BESIDE: Duration = Duration::from_secs(10 * 60);
 /// Of a ramp's point: connecting, sums and variables, and what runs on until a phase ends.
 const TIME_BESIDE_POINT: Duration = Duration::from_secs(60);
@@ -56,7 +56,8 @@ impl Plan {
     /// All cells, in the order of the matrix: the values of the first dimension change slowest.
     ///
     /// # Errors
-    /// Where a name is unknown, a placement cannot be, or the matrix is too large or empty; with line and column.
+    /// Where a name is unknown, a placement cannot be, or the matrix is too large or empty; with
+    /// line and column.
     pub fn cells(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, PlanError> {
         self.expand(known).map_err(|wrong| self.source.error(wrong))
     }
@@ -108,7 +109,8 @@ impl Plan {
         Err(PlanProblem::new(first.map_or(0..0, Spanned::span), why))
     }
 
-    /// The values of one combination, one of each dimension; those of the last dimension change fastest.
+    /// The values of one combination, one of each dimension; those of the last dimension change
+    /// fastest.
     fn combination(&self, index: usize) -> Vec<&Spanned<Setting>> {
         let mut rest = index;
         let mut settings = Vec::with_capacity(self.dimensions.len());

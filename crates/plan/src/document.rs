@@ -3,13 +3,14 @@
 //! people, since absence is a value of its own here.
 
 use crate::kinds::{
-    Count, Flag, Interval, KinkPower, Limits, PageCache, PlateauPower, Precision, Seed, Share,
-    SomeTime, Text, Variables, Warmup, Window,
+    Count, DURATION_MAX_MS, Flag, KinkPower, Limits, PageCache, PlateauPower, Precision, Seed,
+    Share, Text, Time, Variables, Warmup, Window,
 };
 use crate::order::Order;
 use crate::values::{Axis, One};
 use base::limits::{
-    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
+    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS, SCHEMAS_MAX,
+    TERMINALS_MAX, WAREHOUSES_MAX,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -61,12 +62,12 @@ pub(crate) struct LabTable {
     pub(crate) seed: One<Seed>,
     /// Time after which a lab starts no repeat; a plan that is expected to take longer is refused
     /// [default: none]
-    pub(crate) time_limit: One<SomeTime>,
+    pub(crate) time_limit: One<Time<1000, DURATION_MAX_MS>>,
     /// Time from the start of a repeat's server to its end, after which the repeat is ended as
     /// failed (`timed_out`); automatic times count with their most [default: warm-up + window (of a
     /// ramp, and a minute, for each of its `points`) + 10m + 10s a warehouse for each of
     /// `instances`]
-    pub(crate) repeat_time_limit: One<SomeTime>,
+    pub(crate) repeat_time_limit: One<Time<1000, DURATION_MAX_MS>>,
 }
 
 /// The server that is measured: one that is there already (`dsn` or `defaults_file`), or private
@@ -192,9 +193,9 @@ pub(crate) struct LoadTable {
     /// share of the mean [default: 2%]
     pub(crate) precision: One<Precision>,
     /// Length of one point of the time series [default: 1s]
-    pub(crate) interval: One<Interval>,
-    /// Threads of the driver that carry the connections [default: one for each core or, where the
-    /// servers are on this machine, for every fourth]
+    pub(crate) interval: One<Time<INTERVAL_MIN_MS, DURATION_MAX_MS>>,
+    /// Threads of the driver that carry the connections [default: one for each core or, with
+    /// TPC-C and servers on this machine, for every fourth]
     pub(crate) threads: One<Count<1, DRIVER_THREADS_MAX>>,
     /// Run the checks of `mydyno check` after each repeat [default: true]
     pub(crate) check: One<Flag>,

@@ -2,7 +2,7 @@
 
 use crate::order::Order;
 use crate::values::{Entry, KEY, Kind, Many, Raw, Why, entries_of};
-use base::limits::{AUTO_INTERVALS_MIN, INTERVAL_MIN, PAGE_CACHE_BYTES_MAX, WAREHOUSES_MAX};
+use base::limits::{AUTO_INTERVALS_MIN, PAGE_CACHE_BYTES_MAX, WAREHOUSES_MAX};
 use base::{Warehouses, parse_share, parse_size};
 use humantime::{format_duration, parse_duration};
 use serde::de::MapAccess;
@@ -16,7 +16,8 @@ use std::time::Duration;
 use storage::nearest;
 
 /// Longest time that a plan may name.
-const DURATION_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+const DURATION_MAX: Duration = Duration::from_millis(DURATION_MAX_MS);
+pub(crate) const DURATION_MAX_MS: u64 = 30 * 24 * 3600 * 1000;
 
 /// Adds the nearest known name, and all of them.
 pub(crate) fn with_known<S: AsRef<str>>(why: &str, name: &str, known: &[S]) -> String {
@@ -130,9 +131,8 @@ pub(crate) struct Text;
 pub(crate) struct Count<const LEAST: u32, const MOST: u32>;
 pub(crate) struct Seed;
 pub(crate) struct Flag;
-/// A time that a whole lab or repeat may take.
-pub(crate) struct SomeTime;
-pub(crate) struct Interval;
+/// A time in bounds, which are milliseconds.
+pub(crate) struct Time<const LEAST_MS: u64, const MOST_MS: u64>;
 pub(crate) struct Warmup;
 pub(crate) struct Window;
 /// The limit of a response time, in microseconds.
@@ -262,8 +262,6 @@ kinds! {
                 Some(Scale::For(Warehouses(count)))
             }
         };
-    SomeTime: Duration, time_from(SECOND), time_schema(), |raw| time_of(raw, SECOND);
-    Interval: Duration, time_from(INTERVAL_MIN), time_schema(), |raw| time_of(raw, INTERVAL_MIN);
     Warmup: Length, length_from(Duration::ZERO, WARMUP_AUTO_MOST), time_schema(),
         |raw| length_of(raw, Duration::ZERO, WARMUP_AUTO_MOST);
     Window: Length, length_from(SECOND, WINDOW_AUTO_MOST), time_schema(),
@@ -300,16 +298,29 @@ kinds! {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn time_from(least: Duration) -> String {
+fn time_from(least: Duration, most: Duration) -> String {
     format!(
         "a time like \"90s\" or \"2h\" or a number of seconds, from {} to {}",
         format_duration(least),
-        format_duration(DURATION_MAX)
+        format_duration(most)
     )
 }
 
-fn time_of(raw: &Raw<'_>, least: Duration) -> Option<Duration> {
-    time(raw).filter(|time| (least..=DURATION_MAX).contains(time))
+impl<const LEAST_MS: u64, const MOST_MS: u64> Kind for Time<LEAST_MS, MOST_MS> {
+    type Value = Duration;
+
+    fn takes() -> String {
+        time_from(Duration::from_millis(LEAST_MS), Duration::from_millis(MOST_MS))
+    }
+
+    fn schema() -> Value {
+        time_schema()
+    }
+
+    fn read(raw: &Raw<'_>) -> Result<Duration, Why> {
+        let (least, most) = (Duration::from_millis(LEAST_MS), Duration::from_millis(MOST_MS));
+        time(raw).filter(|time| (least..=most).contains(time)).ok_or(None)
+    }
 }
 
 /// A time, or as long as it needs, which is `auto_most` where the plan names no more.
@@ -317,7 +328,7 @@ fn length_from(least: Duration, auto_most: Duration) -> String {
     format!(
         "{}, or \"auto\" ({} at most) or \"auto:10m\" (10m at most; {AUTO_INTERVALS_MIN} intervals \
          at least)",
-        time_from(least),
+        time_from(least, DURATION_MAX),
         format_duration(auto_most)
     )
 }

@@ -1,4 +1,5 @@
-//! What a lab needs of a machine: memory, disk and time. Estimates, to refuse early what cannot be, and to plan a night by.
+//! What a lab needs of a machine: memory, disk and time. Estimates, to refuse early what cannot be,
+//! and to plan a night by.
 
 use crate::error::{PlanError, PlanProblem};
 use crate::plan::{Plan, PlannedCell};
@@ -9,7 +10,8 @@ use tpcc::population::database_bytes_estimate;
 
 /// Memory that everything else keeps: the server beside its pool, the driver, the system.
 const MEMORY_BESIDE_BYTES: u64 = 1 << 30;
-/// Undo and temporary files grow while a server runs: what is there before is two thirds of what may be needed.
+/// Undo and temporary files grow while a server runs: what is there before is two thirds of what
+/// may be needed.
 const GROWTH_PERCENT: u64 = 150;
 /// Redo of the server that loads an image, which the image keeps.
 const IMAGE_REDO_BYTES: u64 = 2 << 30;

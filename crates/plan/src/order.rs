@@ -43,8 +43,9 @@ pub struct Turn {
 /// Keeps this stream of random numbers apart from those of populations and inputs.
 const ORDER_STREAM: u64 = 0x006f_7264_6572;
 
-/// All measurements of so many cells, in randomised blocks: each repeat is a block with every cell once, so that a machine that drifts from hour to hour
-/// is unfair to no cell. A block's order depends on the seed, its repeat and the number of cells alone, so that a lab which was
+/// All measurements of so many cells, in randomised blocks: each repeat is a block with every cell
+/// once, so that a machine that drifts from hour to hour is unfair to no cell. A block's order
+/// depends on the seed, its repeat and the number of cells alone, so that a lab which was
 /// interrupted goes on in the same order.
 pub fn execution_order(cells: usize, schedule: Schedule) -> Vec<Turn> {
     let mut turns = Vec::new();

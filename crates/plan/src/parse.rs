@@ -293,8 +293,8 @@ fn exclusions(
     let Some(excluded) = excluded else {
         return Ok(Vec::new());
     };
-    let no_tables = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and its \
-                     keys below";
+    let no_tables = "`exclude` is a list of tables; write [[exclude]] on a line of its own, and \
+                     its keys below";
     let no_tables = PlanProblem::new(excluded.span(), no_tables);
     let DeValue::Array(tables) = excluded.into_inner() else {
         return Err(no_tables);

@@ -397,7 +397,8 @@ proptest! {
 
     #[test]
     fn no_text_panics(text in "\\PC{0,60}", at in 0..300_usize, cut in 0..40_usize) {
-        // Shapes of plans and worse; only the absence of panics counts, and that errors have a place.
+        // Shapes of plans and worse; only the absence of panics counts, and that errors have a
+        // place.
         let end = (at + cut).min(PLAN.len());
         let start = at.min(end);
         let broken = format!("{}{text}{}", &PLAN[..start], &PLAN[end..]);

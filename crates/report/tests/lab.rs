@@ -76,7 +76,7 @@ fn what_varies_stands_side_by_side() {
 }
 
 fn in_a_browser(html: &str, scratch: &Path) {
-    // Three over connections, two of the variable, two over time; cells are folded.
+    // Four over connections, two of the variable, two over time; cells are folded.
     let page = written("lab.html", html);
     let shown = open(&page, scratch);
     assert_eq!(console(&shown), Vec::<&str>::new());

@@ -34,7 +34,7 @@ fn five_cells_with_a_failed_one() {
         failing_cell: Some(4),
         ..ONE_CELL
     };
-    // Two over connections, three for each cell's shown repeat, one less for the cell without a
+    // Three over connections, three for each cell's shown repeat, one less for the cell without a
     // result.
     let (html, _) = check(&shape, "five-cells", 2 + 5 * 3 - 1);
     assert!(html.contains("server_died"));

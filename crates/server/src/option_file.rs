@@ -87,7 +87,7 @@ impl ClientOptions {
             match line {
                 OptionLine::Group(name) => ours = GROUPS.contains(&name.as_str()),
                 OptionLine::Setting { name, value } if ours => {
-                    self.set(&name, value).map_err(|why| refuse(Some(number), why))?
+                    self.set(&name, value).map_err(|why| refuse(Some(number), why))?;
                 }
                 OptionLine::Setting { .. } => {}
                 OptionLine::Include(path) => {

@@ -94,14 +94,9 @@ impl Cell {
         add("warmup", lengths.warmup.is_auto.then(|| "auto".to_owned()));
         let precision = lengths.window_precision_share();
         add("window", precision.map(|share| format!("auto to {share}")));
-        add("threads", load.threads.map(|threads| threads.to_string()));
-        add("used_warehouses", load.warehouses.map(|count| count.to_string()));
-        let inactive = Some(load.inactive_warehouses).filter(|count| *count > 0);
-        add("inactive_warehouses", inactive.map(|count| count.to_string()));
-        add("terminals", load.terminals.map(|count| count.to_string()));
-        add("home", load.home.then(|| "true".to_owned()));
-        let rate = load.rate.map(|open| format!("{} {}", open.rate, open.spacing.name()));
-        add("rate", rate);
+        for (name, value) in load.later() {
+            add(name, value);
+        }
         lines.join("\n")
     }
 

@@ -25,8 +25,8 @@ pub struct Load {
     pub home: bool,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
-    /// Of the driver. None: one for each core or, where the server is on this machine, for every
-    /// fourth.
+    /// Of the driver. None: one for each core or, with TPC-C and the server on this machine, for
+    /// every fourth.
     pub threads: Option<u32>,
     /// Of the inputs, as it was asked for; each repeat and each point of a ramp has one of its own.
     pub seed: u64,
@@ -48,6 +48,21 @@ impl Load {
             threads: None,
             seed,
         }
+    }
+
+    /// What came after the first results files, by the names in a cell's identity; `None` is the
+    /// default, which is not in it.
+    pub(crate) fn later(&self) -> Vec<(&'static str, Option<String>)> {
+        let inactive = Some(self.inactive_warehouses).filter(|count| *count > 0);
+        let rate = self.rate.map(|open| format!("{} {}", open.rate, open.spacing.name()));
+        vec![
+            ("threads", self.threads.map(|threads| threads.to_string())),
+            ("used_warehouses", self.warehouses.map(|count| count.to_string())),
+            ("inactive_warehouses", inactive.map(|count| count.to_string())),
+            ("terminals", self.terminals.map(|count| count.to_string())),
+            ("home", self.home.then(|| "true".to_owned())),
+            ("rate", rate),
+        ]
     }
 }
 

@@ -141,8 +141,8 @@ document! {
         /// Rise of sum(`d_next_o_id`) over the whole run, warm-up and drain included.
         pub new_orders_in_database: Option<i64> =
             result.and_then(RepeatResult::new_orders_in_database),
-        /// New orders that the driver saw committed over the whole run; equal to the above up to those in
-        /// doubt.
+        /// New orders that the driver saw committed over the whole run; equal to the above up to
+        /// those in doubt.
         pub new_orders_committed_by_driver: Option<u64> =
             result.and_then(|r| r.committed_new_orders),
         /// The connection was lost before COMMIT was answered, or the run ended before the

@@ -1,4 +1,5 @@
-//! How fast rows are made, per table and over the mix of one warehouse with the items: `cargo bench -p tpcc`.
+//! How fast rows are made, per table and over the mix of one warehouse with the items:
+//! `cargo bench -p tpcc`.
 
 use base::{RowSource, Warehouses};
 use criterion::{Criterion, Throughput};

@@ -121,7 +121,8 @@ impl InputCounters {
         counters.add(&counted.into());
     }
 
-    /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote, so those are left out.
+    /// The counters of clause 5.5.1.5 with their bands. With one warehouse nothing can be remote,
+    /// so those are left out.
     pub fn shares(&self, warehouses: Warehouses) -> Vec<InputShare> {
         let mut shares = vec![
             share(
@@ -186,7 +187,8 @@ impl InputCounters {
         }
     }
 
-    /// Clause 5.5.1.6: at most 1 % of the Deliveries, or one. Chance plays no part: the queue of open orders does.
+    /// Clause 5.5.1.6: at most 1 % of the Deliveries, or one. Chance plays no part: the queue of
+    /// open orders does.
     fn skipped_deliveries(&self) -> InputShare {
         let trials = self.deliveries;
         let most = (1.0 / trials.max(1) as f64).max(0.01);

@@ -12,10 +12,11 @@ const PAYMENT_CENTS_MAX: i64 = 500_000;
 /// What is known of a run besides its report and the sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave it.
+    /// Numbers of open orders have no gaps: so mydyno loads a database, and all transactions leave
+    /// it.
     pub open_orders_have_no_gaps: bool,
-    /// Each district of a delivery is committed by itself, as tpcc-mysql does: one that was given up
-    /// may have delivered some.
+    /// Each district of a delivery is committed by itself, as tpcc-mysql does: one that was given
+    /// up may have delivered some.
     pub commits_each_district: bool,
 }
 

@@ -1,8 +1,10 @@
-//! What a schema holds: our tables `mydyno_meta` and `mydyno_load`, and the question whether this is a database to run on.
+//! What a schema holds: our tables `mydyno_meta` and `mydyno_load`, and the question whether this
+//! is a database to run on.
 //!
-//! `mydyno_meta` says what was loaded, one row per fact, `mydyno_load` which chunks of it are there: its row is written in
-//! the transaction that holds the chunk, so a load that was killed goes on with what is missing. A database that
-//! tpcc-mysql loaded has neither and is taken as it is.
+//! `mydyno_meta` says what was loaded, one row per fact, `mydyno_load` which chunks of it are
+//! there: its row is written in the transaction that holds the chunk, so a load that was killed
+//! goes on with what is missing. A database that tpcc-mysql loaded has neither and is taken as it
+//! is.
 
 use crate::population::{ChunkSummary, Population};
 use crate::random::Constants;
@@ -79,8 +81,8 @@ pub struct Database {
     pub partitions: u32,
     /// HISTORY has a primary key.
     pub history_key: bool,
-    /// Workload `tpcc-mysql` has run on it, so that the checks of [`crate::tpcc_mysql::FAILING_CHECKS`] cannot hold.
-    /// Known only where mydyno loaded it.
+    /// Workload `tpcc-mysql` has run on it, so that the checks of
+    /// [`crate::tpcc_mysql::FAILING_CHECKS`] cannot hold. Known only where mydyno loaded it.
     pub driven_by_tpcc_mysql: bool,
 }
 
@@ -161,7 +163,8 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
         (true, _) => Ok(Contents::Empty),
         (false, false) => Ok(Contents::Other { tables, missing }),
         (false, true) => {
-            // Warehouses are numbered from 1 without gaps, and tpcc_start's -w says how many are used.
+            // Warehouses are numbered from 1 without gaps, and tpcc_start's -w says how many are
+            // used.
             let answer = session.query("SELECT COUNT(*) FROM warehouse").await?;
             let count = answer.row(0).map_or(Ok(0), |row| row.int(0))?;
             Ok(Contents::Foreign { warehouses: Warehouses(u32::try_from(count).unwrap_or(0)) })
@@ -169,7 +172,8 @@ pub async fn contents<S: Session>(session: &mut S) -> Result<Contents, InspectEr
     }
 }
 
-/// The database that the session's schema holds, with at least `wanted` warehouses where a number is asked for.
+/// The database that the session's schema holds, with at least `wanted` warehouses where a number
+/// is asked for.
 ///
 /// # Errors
 /// Any [`InspectError`], each with what to do.
@@ -349,7 +353,8 @@ pub async fn set_state<S: Session>(session: &mut S, state: LoadState) -> Result<
     session.query(&sql).await.map(drop)
 }
 
-/// Writes that workload `tpcc-mysql` drives a database of ours; before it does, as a killed run leaves its traces too.
+/// Writes that workload `tpcc-mysql` drives a database of ours; before it does, as a killed run
+/// leaves its traces too.
 ///
 /// # Errors
 /// Where the server refuses.

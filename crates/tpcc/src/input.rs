@@ -1,4 +1,5 @@
-//! What a terminal's user enters: the inputs of clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1, and the card deck of 5.2.4.2.
+//! What a terminal's user enters: the inputs of clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1, and
+//! the card deck of 5.2.4.2.
 
 use crate::random::RunConstants;
 use crate::schema::{DISTRICTS, ITEMS};
@@ -65,8 +66,8 @@ impl Transaction {
         const WAREHOUSE: u64 = 89;
         const CUSTOMER: u64 = 655;
         const HISTORY: u64 = 46;
-        // Lines of an order in the mean (clause 2.4.1.3), and orders that a Delivery delivers: one for
-        // each district (clause 2.7.4.2).
+        // Lines of an order in the mean (clause 2.4.1.3), and orders that a Delivery delivers: one
+        // for each district (clause 2.7.4.2).
         const LINES: u64 = 10;
         const DELIVERED: u64 = 10;
         match self {
@@ -115,13 +116,15 @@ pub struct NewOrder {
     pub entered: DateTime,
     lines: [Line; LINES_MAX],
     line_count: u32,
-    /// The last line as entered has an unused item, so the order must be rolled back (clause 2.4.1.4).
+    /// The last line as entered has an unused item, so the order must be rolled back (clause
+    /// 2.4.1.4).
     pub rolls_back: bool,
 }
 
 impl NewOrder {
-    /// The lines in the order of processing: by supplying warehouse and item, so that two orders take their stock rows
-    /// in one order and do not deadlock, but an unused item last (clause 2.4.2.3).
+    /// The lines in the order of processing: by supplying warehouse and item, so that two orders
+    /// take their stock rows in one order and do not deadlock, but an unused item last (clause
+    /// 2.4.2.3).
     pub fn lines(&self) -> &[Line] {
         &self.lines[..self.line_count as usize]
     }
@@ -172,8 +175,8 @@ pub struct OrderStatus {
 pub struct Delivery {
     pub warehouse: u32,
     pub carrier: u32,
-    /// OL_DELIVERY_D, the time at which the transaction is done (clause 2.7.4.2): a Delivery may have waited in its queue
-    /// for long, see [`Input::tried_at`].
+    /// OL_DELIVERY_D, the time at which the transaction is done (clause 2.7.4.2): a Delivery may
+    /// have waited in its queue for long, see [`Input::tried_at`].
     pub delivered: DateTime,
 }
 
@@ -211,7 +214,8 @@ impl Input {
         }
     }
 
-    /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when it is tried.
+    /// The input of a try that begins now. What was entered keeps its time; a Delivery is done when
+    /// it is tried.
     pub fn tried_at(&self, now: impl FnOnce() -> DateTime) -> Input {
         match *self {
             Input::Delivery(delivery) => Input::Delivery(Delivery { delivered: now(), ..delivery }),
@@ -255,8 +259,9 @@ pub struct InputSource {
 }
 
 impl InputSource {
-    /// Inputs over `warehouses` warehouses: any of them per transaction, or always `home`. `random` is the
-    /// connection's own stream; `constants` are the same for all connections of a run (clause 2.1.6).
+    /// Inputs over `warehouses` warehouses: any of them per transaction, or always `home`. `random`
+    /// is the connection's own stream; `constants` are the same for all connections of a run
+    /// (clause 2.1.6).
     pub fn new(
         random: Random,
         constants: RunConstants,

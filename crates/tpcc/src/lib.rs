@@ -1,8 +1,8 @@
-//! TPC-C by its clauses: schema, random rules, population, transactions, consistency checks; loading a database in parallel,
-//! and the workloads that the driver drives.
+//! TPC-C by its clauses: schema, random rules, population, transactions, consistency checks;
+//! loading a database in parallel, and the workloads that the driver drives.
 //!
-//! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`], statements through
-//! [`base::Session`].
+//! Nothing here opens a file, a socket or a process: rows leave through [`base::RowSource`],
+//! statements through [`base::Session`].
 
 pub mod checks;
 pub mod counters;

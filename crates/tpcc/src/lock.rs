@@ -1,4 +1,5 @@
-//! Named locks of the server, which keep other programs of ours out of a schema while one is at work on it.
+//! Named locks of the server, which keep other programs of ours out of a schema while one is at
+//! work on it.
 
 use base::{Session, SessionError};
 use std::time::Duration;
@@ -15,8 +16,9 @@ pub enum Lock {
     Forbidden(String),
 }
 
-/// The name of the lock of a schema's loads. It is hashed here: a lock's name has 64 characters at most, as many as a
-/// schema's, and MySQL 9.6 moved MD5 and SHA1 to a component that servers need not have.
+/// The name of the lock of a schema's loads. It is hashed here: a lock's name has 64 characters at
+/// most, as many as a schema's, and MySQL 9.6 moved MD5 and SHA1 to a component that servers need
+/// not have.
 pub fn lock_name(schema: &str) -> String {
     format!("mydyno:{:016x}", xxh3_64(schema.as_bytes()))
 }
@@ -24,7 +26,8 @@ pub fn lock_name(schema: &str) -> String {
 /// Asks for a named lock, and waits for it at most so long.
 ///
 /// # Errors
-/// Where the connection is lost, or the server refuses for another reason than that it has no locks.
+/// Where the connection is lost, or the server refuses for another reason than that it has no
+/// locks.
 pub async fn take_lock<S: Session>(
     session: &mut S,
     name: &str,
@@ -37,7 +40,8 @@ pub async fn take_lock<S: Session>(
 
 /// GET_LOCK says 1 for a lock, 0 where another has it, and NULL where it failed.
 fn lock_of(answered: Result<Option<i64>, SessionError>) -> Result<Lock, SessionError> {
-    /// Of Percona XtraDB Cluster with pxc_strict_mode, as an unknown error, which GET_LOCK has no other.
+    /// Of Percona XtraDB Cluster with pxc_strict_mode, as an unknown error, which GET_LOCK has no
+    /// other.
     const ER_UNKNOWN_ERROR: u16 = 1105;
     /// Of MariaDB with wsrep_on.
     const ER_NOT_SUPPORTED_YET: u16 = 1235;

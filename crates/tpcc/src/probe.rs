@@ -1,6 +1,7 @@
-//! Is a database whole that another tool loaded? It has no `mydyno_load` to ask, and to count all rows would take as
-//! long as a check. So the last row that each loader writes for a warehouse is looked up by its key, warehouse by
-//! warehouse in one statement: tools load in the order of keys, and a load that was killed lacks these rows.
+//! Is a database whole that another tool loaded? It has no `mydyno_load` to ask, and to count all
+//! rows would take as long as a check. So the last row that each loader writes for a warehouse is
+//! looked up by its key, warehouse by warehouse in one statement: tools load in the order of keys,
+//! and a load that was killed lacks these rows.
 
 use crate::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
 use base::{Session, SessionError, Warehouses};
@@ -21,8 +22,8 @@ pub async fn missing_columns<S: Session>(session: &mut S) -> Result<Vec<String>,
     Ok(wanted.filter(|column| !found.contains(column)).collect())
 }
 
-/// The two secondary indexes without which the profiles crawl, as far as they are missing: tpcc-mysql makes them in a
-/// script of its own, `add_fkey_idx.sql`.
+/// The two secondary indexes without which the profiles crawl, as far as they are missing:
+/// tpcc-mysql makes them in a script of its own, `add_fkey_idx.sql`.
 ///
 /// # Errors
 /// Where the server refuses.

@@ -1,10 +1,13 @@
-//! TPC-C's random rules: NURand and its constants (clause 2.1.6), last names (4.3.2.3), random text (4.3.2.2).
+//! TPC-C's random rules: NURand and its constants (clause 2.1.6), last names (4.3.2.3), random text
+//! (4.3.2.2).
 //!
-//! Everything draws from a [`Random`] that the caller seeds, so that a seed names its data to the byte (contract 7).
+//! Everything draws from a [`Random`] that the caller seeds, so that a seed names its data to the
+//! byte (contract 7).
 
 use base::Random;
 
-/// First step of the path of every stream that this file draws from: none of them is one of the population's.
+/// First step of the path of every stream that this file draws from: none of them is one of the
+/// population's.
 const PATH_CONSTANTS: u64 = 0x7470_6363_0000_0001;
 
 /// Largest C of NURand for C_LAST (clause 2.1.6: C lies in 0..=A).
@@ -20,8 +23,8 @@ pub fn nurand(random: &mut Random, a: u32, low: u32, high: u32, c: u32) -> u32 {
     (((random.between(0, a) | random.between(low, high)) + c) % (high - low + 1)) + low
 }
 
-/// The NURand constant of the population. The load draws last names only, so there is one (clause 4.3.3.1); it is
-/// kept in `mydyno_meta`, because a run may not choose its own freely.
+/// The NURand constant of the population. The load draws last names only, so there is one (clause
+/// 4.3.3.1); it is kept in `mydyno_meta`, because a run may not choose its own freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
     /// C_load: the C of NURand for C_LAST while populating, 0..=255.
@@ -53,8 +56,9 @@ pub struct RunConstants {
 }
 
 impl RunConstants {
-    /// Draws the constants of a run from its seed. `c_load` is that of the database (`Database::c_load`);
-    /// without one (another tool loaded it) C_run is any constant and clause 2.1.6.1 cannot be shown to hold.
+    /// Draws the constants of a run from its seed. `c_load` is that of the database
+    /// (`Database::c_load`); without one (another tool loaded it) C_run is any constant and clause
+    /// 2.1.6.1 cannot be shown to hold.
     pub fn for_run(c_load: Option<u32>, seed: u64) -> RunConstants {
         let mut random = Random::new(seed, &[PATH_CONSTANTS, 1]);
         RunConstants {
@@ -92,11 +96,13 @@ pub fn is_legal_pair(c_load: u32, c_run: u32) -> bool {
     (65..=119).contains(&delta) && delta != 96 && delta != 112
 }
 
-/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1). Each `c_load` has some.
+/// A C_run for C_LAST, uniform among those that are legal beside `c_load` (clause 2.1.6.1). Each
+/// `c_load` has some.
 pub fn legal_run_constant(c_load: u32, random: &mut Random) -> u32 {
     let legal = || (0..=C_LAST_MAX).filter(|&c_run| is_legal_pair(c_load, c_run));
     let count = u32::try_from(legal().count()).unwrap_or(0).max(1);
-    // A C_load above 374 has no legal partner; only a forged mydyno_meta holds one, and then no choice is right.
+    // A C_load above 374 has no legal partner; only a forged mydyno_meta holds one, and then no
+    // choice is right.
     legal().nth(random.below(count) as usize).unwrap_or(C_LAST_MAX)
 }
 
@@ -130,14 +136,16 @@ const fn last_names() -> [[u8; NAME_BYTES_MAX + 1]; 1000] {
     names
 }
 
-/// The last name of `number`, 0..=999: a syllable for each decimal digit, most significant first (clause 4.3.2.3).
+/// The last name of `number`, 0..=999: a syllable for each decimal digit, most significant first
+/// (clause 4.3.2.3).
 #[inline]
 pub fn last_name(number: u32) -> &'static [u8] {
     let name = &LAST_NAMES[number as usize];
     &name[..usize::from(name[NAME_BYTES_MAX])]
 }
 
-/// 0-9, A-Z, a-z by index, computed instead of looked up so that the compiler can use vector instructions.
+/// 0-9, A-Z, a-z by index, computed instead of looked up so that the compiler can use vector
+/// instructions.
 #[inline]
 fn alphanumeric(index: u16) -> u8 {
     let upper = if index > 9 { 7 } else { 0 };
@@ -161,9 +169,9 @@ fn capital(index: u16) -> u8 {
     (index + 65) as u8
 }
 
-/// Characters of an alphabet of `SIZE`, four from each draw. Multiply and shift of 16 bits: characters differ in
-/// probability by less than 0.1 %. `CHARACTERS` is four times `DRAWS`; all draws first and all characters after them is
-/// the form that becomes vector instructions.
+/// Characters of an alphabet of `SIZE`, four from each draw. Multiply and shift of 16 bits:
+/// characters differ in probability by less than 0.1 %. `CHARACTERS` is four times `DRAWS`; all
+/// draws first and all characters after them is the form that becomes vector instructions.
 #[inline]
 fn block<const SIZE: u32, const DRAWS: usize, const CHARACTERS: usize>(
     random: &mut Random,
@@ -191,8 +199,8 @@ fn extend<const SIZE: u32>(
     len: usize,
     character: impl Fn(u16) -> u8 + Copy,
 ) {
-    // Whole blocks and one cut are faster than a copy of a length that is not known, and 32 characters by vector
-    // instructions cost little more than 8 without.
+    // Whole blocks and one cut are faster than a copy of a length that is not known, and 32
+    // characters by vector instructions cost little more than 8 without.
     let end = out.len() + len;
     if len <= 4 {
         out.extend_from_slice(&block::<SIZE, 1, 4>(random, character));
@@ -290,7 +298,8 @@ mod tests {
             assert!(constants.last_name_number(&mut random) <= 999);
         }
         assert_eq!(seen[0], 0);
-        // Uniform would give 100 each, with a maximum near 140; NURand's favourites have many times that.
+        // Uniform would give 100 each, with a maximum near 140; NURand's favourites have many times
+        // that.
         assert!(seen.iter().max().is_some_and(|&n| n > 500));
         assert!(seen[1..].iter().filter(|&&n| n > 0).count() > 2_500);
     }

@@ -1,17 +1,19 @@
 //! The nine tables of clause 1.3 as InnoDB tables, their keys, indexes and foreign keys.
 //!
-//! Names and order of columns are those of tpcc-mysql's `create_table.sql`, so that its programs run on our database and
-//! ours on theirs; our types are wider where its own are too narrow (taxes and discounts of four decimals, warehouse
-//! numbers above 32,767, counters that outlive a long run; w_ytd and d_ytd of 14 digits, because without think time one
-//! warehouse takes the four million payments that fill 12).
+//! Names and order of columns are those of tpcc-mysql's `create_table.sql`, so that its programs
+//! run on our database and ours on theirs; our types are wider where its own are too narrow (taxes
+//! and discounts of four decimals, warehouse numbers above 32,767, counters that outlive a long
+//! run; w_ytd and d_ytd of 14 digits, because without think time one warehouse takes the four
+//! million payments that fill 12).
 //!
-//! Character set: every table is `latin1` with collation `latin1_bin`, whatever the server's default. Every value of
-//! TPC-C is ASCII, so this costs nothing in meaning, and it makes rows the same bytes on every engine and version
-//! (default `latin1` in MySQL 5.7, `utf8mb4` in 8.0), orders names the same way (the row at position ceil(n/2) by c_first
-//! is the same customer everywhere), tells ORIGINAL from original (clause 2.4.2.2), and spares the server conversions.
+//! Character set: every table is `latin1` with collation `latin1_bin`, whatever the server's
+//! default. Every value of TPC-C is ASCII, so this costs nothing in meaning, and it makes rows the
+//! same bytes on every engine and version (default `latin1` in MySQL 5.7, `utf8mb4` in 8.0), orders
+//! names the same way (the row at position ceil(n/2) by c_first is the same customer everywhere),
+//! tells ORIGINAL from original (clause 2.4.2.2), and spares the server conversions.
 //!
-//! Secondary indexes and foreign keys come after the rows: one ALTER builds all indexes of a table by sorting, which
-//! is several times faster than keeping them while rows arrive.
+//! Secondary indexes and foreign keys come after the rows: one ALTER builds all indexes of a table
+//! by sorting, which is several times faster than keeping them while rows arrive.
 
 use std::fmt;
 
@@ -239,7 +241,8 @@ impl Table {
         }
     }
 
-    /// The columns of its primary key, in order. HISTORY has none (clause 1.3.1), unless it is given [`HISTORY_KEY`].
+    /// The columns of its primary key, in order. HISTORY has none (clause 1.3.1), unless it is
+    /// given [`HISTORY_KEY`].
     pub fn primary_key(self) -> &'static [&'static str] {
         match self {
             Table::Item => &["i_id"],
@@ -284,21 +287,23 @@ impl fmt::Display for Table {
 /// What ends each CREATE TABLE; see the head of this file for the character set.
 const TABLE_OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin";
 
-/// The surrogate key of HISTORY, for servers that demand one of every table: a column behind all others that no SQL names.
+/// The surrogate key of HISTORY, for servers that demand one of every table: a column behind all
+/// others that no SQL names.
 const HISTORY_KEY: &str = "h_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY";
 
 /// Most partitions of a table: each is a file that the server holds open.
 pub const PARTITIONS_MAX: u32 = 1_024;
 
-/// What a table is split by, where it can be: its warehouse, where the primary key has it. A server wants the column of the partitions in
-/// every unique key.
+/// What a table is split by, where it can be: its warehouse, where the primary key has it. A server
+/// wants the column of the partitions in every unique key.
 pub fn partition_column(table: Table) -> Option<&'static str> {
     let column = table.warehouse_column();
     column.filter(|column| table.primary_key().contains(column))
 }
 
-/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where `partitions` is not 0, a table that
-/// can be is split into so many. With `history_key` HISTORY has a primary key too.
+/// CREATE TABLE of one table with its primary key and nothing else, for the load. Where
+/// `partitions` is not 0, a table that can be is split into so many. With `history_key` HISTORY has
+/// a primary key too.
 pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
     let mut parts: Vec<String> =
         table.columns().iter().map(|column| format!("{} {}", column.name, column.ddl)).collect();
@@ -316,8 +321,8 @@ pub fn create_sql(table: Table, partitions: u32, history_key: bool) -> String {
     format!("CREATE TABLE {table} (\n  {}\n) {TABLE_OPTIONS}{by}", parts.join(",\n  "))
 }
 
-/// LOAD DATA LOCAL of rows as `Population::rows` writes them. LOCAL turns duplicate keys and bad values into
-/// warnings: compare the rows stored with those that the source counted.
+/// LOAD DATA LOCAL of rows as `Population::rows` writes them. LOCAL turns duplicate keys and bad
+/// values into warnings: compare the rows stored with those that the source counted.
 pub fn load_sql(table: Table) -> String {
     format!(
         "LOAD DATA LOCAL INFILE 'mydyno' INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' \
@@ -347,8 +352,8 @@ pub struct ForeignKey {
     pub parent_columns: &'static str,
 }
 
-/// The secondary indexes of a table: those that the transactions need (customer by name, orders by customer), and with
-/// `foreign_keys` those that the foreign keys need and no other key serves.
+/// The secondary indexes of a table: those that the transactions need (customer by name, orders by
+/// customer), and with `foreign_keys` those that the foreign keys need and no other key serves.
 pub fn indexes(table: Table, foreign_keys: bool) -> &'static [Index] {
     match (table, foreign_keys) {
         (Table::Customer, _) => {
@@ -409,8 +414,8 @@ pub fn foreign_keys(table: Table) -> &'static [ForeignKey] {
     }
 }
 
-/// One ALTER TABLE that adds all secondary indexes of a table; `None` where it has none. For a database that was loaded
-/// in primary-key order: one pass over the rows serves all of them.
+/// One ALTER TABLE that adds all secondary indexes of a table; `None` where it has none. For a
+/// database that was loaded in primary-key order: one pass over the rows serves all of them.
 pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
     let parts: Vec<String> = indexes(table, foreign_keys)
         .iter()
@@ -419,8 +424,9 @@ pub fn indexes_sql(table: Table, foreign_keys: bool) -> Option<String> {
     (!parts.is_empty()).then(|| format!("ALTER TABLE {table} {}", parts.join(", ")))
 }
 
-/// One ALTER TABLE that adds all foreign keys of a table; `None` where it has none. Run it after all rows and
-/// [`indexes_sql`], in a session with `foreign_key_checks=0`: then no engine copies the table or reads its rows.
+/// One ALTER TABLE that adds all foreign keys of a table; `None` where it has none. Run it after
+/// all rows and [`indexes_sql`], in a session with `foreign_key_checks=0`: then no engine copies
+/// the table or reads its rows.
 pub fn foreign_keys_sql(table: Table) -> Option<String> {
     let parts: Vec<String> = foreign_keys(table)
         .iter()

@@ -31,12 +31,14 @@ pub fn terminals(count: u32) -> drive::Terminals {
     }
 }
 
-/// New orders per minute and warehouse above which throughput is outside the standard (clause 4.1.3).
+/// New orders per minute and warehouse above which throughput is outside the standard (clause
+/// 4.1.3).
 pub const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
 /// And below (the same clause).
 pub const NOPM_PER_WAREHOUSE_MIN: f64 = 9.0;
 
-/// What terminals that wait for nothing but their users do with the deck of 23 cards, and how far chance takes it from there.
+/// What terminals that wait for nothing but their users do with the deck of 23 cards, and how far
+/// chance takes it from there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
     /// New orders per minute.
@@ -47,16 +49,18 @@ pub struct Ceiling {
 
 /// The ceiling of `terminals` terminals in a window of `window_s` seconds.
 ///
-/// A deck takes 476 s on average, and its 10 new orders are 60 x 10 x 10 / 476 = 12.605 per minute for ten terminals. Three
-/// things are chance, and terminals are independent of each other:
-/// - **Think times.** The new orders of a window are rewards of a renewal process whose cycles are decks, so their variance is
-///   10^2 x window x Var(deck) / 476^3 = cycles x (10 / 476)^2 x mean of the think times' variances; the variance of an
-///   exponential is the square of its mean.
-/// - **Where the window cuts the decks.** A card stands for (1 if it is a new order) - (10 / 476) x (its keying and mean think
-///   time), which adds up to 0 over a deck. The window sees the last cards of one deck and the first of another, each drawn
-///   without replacement: n of 23 have the variance S^2 x n x (1 - n / 23). Where a window is shorter than a deck, the cut's place
-///   within the deck decides how many come from each.
-/// - **Where the window cuts a card.** A count is whole, and what it leaves out of the two cards at its ends is uniform: 1/12.
+/// A deck takes 476 s on average, and its 10 new orders are 60 x 10 x 10 / 476 = 12.605 per minute
+/// for ten terminals. Three things are chance, and terminals are independent of each other:
+/// - **Think times.** The new orders of a window are rewards of a renewal process whose cycles are
+///   decks, so their variance is 10^2 x window x Var(deck) / 476^3 = cycles x (10 / 476)^2 x mean
+///   of the think times' variances; the variance of an exponential is the square of its mean.
+/// - **Where the window cuts the decks.** A card stands for (1 if it is a new order) - (10 / 476) x
+///   (its keying and mean think time), which adds up to 0 over a deck. The window sees the last
+///   cards of one deck and the first of another, each drawn without replacement: n of 23 have the
+///   variance S^2 x n x (1 - n / 23). Where a window is shorter than a deck, the cut's place within
+///   the deck decides how many come from each.
+/// - **Where the window cuts a card.** A count is whole, and what it leaves out of the two cards at
+///   its ends is uniform: 1/12.
 pub fn ceiling(terminals: u32, window_s: f64) -> Ceiling {
     let mut deck_s = 0.0;
     let mut think_variance = 0.0;
@@ -90,7 +94,8 @@ pub fn ceiling(terminals: u32, window_s: f64) -> Ceiling {
     }
 }
 
-/// Mean of n x (1 - n / 23), summed over the decks that a window of `cycles` cards at any place cuts.
+/// Mean of n x (1 - n / 23), summed over the decks that a window of `cycles` cards at any place
+/// cuts.
 fn cut_cards(cycles: f64) -> f64 {
     let size = f64::from(DECK_SIZE);
     let of = |cards: f64| cards * (1.0 - cards / size);

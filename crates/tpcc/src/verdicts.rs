@@ -1,5 +1,5 @@
-//! Does a run with keying and think times meet clauses 2.7, 4.1.3 and 5? Each requirement with its value, what the clause
-//! allows, and what chance gives a right run of that length.
+//! Does a run with keying and think times meet clauses 2.7, 4.1.3 and 5? Each requirement with its
+//! value, what the clause allows, and what chance gives a right run of that length.
 
 use crate::counters::{InputCounters, SPREAD};
 use crate::input::{DECK_CARDS, DECK_SIZE, Transaction};
@@ -14,7 +14,8 @@ use std::time::Duration;
 pub const WINDOW_MIN: Duration = Duration::from_secs(120 * 60);
 /// Differences below this count as none where percentile and average are compared (clause 5.2.5.6).
 const TOLERANCE_S: f64 = 0.1;
-/// The 90th percentile of response times may be so long, in s (table 5.2.5.7); that of a Delivery is its acknowledgement.
+/// The 90th percentile of response times may be so long, in s (table 5.2.5.7); that of a Delivery
+/// is its acknowledgement.
 const P90_MAX_S: [f64; 5] = [5.0, 5.0, 5.0, 5.0, 20.0];
 /// And that of a Delivery from its queueing to its end (the same table). A shorter window has seen
 /// none that took longer.
@@ -50,7 +51,8 @@ pub struct Requirement {
     /// None where nothing of the kind ended in the window.
     pub value: Option<f64>,
     pub allowed: Range,
-    /// Where a right run of this length lands with 99.9 % probability; `allowed` where chance plays no part.
+    /// Where a right run of this length lands with 99.9 % probability; `allowed` where chance plays
+    /// no part.
     pub chance: Range,
 }
 
@@ -75,8 +77,8 @@ pub struct Measured<'a> {
     pub configured: Warehouses,
     /// Of a Delivery: from its queueing to its end.
     pub response: [Times; 5],
-    /// From the queueing of a Delivery to its end or, where it was pending at the end of the window,
-    /// to that; `None` where the window is shorter than they may take.
+    /// From the queueing of a Delivery to its end or, where it was pending at the end of the
+    /// window, to that; `None` where the window is shorter than they may take.
     pub deferred: Option<Times>,
     pub acknowledgement: Times,
     pub keying: [Times; 5],
@@ -116,21 +118,22 @@ impl Measured<'_> {
         all
     }
 
-    /// Has each active warehouse its ten terminals, each with a district of its own (clauses 2.8.1.1, 4.2.2)?
+    /// Has each active warehouse its ten terminals, each with a district of its own (clauses
+    /// 2.8.1.1, 4.2.2)?
     pub fn has_terminals_of_the_clause(&self) -> bool {
         let wanted = u64::from(self.warehouses.0) * u64::from(TERMINALS_PER_WAREHOUSE);
         u64::from(self.terminals) == wanted
     }
 
-    /// New orders per minute over 12.86 for each active warehouse: the share of the standard's bound that was reached. `None`
-    /// where other terminals drive them than the standard's.
+    /// New orders per minute over 12.86 for each active warehouse: the share of the standard's
+    /// bound that was reached. `None` where other terminals drive them than the standard's.
     pub fn efficiency(&self) -> Option<f64> {
         let most = NOPM_PER_WAREHOUSE_MAX * f64::from(self.warehouses.0);
         self.has_terminals_of_the_clause().then(|| self.new_orders_per_minute / most)
     }
 
-    /// The most is for each active warehouse, because its terminals can do no more; the least is for each configured one,
-    /// so that a database is not larger than its load.
+    /// The most is for each active warehouse, because its terminals can do no more; the least is
+    /// for each configured one, so that a database is not larger than its load.
     fn throughput(&self) -> Option<Requirement> {
         if !self.has_terminals_of_the_clause() {
             return None;
@@ -333,7 +336,8 @@ mod tests {
 
     #[test]
     fn terminals_without_rows_of_their_own_prove_nothing_of_throughput() {
-        // 10,000 terminals on 10 warehouses: 1,254 new orders per minute for each, which is not 12.54 for each of 1,000.
+        // 10,000 terminals on 10 warehouses: 1,254 new orders per minute for each, which is not
+        // 12.54 for each of 1,000.
         let inputs = InputCounters::default();
         for terminals in [10_000, 99] {
             let judged = Measured {
@@ -354,7 +358,8 @@ mod tests {
         let inputs = InputCounters::default();
         let with =
             |configured| Measured { configured: Warehouses(configured), ..measured(&inputs) };
-        // 125 new orders per minute are 12.5 for each of 10 active warehouses, 9.6 for each of 13 configured and 8.9 of 14.
+        // 125 new orders per minute are 12.5 for each of 10 active warehouses, 9.6 for each of 13
+        // configured and 8.9 of 14.
         assert_eq!(with(13).throughput().unwrap().value, Some(12.5));
         assert_eq!(outside(&with(13)), Vec::<String>::new());
         let least = with(14).throughput().unwrap().allowed.low.unwrap();

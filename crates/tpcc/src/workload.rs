@@ -48,13 +48,15 @@ pub enum Homes {
     None,
     /// Connections are bound to warehouses, in turn.
     Connections,
-    /// Ten terminals in a row have one home warehouse and a district each (clauses 2.8.1.1, 4.2.2). Those of warehouses beyond
-    /// the last work on the rows of the first ones, as they all are there again.
+    /// Ten terminals in a row have one home warehouse and a district each (clauses 2.8.1.1, 4.2.2).
+    /// Those of warehouses beyond the last work on the rows of the first ones, as they all are
+    /// there again.
     Terminals,
 }
 
 impl TpccOptions {
-    /// The inputs of a connection, which has this place among those of its schema, or of a terminal.
+    /// The inputs of a connection, which has this place among those of its schema, or of a
+    /// terminal.
     fn source(&self, of: u32, place: u32) -> InputSource {
         let random = Random::new(self.seed, &[INPUTS, u64::from(of)]);
         let warehouse = |n: u32| n % self.warehouses.0 + 1;

@@ -1,4 +1,5 @@
-//! The population against clause 4.3.3.1, rule by rule, and the promises of contract 7 (same seed, same bytes).
+//! The population against clause 4.3.3.1, rule by rule, and the promises of contract 7 (same seed,
+//! same bytes).
 
 use base::{RowSource, Warehouses, parse_decimal};
 use proptest::prelude::*;
@@ -72,8 +73,8 @@ fn assert_address(row: &BTreeMap<&str, String>, prefix: &str) {
     assert!(zip.len() == 9 && zip.ends_with("11111") && zip.bytes().all(|c| c.is_ascii_digit()));
 }
 
-/// All of `seen` lies in `low..=high`, both ends come up where the draws are many, and the mean is that of a uniform
-/// draw within six standard errors.
+/// All of `seen` lies in `low..=high`, both ends come up where the draws are many, and the mean is
+/// that of a uniform draw within six standard errors.
 fn assert_uniform(seen: &[i64], low: i64, high: i64) {
     let (n, width) = (seen.len() as f64, (high - low + 1) as f64);
     assert!(seen.iter().all(|v| (low..=high).contains(v)));
@@ -206,7 +207,8 @@ fn customers() {
 
 #[test]
 fn last_names_beyond_the_first_thousand_are_nurand_with_c_load() {
-    // NURand(255, 0, 999) with C: undo the constant, and the low eight bits have more ones than a uniform draw has.
+    // NURand(255, 0, 999) with C: undo the constant, and the low eight bits have more ones than a
+    // uniform draw has.
     let rows = rows_of(Table::Customer, 1);
     let number: BTreeMap<Vec<u8>, u32> = (0..1000).map(|n| (last_name(n).to_vec(), n)).collect();
     let c_load = population().constants.c_last;
@@ -219,8 +221,8 @@ fn last_names_beyond_the_first_thousand_are_nurand_with_c_load() {
             })
             .sum()
     };
-    // 20,000 draws; OR of two random bits is one in 3/4 of all cases, not in 1/2 (a little less here, as the range ends
-    // at 999 and not at 1023).
+    // 20,000 draws; OR of two random bits is one in 3/4 of all cases, not in 1/2 (a little less
+    // here, as the range ends at 999 and not at 1023).
     let share = |c| f64::from(ones(c)) / (20_000.0 * 8.0);
     assert!(share(c_load) > 0.70, "{}", share(c_load));
     let best = (0..=255).max_by_key(|&c| ones(c));
@@ -303,8 +305,8 @@ fn new_orders() {
 
 #[test]
 fn a_seed_names_its_bytes() {
-    // Pinned: a change here means that equal seeds no longer give the databases that they gave before, which is a new
-    // schema version (`tpcc::meta::SCHEMA_VERSION`) and not a detail.
+    // Pinned: a change here means that equal seeds no longer give the databases that they gave
+    // before, which is a new schema version (`tpcc::meta::SCHEMA_VERSION`) and not a detail.
     let population = Population::new(1, Warehouses(2));
     let sums: Vec<_> = Table::ALL
         .into_iter()

@@ -3,8 +3,8 @@ use crate::outcomes::lab_outcome;
 use crate::runs::Basis;
 use crate::saturation::StopReason;
 use spec::RampLimits;
-use store::{LabId, NewCell, NewRamp, RampId, RepeatId, Results};
-use testkit::{Scratch, fail, repeat};
+use store::{IntervalRow, LabId, NewCell, NewRamp, Phase, RampId, RepeatId, Results};
+use testkit::{Scratch, fail, repeat, window};
 
 fn new_ramp(repeat: u32) -> NewRamp {
     NewRamp { ordinal: 1, repeat, limits: RampLimits::default() }

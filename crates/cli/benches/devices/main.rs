@@ -1,7 +1,8 @@
-//! What emulated devices deliver: their sheets under fio, and servers on them. `make devices` writes docs/devices.md with it.
+//! What emulated devices deliver: their sheets under fio, and servers on them. `make devices`
+//! writes docs/devices.md with it.
 //!
-//! Everything is measured by `mydyno` itself, as a user would; this program only puts the documents into one page. Ctrl-C reaches
-//! the command that runs too, which ends what it started.
+//! Everything is measured by `mydyno` itself, as a user would; this program only puts the documents
+//! into one page. Ctrl-C reaches the command that runs too, which ends what it started.
 #![expect(clippy::print_stderr, reason = "progress goes to stderr")]
 
 mod page;
@@ -86,7 +87,8 @@ fn machine() -> Result<String> {
     Ok(format!("{model}, {cores} cores, Linux {version}"))
 }
 
-/// Runs `mydyno` and returns the document that it prints. A check that failed (exit 6) has printed one too.
+/// Runs `mydyno` and returns the document that it prints. A check that failed (exit 6) has printed
+/// one too.
 fn mydyno(arguments: &[&str], directory: &std::path::Path) -> Result<Value> {
     eprintln!("mydyno {}", arguments.join(" "));
     let output = Command::new(env!("CARGO_BIN_EXE_mydyno"))

@@ -141,8 +141,8 @@ pub fn engines(page: &mut Page, bed: &Bed) -> Result<()> {
     Ok(())
 }
 
-/// Runs with and without the shim that only counts, alternating, with the data in memory: there a request costs least, and so there
-/// are most of them.
+/// Runs with and without the shim that only counts, alternating, with the data in memory: there a
+/// request costs least, and so there are most of them.
 pub fn cost(page: &mut Page, bed: &Bed, rounds: u32) -> Result<()> {
     let pairs = rounds * COST_PAIRS;
     let mut ratios = Vec::new();

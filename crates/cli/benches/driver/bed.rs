@@ -110,7 +110,8 @@ impl Bed {
         }
     }
 
-    /// One value. A statement of the bench's own: see `peers` for how those are left out of the count.
+    /// One value. A statement of the bench's own: see `peers` for how those are left out of the
+    /// count.
     pub fn value(&mut self, sql: &str) -> Result<String> {
         let control = &mut self.control;
         let found = reactor::block_on(async {
@@ -154,7 +155,8 @@ fn with_dsn(command: &mut Command, login: &ConnectOptions) {
     command.args(["--dsn", &render_dsn(login, Secret::Hidden)]);
 }
 
-/// Whether the server shares the driver's scheduling group, on which client CPU depends; see bench/measured.md.
+/// Whether the server shares the driver's scheduling group, on which client CPU depends; see
+/// bench/measured.md.
 fn scheduling(server: Option<u32>) -> String {
     let autogroup = std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
     let autogroup = match autogroup.as_deref().map(str::trim) {

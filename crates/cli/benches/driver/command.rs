@@ -20,7 +20,8 @@ pub struct Ended {
     pub stdout: String,
     pub stderr: String,
     pub wall_s: f64,
-    /// User and system time of it and of what it has waited for. In steps of the kernel's clock tick, 10 ms.
+    /// User and system time of it and of what it has waited for. In steps of the kernel's clock
+    /// tick, 10 ms.
     pub cpu_s: f64,
 }
 
@@ -34,7 +35,8 @@ impl Ended {
     }
 }
 
-/// Ended with this value, whatever happens: with its process group, so that what a shell started ends too.
+/// Ended with this value, whatever happens: with its process group, so that what a shell started
+/// ends too.
 struct Group {
     child: Child,
     ended: bool,
@@ -85,7 +87,8 @@ pub fn run(mut command: Command, scratch: &Path) -> Result<Ended> {
         .stdout(File::create(&stdout)?)
         .stderr(File::create(&stderr)?)
         .current_dir(scratch)
-        // A group, not a session: scheduling by session must see one session, see bench/measured.md.
+        // A group, not a session: scheduling by session must see one session, see
+        // bench/measured.md.
         .process_group(0);
     let cpu_before_s = children_cpu_s()?;
     let start = Instant::now();

@@ -53,7 +53,8 @@ fn drive(mut lanes: Vec<Lane>, meter: &mut Meter) -> Result<()> {
     }
 }
 
-/// Reads what there is, and sends the next statement where one is answered. False where it is time to end.
+/// Reads what there is, and sends the next statement where one is answered. False where it is time
+/// to end.
 fn answer(lane: &mut Lane, meter: &mut Meter) -> Result<bool> {
     loop {
         let (bytes, space) = match lane.read() {

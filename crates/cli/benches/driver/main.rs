@@ -1,4 +1,5 @@
-//! What the driver costs, beside the least that any driver costs: `make bench`, described in bench/README.md.
+//! What the driver costs, beside the least that any driver costs: `make bench`, described in
+//! bench/README.md.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -38,16 +39,16 @@ struct Arguments {
     /// Warehouses of the bench's own server
     #[arg(short, long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     warehouses: u32,
-    /// A server that is there, with a schema that `mydyno load` filled: mysql://user@host:3306/tpcc; the password may come
-    /// from MYDYNO_PASSWORD
+    /// A server that is there, with a schema that `mydyno load` filled:
+    /// mysql://user@host:3306/tpcc; the password may come from MYDYNO_PASSWORD
     #[arg(long, conflicts_with = "warehouses")]
     dsn: Option<String>,
-    /// A peer's command line, run by sh once a round for each number of connections; {host} {port} {socket} {user}
-    /// {password} {connections} {seconds} are filled in; may be repeated
+    /// A peer's command line, run by sh once a round for each number of connections; {host} {port}
+    /// {socket} {user} {password} {connections} {seconds} are filled in; may be repeated
     #[arg(long, value_name = "COMMAND")]
     against: Vec<String>,
-    /// The schema that the command works on, where its new orders are counted, or SCHEMA.TABLE where its districts are in
-    /// a table of another name; one for each --against, or one for all
+    /// The schema that the command works on, where its new orders are counted, or SCHEMA.TABLE
+    /// where its districts are in a table of another name; one for each --against, or one for all
     #[arg(long, value_name = "SCHEMA", default_value = lab::SCHEMA)]
     against_schema: Vec<String>,
     /// Given by `cargo bench`

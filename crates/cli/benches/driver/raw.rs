@@ -1,6 +1,8 @@
-//! A logged-in socket with one prepared point select, and nothing else: what any client has to pay at least.
+//! A logged-in socket with one prepared point select, and nothing else: what any client has to pay
+//! at least.
 //!
-//! By hand and not over `wire`: the floor must not move when `wire` does. It speaks `mysql_native_password` alone.
+//! By hand and not over `wire`: the floor must not move when `wire` does. It speaks
+//! `mysql_native_password` alone.
 
 use anyhow::{Context, Result, bail, ensure};
 use base::Random;
@@ -67,7 +69,8 @@ impl Lane {
         &self.socket
     }
 
-    /// Sends the next statement. So few bytes always fit the socket's buffer, as all answers before were read.
+    /// Sends the next statement. So few bytes always fit the socket's buffer, as all answers before
+    /// were read.
     #[inline]
     pub fn send(&mut self) -> Result<()> {
         self.parsed = 0;
@@ -87,8 +90,8 @@ impl Lane {
         Ok(((&self.socket).read(space)?, space.len()))
     }
 
-    /// Takes note of bytes that were received; true where the statement is answered. Looks at packet boundaries alone, and at
-    /// the one byte that tells an error.
+    /// Takes note of bytes that were received; true where the statement is answered. Looks at
+    /// packet boundaries alone, and at the one byte that tells an error.
     #[inline]
     pub fn received(&mut self, bytes: usize) -> Result<bool> {
         ensure!(bytes > 0, "the server closed the connection");
@@ -174,7 +177,8 @@ fn log_in(socket: &mut File, login: &ConnectOptions) -> Result<()> {
     const DEPRECATE_EOF: u32 = 1 << 24;
     let (_, greeting) = read_packet(socket)?;
     let version_end = greeting.iter().position(|&b| b == 0).unwrap_or_default();
-    // Behind the version: connection 4, scramble 8, filler 1, flags 2, charset 1, status 2, flags 2, length 1, filler 10.
+    // Behind the version: connection 4, scramble 8, filler 1, flags 2, charset 1, status 2, flags
+    // 2, length 1, filler 10.
     let rest = greeting.get(version_end + 1..).unwrap_or_default();
     ensure!(rest.len() >= 43, "the greeting is too short");
     let high = u32::from(u16::from_le_bytes([rest[18], rest[19]])) << 16;
@@ -226,7 +230,8 @@ fn prepare(socket: &mut File) -> Result<u32> {
     Ok(u32::from_le_bytes([a, b, c, d]))
 }
 
-/// Executes with the parameter's type, which later executions leave out; counts the packets of the answer.
+/// Executes with the parameter's type, which later executions leave out; counts the packets of the
+/// answer.
 fn execute_first(socket: &mut File, frame: &[u8]) -> Result<u32> {
     const LONGLONG: u8 = 8;
     let (head, _) = frame[4..].split_at(FRAME_BYTES - 4 - 9);

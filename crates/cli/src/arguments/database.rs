@@ -13,13 +13,16 @@ pub struct LoadArguments {
     pub target: TargetArguments,
     /// Workload of the database: tpcc (for all workloads of TPC-C), sysbench-oltp (for all of its
     /// kinds) or FILE.toml, whose setup is run
-    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]), conflicts_with_all = ["engine", "server_binary"])]
+    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
+    #[arg(conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
     /// Number of tables of sysbench-oltp: sbtest1, sbtest2 and so on
-    #[arg(long, value_name = "N", default_value_t = defaults::SBTEST.count, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = defaults::SBTEST.count)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::SBTEST_TABLES_MAX)))]
     pub tables: u32,
     /// Number of rows of each table of sysbench-oltp, each about 240 bytes on disk
-    #[arg(long, value_name = "ROWS", default_value_t = defaults::SBTEST.rows, value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    #[arg(long, value_name = "ROWS", default_value_t = defaults::SBTEST.rows)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pub table_size: u32,
     /// Number of warehouses, each about 100 MB on disk
     #[arg(short, long, default_value_t = defaults::WAREHOUSES.0, value_parser = warehouses())]
@@ -55,7 +58,8 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub target: TargetArguments,
     /// Workload of the database: tpcc, sysbench-oltp or FILE.toml, which has checks of its own
-    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]), conflicts_with_all = ["engine", "server_binary"])]
+    #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
+    #[arg(conflicts_with_all = ["engine", "server_binary"])]
     pub workload: WorkloadKind,
     /// Number of schemas to check together: <schema>_0, <schema>_1 and so on
     #[arg(long, value_name = "K", value_parser = schemas())]

@@ -1,13 +1,14 @@
-//! What of the command line `mydyno run` and `mydyno ramp` have in common.
+//! What of the command line `mydyno run` and `mydyno ramp` have in common, and what it measures.
 
 use super::place::PlaceArguments;
 use super::preset::PresetArguments;
 use super::schema::SchemaArguments;
 use super::target::TargetArguments;
 use super::values::{exporter, interval, named, schemas, shell_command};
-use base::limits;
+use crate::failure::Failure;
+use base::{Exit, limits};
 use clap::Args;
-use spec::Isolation;
+use spec::{Cell, Field, Isolation, Lengths, Load, Meters, Private, Server, defaults};
 use std::time::Duration;
 
 #[derive(Args)]
@@ -29,7 +30,8 @@ pub struct MeasuringArguments {
     #[arg(long, value_name = "SEED", default_value_t = spec::defaults::POPULATION_SEED, conflicts_with_all = ["dsn", "defaults_file"])]
     pub population_seed: u64,
     /// Number of driver threads that carry the connections [default: one per core; one per four
-    /// cores where the server is on this machine (--engine, a unix socket or a loopback address)]
+    /// cores with TPC-C where the server is on this machine (--engine, a unix socket or a loopback
+    /// address)]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::DRIVER_THREADS_MAX)))]
     pub threads: Option<u32>,
     /// Isolation level of the sessions; TPC-C requires repeatable-read [default: repeatable-read;
@@ -55,4 +57,74 @@ pub struct MeasuringArguments {
     /// [default: this machine, where the server is on it]
     #[arg(long, value_name = "URL", value_parser = exporter)]
     pub host_metrics: Option<String>,
+}
+
+impl MeasuringArguments {
+    /// Refuses to ask of a server what that kind of server cannot give.
+    ///
+    /// # Errors
+    /// Says what to do.
+    fn validate(&self) -> Result<(), Failure> {
+        self.target.refuse_private_schemas(self.schemas)?;
+        self.places.validate(&self.target)?;
+        self.preset.validate(&self.target)?;
+        self.schema.validate(&self.target)
+    }
+
+    /// What is measured: this load, for so long, on the server that is asked for.
+    ///
+    /// # Errors
+    /// Options for private servers of one that is not, and what contradicts itself.
+    pub fn cell(&self, load: Load, lengths: Lengths, instances: u32) -> Result<Cell, Failure> {
+        self.validate()?;
+        let warehouses = load.warehouses.unwrap_or(defaults::WAREHOUSES);
+        let population = self.schema.population(warehouses.0, self.population_seed);
+        let server = match self.target.server(population, self.schemas)? {
+            Server::Private(private) => Server::Private(Private {
+                preset: self.preset.asked(),
+                placement: self.places.placement(),
+                instances,
+                ..private
+            }),
+            external => external,
+        };
+        // A private database has as many warehouses as are asked for, and all are used.
+        let used = load.warehouses.filter(|_| server.private().is_none());
+        let cell = Cell {
+            server,
+            load: Load {
+                warehouses: used,
+                isolation: self.isolation,
+                home: self.home,
+                threads: self.threads,
+                ..load
+            },
+            lengths: Lengths { interval: self.interval, ..lengths },
+            checks: false,
+            lock_wait_timeouts_max_share: None,
+            meters: Meters {
+                power_command: self.power_command.clone(),
+                host_metrics: self.host_metrics.clone(),
+            },
+        };
+        match cell.validate() {
+            Ok(()) => Ok(cell),
+            Err(problem) => {
+                let option = problem.field.name().replace('_', "-");
+                let words = match problem.field {
+                    // Its limits are options of their own, which the reason names.
+                    Field::Ramp => problem.why,
+                    _ => format!("--{option}: {}", problem.why),
+                };
+                Err(Failure::new(Exit::Usage, words))
+            }
+        }
+    }
+
+    /// What else names the cell that is measured.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let page_cache = self.places.page_cache;
+        let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
+        self.target.set.iter().cloned().chain(page_cache).collect()
+    }
 }

@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 pub struct RunArguments {
     /// Workload: tpcc (transactions by the clauses, no waits), tpcc-spec (terminals with keying and
     /// think times), tpcc-mysql (the statements of that tool, with its deviations), sysbench-oltp,
-    /// sysbench-oltp-read-only, sysbench-oltp-write-only, sysbench-oltp-point-select (the statements
-    /// of sysbench 1.0.20) or FILE.toml (transactions of your own: docs/oltp.md)
+    /// sysbench-oltp-read-only, sysbench-oltp-write-only, sysbench-oltp-point-select (the
+    /// statements of sysbench 1.0.20) or FILE.toml (transactions of your own: docs/oltp.md)
     #[arg(long, default_value_t = defaults::WORKLOAD, value_parser = workload(&[]))]
     pub workload: WorkloadKind,
     /// Statement style: statements (one per round trip, as applications send them), pipelined (the

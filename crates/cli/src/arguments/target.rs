@@ -10,11 +10,13 @@ use std::path::PathBuf;
 const TARGET: &str = "Target";
 
 /// Where the database is.
-// Each with its heading: `next_help_heading` would go on to the arguments of the command that has these.
+// Each with its heading: `next_help_heading` would go on to the arguments of the command that has
+// these.
 #[derive(Args, Clone)]
 pub struct TargetArguments {
-    /// Server and schema: mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH];
-    /// the password may come from MYDYNO_PASSWORD or an option file instead
+    /// Server and schema:
+    /// mysql://user[:password]@host:3306/tpcc[?ssl-mode=REQUIRED&ssl-ca=FILE&socket=PATH]; the
+    /// password may come from MYDYNO_PASSWORD or an option file instead
     #[arg(help_heading = TARGET, long, value_name = "DSN", conflicts_with_all = ["engine", "server_binary", "set"])]
     pub dsn: Option<String>,
     /// MySQL option file with a [client] section, instead of ~/.my.cnf

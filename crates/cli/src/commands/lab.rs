@@ -288,7 +288,8 @@ impl<'a> CellDocument<'a> {
     }
 }
 
-/// The private server of a cell; of one that is there already nothing is known but what is used of it.
+/// The private server of a cell; of one that is there already nothing is known but what is used of
+/// it.
 fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
     match &cell.what.server {
         Server::Private(private) => Cow::Borrowed(private),

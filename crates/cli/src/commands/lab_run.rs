@@ -146,7 +146,8 @@ fn result_of(results: &Results, repeat: RepeatId) -> String {
     read().unwrap_or_else(|error: StoreError| error.to_string())
 }
 
-/// Runs each cell for seconds, in a results file that goes away: does every server start with what the plan asks of it?
+/// Runs each cell for seconds, in a results file that goes away: does every server start with what
+/// the plan asks of it?
 pub fn check(plan: &Path, json: bool) -> Outcome {
     let plan = read(plan)?.shortened();
     let home = Home::from_env()?;

@@ -9,7 +9,6 @@ mod images;
 pub mod lab;
 mod lab_run;
 pub mod load;
-mod measuring;
 pub mod ramp;
 pub mod report;
 pub mod run;

@@ -1,4 +1,5 @@
-//! Requests of `mydyno run` that contradict themselves beside what they measure, which [`spec`] judges.
+//! Requests of `mydyno run` that contradict themselves beside what they measure, which [`spec`]
+//! judges.
 
 use crate::arguments::run::{Format, RunArguments};
 use crate::failure::Failure;
@@ -33,7 +34,8 @@ fn contradiction_of_format(arguments: &RunArguments) -> Option<&'static str> {
     }
     if arguments.workload == WorkloadKind::TpccSpec || !arguments.workload.is_tpcc() {
         return Some(
-            "--format tpcc-mysql has no words for terminals and deferred Deliveries, nor for other transactions than TPC-C's; use --workload tpcc or tpcc-mysql, or \
+            "--format tpcc-mysql has no words for terminals and deferred Deliveries, nor for other \
+             transactions than TPC-C's; use --workload tpcc or tpcc-mysql, or \
              leave out --format",
         );
     }

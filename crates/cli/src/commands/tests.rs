@@ -98,8 +98,8 @@ const SAID: &[(&str, &[&str])] = &[
 const OUTPUT: [&str; 7] =
     ["--format", "--watch", "--metrics-listen", "--results", "--output", "--json", "--help"];
 
-/// Keys that say how a matrix is measured, of which a single cell has no need, and the share of lock
-/// wait timeouts, which is fixed where there is no plan.
+/// Keys that say how a matrix is measured, of which a single cell has no need, and the share of
+/// lock wait timeouts, which is fixed where there is no plan.
 const OF_PLANS: [&str; 6] = [
     "lab.name",
     "lab.repeats",
@@ -151,7 +151,8 @@ fn every_flag_is_in_plans(command: &str, also_common: &[(&str, &[&str], &str)]) 
     for flag in &flags {
         assert!(
             said.contains(&**flag) || OUTPUT.contains(&&**flag),
-            "plans cannot say {flag} of `mydyno {command}`; add a key of plans, and how both say it here"
+            "plans cannot say {flag} of `mydyno {command}`; add a key of plans, and how both say \
+             it here"
         );
     }
     for (flag, lines) in SAID {

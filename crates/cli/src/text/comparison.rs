@@ -4,7 +4,8 @@ use super::format::{optional, percent};
 use std::fmt::Write;
 use store::Summary;
 
-/// A line for each device with its throughput by connections, and how the extremes compare. Empty where there is one device.
+/// A line for each device with its throughput by connections, and how the extremes compare. Empty
+/// where there is one device.
 pub fn comparison(runs: &[&Summary]) -> String {
     let mut devices: Vec<&str> = Vec::new();
     let mut loads: Vec<u32> = Vec::new();

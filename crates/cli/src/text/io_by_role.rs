@@ -4,7 +4,8 @@ use super::format::{ms, optional, percent};
 use std::fmt::Write;
 use store::{DeviceSummary, RequestSummary, Summary};
 
-/// Devices by role, with how true they were where they are emulated; nothing where nothing was placed or counted.
+/// Devices by role, with how true they were where they are emulated; nothing where nothing was
+/// placed or counted.
 pub fn io_by_role(out: &mut String, summary: &Summary) {
     if summary.devices.is_empty() {
         return;

@@ -1,4 +1,5 @@
-//! A lab for people: throughput and response time by connections, a line for each combination of what else differs.
+//! A lab for people: throughput and response time by connections, a line for each combination of
+//! what else differs.
 
 use super::format::{ms, optional};
 use analyse::{
@@ -103,7 +104,8 @@ fn values_of(cell: &CellOutcome, varying: &[String]) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// What several servers on one machine give against one; nothing where all cells have the same number of them.
+/// What several servers on one machine give against one; nothing where all cells have the same
+/// number of them.
 fn servers(out: &mut String, cells: &[CellOutcome], varying: &[String]) {
     let rows = interference(cells);
     if rows.is_empty() {

@@ -146,7 +146,7 @@ fn take(state: &mut State, progress: &Progress<'_>) {
     match progress {
         Progress::TurnStarts { title, cell } => state.begin_turn(title, about(&cell.what, None)),
         Progress::RunStarts { types, warehouses, connections } => {
-            state.begin_run(types, *warehouses, *connections)
+            state.begin_run(types, *warehouses, *connections);
         }
         Progress::Run(run) => state.run_goes_on(*run),
         Progress::Interval(interval) => state.end_interval(interval),

@@ -1,4 +1,5 @@
-//! What clusters and strict servers answer and demand: transactions are tried again, and HISTORY has a key.
+//! What clusters and strict servers answer and demand: transactions are tried again, and HISTORY
+//! has a key.
 
 use crate::support::{
     BINARY, ENGINES, Held, QUICK, Server, all_checks_hold, counts_agree, directory, execute,
@@ -42,8 +43,8 @@ fn errors(summary: &Value) -> u64 {
     transactions.map(|one| number(one, "/errors")).sum()
 }
 
-/// What Group Replication and Galera answer where two members change one row, and what a server answers that cannot keep a
-/// statement prepared, costs a try and no transaction.
+/// What Group Replication and Galera answer where two members change one row, and what a server
+/// answers that cannot keep a statement prepared, costs a try and no transaction.
 fn conflicts_are_tried_again_on(engine: &str, settings: &[&str]) {
     let server = Server::loaded(engine, settings);
     let work = directory();

@@ -5,7 +5,8 @@ use std::path::Path;
 use store::{CellId, IntervalRow, LabId, NewCell, NewLab, Results, empty_histogram};
 use testkit::SECOND_NS as S;
 
-/// A run of 30 s with so many new orders a second, some more in one second than in the next, of 10 to 20 ms each.
+/// A run of 30 s with so many new orders a second, some more in one second than in the next, of 10
+/// to 20 ms each.
 fn record(results: &Results, lab: LabId, ordinal: u32, per_s: u64) {
     let cell = begin_cell(results, lab, ordinal);
     record_repeat(results, (cell, 1), per_s);
@@ -41,8 +42,9 @@ fn record_repeat(results: &Results, (cell, ordinal): (CellId, u32), per_s: u64) 
     results.finish_repeat(repeat, &result).unwrap();
 }
 
-/// Six labs of one run each: 1, 3 and 5 of about 200 new orders a second, 2, 4 and 6 of 150. The seventh has two cells, the eighth
-/// has failed, the ninth has three repeats, one after the other. The tenth has two cells of four on a machine that becomes slower.
+/// Six labs of one run each: 1, 3 and 5 of about 200 new orders a second, 2, 4 and 6 of 150. The
+/// seventh has two cells, the eighth has failed, the ninth has three repeats, one after the other.
+/// The tenth has two cells of four on a machine that becomes slower.
 fn written(directory: &Path) {
     let results = Results::create_or_open(&directory.join("mydyno.db")).unwrap();
     let begin = || results.begin_lab(&NewLab::default()).unwrap();
@@ -110,7 +112,8 @@ fn several_runs_of_each() {
 fn drift_is_no_difference_and_hides_none() {
     let work = directory();
     written(work.path());
-    // Three of one and then three of the other: by Welch's test of drifting runs this was a regression.
+    // Three of one and then three of the other: by Welch's test of drifting runs this was a
+    // regression.
     let ran = mydyno(["compare", "1,3,5", "9", "--json"]).in_directory(work.path()).run().exits(0);
     let document = ran.json();
     assert_described(&document);

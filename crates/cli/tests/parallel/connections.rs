@@ -1,4 +1,5 @@
-//! Ways to a server: TCP and unix sockets, option files, TLS, both login methods, the password from the environment.
+//! Ways to a server: TCP and unix sockets, option files, TLS, both login methods, the password from
+//! the environment.
 
 use crate::support::{
     ENGINES, Mydyno, QUICK, Server, directory, execute, home, mydyno, result, text,
@@ -36,7 +37,8 @@ fn check(arguments: &[&str]) -> Mydyno {
     mydyno(["check", "--json"]).and_args(arguments)
 }
 
-/// Runs for a second, and returns the transport with the notes. One at a time: a run that is not alone on its database fails.
+/// Runs for a second, and returns the transport with the notes. One at a time: a run that is not
+/// alone on its database fails.
 fn transport_of_run(work: &Path, arguments: &[&str]) -> (String, String) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,10 +80,12 @@ fn tcp_and_unix_sockets() {
 #[test]
 fn login_methods() {
     let server = &*SERVER;
-    // Over a socket and over TLS the password may travel as it is; over plain TCP it is encrypted with the server's key.
+    // Over a socket and over TLS the password may travel as it is; over plain TCP it is encrypted
+    // with the server's key.
     execute(&server.dsn, ["FLUSH PRIVILEGES"]);
     let work = directory();
-    // Who may log in learns that there are fewer warehouses, which is sooner known than their consistency.
+    // Who may log in learns that there are fewer warehouses, which is sooner known than their
+    // consistency.
     let logs_in = |dsn: &str| {
         mydyno(["run", "-w", "2", "--dsn", dsn])
             .in_directory(work.path())

@@ -1,5 +1,5 @@
-//! What dies while it is measured: servers, connections, mydyno itself. Everything is counted, stored and told, and no
-//! server survives.
+//! What dies while it is measured: servers, connections, mydyno itself. Everything is counted,
+//! stored and told, and no server survives.
 
 use crate::support::{
     AMPLE, Held, Mydyno, Running, SMALL_REDO, Server, alive, directory, float, home,
@@ -109,7 +109,8 @@ fn left_in_run(home: &Path, owner: u32) -> Vec<PathBuf> {
 #[test]
 fn mydyno_is_killed_during_a_run() {
     let work = directory();
-    // What is left is swept by the next command, which may be another test's where that has the same home.
+    // What is left is swept by the next command, which may be another test's where that has the
+    // same home.
     let home = home_of_its_own();
     populate(ENGINE);
     let run = |arguments: &[&str]| {

@@ -1,4 +1,5 @@
-//! Devices: profiles, and what cannot be verified or probed. What fio measures is in `serial/sheets.rs`.
+//! Devices: profiles, and what cannot be verified or probed. What fio measures is in
+//! `serial/sheets.rs`.
 
 use crate::support::{assert_described, directory, float, list, mydyno, number, shim, text, until};
 use rustix::process::Signal;

@@ -1,4 +1,5 @@
-//! Runs on emulated devices: every engine under the shim, devices that differ, deaths, and what is refused.
+//! Runs on emulated devices: every engine under the shim, devices that differ, deaths, and what is
+//! refused.
 
 use crate::support::{
     AMPLE, Ran, Running, SMALL_REDO, directory, float, home, install, mydyno, number, result,

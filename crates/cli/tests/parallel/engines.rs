@@ -1,5 +1,5 @@
-//! The main job on every engine, as the acceptance says it: start, load, run, check, stop; and between, runs in other
-//! styles.
+//! The main job on every engine, as the acceptance says it: start, load, run, check, stop; and
+//! between, runs in other styles.
 
 use crate::styles::{drive_style, is_described, time_adds_up};
 use crate::support::{
@@ -109,7 +109,8 @@ fn loaded_as_asked(loaded: &Value, engine: &str) {
     assert!(!text(loaded, "/target").contains("mydyno:"), "{loaded:#}");
 }
 
-/// Runs, and looks at `Com_stmt_prepare` meanwhile: statements are prepared before the start and not again.
+/// Runs, and looks at `Com_stmt_prepare` meanwhile: statements are prepared before the start and
+/// not again.
 fn run_and_watch_prepares(server: &Server, work: &Path) -> Value {
     let connections = CONNECTIONS.to_string();
     let mut watcher = Held::open(&server.dsn);
@@ -162,7 +163,8 @@ fn summary_is_whole(summary: &Value, engine: &str) {
     all_checks_passed(&summary["checks"]);
 }
 
-/// The counters of clause 5.5.1.5 are within their bands, or as near as so short a window lets chance come.
+/// The counters of clause 5.5.1.5 are within their bands, or as near as so short a window lets
+/// chance come.
 fn inputs_are_legal(inputs: &Value) {
     let inputs = inputs.as_array().unwrap();
     let mut names: Vec<&str> = inputs.iter().map(|input| text(input, "/name")).collect();

@@ -1,5 +1,5 @@
-//! Servers on which transactions fail in mid-run: such a run is no result, and connections do not try again as fast as
-//! the server refuses.
+//! Servers on which transactions fail in mid-run: such a run is no result, and connections do not
+//! try again as fast as the server refuses.
 
 use crate::support::{
     ENGINES, Held, Running, Server, directory, list, mydyno, number, result, text,

@@ -1,4 +1,5 @@
-//! Every check fails when it should: faults planted one by one into a consistent database are found, named and counted.
+//! Every check fails when it should: faults planted one by one into a consistent database are
+//! found, named and counted.
 
 mod planted;
 
@@ -100,7 +101,8 @@ fn a_fault_makes_a_run_with_checks_fail() {
     assert_eq!(text(&run(&[]).exits(0).json(), "/status"), "done");
 }
 
-/// Somebody else gives out an order number during the run: the database's count is no longer the driver's.
+/// Somebody else gives out an order number during the run: the database's count is no longer the
+/// driver's.
 #[test]
 fn a_second_writer_makes_a_run_fail() {
     let dsn = loaded("disturbed");

@@ -1,4 +1,5 @@
-//! Databases that mydyno did not load, as those of tpcc-mysql: they can be driven and checked, and it is said what they are.
+//! Databases that mydyno did not load, as those of tpcc-mysql: they can be driven and checked, and
+//! it is said what they are.
 
 use crate::support::{Server, directory, mydyno, number, query, text, value};
 

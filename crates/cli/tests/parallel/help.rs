@@ -1,4 +1,5 @@
-//! What people read: the help of every command, and the messages of the errors that they meet first.
+//! What people read: the help of every command, and the messages of the errors that they meet
+//! first.
 
 use crate::support::{directory, mydyno};
 

@@ -32,7 +32,8 @@ fn a_run_ends_by_itself() {
     assert_eq!(document["interrupted"], false);
     assert_eq!(float(&document, "/warmup_s"), 45.0);
     assert_eq!(float(&document, "/precision_share"), 0.1);
-    // Half a minute, and 180 intervals of the window, at least. On a busy machine either may take all of its time, and says so.
+    // Half a minute, and 180 intervals of the window, at least. On a busy machine either may take
+    // all of its time, and says so.
     let warmup_s = float(&document, "/warmup_measured_s");
     assert!((30.0..=45.0).contains(&warmup_s), "{document:#}");
     let is_steady = document["warmup_steady"].as_bool().unwrap();

@@ -1,4 +1,5 @@
-//! A run that is watched: plain lines where stdout is no terminal, a dashboard on one, and metrics for Prometheus.
+//! A run that is watched: plain lines where stdout is no terminal, a dashboard on one, and metrics
+//! for Prometheus.
 
 use crate::support::{
     AMPLE, ENTER, Held, LEAVE, Mydyno, OnTerminal, PATIENCE, SHOW_CURSOR, Server, directory, lent,
@@ -36,7 +37,8 @@ fn where_stdout_is_no_terminal_there_are_lines() {
         assert_eq!(words.len(), 8, "{words:?}");
         assert_eq!(words[7], "0", "{words:?}");
     }
-    // Throughput, response time and CPU; a machine that is busy with other things may have a second without one.
+    // Throughput, response time and CPU; a machine that is busy with other things may have a second
+    // without one.
     for column in 2..5 {
         let mut numbers = window.iter().filter_map(|words| words[column].parse().ok());
         assert!(numbers.any(|number: f64| number > 0.0), "{}", ran.stdout);
@@ -80,7 +82,8 @@ fn on_a_terminal_there_is_a_dashboard() {
     let (watched, after) = seen.rsplit_once(LEAVE).unwrap();
     assert!(after.contains(SHOW_CURSOR), "{after}");
     assert!(!after.contains(ENTER) && !watched.contains("panicked"), "{seen}");
-    // The summary is on the terminal as it was before; while it was watched, nothing was printed over the dashboard.
+    // The summary is on the terminal as it was before; while it was watched, nothing was printed
+    // over the dashboard.
     assert!(after.contains("interrupted") && after.contains(" NOPM, "), "{after}");
     assert!(!watched.contains("ETA") && !watched.contains("once more ends at once\r\n"), "{seen}");
 }
@@ -91,7 +94,8 @@ fn io_on_emulated_devices_is_shown_by_role() {
     shim();
     populate("mysql-5.7");
     let mut terminal = OnTerminal::start(&format!(
-        "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window {AMPLE} --data nvme-pm1725 --set innodb_log_file_size=64M --watch",
+        "run --engine mysql-5.7 -w 1 -c 2 --warmup 1s --window {AMPLE} --data nvme-pm1725 --set \
+         innodb_log_file_size=64M --watch",
     ));
     terminal.until_numbers(&[(" NOPM ", 1), ("data ", 5), ("redo ", 5)]);
     let shown = screen(&terminal.seen()).join("\n");
@@ -109,7 +113,8 @@ fn io_on_emulated_devices_is_shown_by_role() {
 fn a_second_signal_restores_the_terminal_too() {
     let server = lent();
     let arguments = format!("run --dsn '{}' -c 1 --warmup 1s --window {AMPLE} --watch", server.dsn);
-    // The transaction under way will wait for a lock, so that the first signal does not end the run.
+    // The transaction under way will wait for a lock, so that the first signal does not end the
+    // run.
     let mut holder = Held::open(&server.dsn);
     let mut terminal = OnTerminal::start(&arguments);
     until("it is watched", || terminal.seen().contains(ENTER));

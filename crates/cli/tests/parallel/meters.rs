@@ -1,4 +1,5 @@
-//! What only the user can name, through the binary: a power meter, an exporter on the server's machine; and when samples are stored.
+//! What only the user can name or switch on, through the binary: a power meter, an exporter on the
+//! server's machine, performance_schema; and when samples are stored.
 
 use crate::support::{
     AMPLE, Mydyno, Server, directory, float, holds, lent, mydyno, result, servers_under, text,

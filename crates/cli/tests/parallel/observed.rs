@@ -1,4 +1,5 @@
-//! What the server says of itself, as a run reads it: compared with other readings of the same server, and with work of known size.
+//! What the server says of itself, as a run reads it: compared with other readings of the same
+//! server, and with work of known size.
 
 use crate::support::{
     Bed, Documented, ENGINES, Held, OBSERVED, PATIENCE, alive, connect_options, execute, monitor,
@@ -20,7 +21,8 @@ const PAD_BYTES: i64 = 1_000;
 /// Both count only some deadlocks, depending on who is the victim.
 const MYSQL_LACKS: [&str; 1] = ["deadlocks"];
 const XTRADB_LACKS: [&str; 1] = ["deadlocks"];
-/// MariaDB 10.11 has them neither in its status nor, switched on, under these names in INNODB_METRICS.
+/// MariaDB 10.11 has them neither in its status nor, switched on, under these names in
+/// INNODB_METRICS.
 const MARIADB_LACKS: [&str; 6] = [
     "log_fsyncs",
     "log_pending_fsyncs",
@@ -52,7 +54,8 @@ fn xtradb_5_6() {
     println!("{}", whole(ENGINES[3], &XTRADB_LACKS));
 }
 
-/// Everything with one server of the engine, which lacks some metrics. Returns what a reading has and costs, and how long each step took.
+/// Everything with one server of the engine, which lacks some metrics. Returns what a reading has
+/// and costs, and how long each step took.
 fn whole(engine: &'static str, lacks: &[&str]) -> String {
     let mut bed = Bed::start(engine);
     let delivered = bed.read();
@@ -179,7 +182,8 @@ fn statements(bed: &mut Bed) {
     });
     let after = bed.read();
     let readings = bed.readings - readings;
-    // What the readings themselves are: at most three statements each, one of them a SELECT; and the end of a session.
+    // What the readings themselves are: at most three statements each, one of them a SELECT; and
+    // the end of a session.
     let questions = after["questions"].1 - before["questions"].1;
     assert!(questions <= statements + 3 * readings + 1, "{questions}");
     let selects = after["com_select"].1 - before["com_select"].1;
@@ -254,7 +258,8 @@ fn storage(bed: &mut Bed) {
     assert!(pages("total") < BIG_ROWS / 4, "the table has not to fit into the pool");
 }
 
-/// Changes a row that `holder` keeps locked, in a thread, and calls `meanwhile` while that waits. Returns how it ended.
+/// Changes a row that `holder` keeps locked, in a thread, and calls `meanwhile` while that waits.
+/// Returns how it ended.
 fn behind_a_lock(
     bed: &mut Bed,
     before: &[&str],
@@ -319,7 +324,8 @@ fn a_wait_that_times_out(bed: &mut Bed) {
     });
 }
 
-/// One whose victim is the transaction that closes the cycle, and one whose victim waits already, because it has changed less.
+/// One whose victim is the transaction that closes the cycle, and one whose victim waits already,
+/// because it has changed less.
 fn deadlocks(bed: &mut Bed) {
     let exactly = [("deadlocks", 2), ("lock_wait_timeouts", 0)];
     bed.rises(&[], &exactly, |bed| {
@@ -330,7 +336,8 @@ fn deadlocks(bed: &mut Bed) {
     });
 }
 
-/// Returns whether the one that waited first was the victim, and whether the one that came behind it was.
+/// Returns whether the one that waited first was the victim, and whether the one that came behind
+/// it was.
 fn deadlock(bed: &mut Bed, is_holder_heavy: bool) -> (bool, bool) {
     let mut holder_ended = Ok(());
     let second = ["START TRANSACTION", "UPDATE work SET n = n + 1 WHERE id = 2"];
@@ -486,7 +493,8 @@ fn cost(bed: &mut Bed) -> String {
     format!("  a reading takes {elapsed:?}, {used:?} of it CPU of this thread\n")
 }
 
-/// Reads while the server does not answer; returns how long after the stop the reading was given up.
+/// Reads while the server does not answer; returns how long after the stop the reading was given
+/// up.
 fn given_up_after(source: &mut ServerSource) -> Duration {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! What is in flight behind a statement that fails: the server runs it in a transaction of its own, which must not stay.
+//! What is in flight behind a statement that fails: the server runs it in a transaction of its own,
+//! which must not stay.
 
 use crate::support::{Held, connect_options, lent, until};
 use base::{Connect, Random, Warehouses};
@@ -47,8 +48,9 @@ fn tries(
     .unwrap();
 }
 
-/// The order has the district and waits to insert its row into a gap that another session holds; that one has written far
-/// more and asks for the district, so InnoDB rolls back the order while the rest of it is in flight.
+/// The order has the district and waits to insert its row into a gap that another session holds;
+/// that one has written far more and asks for the district, so InnoDB rolls back the order while
+/// the rest of it is in flight.
 fn a_deadlock_in_the_middle(style: Style) {
     let server = lent();
     let input = order();

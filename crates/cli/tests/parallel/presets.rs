@@ -1,4 +1,5 @@
-//! Presets on the command line: translated for the server, told, stored, shown, and refused where they cannot be.
+//! Presets on the command line: translated for the server, told, stored, shown, and refused where
+//! they cannot be.
 
 use crate::support::{
     ENGINES, assert_described, directory, install, list, mydyno, number, result, results, text,

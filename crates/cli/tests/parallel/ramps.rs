@@ -1,5 +1,6 @@
-//! `mydyno ramp` and `[ramp]` in a plan, on real servers: each reason to stop, a count that is refused, Ctrl-C, and a lab that goes on.
-//! Windows are seconds here, so that only reasons are asserted: where a ramp ends is tested on synthetic curves.
+//! `mydyno ramp` and `[ramp]` in a plan, on real servers: each reason to stop, a count that is
+//! refused, Ctrl-C, and a lab that goes on. Windows are seconds here, so that only reasons are
+//! asserted: where a ramp ends is tested on synthetic curves.
 
 use crate::support::{
     Mydyno, Ran, SMALL_REDO, assert_described, directory, float, install, list, mydyno, number,
@@ -11,7 +12,8 @@ use std::fs;
 use std::path::Path;
 
 const ENGINE: &str = "mysql-5.7";
-/// All conditions; a later one of the same name would be refused, so each test names those that it leaves out.
+/// All conditions; a later one of the same name would be refused, so each test names those that it
+/// leaves out.
 const OFF: [(&str, &str); 4] = [
     ("--stop-cpu", "off"),
     ("--stop-p90", "off"),
@@ -32,11 +34,12 @@ fn ramp(directory: &Path, condition: Option<(&str, &str)>, more: &[&str]) -> Myd
         "--json",
         "--warmup",
         "0s",
-        "--window",
-        "1s",
         "--interval",
         "100ms",
     ];
+    if !more.contains(&"--window") {
+        all.extend(["--window", "1s"]);
+    }
     for (name, off) in OFF {
         let value = condition.filter(|(asked, _)| *asked == name);
         all.extend([name, value.map_or(off, |(_, value)| value)]);
@@ -104,7 +107,19 @@ fn response_times_that_turn_up_end_a_ramp() {
     let temp = directory();
     // Who spins for long takes the core from whom it waits for.
     let spinning = ["--set", "innodb_spin_wait_delay=6000", "--set", "innodb_sync_spin_loops=300"];
-    let small = ["--start", "2", "--step", "2", "--max-connections", "128", "--points", "9"];
+    // A convoy of such threads lasts longer than a second.
+    let small = [
+        "--start",
+        "2",
+        "--step",
+        "2",
+        "--max-connections",
+        "128",
+        "--points",
+        "9",
+        "--window",
+        "4s",
+    ];
     let kink = Some(("--stop-kink", "1.1"));
     let document = ended(ramp(temp.path(), kink, &[&small[..], &spinning].concat()));
     assert_eq!(reason(&document), "kink");

@@ -1,4 +1,5 @@
-//! What is made of a results file afterwards: a page that opens offline in a browser, CSV files, and NA for what failed.
+//! What is made of a results file afterwards: a page that opens offline in a browser, CSV files,
+//! and NA for what failed.
 
 use crate::support::{AMPLE, Server, directory, float, mydyno, signal};
 use rustix::process::Signal;
@@ -73,8 +74,9 @@ fn first_row(path: &Path) -> Vec<(String, String)> {
     names.into_iter().zip(row.iter().map(str::to_owned)).collect()
 }
 
-/// Opens a page in headless Chromium, with a profile of its own; nothing is said on the console, and the charts are drawn: those of
-/// the load at `least`, and those of what could be observed on this machine.
+/// Opens a page in headless Chromium, with a profile of its own; nothing is said on the console,
+/// and the charts are drawn: those of the load at `least`, and those of what could be observed on
+/// this machine.
 fn opens_without_a_word(page: &Path, least: usize) {
     let profile = directory();
     let output = Command::new("chromium")

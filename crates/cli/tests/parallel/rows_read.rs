@@ -1,4 +1,5 @@
-//! Style `procedures` finds a customer by name as the other styles do, whatever the server's default character set.
+//! Style `procedures` finds a customer by name as the other styles do, whatever the server's
+//! default character set.
 
 use crate::support::{ENGINES, QUICK, Server, connect_options, directory, mydyno, query};
 use base::{Connect, Random, Session, Warehouses};
@@ -19,7 +20,8 @@ fn payments() -> impl Iterator<Item = Input> {
     all.filter(by_name).take(PAYMENTS)
 }
 
-/// Rows and index entries that a new session reads for so many payments and what comes before the first.
+/// Rows and index entries that a new session reads for so many payments and what comes before the
+/// first.
 fn rows_read(dsn: &str, style: Style, payments: impl Iterator<Item = Input>) -> i64 {
     let connector = Connector::new(connect_options(dsn)).unwrap();
     reactor::block_on(async {

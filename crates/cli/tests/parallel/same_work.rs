@@ -1,4 +1,5 @@
-//! All styles do the same work: equal databases and equal inputs, one after another, end in equal databases.
+//! All styles do the same work: equal databases and equal inputs, one after another, end in equal
+//! databases.
 
 use crate::support::{ENGINES, QUICK, Server, connect_options, directory, mydyno, query};
 use base::{Connect, Random, Session, Warehouses};
@@ -12,7 +13,8 @@ const WAREHOUSES: Warehouses = Warehouses(2);
 const TABLES: &str =
     "warehouse, district, customer, history, orders, new_orders, order_line, item, stock";
 
-/// How an order differs from most: items that it has twice, remote lines below and above home, its rollback.
+/// How an order differs from most: items that it has twice, remote lines below and above home, its
+/// rollback.
 fn peculiarities(order: &NewOrder) -> Vec<&'static str> {
     let lines = order.lines();
     let pairs = || lines.windows(2).map(|pair| (pair[0], pair[1]));
@@ -57,7 +59,8 @@ fn inputs() -> Vec<Input> {
     {
         assert!(names.contains(wanted), "{names:?}");
     }
-    // Deliveries until districts have nothing more to deliver would take 900 each; some, one after another.
+    // Deliveries until districts have nothing more to deliver would take 900 each; some, one after
+    // another.
     inputs.extend((0..20).map(|_| source.input_of(Transaction::Delivery)));
     inputs
 }

@@ -1,4 +1,5 @@
-//! One seed, one database: whatever the threads and the way of loading. And its size is that of the clauses.
+//! One seed, one database: whatever the threads and the way of loading. And its size is that of the
+//! clauses.
 
 use crate::support::{
     Held, Ran, Server, directory, execute, lent, mydyno, number, query, text, value,

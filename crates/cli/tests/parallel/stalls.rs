@@ -1,4 +1,5 @@
-//! Readers of the output who stall, go, or stop the run with Ctrl-Z: none of them holds up what is measured.
+//! Readers of the output who stall, go, or stop the run with Ctrl-Z: none of them holds up what is
+//! measured.
 
 use crate::support::{
     AMPLE, ENTER, LEAVE, Mydyno, OnTerminal, SHOW_CURSOR, Server, alive, directory, fill, lent,
@@ -17,7 +18,8 @@ fn status(file: &Path) -> Option<String> {
     connection.query_row(sql, [], |row| row.get(0)).ok()
 }
 
-/// Waits until a run with a window of `window_s` is stored as a whole, and looks whether its marks are where they should be.
+/// Waits until a run with a window of `window_s` is stored as a whole, and looks whether its marks
+/// are where they should be.
 fn is_stored_in_time(work: &Path, window_s: f64) {
     let file = work.join("mydyno.db");
     until("the run is stored", || status(&file).as_deref() == Some("done"));

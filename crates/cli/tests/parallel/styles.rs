@@ -1,5 +1,5 @@
-//! Every style and every workload on every engine: what the driver committed is in the database, and the checks pass. Some
-//! of it is done on the servers of `engines.rs` too.
+//! Every style and every workload on every engine: what the driver committed is in the database,
+//! and the checks pass. Some of it is done on the servers of `engines.rs` too.
 
 use crate::support::{
     ENGINES, Server, all_checks_hold, directory, float, list, mydyno, number, result, text,
@@ -44,7 +44,8 @@ fn run(server: &Server, work: &Path, workload: &str, style: &str) -> Value {
     time_adds_up(&summary, &work.join("mydyno.db"));
     for (name, transaction) in summary["transactions"].as_object().unwrap() {
         assert_eq!(number(transaction, "/errors"), 0, "{what}");
-        // Those of terminals wait until nothing else does: on a busy machine for longer than the window.
+        // Those of terminals wait until nothing else does: on a busy machine for longer than the
+        // window.
         let ended = format!(
             "SELECT sum(committed) FROM interval WHERE transaction_type = '{name}' AND repeat_id = {}",
             number(&summary, "/repeat_id")

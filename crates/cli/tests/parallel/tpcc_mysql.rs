@@ -1,4 +1,5 @@
-//! Compatibility with tpcc-mysql: its statements, its output, its several schemas, and a database as its loader makes one.
+//! Compatibility with tpcc-mysql: its statements, its output, its several schemas, and a database
+//! as its loader makes one.
 
 use crate::support::{
     Held, Mydyno, Server, directory, execute, lent, mydyno, number, query, result, text, value,
@@ -62,7 +63,8 @@ fn its_statements_on_a_database_of_ours() {
     counts_are_equal(&summary);
     assert_eq!(failed(&summary), ["C12", "X1", "X2", "X4"]);
     let per_new_order = summary["statements_per_new_order"].as_f64().unwrap();
-    // 46 by New-Order, 10 by Payment, 8 by Delivery, 18 by Stock-Level and a few; it is a short run.
+    // 46 by New-Order, 10 by Payment, 8 by Delivery, 18 by Stock-Level and a few; it is a short
+    // run.
     assert!((70.0..105.0).contains(&per_new_order), "{per_new_order}");
     // Whole amounts, and c_data of bad credit is written.
     let cents = "SELECT COUNT(*) FROM history WHERE h_amount <> FLOOR(h_amount)";
@@ -70,7 +72,8 @@ fn its_statements_on_a_database_of_ours() {
     let written = "SELECT COUNT(*) > 0, MIN(LENGTH(c_data)) > 300 FROM customer WHERE c_data LIKE '| %' AND c_credit = 'BC'";
     assert_eq!(query(&dsn, written), ["1|1"]);
 
-    // The database remembers, and says what it can no longer prove; a fault beyond that is still found.
+    // The database remembers, and says what it can no longer prove; a fault beyond that is still
+    // found.
     let checked = mydyno(["check", "--dsn", &dsn, "--json"]).run().exits(0).json();
     assert_eq!(failed(&checked), ["C12", "X1", "X2", "X4"]);
     assert!(checked["notes"].to_string().contains("tpcc-mysql has run"));

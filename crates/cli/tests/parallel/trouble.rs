@@ -1,6 +1,6 @@
-//! What a transaction may run into, in every style: killed connections, lock waits that time out, deadlocks, a server that
-//! is started again. Everything is counted, and what the driver saw committed is in the database. A run is ended when it
-//! has had its trouble.
+//! What a transaction may run into, in every style: killed connections, lock waits that time out,
+//! deadlocks, a server that is started again. Everything is counted, and what the driver saw
+//! committed is in the database. A run is ended when it has had its trouble.
 
 use crate::support::{
     AMPLE, ENGINES, Held, QUICK, Running, Server, directory, float, mydyno, number, result, text,
@@ -58,8 +58,8 @@ impl Trouble {
         self.until_stored(running, &later);
     }
 
-    /// Ends it with Ctrl-C, which keeps what was measured: no transaction was given up but with its connection, and the counts
-    /// agree.
+    /// Ends it with Ctrl-C, which keeps what was measured: no transaction was given up but with its
+    /// connection, and the counts agree.
     fn end(&self, mut running: Running) -> Value {
         self.goes_on(&mut running);
         running.signal(Signal::INT);
@@ -118,8 +118,9 @@ impl Trouble {
         assert!(codes(&summary).contains(&"1205"), "{summary:#}");
     }
 
-    /// A Payment holds the warehouse and waits for a district; this session holds the districts, has written far more, and
-    /// asks for the warehouse. InnoDB rolls back the one that has written less.
+    /// A Payment holds the warehouse and waits for a district; this session holds the districts,
+    /// has written far more, and asks for the warehouse. InnoDB rolls back the one that has written
+    /// less.
     fn deadlocks(&self) {
         let mut other = Held::open(&self.server.dsn);
         let mut watcher = Held::open(&self.server.dsn);
@@ -189,7 +190,8 @@ fn procedures() {
 fn a_server_that_is_started_again_is_found_again() {
     // Nothing is lost in an ordinary shutdown.
     const ORDINARY: [&str; 2] = ["innodb_fast_shutdown=1", "innodb_flush_log_at_trx_commit=1"];
-    // A run gives a server up that is gone for 10 s. Where the machine is too busy to start one sooner, it is asked again.
+    // A run gives a server up that is gone for 10 s. Where the machine is too busy to start one
+    // sooner, it is asked again.
     let is_found = (0..3).any(|_| is_found_again(&ORDINARY));
     assert!(is_found, "three times no server was back within {RESTART_MAX:?}");
 }

@@ -1,5 +1,5 @@
-//! What bound a run: cells that are made to be bound by one thing get that verdict, and what it rests on agrees with the raw
-//! samples.
+//! What bound a run: cells that are made to be bound by one thing get that verdict, and what it
+//! rests on agrees with the raw samples.
 
 use crate::support::{
     QUICK, SMALL_REDO, Server, assert_described, directory, float, install, list, mydyno, number,
@@ -11,7 +11,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 const ATTEMPTS: u32 = 3;
-/// Beside so many, the driver has less of its core than it needs for a few hundred transactions a second.
+/// Beside so many, the driver has less of its core than it needs for a few hundred transactions a
+/// second.
 const HOGS: u32 = 32;
 
 fn run(work: &Path, warehouses: &str, arguments: &[&str]) -> Value {
@@ -21,8 +22,8 @@ fn run(work: &Path, warehouses: &str, arguments: &[&str]) -> Value {
     mydyno(all).and_args(SMALL_REDO).and_args(arguments).in_directory(work).run().exits(0).json()
 }
 
-/// Runs until the verdict is `by`. Other programs on this machine take cores, which changes what a run is bound by; a wrong rule is
-/// wrong every time.
+/// Runs until the verdict is `by`. Other programs on this machine take cores, which changes what a
+/// run is bound by; a wrong rule is wrong every time.
 fn assert_bound(by: &str, run: impl Fn() -> Value) -> Value {
     let mut seen = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -194,7 +195,8 @@ fn a_driver_without_a_core_is_driver_bound() {
     let work = directory();
     shim();
     let server = Server::start_with("mysql-5.7", &QUICK, &["--count-io"]);
-    // With fewer warehouses, locks are held for as long as the driver waits for its core, and it is they that are waited for.
+    // With fewer warehouses, locks are held for as long as the driver waits for its core, and it is
+    // they that are waited for.
     mydyno(["load", "--dsn", &server.dsn, "-w", "8"]).in_directory(work.path()).run().exits(0);
     let confined = || {
         let driver = mydyno([

@@ -1,5 +1,5 @@
-//! What needs the machine to itself. Tests of a binary of their own, which cargo runs while no other's run, and which
-//! take turns.
+//! What needs the machine to itself. Tests of a binary of their own, which cargo runs while no
+//! other's run, and which take turns.
 
 mod bound;
 mod sheets;

@@ -5,12 +5,12 @@ use crate::turn;
 use serde_json::Value;
 use std::fs;
 
-/// A busy machine makes a figure `host-limited`, or slow in a way that nobody can explain, so that asking again is fair. A
-/// broken emulation is so every time.
+/// A busy machine makes a figure `host-limited`, or slow in a way that nobody can explain, so that
+/// asking again is fair. A broken emulation is so every time.
 const ATTEMPTS: u32 = 3;
 
-/// What must hold on every host, at every attempt: figures are judged by their bounds, and what is faster than its sheet is not the
-/// host's doing.
+/// What must hold on every host, at every attempt: figures are judged by their bounds, and what is
+/// faster than its sheet is not the host's doing.
 fn assert_holds(figure: &Value) {
     let verdict = text(figure, "/verdict");
     let deviation = float(figure, "/deviation_share");
@@ -91,8 +91,9 @@ fn emulated_devices_meet_their_sheets() {
     let of_times = ["read_latency_us", "flush_latency_us"];
     let all = [of_requests, of_times].concat();
     assert_within(PATIENT, &all);
-    // Many of these are outstanding, so that a host that is late loses little. Where it is late for the rest of their sheets, as hosts of
-    // many guests are, the verdict is `host-limited`; `outside` would be wrong.
+    // Many of these are outstanding, so that a host that is late loses little. Where it is late for
+    // the rest of their sheets, as hosts of many guests are, the verdict is `host-limited`;
+    // `outside` would be wrong.
     let of_bytes = ["sequential_read_mb_per_s", "sequential_write_mb_per_s"];
     assert_within("cloud-gp3", &[of_requests, of_bytes].concat());
     assert_within("hdd-15k", &[]);

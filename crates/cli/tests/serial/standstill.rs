@@ -1,4 +1,5 @@
-//! Open loops and terminals against a server that stands still for two seconds: how long each waited is known.
+//! Open loops and terminals against a server that stands still for two seconds: how long each
+//! waited is known.
 
 use crate::support::{Server, counts_agree, directory, float, mydyno, number, signal, text};
 use crate::turn;
@@ -53,7 +54,8 @@ fn an_open_loop_shows_a_stalled_server_in_full() {
     let arguments =
         ["--rate", "50/s", "--arrivals", "uniform", "-c", "8", "--warmup", "2s", "--window", "10s"];
     let document = run_with_a_stall(work.path(), &arguments);
-    assert!(longest_ms(&document) >= 1_990.0, "{document:#}");
+    // One comes each 20 ms, so the first that the stop holds up may come so much later.
+    assert!(longest_ms(&document) >= 1_900.0, "{document:#}");
     let latency = window(
         work.path(),
         "SELECT latency_histogram_ns FROM interval WHERE phase = 'window' AND latency_histogram_ns IS NOT NULL",
@@ -97,7 +99,8 @@ fn terminals_see_a_stalled_server() {
         "10s",
     ];
     let document = run_with_a_stall(work.path(), &arguments);
-    assert!(longest_ms(&document) >= 1_950.0, "{document:#}");
+    // 48 a second by chance: none in half a second is one chance in 10^10.
+    assert!(longest_ms(&document) >= 1_500.0, "{document:#}");
     let terminals = &document["terminals"];
     assert_eq!(number(terminals, "/count"), 1_000);
     assert_eq!(number(terminals, "/paced_warehouses"), 1);

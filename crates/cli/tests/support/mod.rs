@@ -1,8 +1,9 @@
-//! What the tests of the real binary share: a home for its servers, the binary with a time limit, servers that never
-//! outlive the test process, SQL, and the results file.
+//! What the tests of the real binary share: a home for its servers, the binary with a time limit,
+//! servers that never outlive the test process, SQL, and the results file.
 //!
-//! Engines are installed once, by the real `server install`, into the user's own home; everything else of these tests lies
-//! in a home of the test process under cargo's directory for tests, which goes away with it.
+//! Engines are installed once, by the real `server install`, into the user's own home; everything
+//! else of these tests lies in a home of the test process under cargo's directory for tests, which
+//! goes away with it.
 
 mod observed;
 mod process;
@@ -37,8 +38,8 @@ pub const PATIENCE: Duration = Duration::from_secs(600);
 /// has ended it.
 pub const AMPLE: &str = "1000s";
 
-/// The home of this process's servers and images. A shell removes it as soon as this process is gone, however it ends:
-/// the shell's stdin is a pipe from here.
+/// The home of this process's servers and images. A shell removes it as soon as this process is
+/// gone, however it ends: the shell's stdin is a pipe from here.
 pub fn home() -> &'static Path {
     static HOME: LazyLock<(PathBuf, Child)> = LazyLock::new(|| {
         let name = format!("cli-home-{}", std::process::id());

@@ -1,4 +1,5 @@
-//! A server with the source that observes it, and what else can be known of it: the documentation and another session.
+//! A server with the source that observes it, and what else can be known of it: the documentation
+//! and another session.
 
 use super::{Held, Server, connect_options, execute, until};
 use observe::{Readings, SampleSource, ServerSource};
@@ -8,7 +9,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{MetricKind, MetricSource};
 
-/// A pool that does not hold the table `big`, and a binary log whose cache does not hold a transaction of some rows.
+/// A pool that does not hold the table `big`, and a binary log whose cache does not hold a
+/// transaction of some rows.
 pub const OBSERVED: [&str; 5] = [
     "innodb_buffer_pool_size=24M",
     "innodb_log_file_size=64M",
@@ -84,7 +86,8 @@ impl Bed {
         self.read()[name].1
     }
 
-    /// Where the server has all of these metrics, they have risen so by `work`, and nothing fell that cannot.
+    /// Where the server has all of these metrics, they have risen so by `work`, and nothing fell
+    /// that cannot.
     pub fn rises(
         &mut self,
         at_least: &[(&str, i64)],
@@ -113,7 +116,8 @@ impl Bed {
         self.is_one_of(1);
     }
 
-    /// Waits until there are as many sessions. While one ends, MySQL 8.0 may count twice what it did.
+    /// Waits until there are as many sessions. While one ends, MySQL 8.0 may count twice what it
+    /// did.
     pub fn is_one_of(&mut self, sessions: i64) {
         until("earlier sessions have ended", || self.gauge("threads_connected") == sessions);
     }

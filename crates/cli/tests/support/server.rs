@@ -1,4 +1,5 @@
-//! Servers of `mydyno server start` that end with their test; those that are left end with the home, see `home`.
+//! Servers of `mydyno server start` that end with their test; those that are left end with the
+//! home, see `home`.
 
 use super::{home, install, mydyno, number, text};
 use serde_json::Value;
@@ -204,7 +205,8 @@ pub fn alive(pid: u32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-/// Servers of private instances: those whose option file lies in a home under `run`, for the process `owner`.
+/// Servers of private instances: those whose option file lies in a home under `run`, for the
+/// process `owner`.
 pub fn servers_under(owner: u32) -> Vec<u32> {
     let mark = format!("/run/{owner}-");
     processes()

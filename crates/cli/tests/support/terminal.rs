@@ -47,7 +47,8 @@ impl OnTerminal {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Waits until the dashboard has these rows, each found by how it begins, with numbers as their first words after it.
+    /// Waits until the dashboard has these rows, each found by how it begins, with numbers as their
+    /// first words after it.
     #[track_caller]
     pub fn until_numbers(&mut self, rows: &[(&str, usize)]) {
         let begun = Instant::now();
@@ -121,7 +122,8 @@ pub const ENTER: &str = "\x1b[?1049h";
 pub const LEAVE: &str = "\x1b[?1049l";
 pub const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// The rows of the terminal after all that the dashboard sent so far. It uses few controls: moves, clears and colours.
+/// The rows of the terminal after all that the dashboard sent so far. It uses few controls: moves,
+/// clears and colours.
 pub fn screen(seen: &str) -> Vec<String> {
     let blank = || vec![vec![' '; COLUMNS]; ROWS];
     let mut cells = blank();

@@ -1,5 +1,5 @@
-//! House rules that a machine can check and clippy cannot: the floors of the design, the length of files, the reasons for
-//! dependencies, words that must not be in the tree.
+//! House rules that a machine can check and clippy cannot: the floors of the design, the length of
+//! files, the reasons for dependencies, words that must not be in the tree.
 
 mod circles;
 mod names;
@@ -33,7 +33,8 @@ fn files() -> Vec<String> {
     names.lines().filter(exists).map(str::to_owned).collect()
 }
 
-/// `| floor | crate | ...` of ARCHITECTURE.md. The shim stands beside the floors, on top of `device`.
+/// `| floor | crate | ...` of ARCHITECTURE.md. The shim stands beside the floors, on top of
+/// `device`.
 fn floors() -> BTreeMap<String, i32> {
     let text = read("ARCHITECTURE.md");
     let rows = text.lines().filter_map(|line| {

@@ -155,6 +155,40 @@ fn a_type_name_has_one_meaning() {
     );
 }
 
+/// `| word | meaning | `crate::Type` |` of ARCHITECTURE.md.
+#[test]
+fn words_of_the_glossary_are_types() {
+    let text = super::read("ARCHITECTURE.md");
+    let types = text.lines().filter_map(|line| {
+        let cell = line.strip_suffix(" |")?.rsplit("| ").next()?;
+        cell.strip_prefix('`')?.strip_suffix('`')?.split_once("::")
+    });
+    let crates = crates();
+    let mut found = 0;
+    for (package, name) in types {
+        let is_here = crates.iter().any(|(of, modules)| {
+            let mut items = modules.values().flat_map(|file| &file.items);
+            *of == package && items.any(|item| is_type(item, name))
+        });
+        assert!(
+            is_here,
+            "the glossary of ARCHITECTURE.md has {package}::{name}, the crate has not"
+        );
+        found += 1;
+    }
+    assert!(found > 0, "ARCHITECTURE.md has no glossary");
+}
+
+/// Is this type defined here, by itself or by a macro such as `row!`?
+fn is_type(item: &Item, name: &str) -> bool {
+    let in_macro =
+        |item: &syn::ItemMacro| item.mac.tokens.to_string().contains(&format!("struct {name} "));
+    match item {
+        Item::Macro(item) => in_macro(item),
+        other => type_name(other).is_some_and(|own| own == name),
+    }
+}
+
 fn type_name(item: &Item) -> Option<&Ident> {
     match item {
         Item::Struct(item) => Some(&item.ident),
@@ -183,8 +217,8 @@ fn two_numbers_never_stand_side_by_side() {
     found.retain(|name| !NUMBERS_ALIKE.contains(&name.as_str()));
     assert!(
         found.is_empty(),
-        "functions that take two numbers of one type side by side; name them by a struct or types of \
-         their own:\n{}",
+        "functions that take two numbers of one type side by side; name them by a struct or types \
+         of their own:\n{}",
         found.join("\n")
     );
 }

@@ -206,7 +206,7 @@ pub fn wait(device: &mut Device, now_ns: u64, access: Access) -> u64 {
         match progress {
             RequestState::Decided(completion) => return completion.due_ns,
             RequestState::Queued { ticket, ask_again_ns } => {
-                progress = device.poll(ask_again_ns, ticket)
+                progress = device.poll(ask_again_ns, ticket);
             }
         }
     }

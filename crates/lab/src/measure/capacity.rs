@@ -1,5 +1,5 @@
-//! What the server does in a closed loop, for a rate that is a share of it: the mean over the later half of the loop, as soon
-//! as that half is steady and its mean is known well.
+//! What the server does in a closed loop, for a rate that is a share of it: the mean over the later
+//! half of the loop, as soon as that half is steady and its mean is known well.
 
 use crate::measure::lengths::PhaseEnds;
 use analyse::{PrecisionAsked, Watched, precision, steadiness};
@@ -21,7 +21,8 @@ const CHANGE_MOST_SHARE: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Known {
     pub(crate) per_s: f64,
-    /// Half the width of its 95 % interval, as a share of it; `None` where the loop was too short to tell.
+    /// Half the width of its 95 % interval, as a share of it; `None` where the loop was too short
+    /// to tell.
     pub(crate) half_width_share: Option<f64>,
     /// Did the throughput stand where it would stay?
     pub(crate) is_steady: bool,
@@ -34,7 +35,8 @@ pub(crate) struct Capacity {
     known: Option<Known>,
 }
 
-/// The loop in the words of a run: the warm-up that was asked for, and a window that ends by what it shows.
+/// The loop in the words of a run: the warm-up that was asked for, and a window that ends by what
+/// it shows.
 pub(crate) fn loop_of(asked: &Lengths) -> Lengths {
     Lengths {
         interval: asked.interval.min(INTERVAL_MOST),
@@ -44,7 +46,8 @@ pub(crate) fn loop_of(asked: &Lengths) -> Lengths {
 }
 
 impl Capacity {
-    /// Of a loop as [`loop_of`] has it. The end of an automatic warm-up is judged by throughput alone.
+    /// Of a loop as [`loop_of`] has it. The end of an automatic warm-up is judged by throughput
+    /// alone.
     pub(crate) fn of(lengths: &Lengths) -> Capacity {
         Capacity { warmup: PhaseEnds::of(lengths, &[], 1), per_s: Vec::new(), known: None }
     }
@@ -120,7 +123,8 @@ mod tests {
     use spec::Length;
     use std::time::Duration;
 
-    /// What a loop finds of a server that completes so many new orders in each interval of a second, and after how many.
+    /// What a loop finds of a server that completes so many new orders in each interval of a
+    /// second, and after how many.
     fn found(new_orders: impl Fn(u64) -> u64) -> (super::Known, u64) {
         let asked =
             asked(Length::fixed(Duration::from_secs(1)), Length::fixed(Duration::from_secs(1)));

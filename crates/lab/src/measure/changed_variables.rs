@@ -22,7 +22,8 @@ pub(crate) fn note_on_changed(
         .collect();
     (!changed.is_empty()).then(|| {
         format!(
-            "server variables changed during the run, so that its numbers are of no one configuration: {}",
+            "server variables changed during the run, so that its numbers are of no one \
+             configuration: {}",
             changed.join(", ")
         )
     })

@@ -15,8 +15,8 @@ use tpcc::Database;
 use tpcc::tpcc_mysql::FAILING_CHECKS;
 use wire::Connector;
 
-/// Runs all checks, in one snapshot of each schema, and adds the schemas up; `each` is the word for one of them in examples, and `stop`
-/// ends them early.
+/// Runs all checks, in one snapshot of each schema, and adds the schemas up; `each` is the word for
+/// one of them in examples, and `stop` ends them early.
 ///
 /// # Errors
 /// Where the server refuses or is gone, or the user interrupts.
@@ -41,7 +41,8 @@ pub(crate) fn check(
             workload.checks(session, progress).await
         })?;
         if several {
-            // Schemas have a number in their names, from 0; instances count from 1, as everywhere else.
+            // Schemas have a number in their names, from 0; instances count from 1, as everywhere
+            // else.
             name_database(&mut found, each, number + usize::from(each == INSTANCE));
         }
         add(&mut all, found);
@@ -151,8 +152,8 @@ pub fn check_subject(
     result.map_err(|error| subject.explain(error))
 }
 
-/// Stores the checks of a repeat, and before them that some failed which should not have: whoever is
-/// killed in between has proven nothing. Returns Ok or CheckFailed.
+/// Stores the checks of a repeat, and before them that some failed which should not have: whoever
+/// is killed in between has proven nothing. Returns Ok or CheckFailed.
 ///
 /// # Errors
 /// The results file cannot be written.

@@ -161,8 +161,8 @@ fn request_io(role: Role, kind: AccessKind, rises: &[Rise<'_>]) -> RequestIo {
     }
 }
 
-/// A histogram of the store from the counts of buckets; `max_ns` is that of the server's whole life, which the window's does
-/// not exceed.
+/// A histogram of the store from the counts of buckets; `max_ns` is that of the server's whole
+/// life, which the window's does not exceed.
 fn times_of(buckets: impl Iterator<Item = u64>, sum_ns: u64, max_ns: u64) -> TimeTotals {
     let mut histogram = empty_histogram();
     let mut last = None;

@@ -1,4 +1,5 @@
-//! The run of a measurement: a closed loop that finds the capacity where that is asked for, then what was asked for.
+//! The run of a measurement: a closed loop that finds the capacity where that is asked for, then
+//! what was asked for.
 
 use crate::error::LabError;
 use crate::measure::capacity::{self, Capacity, Known};
@@ -13,7 +14,7 @@ use crate::progress::{OnProgress, Progress};
 use crate::target::schemas::{self, Inspected};
 use base::limits;
 use drive::{Abort, AbortCause, Control, Event, Interval, Pace, RunOptions, RunReport, Schemas};
-use spec::{OpenLoop, Rate, WorkloadKind};
+use spec::{Load, OpenLoop, Rate, WorkloadKind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::StoreError;
@@ -22,15 +23,17 @@ use wire::Connector;
 /// So often samples go to the store and are told, also where an interval is longer.
 const SAMPLES_EVERY: Duration = Duration::from_secs(1);
 
-/// Threads that carry a run's connections: as many as are asked for, else one for each core of this machine or, where the
-/// server is on it and needs the cores more than the driver does, for every fourth. A thread needs a connection.
-pub(crate) fn driver_threads(asked: Option<u32>, connections: u32, is_server_local: bool) -> u32 {
+/// Threads that carry a run's connections: as many as are asked for, else one for each core of this
+/// machine or, where the server is on it and needs the cores more than a driver of TPC-C does, for
+/// every fourth. sysbench's statements are so short that one thread would bound them: on 2 cores
+/// point selects had 75 % of what two threads gave. A thread needs a connection.
+pub(crate) fn driver_threads(load: &Load, connections: u32, is_server_local: bool) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    threads_of(asked, connections, is_server_local, cores)
+    threads_of(load.threads, connections, is_server_local && load.workload.is_tpcc(), cores)
 }
 
-fn threads_of(asked: Option<u32>, connections: u32, is_server_local: bool, cores: u32) -> u32 {
-    let by_default = if is_server_local { cores / 4 } else { cores };
+fn threads_of(asked: Option<u32>, connections: u32, leaves_cores: bool, cores: u32) -> u32 {
+    let by_default = if leaves_cores { cores / 4 } else { cores };
     let wanted = asked.unwrap_or(by_default).min(limits::DRIVER_THREADS_MAX);
     wanted.clamp(1, connections.max(1))
 }
@@ -150,7 +153,8 @@ impl Measurement<'_> {
         Ok((report, paced))
     }
 
-    /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up again, at its own rate.
+    /// A closed loop, of which no interval is stored, and what it found. The run behind it warms up
+    /// again, at its own rate.
     fn capacity(
         &self,
         databases: &Schemas<Connector>,

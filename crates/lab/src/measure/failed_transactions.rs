@@ -58,13 +58,14 @@ fn lock_wait_timeouts(report: &RunReport, max_share: Option<f64>) -> Option<Refu
     })
 }
 
-/// Transactions of a type that ended in the window, well or as errors; deliberate rollbacks are well.
+/// Transactions of a type that ended in the window, well or as errors; deliberate rollbacks are
+/// well.
 fn ended(of: &TransactionStats) -> u64 {
     of.completed() + of.errors
 }
 
-/// Are so many of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of Chernoff:
-/// two of two are, one of twenty is not.
+/// Are so many of all beyond [`ERRORS_MAX_SHARE`], and by more than chance? By the bound of
+/// Chernoff: two of two are, one of twenty is not.
 fn is_beyond(errors: u64, all: u64) -> bool {
     let share = errors as f64 / all.max(1) as f64;
     if share <= ERRORS_MAX_SHARE {

@@ -1,5 +1,6 @@
-//! Warm-ups that end when the server is steady, and windows that end when their mean is known. Fed with the intervals and samples of a run;
-//! the statistics are those of `analyse`. docs/statistics.md says why each number is as it is.
+//! Warm-ups that end when the server is steady, and windows that end when their mean is known. Fed
+//! with the intervals and samples of a run; the statistics are those of `analyse`.
+//! docs/statistics.md says why each number is as it is.
 
 mod series;
 
@@ -13,7 +14,8 @@ use spec::{Length, Lengths, defaults};
 use std::time::Duration;
 use store::{RepeatResult, SampleBatch};
 
-/// A series is looked at again when it has become longer by one part of so many: each look takes time, and a chance to err.
+/// A series is looked at again when it has become longer by one part of so many: each look takes
+/// time, and a chance to err.
 const LOOK_PARTS: u64 = 100;
 
 /// The phases of a run, and what ends them.
@@ -30,7 +32,8 @@ pub(crate) struct PhaseEnds {
     throughput: Series,
     gauges: Gauges,
     steadiness: Option<Steadiness>,
-    /// What the phase under way waited for has come: it ends with the interval under way, whatever that shows.
+    /// What the phase under way waited for has come: it ends with the interval under way, whatever
+    /// that shows.
     has_arrived: bool,
     /// Of an automatic warm-up that has ended.
     warmup_steady: Option<bool>,
@@ -228,7 +231,8 @@ impl PhaseEnds {
         self.window.is_auto || (in_warmup && self.warmup.is_auto)
     }
 
-    /// What the warm-up or the window waits for, where it is automatic, in a run that has gone on for `elapsed`.
+    /// What the warm-up or the window waits for, where it is automatic, in a run that has gone on
+    /// for `elapsed`.
     pub(crate) fn awaited(&self, in_warmup: bool, elapsed: Duration) -> Option<Awaited> {
         if in_warmup {
             let unsteady = self.unsteady().map(|trend| trend.name);

@@ -1,4 +1,5 @@
-//! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks, everything stored as it comes.
+//! Measuring one cell on a server that is up and loaded: variables, sums, the run, checks,
+//! everything stored as it comes.
 
 use crate::error::LabError;
 use crate::measure::changed_variables::note_on_changed;
@@ -73,8 +74,7 @@ pub(crate) fn measure(
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
         .map_err(|error| subject.explain(error))?;
     preflight::raise_file_limit(begun.concurrency.connections)?;
-    let threads =
-        driver_threads(cell.load.threads, begun.concurrency.connections, subject.is_local());
+    let threads = driver_threads(&cell.load, begun.concurrency.connections, subject.is_local());
     let new_cell = cell_of(place, subject, cell, &begun);
     let new = NewRepeat {
         cell: place.results.begin_cell(place.lab, &new_cell)?,
@@ -231,7 +231,8 @@ fn before(
     })
 }
 
-/// How often the sessions of a run will have columns described. What a CALL returns is described always.
+/// How often the sessions of a run will have columns described. What a CALL returns is described
+/// always.
 async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'static str, LabError> {
     if style != Style::Procedures {
         session
@@ -418,8 +419,8 @@ impl Measurement<'_> {
         }
     }
 
-    /// Stores the result, and before it where the time of transactions went and what each of several
-    /// servers did in the window.
+    /// Stores the result, and before it where the time of transactions went and what each of
+    /// several servers did in the window.
     fn finish(&self, report: &RunReport, result: &RepeatResult) -> Result<(), LabError> {
         let servers = self.subject.instances() as usize;
         if let (Some(window), true) = (&report.window, servers > 1) {
@@ -433,7 +434,8 @@ impl Measurement<'_> {
         Ok(self.results.finish_repeat(self.repeat, result)?)
     }
 
-    /// Stores the repeat as failed: by a full disk, where there is one, for whatever else that brings.
+    /// Stores the repeat as failed: by a full disk, where there is one, for whatever else that
+    /// brings.
     fn fail(&self, exit: Exit, reason_code: &str, reason: &str) -> Result<Exit, LabError> {
         let (exit, reason_code, reason) = match self.subject.no_room() {
             Some(no_room) if !matches!(exit, Exit::Interrupted | Exit::CheckFailed) => {

@@ -1,4 +1,5 @@
-//! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the result.
+//! Terminals and schedules of a measurement: how many, how fast, and what the clauses say of the
+//! result.
 
 use crate::error::LabError;
 use crate::measure::capacity::Known;
@@ -14,8 +15,8 @@ use tpcc::terminal_times::{Ceiling, TERMINALS_PER_WAREHOUSE, ceiling, terminals}
 use tpcc::verdicts::{Measured, Range, Unit, WINDOW_MIN};
 use tpcc::{InputCounters, Transaction, verdicts};
 
-/// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches and queues no time to
-/// settle at the load of the terminals.
+/// With keying times of 18 s and think times of 12 s, a shorter warm-up leaves the server's caches
+/// and queues no time to settle at the load of the terminals.
 const WARMUP_ADVISED: Duration = Duration::from_secs(60);
 
 /// The terminals of a run, their connections, and the warehouses that they work on.
@@ -74,8 +75,8 @@ impl Concurrency {
     }
 }
 
-/// Connections that this load opens at most on a database with rows for `loaded` warehouses: of a ramp
-/// its largest count, else as many as were asked for, else one for each terminal.
+/// Connections that this load opens at most on a database with rows for `loaded` warehouses: of a
+/// ramp its largest count, else as many as were asked for, else one for each terminal.
 ///
 /// # Errors
 /// [`LabError::Unfit`] where that is more than a run may have.
@@ -87,7 +88,8 @@ pub(crate) fn connections_most(load: &Load, loaded: Warehouses) -> Result<u32, L
     }
 }
 
-/// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that was asked.
+/// When the transactions of the run come; `capacity_per_s` is what a closed loop did, where that
+/// was asked.
 pub(crate) fn pace(load: &Load, concurrency: Concurrency, capacity_per_s: Option<f64>) -> Pace {
     if let Some(count) = concurrency.terminals {
         return Pace::Terminals(terminals(count));
@@ -104,8 +106,8 @@ pub(crate) fn pace(load: &Load, concurrency: Concurrency, capacity_per_s: Option
     }
 }
 
-/// What a reader of the numbers should know, as far as it is known before the run; `configured` are all warehouses of the
-/// database.
+/// What a reader of the numbers should know, as far as it is known before the run; `configured` are
+/// all warehouses of the database.
 pub(crate) fn notes(
     lengths: &Lengths,
     concurrency: Concurrency,

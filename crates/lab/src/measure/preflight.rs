@@ -1,4 +1,5 @@
-//! Before a run: do the meters that were asked for say something, does the server leave room for what is asked, and does this process?
+//! Before a run: do the meters that were asked for say something, does the server leave room for
+//! what is asked, and does this process?
 
 use crate::error::LabError;
 use base::{Session, SessionError};
@@ -8,7 +9,8 @@ use spec::Meters;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::Connection;
 
-/// Connections that mydyno needs beside the driving ones: variables, sums, checks, and the observer's.
+/// Connections that mydyno needs beside the driving ones: variables, sums, checks, and the
+/// observer's.
 const EXTRA_CONNECTIONS: u64 = 3;
 
 /// Prepared statements of a connection.
@@ -24,7 +26,8 @@ async fn number(session: &mut Connection, sql: &str, column: usize) -> Result<u6
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
-/// Checks that the server has room for `connections` connections with so many prepared statements each, and takes writes.
+/// Checks that the server has room for `connections` connections with so many prepared statements
+/// each, and takes writes.
 ///
 /// # Errors
 /// [`LabError::Unfit`] with the value that is needed.
@@ -67,7 +70,8 @@ pub(crate) async fn check_server(
     Ok(())
 }
 
-/// Reads each meter that was asked for once: one that says nothing now would leave its gap in the whole run.
+/// Reads each meter that was asked for once: one that says nothing now would leave its gap in the
+/// whole run.
 ///
 /// # Errors
 /// [`LabError::Unfit`] with what the meter said; [`LabError::Interrupted`].

@@ -1,5 +1,5 @@
-//! Is the host quiet? Looked at before each repeat, and waited for where a clone was just written to
-//! a disk.
+//! Is the host quiet? Looked at before each repeat, and waited for where a clone was just written
+//! to a disk.
 
 use crate::progress::{OnProgress, Progress};
 use crate::target::subject::Subject;
@@ -10,8 +10,8 @@ use store::{RepeatId, Results, StoreError};
 const LOOKS_MAX: u32 = 25;
 
 /// Looks for what else the host does before a repeat, stores it, and notes what may disturb. Where
-/// files lie on a real disk, it first waits for up to 10 s until the disks are at rest: the clone has
-/// just been written to one of them.
+/// files lie on a real disk, it first waits for up to 10 s until the disks are at rest: the clone
+/// has just been written to one of them.
 pub(crate) fn look_at_host(
     results: &Results,
     repeat: RepeatId,

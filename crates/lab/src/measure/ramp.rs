@@ -1,5 +1,6 @@
-//! A ramp: one number of connections after another on one server, until `analyse` says where the target saturates. Every point is stored
-//! when it ends, so that a ramp which was interrupted goes on from its points.
+//! A ramp: one number of connections after another on one server, until `analyse` says where the
+//! target saturates. Every point is stored when it ends, so that a ramp which was interrupted goes
+//! on from its points.
 
 use crate::error::LabError;
 use crate::measure::check::{FailedChecks, check_subject, record};
@@ -18,12 +19,15 @@ use store::{NewCell, NewRamp, NewRepeat, NoteOn, RampId, Repeat, RepeatFailure, 
 /// What a point takes beside its warm-up and window, until one has shown it.
 const POINT_TIME: Duration = Duration::from_secs(3);
 
-/// Raises connections until a condition shows, from the points that are stored. What a point dies of ends the ramp, and is stored.
+/// Raises connections until a condition shows, from the points that are stored. What a point dies
+/// of ends the ramp, and is stored.
 ///
-/// Returns Ok, Interrupted or CheckFailed; where no number of connections gave a result, ServerFailed or Failed.
+/// Returns Ok, Interrupted or CheckFailed; where no number of connections gave a result,
+/// ServerFailed or Failed.
 ///
 /// # Errors
-/// Where the first point could not begin, a disk is full ([`LabError::NoRoom`]), or the results file cannot be written.
+/// Where the first point could not begin, a disk is full ([`LabError::NoRoom`]), or the results
+/// file cannot be written.
 pub(crate) fn ramp(
     place: Place<'_>,
     subject: &Subject,
@@ -39,8 +43,8 @@ pub(crate) fn ramp(
     Ok(exit)
 }
 
-/// Stores that a ramp failed as a whole, before the count that it would have measured next: in the words of its other points or, where it
-/// has none, of its plan.
+/// Stores that a ramp failed as a whole, before the count that it would have measured next: in the
+/// words of its other points or, where it has none, of its plan.
 pub(crate) fn store_failed_ramp(
     place: Place<'_>,
     limits: &RampLimits,
@@ -77,8 +81,8 @@ struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that do not count are measured again as
-    /// further attempts.
+    /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that
+    /// do not count are measured again as further attempts.
     fn next_of(&self, connections: u32, counted: &[RepeatId]) -> Result<(u32, u32), LabError> {
         let Place { results, lab, .. } = self.place;
         let cells = results.ramp_cells(lab, self.place.ordinal)?;
@@ -241,7 +245,8 @@ impl<'a> Rise<'a> {
         exit == Exit::ServerFailed || self.subject.ended().is_some()
     }
 
-    /// The first count after a ramp was taken up failed: checks would prove none of its points, as another server took them.
+    /// The first count after a ramp was taken up failed: checks would prove none of its points, as
+    /// another server took them.
     fn lacks_proof(&self, failed: Failed) -> bool {
         let is_first = self.measured.is_none() && !self.good.is_empty();
         is_first && self.cell.checks && failed.is_of_count && !self.is_gone(failed.exit)
@@ -380,8 +385,8 @@ impl<'a> Rise<'a> {
         Ok(())
     }
 
-    /// The repeat that says why a count could not be measured: the one that had begun or, where another count was measured before, one
-    /// that is made for it.
+    /// The repeat that says why a count could not be measured: the one that had begun or, where
+    /// another count was measured before, one that is made for it.
     fn stored_failure(
         &self,
         newest: Option<RepeatId>,

@@ -1,5 +1,6 @@
-//! Seeds: of a population one that stays, so that images and checksums are the same everywhere; of the inputs another one
-//! for each measurement, because inputs that come again find their rows in the server's memory.
+//! Seeds: of a population one that stays, so that images and checksums are the same everywhere; of
+//! the inputs another one for each measurement, because inputs that come again find their rows in
+//! the server's memory.
 
 use base::Random;
 use std::hash::{BuildHasher, RandomState};
@@ -14,14 +15,15 @@ pub fn new_seed() -> u64 {
     drawn(&mut Random::new(RandomState::new().hash_one(0), &[]))
 }
 
-/// The seed of the inputs of a repeat in a lab whose plan has the seed `of_plan`. All cells have it in that repeat, whenever they
-/// are measured, so they are asked the same; and another repeat is another sample of what users may ask.
+/// The seed of the inputs of a repeat in a lab whose plan has the seed `of_plan`. All cells have it
+/// in that repeat, whenever they are measured, so they are asked the same; and another repeat is
+/// another sample of what users may ask.
 pub fn seed_of_repeat(of_plan: u64, repeat: u32) -> u64 {
     drawn(&mut Random::new(of_plan, &[REPEATS, u64::from(repeat)]))
 }
 
-/// The seed of a point of a ramp. No point has the inputs of another, whose rows are in the server's memory, and neither has
-/// one that is measured again.
+/// The seed of a point of a ramp. No point has the inputs of another, whose rows are in the
+/// server's memory, and neither has one that is measured again.
 pub(crate) fn seed_of_point(of_ramp: u64, connections: u32, repeat: u32) -> u64 {
     let again = u64::from(repeat.saturating_sub(1));
     of_ramp.wrapping_add(u64::from(connections)).wrapping_add(again << 32)

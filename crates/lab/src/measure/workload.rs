@@ -1,5 +1,5 @@
-//! The workloads, as a measurement has them: what is driven on the databases of a target, and what a
-//! load makes of it.
+//! The workloads, as a measurement has them: what is driven on the databases of a target, and what
+//! a load makes of it.
 
 use crate::error::LabError;
 use crate::measure::pacing::Concurrency;

@@ -1,5 +1,5 @@
-//! `mydyno demo`: the main job on private servers, small enough to wait for: four emulated devices at
-//! two loads.
+//! `mydyno demo`: the main job on private servers, small enough to wait for: four emulated devices
+//! at two loads.
 
 use crate::error::LabError;
 use crate::measure::seeds::new_seed;
@@ -12,8 +12,8 @@ use spec::{Private, defaults};
 
 const PLAN: &str = include_str!("demo.toml");
 
-/// Installs the engine where it is missing, and says what is to be measured: each cell of the demo's plan
-/// once.
+/// Installs the engine where it is missing, and says what is to be measured: each cell of the
+/// demo's plan once.
 ///
 /// # Errors
 /// Where the engine cannot be installed, or this machine is not fit.

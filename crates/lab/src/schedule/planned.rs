@@ -1,4 +1,5 @@
-//! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is started.
+//! A plan as this machine would execute it: its cells, their order, and what they need. Nothing is
+//! started.
 
 use crate::error::LabError;
 use crate::measure::pacing::connections_most;
@@ -102,7 +103,8 @@ pub struct PresetOn {
 /// Resolves a plan: every name is looked up and every place is tried.
 ///
 /// # Errors
-/// [`LabError::Plan`] with line and column for what the plan cannot have; else what this machine lacks.
+/// [`LabError::Plan`] with line and column for what the plan cannot have; else what this machine
+/// lacks.
 pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     let known = Known {
         engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
@@ -156,8 +158,8 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     })
 }
 
-/// The one cell of a command, whose lab has this name. `settings` name it in results, beside what is
-/// a column of its own.
+/// The one cell of a command, whose lab has this name. `settings` name it in results, beside what
+/// is a column of its own.
 ///
 /// # Errors
 /// What this machine lacks.
@@ -200,8 +202,8 @@ impl Planned {
     /// What these turns need; nothing is known of a command's.
     ///
     /// # Errors
-    /// [`LabError::Plan`] where a cell needs more than the machine has, or all of them more time than
-    /// the plan allows.
+    /// [`LabError::Plan`] where a cell needs more than the machine has, or all of them more time
+    /// than the plan allows.
     pub fn needs(&self, turns: &[Turn]) -> Result<Needs, LabError> {
         let Some(plan) = self.source.plan() else {
             return Ok(Needs::default());
@@ -249,8 +251,8 @@ impl Planned {
         })
     }
 
-    /// The images that turns are measured on, in their order: what is not installed is told before hours
-    /// have gone into the others.
+    /// The images that turns are measured on, in their order: what is not installed is told before
+    /// hours have gone into the others.
     ///
     /// # Errors
     /// [`ServerError::NotInstalled`]

@@ -38,8 +38,8 @@ pub(crate) fn host_facts(planned: &Planned) -> Vec<(String, String)> {
     facts
 }
 
-/// Refuses to mix two hosts, two versions of mydyno or of a server, or two devices of one name, in a
-/// lab of which these turns are to be taken.
+/// Refuses to mix two hosts, two versions of mydyno or of a server, or two devices of one name, in
+/// a lab of which these turns are to be taken.
 ///
 /// # Errors
 /// [`LabError::Plan`] at what was changed, with what to do; the results file cannot be read.
@@ -139,7 +139,8 @@ fn measured(
     Ok(same.cloned().collect())
 }
 
-/// The key of the plan that names the server, and what it was and is, where that is another version now.
+/// The key of the plan that names the server, and what it was and is, where that is another version
+/// now.
 fn other_version(stored: &NewCell, version: &str) -> Option<(&'static str, String)> {
     let was = &stored.server_version;
     // A server adds words of its own to what its binary says.
@@ -155,8 +156,8 @@ fn numbers(version: &str) -> &str {
     &version[..end.unwrap_or(version.len())]
 }
 
-/// The first role that is on an emulated device now whose figures were others. What is not placed, or cannot be, is where data is, which
-/// comes first.
+/// The first role that is on an emulated device now whose figures were others. What is not placed,
+/// or cannot be, is where data is, which comes first.
 fn other_figures<'a>(stored: &NewCell, now: &'a [RoleDevice]) -> Option<&'a RoleDevice> {
     now.iter().find(|device| {
         let mut places = stored.places.iter();

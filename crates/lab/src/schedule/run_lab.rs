@@ -1,6 +1,6 @@
-//! Execution: turns one after another, each on a server of its own or on one that is there, each stored
-//! when it ends. What failed of a plan is a result too, and the next turn begins; called again with the
-//! same plan and results file, it does what is missing. A command is one turn.
+//! Execution: turns one after another, each on a server of its own or on one that is there, each
+//! stored when it ends. What failed of a plan is a result too, and the next turn begins; called
+//! again with the same plan and results file, it does what is missing. A command is one turn.
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
@@ -39,8 +39,8 @@ pub struct LabRunSummary {
     pub failed: usize,
     /// Turns that are still missing.
     pub left: usize,
-    /// Interrupted, CheckFailed where a database of the lab lost something, now or earlier, else Ok: a
-    /// cell that failed is a result. Of a command, how its turn ended.
+    /// Interrupted, CheckFailed where a database of the lab lost something, now or earlier, else
+    /// Ok: a cell that failed is a result. Of a command, how its turn ended.
     pub exit: Exit,
 }
 
@@ -51,8 +51,8 @@ impl LabRunSummary {
     }
 }
 
-/// Turns that are to be taken now, in their order: those that are missing of the cells that are asked
-/// for. All of these where no lab has begun yet.
+/// Turns that are to be taken now, in their order: those that are missing of the cells that are
+/// asked for. All of these where no lab has begun yet.
 fn to_do(
     begun: Option<(&Results, LabId)>,
     planned: &Planned,
@@ -83,8 +83,9 @@ pub fn require_possible(planned: &Planned, options: &LabRunOptions) -> Result<()
 /// Begins the lab or goes on with it, takes the turns that are missing, and stores how it ended.
 ///
 /// # Errors
-/// The results file cannot be written, or the machine is not fit. What a plan's cell dies of is stored
-/// with it; what a command dies of is its error, and before its server is up there is no lab.
+/// The results file cannot be written, or the machine is not fit. What a plan's cell dies of is
+/// stored with it; what a command dies of is its error, and before its server is up there is no
+/// lab.
 pub fn run_lab(
     results: &Results,
     planned: &Planned,

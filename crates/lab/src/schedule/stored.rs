@@ -71,7 +71,8 @@ fn has_ended(results: &Results, repeat: &Repeat, redo: bool) -> Result<bool, Lab
     })
 }
 
-/// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not those that a failure ended.
+/// Ordinals of cells and repeats whose ramp is at its end; where what failed is wanted again, not
+/// those that a failure ended.
 fn ended_ramps(
     results: &Results,
     lab: LabId,

@@ -1,4 +1,5 @@
-//! One turn: a server is started or reached, one measurement is made on it, and stored however it ends.
+//! One turn: a server is started or reached, one measurement is made on it, and stored however it
+//! ends.
 
 use crate::error::LabError;
 use crate::measure::measurement::{Measured, Place, measure};
@@ -150,8 +151,8 @@ impl LabRun<'_> {
         })
     }
 
-    /// The repeat that this turn has made; where it never came to one of its own, one is made that says
-    /// why.
+    /// The repeat that this turn has made; where it never came to one of its own, one is made that
+    /// says why.
     fn repeat_of(
         &self,
         turn: Turn,
@@ -348,7 +349,8 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
     }
 }
 
-/// What the plan says of the cell, in its words, but for what is a column of its own and for the preset, which its server tells.
+/// What the plan says of the cell, in its words, but for what is a column of its own and for the
+/// preset, which its server tells.
 fn settings_of(cell: &PlannedCell) -> Vec<(String, String)> {
     cell.settings.iter().filter_map(Setting::row).collect()
 }

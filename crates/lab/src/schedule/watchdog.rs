@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 /// How often the user's flag is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs `work` with a flag that is raised when `stop` is or when the time is over. Returns whether the time was over first.
+/// Runs `work` with a flag that is raised when `stop` is or when the time is over. Returns whether
+/// the time was over first.
 pub(crate) fn within<T>(
     limit: Duration,
     stop: &AtomicBool,

@@ -1,5 +1,5 @@
-//! Is there room for what a server writes? A full disk is no fault of a cell, so whatever a server dies of where there is one is told as
-//! that.
+//! Is there room for what a server writes? A full disk is no fault of a cell, so whatever a server
+//! dies of where there is one is told as that.
 
 use crate::error::LabError;
 use server::{Home, Instance, InstanceOptions, ServerBuild, ServerError};
@@ -8,7 +8,8 @@ use store::{DISK_FULL, Repeat};
 
 /// A tablespace grows by so much in a step.
 const TABLES_MIN_BYTES: u64 = 64 << 20;
-/// The same of temporary and log files. Redo is made at once and may leave no more than this on a device of its own.
+/// The same of temporary and log files. Redo is made at once and may leave no more than this on a
+/// device of its own.
 const OTHERS_MIN_BYTES: u64 = 16 << 20;
 
 /// Where a server writes.
@@ -77,7 +78,8 @@ pub(crate) fn start(
     })
 }
 
-/// A full disk is no cell's fault: what measured this repeat ends, and goes on with it when there is room.
+/// A full disk is no cell's fault: what measured this repeat ends, and goes on with it when there
+/// is room.
 ///
 /// # Errors
 /// [`LabError::NoRoom`] with what the repeat ended by.

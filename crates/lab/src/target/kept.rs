@@ -20,8 +20,8 @@ pub struct NamedSpec {
     pub preset: Option<PresetSpec>,
     /// Server variables.
     pub set: Vec<(String, String)>,
-    /// Where its files go; of a stopped server that is started again, where they are or nothing. A directory for data that
-    /// is not there yet becomes the data directory itself.
+    /// Where its files go; of a stopped server that is started again, where they are or nothing. A
+    /// directory for data that is not there yet becomes the data directory itself.
     pub placement: Placement,
     pub port: Option<u16>,
 }
@@ -181,7 +181,8 @@ impl Kept {
         })
     }
 
-    /// What the server's directory holds at a start: what the shim is told, a new page, and this itself.
+    /// What the server's directory holds at a start: what the shim is told, a new page, and this
+    /// itself.
     pub(crate) fn files_now(&self) -> Result<Vec<(String, Vec<u8>)>, LabError> {
         let own = serde_json::to_vec_pretty(self)
             .map_err(|error| LabError::Unfit(format!("a path is not UTF-8: {error}")))?;

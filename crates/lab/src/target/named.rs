@@ -23,7 +23,8 @@ const PAGE_CACHE_BYTES: u64 = 1 << 30;
 /// A full pool of dirty pages takes its time.
 const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Starts a named server, with devices emulated from the start. Returns notes beside those of the instance.
+/// Starts a named server, with devices emulated from the start. Returns notes beside those of the
+/// instance.
 ///
 /// # Errors
 /// Where a place cannot be used or is another one than before, or the server does not start.
@@ -33,7 +34,8 @@ pub fn start_named_on(
     spec: &NamedSpec,
 ) -> Result<(Instance, Vec<String>), LabError> {
     let known = server::named(home)?;
-    // Without a record, what is there is of a start that was killed half-way, and nothing to go on with.
+    // Without a record, what is there is of a start that was killed half-way, and nothing to go on
+    // with.
     let is_known = known.iter().any(|server| server.name == spec.name);
     let kept = match is_known {
         true => read(&home.instances().join(&spec.name))?,
@@ -100,8 +102,8 @@ fn not_emulated(instance: &Instance, error: &LabError) -> LabError {
     })
 }
 
-/// Stops a named server. Its devices are this machine's from then on, so that its shutdown need not wait for a slow one. Returns
-/// notes too.
+/// Stops a named server. Its devices are this machine's from then on, so that its shutdown need not
+/// wait for a slow one. Returns notes too.
 ///
 /// # Errors
 /// As [`stop_named`].

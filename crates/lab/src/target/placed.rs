@@ -35,7 +35,8 @@ impl Placed {
         }
     }
 
-    /// Refuses a server that was to run under the shim and does not: its devices would be this machine's.
+    /// Refuses a server that was to run under the shim and does not: its devices would be this
+    /// machine's.
     pub(crate) fn require_shim(&self, build: &ServerBuild) -> Result<(), LabError> {
         match &self.page {
             Some(page) if !page.is_taken()? => Err(LabError::Unfit(format!(
@@ -47,7 +48,8 @@ impl Placed {
         }
     }
 
-    /// Refuses devices that should be emulated and are not: those of a named server that is being stopped.
+    /// Refuses devices that should be emulated and are not: those of a named server that is being
+    /// stopped.
     pub(crate) fn require_armed(&self) -> Result<(), LabError> {
         let Some(page) = &self.page else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Loading a database, with everything around it: the schema, the disk, the record in the results file.
+//! Loading a database, with everything around it: the schema, the disk, the record in the results
+//! file.
 
 use crate::error::LabError;
 use crate::measure::workload::read_workload;
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use store::{Load, LoadId, LoadMethod, LoadTable, Results};
 use tpcc::population::database_bytes_estimate;
-use tpcc::{LoadError, LoadOptions, LoadReport, Method};
+use tpcc::{LoadError, LoadOptions, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
 
 /// What to load.
@@ -147,12 +148,23 @@ fn populate_target(
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
     let options = spec.options();
-    let started_utc_ns = now_utc_ns();
+    let begun = begun(subject, connect, &server, spec);
     if !spec.workload.is_tpcc() {
         let report = load_oltp(&connector, spec, stop, on_progress)?;
+        let tables = report.tables.into_iter();
         return Ok(Load {
-            target: render_dsn(connect, Secret::Hidden),
-            ..record_of_oltp(subject, &server, &options, report, started_utc_ns)
+            method: if report.is_local_infile { LoadMethod::LocalInfile } else { begun.method },
+            duration_ns: report.duration.as_nanos() as u64,
+            total_bytes: report.bytes,
+            client_cpu_ns: report.client_cpu_ns,
+            tables: tables
+                .map(|of| LoadTable {
+                    name: of.name,
+                    rows: of.rows,
+                    checksum: checksum_text(of.checksum),
+                })
+                .collect(),
+            ..ended(begun)
         });
     }
     let report = tpcc::load(&connector, &options, stop, &mut |progress| {
@@ -181,9 +193,27 @@ fn populate_target(
              allows LOAD DATA LOCAL",
         ));
     }
+    let tables = report.tables.iter();
     Ok(Load {
-        target: render_dsn(connect, Secret::Hidden),
-        ..record_of(subject, &server, &options, &report, started_utc_ns)
+        warehouses: Some(options.warehouses.0),
+        method: match report.method {
+            Method::LocalInfile => LoadMethod::LocalInfile,
+            Method::Inserts => LoadMethod::Inserts,
+        },
+        foreign_keys: Some(options.foreign_keys),
+        partitions: options.partitions,
+        history_key: Some(report.history_key),
+        duration_ns: report.duration.as_nanos() as u64,
+        total_bytes: report.bytes,
+        client_cpu_ns: report.client_cpu_ns,
+        tables: tables
+            .map(|(table, rows, checksum)| LoadTable {
+                name: table.name().to_owned(),
+                rows: *rows,
+                checksum: checksum_text(*checksum),
+            })
+            .collect(),
+        ..ended(begun)
     })
 }
 
@@ -209,8 +239,8 @@ fn load_oltp(
     })
 }
 
-/// Connects without a schema, sees to the disk where it is this machine's, and then creates the schema: a load for which
-/// there is no room leaves nothing behind.
+/// Connects without a schema, sees to the disk where it is this machine's, and then creates the
+/// schema: a load for which there is no room leaves nothing behind.
 fn create_schema(connect: &ConnectOptions, spec: &LoadSpec) -> Result<ServerInfo, LabError> {
     let Some(schema) = connect.schema.clone() else {
         return Err(LabError::Unfit(
@@ -264,87 +294,46 @@ fn quoted(text: &str) -> String {
     format!("X'{hex}'")
 }
 
-fn record_of(
+/// A load that begins now, as far as every workload has it.
+fn begun(
     subject: &Subject,
+    connect: &ConnectOptions,
     server: &ServerInfo,
-    options: &LoadOptions,
-    report: &LoadReport,
-    started_utc_ns: i64,
+    spec: &LoadSpec,
 ) -> Load {
+    let options = spec.options();
     Load {
         lab: None,
-        target: subject.dsn(),
-        engine: engine_name(subject, server),
-        server_version: server.version.clone(),
-        warehouses: Some(options.warehouses.0),
-        seed: options.seed,
-        threads: options.threads,
-        method: match report.method {
-            Method::LocalInfile => LoadMethod::LocalInfile,
-            Method::Inserts => LoadMethod::Inserts,
-        },
-        foreign_keys: Some(options.foreign_keys),
-        partitions: options.partitions,
-        history_key: Some(report.history_key),
-        started_utc_ns,
-        finished_utc_ns: now_utc_ns(),
-        duration_ns: report.duration.as_nanos() as u64,
-        total_bytes: report.bytes,
-        client_cpu_ns: report.client_cpu_ns,
-        client_peak_rss_bytes: peak_rss_bytes(),
-        tables: report
-            .tables
-            .iter()
-            .map(|(table, rows, checksum)| LoadTable {
-                name: table.name().to_owned(),
-                rows: *rows,
-                checksum: format!("{checksum:016x}"),
-            })
-            .collect(),
-    }
-}
-
-fn record_of_oltp(
-    subject: &Subject,
-    server: &ServerInfo,
-    options: &LoadOptions,
-    report: oltp::LoadReport,
-    started_utc_ns: i64,
-) -> Load {
-    Load {
-        lab: None,
-        target: subject.dsn(),
+        target: render_dsn(connect, Secret::Hidden),
         engine: engine_name(subject, server),
         server_version: server.version.clone(),
         warehouses: None,
         seed: options.seed,
         threads: options.threads,
-        method: match report.is_local_infile {
-            true => LoadMethod::LocalInfile,
-            false => LoadMethod::Inserts,
-        },
+        method: LoadMethod::Inserts,
         foreign_keys: None,
         partitions: 0,
         history_key: None,
-        started_utc_ns,
-        finished_utc_ns: now_utc_ns(),
-        duration_ns: report.duration.as_nanos() as u64,
-        total_bytes: report.bytes,
-        client_cpu_ns: report.client_cpu_ns,
-        client_peak_rss_bytes: peak_rss_bytes(),
-        tables: report
-            .tables
-            .into_iter()
-            .map(|table| LoadTable {
-                name: table.name,
-                rows: table.rows,
-                checksum: format!("{:016x}", table.checksum),
-            })
-            .collect(),
+        started_utc_ns: now_utc_ns(),
+        finished_utc_ns: 0,
+        duration_ns: 0,
+        total_bytes: 0,
+        client_cpu_ns: 0,
+        client_peak_rss_bytes: None,
+        tables: Vec::new(),
     }
 }
 
-/// The engine's name: the catalogue's where mydyno started it, else family and series of the version.
+fn ended(begun: Load) -> Load {
+    Load { finished_utc_ns: now_utc_ns(), client_peak_rss_bytes: peak_rss_bytes(), ..begun }
+}
+
+fn checksum_text(checksum: u64) -> String {
+    format!("{checksum:016x}")
+}
+
+/// The engine's name: the catalogue's where mydyno started it, else family and series of the
+/// version.
 pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
     if let Some(name) = subject.engine() {
         return name.to_owned();
@@ -366,7 +355,8 @@ pub fn record_load(
     Ok(results.record_load(&Load { lab, ..load.clone() })?)
 }
 
-/// Does the server take connections with the subject's login? For a first word before anything is measured.
+/// Does the server take connections with the subject's login? For a first word before anything is
+/// measured.
 ///
 /// # Errors
 /// Why not.

@@ -38,8 +38,9 @@ impl PresetSpec {
     }
 }
 
-/// The file in a named server's directory that says what it was configured with. Written at each start, with `null` where
-/// that was no preset: what an earlier start wrote is of no meaning any more.
+/// The file in a named server's directory that says what it was configured with. Written at each
+/// start, with `null` where that was no preset: what an earlier start wrote is of no meaning any
+/// more.
 pub(crate) const CONFIGURED_FILE: &str = "preset.json";
 
 /// The name of a preset among what tells cells apart.
@@ -54,7 +55,8 @@ pub(crate) struct Configured {
     pub(crate) note: Option<String>,
 }
 
-/// The preset on that server, beside the user's variables; `part` where several servers divide the pool.
+/// The preset on that server, beside the user's variables; `part` where several servers divide the
+/// pool.
 pub(crate) fn translated(
     build: &ServerBuild,
     preset: Option<PresetSpec>,
@@ -102,7 +104,8 @@ impl Configured {
         }
     }
 
-    /// What tells a cell with this preset from its neighbours. Sizes for its own warehouses say nothing more.
+    /// What tells a cell with this preset from its neighbours. Sizes for its own warehouses say
+    /// nothing more.
     pub(crate) fn settings(&self, warehouses: u32) -> Vec<(String, String)> {
         let preset = (PRESET_SETTING.to_owned(), self.preset.name.clone());
         let scale = match self.preset.scaled_to_warehouses {

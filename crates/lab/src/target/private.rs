@@ -44,8 +44,8 @@ const CONNECTIONS_SPARE: u32 = 16;
 /// At least as many as any style prepares on each connection.
 const STATEMENTS_EACH: u32 = 64;
 
-/// The variables that give private servers room for so many connections, of a ramp its largest count.
-/// They may have more already, and what the user sets stays.
+/// The variables that give private servers room for so many connections, of a ramp its largest
+/// count. They may have more already, and what the user sets stays.
 fn room_for(
     connections: u32,
     preset: Option<PresetSpec>,
@@ -67,15 +67,17 @@ fn room_for(
     needed
 }
 
-/// How long a server may take to shut down before it is killed: a full pool of dirty pages takes its time.
+/// How long a server may take to shut down before it is killed: a full pool of dirty pages takes
+/// its time.
 const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// InnoDB's own default.
 const PAGE_BYTES_DEFAULT: u32 = 16 << 10;
 /// Of all servers.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
-/// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the data directory.
-/// A slow shutdown, else every clone would repeat the purge and the merge of the change buffer.
+/// For loading an image: speed, since a crash costs only the load. Nothing of this stays in the
+/// data directory. A slow shutdown, else every clone would repeat the purge and the merge of the
+/// change buffer.
 const LOADING_SETTINGS: [(&str, &str); 4] = [
     ("innodb_flush_log_at_trx_commit", "0"),
     ("innodb_doublewrite", "0"),
@@ -121,7 +123,8 @@ impl ResolvedPrivate {
     /// The same on a build that is there.
     ///
     /// # Errors
-    /// Where the preset is unknown, the page size is none, or several servers cannot divide the pool.
+    /// Where the preset is unknown, the page size is none, or several servers cannot divide the
+    /// pool.
     pub(crate) fn on_build(
         home: &Home,
         build: ServerBuild,
@@ -181,8 +184,8 @@ impl ResolvedPrivate {
         files_of(&self.build, &self.divided.all(), tables_bytes, group)
     }
 
-    /// The image and, where it had to be made, the record of its load. Where room for images is short,
-    /// those of `coming`, which are needed next, stay as long as they can.
+    /// The image and, where it had to be made, the record of its load. Where room for images is
+    /// short, those of `coming`, which are needed next, stay as long as they can.
     ///
     /// # Errors
     /// Where server or load fail, or the disk is too small.
@@ -273,12 +276,12 @@ impl ResolvedPrivate {
     }
 
     /// Starts the servers on clones of `image`, one after another, with their files where they are
-    /// placed. Where devices are emulated, they are not yet: a measurement arms them. `stop` is heard
-    /// between two of them.
+    /// placed. Where devices are emulated, they are not yet: a measurement arms them. `stop` is
+    /// heard between two of them.
     ///
     /// # Errors
-    /// Where a place cannot be used, or a server does not start ([`ServerError`] carries its log), and
-    /// [`LabError::Interrupted`].
+    /// Where a place cannot be used, or a server does not start ([`ServerError`] carries its log),
+    /// and [`LabError::Interrupted`].
     pub(crate) fn start(&self, image: &Image, stop: &AtomicBool) -> Result<Subject, LabError> {
         let Private { instances, placement, .. } = &self.private;
         let shares = *instances > 1 && placement.is_emulated();

@@ -1,5 +1,5 @@
-//! The databases that a command works on: the target's schema, or the K schemas of `--schemas K` on one server, which are
-//! driven together and proven together.
+//! The databases that a command works on: the target's schema, or the K schemas of `--schemas K` on
+//! one server, which are driven together and proven together.
 
 use crate::error::LabError;
 use crate::target::sessions::with_session;

@@ -1,4 +1,5 @@
-//! The server under test: one that mydyno starts for the command, several of them, or one that is there.
+//! The server under test: one that mydyno starts for the command, several of them, or one that is
+//! there.
 
 use crate::error::LabError;
 use crate::target::disk_space::Directories;
@@ -61,7 +62,8 @@ impl Subject {
         }
     }
 
-    /// Is it on this machine: one that mydyno started, or one that is reached by a unix socket or a loopback address?
+    /// Is it on this machine: one that mydyno started, or one that is reached by a unix socket or a
+    /// loopback address?
     pub(crate) fn is_local(&self) -> bool {
         is_local(&self.connect.address)
     }
@@ -81,7 +83,8 @@ impl Subject {
         Subject { configured, ..self }
     }
 
-    /// The same server and others like it, which are driven together and share the devices that are in `memory`.
+    /// The same server and others like it, which are driven together and share the devices that are
+    /// in `memory`.
     pub(crate) fn together(self, others: Vec<Subject>, memory: Option<SharedMemory>) -> Subject {
         Subject { others, memory, ..self }
     }
@@ -123,7 +126,8 @@ impl Subject {
         self.each().filter_map(|server| server.placed.page.as_ref())
     }
 
-    /// The server that a DSN or option file names. Where it is one of `mydyno server start` in `home`, it is known as such.
+    /// The server that a DSN or option file names. Where it is one of `mydyno server start` in
+    /// `home`, it is known as such.
     ///
     /// # Errors
     /// Where the list of named servers cannot be read.
@@ -156,7 +160,8 @@ impl Subject {
         })
     }
 
-    /// The same server with `schemas` schemas, `<name>_0` and so on, in place of the one that is named.
+    /// The same server with `schemas` schemas, `<name>_0` and so on, in place of the one that is
+    /// named.
     pub fn over_schemas(self, schemas: Option<u32>) -> Subject {
         Subject { schemas, ..self }
     }
@@ -205,7 +210,8 @@ impl Subject {
         }
     }
 
-    /// How the server ended, where it did and can be looked at; where there are several, the first of them that did.
+    /// How the server ended, where it did and can be looked at; where there are several, the first
+    /// of them that did.
     pub fn ended(&self) -> Option<String> {
         let mut ended = self.each().zip(1..).filter_map(|(server, number)| {
             let how = server.ended_itself()?;
@@ -243,8 +249,9 @@ impl Subject {
         }
     }
 
-    /// From now on the devices of a private server are emulated, or from now on they are not. Nothing where it has no shim.
-    /// A named server is the user's, for whom its devices are at work all the time.
+    /// From now on the devices of a private server are emulated, or from now on they are not.
+    /// Nothing where it has no shim. A named server is the user's, for whom its devices are at work
+    /// all the time.
     pub(crate) fn arm(&self, armed: bool) -> Result<(), LabError> {
         if self.is_private() {
             for page in self.pages() {
@@ -271,7 +278,8 @@ impl Subject {
         }
     }
 
-    /// The end of the server's error log, where it can be read; where there are several, of the first that has ended, or of the first.
+    /// The end of the server's error log, where it can be read; where there are several, of the
+    /// first that has ended, or of the first.
     pub fn log_tail(&self) -> Option<String> {
         let has_ended = |server: &&Subject| server.ended_itself().is_some();
         match &self.each().find(has_ended).unwrap_or(self).origin {
@@ -313,7 +321,8 @@ impl Subject {
         };
         let mut others = self.placed.scratch.clone();
         others.push(instance.directory().to_owned());
-        // Servers that are together are placed alike, below one home: each file system of theirs has files of this one too.
+        // Servers that are together are placed alike, below one home: each file system of theirs
+        // has files of this one too.
         let directories = Directories { tables: instance.data_directory().to_owned(), others };
         directories.full()
     }
@@ -346,8 +355,8 @@ impl Subject {
     }
 }
 
-/// Logins to the schemas `<name>_0` to `<name>_{K-1}`, the names that tpcc-mysql gives them; to the one of the target
-/// where no number is asked for.
+/// Logins to the schemas `<name>_0` to `<name>_{K-1}`, the names that tpcc-mysql gives them; to the
+/// one of the target where no number is asked for.
 fn targets(connect: &ConnectOptions, schemas: Option<u32>) -> Vec<ConnectOptions> {
     let Some(count) = schemas else {
         return vec![connect.clone()];

@@ -1,5 +1,6 @@
 //! The presets are sound, and `docs/presets.md` is made from them and their translation. Where it
-//! is not what they say, this test fails; `INSTA_UPDATE=always` writes it anew, as it does snapshots.
+//! is not what they say, this test fails; `INSTA_UPDATE=always` writes it anew, as it does
+//! snapshots.
 
 use super::{Fate, PresetScale, REFERENCE_WAREHOUSES, data, find, names};
 use crate::ServerBuild;

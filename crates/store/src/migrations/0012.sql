@@ -1,4 +1,5 @@
--- Format 12: workloads that are not TPC-C: their types of transactions, and cells without warehouses.
+-- Format 12: workloads that are not TPC-C: their types of transactions, and cells without
+-- warehouses; ramps that a share of retried tries ends.
 
 -- The types of transactions of a cell's workload, in the workload's order. Throughput counts the
 -- primary ones. Earlier formats knew no types but TPC-C's.

@@ -1,10 +1,12 @@
-//! The twelve consistency conditions of clause 3.3.2 and six invariants that follow from clause 2, as data.
+//! The twelve consistency conditions of clause 3.3.2 and six invariants that follow from clause 2,
+//! as data.
 //!
-//! Each statement returns the rows that offend, none on a consistent database. `{w}` stands for a warehouse: a statement
-//! at a time over one warehouse needs no temporary table larger than that warehouse, and no index beyond the
-//! primary keys (but see `screens` for the three that would like one). Joins are written outer where a missing row is a
-//! fault, and STRAIGHT_JOIN where the order of the join is what makes it one pass over the primary keys: without it
-//! MySQL 5.7 starts from order_line and looks up each order ten times.
+//! Each statement returns the rows that offend, none on a consistent database. `{w}` stands for a
+//! warehouse: a statement at a time over one warehouse needs no temporary table larger than that
+//! warehouse, and no index beyond the primary keys (but see `screens` for the three that would like
+//! one). Joins are written outer where a missing row is a fault, and STRAIGHT_JOIN where the order
+//! of the join is what makes it one pass over the primary keys: without it MySQL 5.7 starts from
+//! order_line and looks up each order ten times.
 
 /// A statement of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +19,8 @@ pub struct Statement {
     pub(super) scan: Option<Scan>,
 }
 
-/// A scan that several statements share: where it finds no row in a warehouse, none of them does. It reads once what
-/// they would read three times; they run where it finds something, to say what.
+/// A scan that several statements share: where it finds no row in a warehouse, none of them does.
+/// It reads once what they would read three times; they run where it finds something, to say what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scan {
     /// Orders with their lines: C6, C7, X3.
@@ -198,9 +200,9 @@ const C7: Check = Check {
     )],
 };
 
-// C8 and C9 read history once for all warehouses: it has no primary key, and with `--no-foreign-keys` no index, so a
-// statement for each warehouse would read all of it each time. `+0` keeps the optimizer from reading it in the order of
-// an index, which is the order of no page.
+// C8 and C9 read history once for all warehouses: it has no primary key, and with
+// `--no-foreign-keys` no index, so a statement for each warehouse would read all of it each time.
+// `+0` keeps the optimizer from reading it in the order of an index, which is the order of no page.
 const C8: Check = Check {
     name: "C8",
     title: "w_ytd is the sum of h_amount of the payments entered at the warehouse",
@@ -276,8 +278,9 @@ const C12: Check = Check {
     )],
 };
 
-// Home lines by ten short ranges of the primary key; remote ones by the keys that the index of the supplying warehouse
-// holds, which are a hundredth of it. Asked in one, MariaDB looks up every line that the warehouse ever supplied.
+// Home lines by ten short ranges of the primary key; remote ones by the keys that the index of the
+// supplying warehouse holds, which are a hundredth of it. Asked in one, MariaDB looks up every line
+// that the warehouse ever supplied.
 const X1: Check = Check {
     name: "X1",
     title: "s_ytd, s_order_cnt and s_remote_cnt are what the order lines since the load took from the stock",

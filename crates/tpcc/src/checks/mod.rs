@@ -1,4 +1,5 @@
-//! Proves a database consistent: runs the checks of `list` in one consistent snapshot, so also under load.
+//! Proves a database consistent: runs the checks of `list` in one consistent snapshot, so also
+//! under load.
 
 mod list;
 mod screens;
@@ -39,7 +40,8 @@ impl Running {
                 self.examples.push(row);
             }
         }
-        // Rows are counted only where there are more of them than examples: a consistent database pays nothing.
+        // Rows are counted only where there are more of them than examples: a consistent database
+        // pays nothing.
         self.offending_rows +=
             if found > OFFENDING_ROWS_MAX { count(session, &sql).await? } else { found as u64 };
         Ok(())
@@ -111,10 +113,10 @@ async fn count<S: Session>(session: &mut S, sql: &str) -> Result<u64, SessionErr
     Ok(u64::try_from(row.int(0)?).unwrap_or(0))
 }
 
-/// Runs all checks on warehouses 1..=`warehouses` in one consistent read-only snapshot, which ends with it. `progress`
-/// hears of steps done and of all steps. The schema must be the session's default one. Without
-/// foreign keys C10, X1 and X4 count each warehouse beyond the first [`OFFENDING_ROWS_MAX`] offending
-/// ones as one row.
+/// Runs all checks on warehouses 1..=`warehouses` in one consistent read-only snapshot, which ends
+/// with it. `progress` hears of steps done and of all steps. The schema must be the session's
+/// default one. Without foreign keys C10, X1 and X4 count each warehouse beyond the first
+/// [`OFFENDING_ROWS_MAX`] offending ones as one row.
 ///
 /// # Errors
 /// The first error of the session; what was found until then is lost with it, as it proves nothing.
@@ -124,7 +126,8 @@ pub async fn run_checks<S: Session>(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<CheckResult>, SessionError> {
     let screened = warehouses > 1 && !screens::is_indexed(session).await?;
-    // With autocommit off, the question above has opened a transaction, and the next statement needs there to be none.
+    // With autocommit off, the question above has opened a transaction, and the next statement
+    // needs there to be none.
     session.query("COMMIT").await?;
     // Of the next transaction only: the session is left as it was.
     session.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
@@ -181,7 +184,8 @@ async fn run_in_snapshot<S: Session>(
     Ok(running.into_iter().map(Running::result).collect())
 }
 
-/// The scans that find nothing in a warehouse. Their time is shared equally by the checks that they spare.
+/// The scans that find nothing in a warehouse. Their time is shared equally by the checks that they
+/// spare.
 async fn scan<S: Session>(
     session: &mut S,
     warehouse: u32,

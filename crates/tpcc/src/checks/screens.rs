@@ -1,18 +1,20 @@
 //! What keeps C10, X1 and X4 linear in the number of warehouses on a database without foreign keys.
 //!
-//! These three ask for the history of a warehouse's customers and for the lines that a warehouse supplied, wherever
-//! they were entered. The foreign keys' indexes answer that; without them each statement of one warehouse would read
-//! the whole table. So each side is first reduced to one number per warehouse: a sum of its values, each times a
-//! coefficient of its row's key (CRC-32, on both sides alike). One pass over each table gives all of them. Warehouses
-//! whose numbers agree hold; the others are suspects, and the statements of `list` name their rows.
+//! These three ask for the history of a warehouse's customers and for the lines that a warehouse
+//! supplied, wherever they were entered. The foreign keys' indexes answer that; without them each
+//! statement of one warehouse would read the whole table. So each side is first reduced to one
+//! number per warehouse: a sum of its values, each times a coefficient of its row's key (CRC-32, on
+//! both sides alike). One pass over each table gives all of them. Warehouses whose numbers agree
+//! hold; the others are suspects, and the statements of `list` name their rows.
 //!
-//! A single wrong row cannot hide, as no coefficient is 0; several wrong rows of one warehouse cancel out by chance once
-//! in billions.
+//! A single wrong row cannot hide, as no coefficient is 0; several wrong rows of one warehouse
+//! cancel out by chance once in billions.
 
 use base::{Session, SessionError};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Are there indexes by which history and order_line are found by customer's and by supplying warehouse?
+/// Are there indexes by which history and order_line are found by customer's and by supplying
+/// warehouse?
 pub(super) async fn is_indexed<S: Session>(session: &mut S) -> Result<bool, SessionError> {
     let answer = session
         .query(
@@ -29,7 +31,8 @@ fn missing(what: &str) -> SessionError {
     SessionError::Unexpected(format!("the server's answer lacks {what}"))
 }
 
-/// Sums of a warehouse; integers, money in hundredths. Up to 10^5 rows of values below 10^10, times 2^32: above 64 bits.
+/// Sums of a warehouse; integers, money in hundredths. Up to 10^5 rows of values below 10^10, times
+/// 2^32: above 64 bits.
 type Sums<const N: usize> = BTreeMap<u32, [i128; N]>;
 
 /// Adds rows of a warehouse and `N` sums.
@@ -68,7 +71,8 @@ fn differing<const N: usize>(warehouses: u32, left: &Sums<N>, right: &Sums<N>) -
     (1..=warehouses).filter(|w| of(left, *w) != of(right, *w)).collect()
 }
 
-/// Lines since the load, by who supplied them. The district list makes it ten short ranges of the primary key.
+/// Lines since the load, by who supplied them. The district list makes it ten short ranges of the
+/// primary key.
 const SUPPLIED: &str = "SELECT ol_supply_w_id, SUM(CAST(CRC32(ol_i_id) AS SIGNED)*ol_quantity) AS a, \
      SUM(CRC32(ol_i_id)) AS b, SUM(IF(ol_supply_w_id<>ol_w_id,CRC32(ol_i_id),0)) AS c FROM order_line \
      WHERE ol_w_id={w} AND ol_d_id IN (1,2,3,4,5,6,7,8,9,10) AND ol_o_id>3000 GROUP BY ol_supply_w_id";

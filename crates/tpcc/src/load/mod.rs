@@ -1,8 +1,9 @@
-//! Filling a database: chunks in parallel, each in one transaction with its mark, then indexes, then foreign keys.
+//! Filling a database: chunks in parallel, each in one transaction with its mark, then indexes,
+//! then foreign keys.
 //!
-//! A table is loaded by one stream at a time as long as there are other tables to work on: rows arrive in primary-key
-//! order and streams do not meet in one index. Indexes of a table are built as soon as its rows are complete, while
-//! other tables still load.
+//! A table is loaded by one stream at a time as long as there are other tables to work on: rows
+//! arrive in primary-key order and streams do not meet in one index. Indexes of a table are built
+//! as soon as its rows are complete, while other tables still load.
 
 mod plan;
 mod state;
@@ -142,7 +143,8 @@ impl LoadError {
     }
 }
 
-/// Loads a TPC-C database into the schema that `connect` names, which must exist. `stop` ends it early.
+/// Loads a TPC-C database into the schema that `connect` names, which must exist. `stop` ends it
+/// early.
 ///
 /// # Errors
 /// Any [`LoadError`]. What was loaded until then stays, and the same call continues it.
@@ -306,7 +308,8 @@ impl Shared<'_> {
 }
 
 async fn work<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableSums, LoadError> {
-    // Dropped on any way out but success, a panic included: the others must not wait for this thread's chunk.
+    // Dropped on any way out but success, a panic included: the others must not wait for this
+    // thread's chunk.
     let mut guard = FailureGuard { shared, failed: true };
     let result = do_tasks(connect, shared).await;
     guard.failed = result.is_err();
@@ -353,7 +356,8 @@ async fn do_tasks<C: Connect>(connect: &C, shared: &Shared<'_>) -> Result<TableS
     if shared.stopped() { Err(LoadError::Interrupted) } else { Ok(sums) }
 }
 
-/// Tries of a chunk that meets locks: those of a killed load's transaction that the server still rolls back.
+/// Tries of a chunk that meets locks: those of a killed load's transaction that the server still
+/// rolls back.
 const CHUNK_TRIES: u32 = 3;
 
 /// Loads a chunk and its mark in one transaction.

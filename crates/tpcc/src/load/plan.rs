@@ -1,6 +1,7 @@
 //! What is left of a load, and who does what next.
 //!
-//! Chunks are counted, not listed: a load of any size plans in the same memory, apart from what an earlier one left.
+//! Chunks are counted, not listed: a load of any size plans in the same memory, apart from what an
+//! earlier one left.
 
 use crate::schema::{self, Table};
 use crate::{Chunk, Population};
@@ -42,7 +43,8 @@ pub(crate) struct Plan {
     pub(crate) steps_total: u32,
 }
 
-/// The order in which tables are begun: those whose indexes take longest first, so that they overlap with other rows.
+/// The order in which tables are begun: those whose indexes take longest first, so that they
+/// overlap with other rows.
 const ORDER: [Table; 9] = [
     Table::OrderLine,
     Table::Stock,
@@ -85,7 +87,8 @@ impl Plan {
         self.tables.get(&table).is_none_or(|chunks| chunks.active == 0 && chunks.peek().is_none())
     }
 
-    /// Indexes of a table that is complete, else a chunk of the table on which the fewest are at work.
+    /// Indexes of a table that is complete, else a chunk of the table on which the fewest are at
+    /// work.
     pub(crate) fn next(&mut self) -> Option<Task> {
         let ready = ORDER
             .into_iter()

@@ -32,12 +32,12 @@ pub(crate) struct Prepared {
     pub(crate) unlocked: Option<String>,
 }
 
-/// Takes the lock of the schema's load, decides whether loading is allowed, and creates what is missing of the tables.
-/// `session` holds the lock until it ends.
+/// Takes the lock of the schema's load, decides whether loading is allowed, and creates what is
+/// missing of the tables. `session` holds the lock until it ends.
 ///
 /// # Errors
-/// [`LoadError::Locked`], [`LoadError::NotEmpty`], [`LoadError::NotOurs`], [`LoadError::OtherLoad`],
-/// [`LoadError::ReadOnly`], and whatever the server refuses.
+/// [`LoadError::Locked`], [`LoadError::NotEmpty`], [`LoadError::NotOurs`],
+/// [`LoadError::OtherLoad`], [`LoadError::ReadOnly`], and whatever the server refuses.
 pub(crate) async fn prepare<S: Session>(
     session: &mut S,
     options: &LoadOptions,
@@ -87,8 +87,8 @@ async fn set_up<S: Session>(session: &mut S) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Fails where another load may have worked on the schema since [`prepare`]: the lock is gone, as a server may end a session
-/// that idles, or, where the server has no locks, a chunk is.
+/// Fails where another load may have worked on the schema since [`prepare`]: the lock is gone, as a
+/// server may end a session that idles, or, where the server has no locks, a chunk is.
 pub(crate) async fn require_alone<S: Session>(
     session: &mut S,
     prepared: &Prepared,
@@ -169,7 +169,8 @@ fn some_of(tables: &[String]) -> String {
     }
 }
 
-/// Makes every table be there: all anew, or those that a load, killed while it created them, still lacks.
+/// Makes every table be there: all anew, or those that a load, killed while it created them, still
+/// lacks.
 async fn prepare_tables<S: Session>(
     session: &mut S,
     existing: &Existing,
@@ -190,8 +191,8 @@ async fn prepare_tables<S: Session>(
     Ok(())
 }
 
-/// Drops what a load of ours has made, children before parents. The word that it is being dropped comes first and goes
-/// last: no interruption leaves marks of chunks that are gone.
+/// Drops what a load of ours has made, children before parents. The word that it is being dropped
+/// comes first and goes last: no interruption leaves marks of chunks that are gone.
 async fn drop_ours<S: Session>(session: &mut S) -> Result<(), SessionError> {
     const NO_SUCH_TABLE: u16 = 1146;
     match database::set_state(session, LoadState::Dropping).await {

@@ -1,6 +1,7 @@
 //! How a generated row becomes bytes: as a line of LOAD DATA or as a tuple of a multi-row INSERT.
 //!
-//! Generators are generic over [`RowFormat`], so each table has two machine-code loops and no call per field.
+//! Generators are generic over [`RowFormat`], so each table has two machine-code loops and no call
+//! per field.
 
 /// Digits of a number, left-aligned, made without a branch or a division by a variable.
 #[derive(Clone, Copy)]
@@ -9,8 +10,8 @@ pub(super) struct Digits {
     len: usize,
 }
 
-/// Eight decimal digits of `value` (< 10^8), one per byte, the first in the lowest byte: halves of four digits, then
-/// pairs, then digits, all lanes of a word at once.
+/// Eight decimal digits of `value` (< 10^8), one per byte, the first in the lowest byte: halves of
+/// four digits, then pairs, then digits, all lanes of a word at once.
 #[inline]
 fn eight_digits(value: u32) -> u64 {
     debug_assert!(value < 100_000_000);
@@ -67,7 +68,8 @@ pub(super) fn write_hundredths(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&[b'.', bytes[6], bytes[7]]);
 }
 
-/// Appends a fraction below 1, given in ten-thousandths, with its four decimals: taxes and discounts.
+/// Appends a fraction below 1, given in ten-thousandths, with its four decimals: taxes and
+/// discounts.
 #[inline]
 pub(super) fn write_fraction(out: &mut Vec<u8>, value: u32) {
     debug_assert!(value < 10_000);
@@ -75,8 +77,8 @@ pub(super) fn write_fraction(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&[b'0', b'.', bytes[4], bytes[5], bytes[6], bytes[7]]);
 }
 
-/// Where a generator writes its fields, in the order of the columns. No value of the population needs escaping: all
-/// are letters, digits, points, dashes, colons and spaces.
+/// Where a generator writes its fields, in the order of the columns. No value of the population
+/// needs escaping: all are letters, digits, points, dashes, colons and spaces.
 pub(super) trait RowFormat {
     /// A field of a numeric column.
     fn number(&mut self, write: impl FnOnce(&mut Vec<u8>));
@@ -118,8 +120,8 @@ impl RowFormat for Tsv<'_> {
     }
 }
 
-/// Tuples of an INSERT, from after the first `(` to the `),(` behind the last one. Writes the line of [`Tsv`] too,
-/// because the checksum of a chunk is that of its lines whatever way it travels.
+/// Tuples of an INSERT, from after the first `(` to the `),(` behind the last one. Writes the line
+/// of [`Tsv`] too, because the checksum of a chunk is that of its lines whatever way it travels.
 pub(super) struct Tuples<'a> {
     pub(super) lines: &'a mut Vec<u8>,
     pub(super) out: &'a mut Vec<u8>,

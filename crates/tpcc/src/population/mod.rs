@@ -1,8 +1,10 @@
-//! The initial rows of clause 4.3.3.1, as LOAD DATA lines or as INSERT statements, faster than any server takes them.
+//! The initial rows of clause 4.3.3.1, as LOAD DATA lines or as INSERT statements, faster than any
+//! server takes them.
 //!
-//! The population is cut into chunks, one for each table and warehouse and one for the items. A chunk derives from the
-//! seed, its table and its warehouse alone, so chunks may be made in any order by any number of threads, and a load that
-//! was killed continues with those that the database does not hold.
+//! The population is cut into chunks, one for each table and warehouse and one for the items. A
+//! chunk derives from the seed, its table and its warehouse alone, so chunks may be made in any
+//! order by any number of threads, and a load that was killed continues with those that the
+//! database does not hold.
 
 mod format;
 mod rows;
@@ -18,8 +20,9 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 /// A buffer is full once it holds this much; the last row or order may exceed it by some KiB.
 const FILL_BYTES: usize = 128 << 10;
-/// An INSERT ends once it holds this much. Below 1 MB with its last order, so below every default of
-/// `max_allowed_packet` (4 MB in MySQL 5.6 and 5.7), and long enough that the statement's own cost vanishes.
+/// An INSERT ends once it holds this much. Below 1 MB with its last order, so below every default
+/// of `max_allowed_packet` (4 MB in MySQL 5.6 and 5.7), and long enough that the statement's own
+/// cost vanishes.
 const INSERT_BYTES: usize = 960 << 10;
 
 /// What a database is populated with. Equal values give equal bytes.
@@ -31,14 +34,16 @@ pub struct Population {
     pub warehouses: Warehouses,
 }
 
-/// A part of the population that is generated and loaded as one: a table of one warehouse, or the items (warehouse 0).
+/// A part of the population that is generated and loaded as one: a table of one warehouse, or the
+/// items (warehouse 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Chunk {
     pub table: Table,
     pub warehouse: u32,
 }
 
-/// What a generated chunk held: to compare with what the database stored and with other loads of the same seed.
+/// What a generated chunk held: to compare with what the database stored and with other loads of
+/// the same seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkSummary {
     pub rows: u64,
@@ -70,7 +75,8 @@ impl Population {
         Rows(Generation::new(self, chunk))
     }
 
-    /// The rows of a chunk as multi-row INSERT statements, for servers that do not take LOAD DATA LOCAL.
+    /// The rows of a chunk as multi-row INSERT statements, for servers that do not take LOAD DATA
+    /// LOCAL.
     pub fn inserts(&self, chunk: Chunk) -> Inserts {
         Inserts {
             generation: Generation::new(self, chunk),
@@ -225,11 +231,13 @@ impl Inserts {
 
 /// The checksum of a table from those of its chunks, in whatever order they come.
 pub fn combine(checksums: impl IntoIterator<Item = u64>) -> u64 {
-    // A sum does not see the order; which chunk it was is in the chunk's lines, which name their warehouse.
+    // A sum does not see the order; which chunk it was is in the chunk's lines, which name their
+    // warehouse.
     checksums.into_iter().fold(0, u64::wrapping_add)
 }
 
-/// Rows of a chunk as loaded; about so many for order_line, where it depends on the seed (clause 4.3.3.1).
+/// Rows of a chunk as loaded; about so many for order_line, where it depends on the seed (clause
+/// 4.3.3.1).
 pub fn rows_estimate(table: Table) -> u64 {
     match table {
         Table::Item | Table::Stock => u64::from(ITEMS),
@@ -259,13 +267,15 @@ pub fn bytes_estimate(table: Table) -> u64 {
 
 /// Of a partition's file without rows, with the root of a second index.
 const PARTITION_BYTES: u64 = 112 << 10;
-/// Of the files of all tables, where a partition has one warehouse, more than its part of whole tables: files grow in steps.
+/// Of the files of all tables, where a partition has one warehouse, more than its part of whole
+/// tables: files grow in steps.
 const PARTITION_STEPS_BYTES: u64 = 28_000_000;
 
-/// Bytes of an InnoDB data directory's tables as loaded, for the question whether the disk holds them: measured on MySQL
-/// 5.7 with 16 KiB pages (10 warehouses: 958 MB with foreign keys' indexes; 8 without: 731 MB whole, 954 MB in 8 partitions). One warehouse
-/// takes some 35 MB more than that; who asks leaves room to spare, as a run adds to it too. `partitions` are those of each table that can
-/// be split, 0 for none.
+/// Bytes of an InnoDB data directory's tables as loaded, for the question whether the disk holds
+/// them: measured on MySQL 5.7 with 16 KiB pages (10 warehouses: 958 MB with foreign keys' indexes;
+/// 8 without: 731 MB whole, 954 MB in 8 partitions). One warehouse takes some 35 MB more than that;
+/// who asks leaves room to spare, as a run adds to it too. `partitions` are those of each table
+/// that can be split, 0 for none.
 pub fn database_bytes_estimate(warehouses: Warehouses, foreign_keys: bool, partitions: u32) -> u64 {
     let of_warehouse = if foreign_keys { 98_000_000 } else { 88_000_000 };
     let tables = Table::ALL.into_iter().filter_map(schema::partition_column);

@@ -1,7 +1,8 @@
 //! The rules of clause 4.3.3.1, table by table: what each row holds.
 //!
-//! Where the clause says "10 % of the rows, at random", exactly a tenth is chosen (selection sampling, one draw per row,
-//! every subset equally likely), so that the share never leaves the 5 % that the clause allows, by no seed.
+//! Where the clause says "10 % of the rows, at random", exactly a tenth is chosen (selection
+//! sampling, one draw per row, every subset equally likely), so that the share never leaves the 5 %
+//! that the clause allows, by no seed.
 
 use super::format::{
     Digits, RowFormat, write_four_digits, write_fraction, write_hundredths, write_number,
@@ -12,9 +13,9 @@ use crate::random::{
 use crate::schema::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, Table};
 use base::Random;
 
-/// Every date of the population: C_SINCE, H_DATE, O_ENTRY_D, and OL_DELIVERY_D of delivered lines. The clause says "the
-/// current date and time"; one constant instant stands for it, because two loads of one seed must be equal to the byte
-/// (contract 7), on whatever day they run.
+/// Every date of the population: C_SINCE, H_DATE, O_ENTRY_D, and OL_DELIVERY_D of delivered lines.
+/// The clause says "the current date and time"; one constant instant stands for it, because two
+/// loads of one seed must be equal to the byte (contract 7), on whatever day they run.
 pub const POPULATION_TIME: &[u8] = b"2026-01-01 00:00:00";
 
 /// First step of the path of every stream of the population.
@@ -28,8 +29,8 @@ pub(super) struct Source {
     pub(super) warehouse: u32,
 }
 
-/// The streams of a district (or of a warehouse or of the items, where there is none). Their numbers, not the order of
-/// [`Table`], are part of what a seed means.
+/// The streams of a district (or of a warehouse or of the items, where there is none). Their
+/// numbers, not the order of [`Table`], are part of what a seed means.
 #[derive(Clone, Copy)]
 enum Stream {
     Item = 1,
@@ -53,7 +54,8 @@ impl Source {
 
 /// Writes the rows of one chunk, a few at a time.
 pub(super) trait Generator {
-    /// Writes the next row, or the next order's lines (15 at most); returns how many rows, 0 where there are no more.
+    /// Writes the next row, or the next order's lines (15 at most); returns how many rows, 0 where
+    /// there are no more.
     fn write(&mut self, out: &mut impl RowFormat) -> u32;
 }
 
@@ -79,7 +81,8 @@ impl Tenth {
 
 const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// I_DATA and S_DATA: a-string [26..50]; in the rows chosen, ORIGINAL instead of 8 characters at a random place.
+/// I_DATA and S_DATA: a-string [26..50]; in the rows chosen, ORIGINAL instead of 8 characters at a
+/// random place.
 #[inline]
 fn write_data(out: &mut Vec<u8>, random: &mut Random, original: bool) {
     let start = out.len();
@@ -91,7 +94,8 @@ fn write_data(out: &mut Vec<u8>, random: &mut Random, original: bool) {
     }
 }
 
-/// Street 1, street 2, city: a-string [10..20]; state: 2 letters; zip: 4 digits and 11111 (clause 4.3.2.7).
+/// Street 1, street 2, city: a-string [10..20]; state: 2 letters; zip: 4 digits and 11111 (clause
+/// 4.3.2.7).
 #[inline]
 fn write_address(out: &mut impl RowFormat, random: &mut Random) {
     out.text(|o| write_a_string(o, random, 10, 20));
@@ -211,7 +215,8 @@ impl Generator for StockRows {
     }
 }
 
-/// Rows of ten districts, one after the other, 3,000 rows (or orders) each, with a stream for each district.
+/// Rows of ten districts, one after the other, 3,000 rows (or orders) each, with a stream for each
+/// district.
 struct ByDistrict {
     source: Source,
     stream: Stream,
@@ -258,7 +263,8 @@ impl Generator for Customers {
         }
         let ByDistrict { source, random, district, number, .. } = &mut self.at;
         let bad_credit = self.bad_credit.next(random);
-        // The first thousand take every name once, so that no name is missing in any district (4.3.3.1).
+        // The first thousand take every name once, so that no name is missing in any district
+        // (4.3.3.1).
         let name = match *number {
             n @ 1..=1000 => n - 1,
             _ => source.constants.last_name_number(random),
@@ -310,7 +316,8 @@ impl Generator for HistoryRows {
     }
 }
 
-/// O_OL_CNT of the orders of a district, in order: rnd(5..15) from a stream of its own, which the lines draw again.
+/// O_OL_CNT of the orders of a district, in order: rnd(5..15) from a stream of its own, which the
+/// lines draw again.
 struct LineCounts(Random);
 
 impl LineCounts {
@@ -327,7 +334,8 @@ impl LineCounts {
 pub(super) struct OrderRows {
     at: ByDistrict,
     line_counts: LineCounts,
-    /// O_C_ID of the district's orders: a random order of its customers, a fresh one for each district.
+    /// O_C_ID of the district's orders: a random order of its customers, a fresh one for each
+    /// district.
     customers: Box<[u32]>,
 }
 

@@ -1,7 +1,7 @@
 //! Delivery as tpcc-mysql has it: seven statements and COMMIT for each district.
 //!
-//! Districts that were committed stay delivered whatever becomes of the next one, so a new try goes on with the one that
-//! failed: from the first one again, it would deliver more than ten orders.
+//! Districts that were committed stay delivered whatever becomes of the next one, so a new try goes
+//! on with the one that failed: from the first one again, it would deliver more than ten orders.
 
 use super::Terminal;
 use crate::input::Delivery;
@@ -32,7 +32,8 @@ impl<S: Session> Terminal<S> {
             }
             self.progress.done = district;
         }
-        // tpcc-mysql leaves the transaction open where the last district is skipped; its lock would outlive it.
+        // tpcc-mysql leaves the transaction open where the last district is skipped; its lock would
+        // outlive it.
         if self.progress.open {
             self.commit().await?;
         }

@@ -1,4 +1,5 @@
-//! Where tpcc-mysql does otherwise than the clauses of TPC-C or than its own words, and what became of it here.
+//! Where tpcc-mysql does otherwise than the clauses of TPC-C or than its own words, and what became
+//! of it here.
 
 /// What this workload does about a deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
-//! Workload `tpcc-mysql`: the statement sequence of Percona's tpcc-mysql (commit 1ec1c5e), for numbers that compare with
-//! published ones.
+//! Workload `tpcc-mysql`: the statement sequence of Percona's tpcc-mysql (commit 1ec1c5e), for
+//! numbers that compare with published ones.
 //!
-//! Number, kind and order of statements are that tool's, one prepared statement per round trip, and so is the session:
-//! autocommit off, the server's isolation level (unless one is named) and SQL mode. What it does otherwise than the clauses of TPC-C is kept
-//! where it is the load, and fixed where it makes a run unrepeatable or a database inconsistent beyond what is said here:
+//! Number, kind and order of statements are that tool's, one prepared statement per round trip, and
+//! so is the session: autocommit off, the server's isolation level (unless one is named) and SQL
+//! mode. What it does otherwise than the clauses of TPC-C is kept where it is the load, and fixed
+//! where it makes a run unrepeatable or a database inconsistent beyond what is said here:
 //! [`DEVIATIONS`] decides one by one.
 
 mod delivery;
@@ -24,7 +25,8 @@ use drive::set_isolation;
 use spec::Isolation;
 use statements::Statements;
 
-/// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room for.
+/// Prepared statements that each terminal holds: what `max_prepared_stmt_count` must leave room
+/// for.
 pub const PREPARED_STATEMENTS: u32 = Statements::COUNT;
 
 /// A session that is ready for transactions.
@@ -39,8 +41,8 @@ pub struct Terminal<S> {
 }
 
 impl<S: Session> Terminal<S> {
-    /// Sets the session up and prepares its statements. Do this before the start barrier. Without `isolation` the level is
-    /// the server's, as with that tool.
+    /// Sets the session up and prepares its statements. Do this before the start barrier. Without
+    /// `isolation` the level is the server's, as with that tool.
     ///
     /// # Errors
     /// Where the server refuses a statement; a missing table is error 1146.
@@ -82,8 +84,9 @@ impl<S: Session> Terminal<S> {
         self.progress = Progress::default();
     }
 
-    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server or a missing row,
-    /// what was not committed has been rolled back and the terminal is ready for the next try.
+    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server
+    /// or a missing row, what was not committed has been rolled back and the terminal is ready for
+    /// the next try.
     ///
     /// # Errors
     /// Any [`Failure`].

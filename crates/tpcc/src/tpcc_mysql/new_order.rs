@@ -14,7 +14,8 @@ struct Rates {
 }
 
 impl Rates {
-    /// quantity * price * (1 + taxes) * (1 - discount), to the cent. Clause 2.4.2.2 has neither taxes nor discount in it.
+    /// quantity * price * (1 + taxes) * (1 - discount), to the cent. Clause 2.4.2.2 has neither
+    /// taxes nor discount in it.
     fn amount(self, ordered: i64, price: Cents) -> Cents {
         let exact = i128::from(ordered * price.0)
             * i128::from(10_000 + self.taxes)

@@ -1,4 +1,5 @@
-//! Payment as tpcc-mysql has it: seven statements by number, two more by name, one more for bad credit, COMMIT.
+//! Payment as tpcc-mysql has it: seven statements by number, two more by name, one more for bad
+//! credit, COMMIT.
 
 use super::Terminal;
 use crate::input::{CustomerKey, Payment};
@@ -60,8 +61,9 @@ impl<S: Session> Terminal<S> {
         Ok(Outcome::Committed)
     }
 
-    /// Adds the amount to warehouse and district and leaves h_data in `text`: both names run together, and the four
-    /// spaces of clause 2.5.2.2 behind them and only where both are as long as they can be.
+    /// Adds the amount to warehouse and district and leaves h_data in `text`: both names run
+    /// together, and the four spaces of clause 2.5.2.2 behind them and only where both are as long
+    /// as they can be.
     async fn pay_warehouse_and_district(&mut self, payment: &Payment) -> Result<(), Failure> {
         let amount = Param::Cents(payment.amount);
         let (w, d) = (Param::from(payment.warehouse), Param::from(payment.district));
@@ -102,8 +104,9 @@ impl<S: Session> Terminal<S> {
         Ok(middle_row(&answer)?.int(0)?)
     }
 
-    /// tpcc-mysql asks for the number of customers first, to know the middle one. The answer to the next statement has as
-    /// many rows, so the number itself is of no use here; the round trip is part of the load.
+    /// tpcc-mysql asks for the number of customers first, to know the middle one. The answer to the
+    /// next statement has as many rows, so the number itself is of no use here; the round trip is
+    /// part of the load.
     pub(super) async fn count_by_name(&mut self, key: &[Param<'_>]) -> Result<(), Failure> {
         let statement = self.statements.select_name_count;
         let answer = self.session.execute(statement, key).await?;
@@ -111,8 +114,8 @@ impl<S: Session> Terminal<S> {
         Ok(())
     }
 
-    /// Appends to `text` the new c_data of a customer with bad credit: this payment at the left, the old text shifted to
-    /// the right and cut.
+    /// Appends to `text` the new c_data of a customer with bad credit: this payment at the left,
+    /// the old text shifted to the right and cut.
     async fn append_customer_data(
         &mut self,
         payment: &Payment,

@@ -1,4 +1,5 @@
-//! The SQL of the workload: what tpcc-mysql sends, one prepared statement per round trip, prepared once per session.
+//! The SQL of the workload: what tpcc-mysql sends, one prepared statement per round trip, prepared
+//! once per session.
 
 use crate::prepared::statements;
 

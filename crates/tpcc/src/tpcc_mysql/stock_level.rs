@@ -1,4 +1,5 @@
-//! Stock-Level as tpcc-mysql has it: two statements, one more for each item of the last twenty orders, COMMIT.
+//! Stock-Level as tpcc-mysql has it: two statements, one more for each item of the last twenty
+//! orders, COMMIT.
 
 use super::Terminal;
 use crate::input::StockLevel;

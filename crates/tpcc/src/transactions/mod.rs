@@ -1,16 +1,18 @@
 //! The five transactions of clauses 2.4 to 2.8 over a [`Session`], in four styles.
 //!
-//! `single` has one statement for each thing that is done, for styles `statements` and `pipelined`: what they send is the
-//! same, and the session's mode says how much of it travels together. `sets` has as few statements as possible for
-//! `batched`, `procedures` calls stored ones.
+//! `single` has one statement for each thing that is done, for styles `statements` and `pipelined`:
+//! what they send is the same, and the session's mode says how much of it travels together. `sets`
+//! has as few statements as possible for `batched`, `procedures` calls stored ones.
 //!
-//! A transaction asks in waves: it queues all statements whose inputs are known, then reads the answers in order. COMMIT is
-//! queued when every answer has been read, so nothing that may fail is under way together with it: after a deadlock the
-//! server has begun a new transaction for the rest of the wave, which must not be committed. After any failure the
-//! rest is discarded, and ROLLBACK comes before anything else.
+//! A transaction asks in waves: it queues all statements whose inputs are known, then reads the
+//! answers in order. COMMIT is queued when every answer has been read, so nothing that may fail is
+//! under way together with it: after a deadlock the server has begun a new transaction for the rest
+//! of the wave, which must not be committed. After any failure the rest is discarded, and ROLLBACK
+//! comes before anything else.
 //!
-//! Every row that must exist is checked to exist (clause 2.3.6), every read that a write depends on is locked or the
-//! write is relative, so that REPEATABLE READ gives the isolation of clause 3.4. Sessions run with autocommit off.
+//! Every row that must exist is checked to exist (clause 2.3.6), every read that a write depends on
+//! is locked or the write is relative, so that REPEATABLE READ gives the isolation of clause 3.4.
+//! Sessions run with autocommit off.
 
 mod outcome;
 pub mod procedures;
@@ -31,8 +33,8 @@ use sets::Sets;
 use single::Single;
 use spec::{Isolation, Style};
 
-/// Statements of a style that each terminal holds prepared: what `max_prepared_stmt_count` must leave
-/// room for.
+/// Statements of a style that each terminal holds prepared: what `max_prepared_stmt_count` must
+/// leave room for.
 pub fn prepared_statements(style: Style) -> u32 {
     match style {
         Style::Statements | Style::Pipelined => Single::PREPARED,
@@ -83,7 +85,8 @@ impl<S: Session> Terminal<S> {
         isolation: Isolation,
     ) -> Result<Terminal<S>, SessionError> {
         set_isolation(&mut session, isolation).await?;
-        // Strict: a value that does not fit is an error and not another value. The time-out is the server's largest.
+        // Strict: a value that does not fit is an error and not another value. The time-out is the
+        // server's largest.
         let set =
             "SET SESSION autocommit = 0, sql_mode = 'STRICT_TRANS_TABLES', wait_timeout = 2147483";
         session.query(set).await?;
@@ -107,8 +110,9 @@ impl<S: Session> Terminal<S> {
         &mut self.session
     }
 
-    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server or a missing row,
-    /// the transaction has been rolled back and the terminal is ready for the next try.
+    /// Runs one transaction to its COMMIT or ROLLBACK. After a [`Failure::Statement`] of the server
+    /// or a missing row, the transaction has been rolled back and the terminal is ready for the
+    /// next try.
     ///
     /// # Errors
     /// Any [`Failure`].
@@ -125,7 +129,8 @@ impl<S: Session> Terminal<S> {
                 @ (Failure::Statement(SessionError::Server { .. }) | Failure::MissingRow(_)),
             ) => {
                 self.session.discard().await?;
-                // A deadlock has ended the transaction already, but what was sent behind it began another.
+                // A deadlock has ended the transaction already, but what was sent behind it began
+                // another.
                 self.session.query("ROLLBACK").await?;
                 if failure.needs_prepare() {
                     self.session.forget_prepared().await?;

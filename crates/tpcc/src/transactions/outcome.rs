@@ -8,9 +8,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Committed,
-    /// The deliberate rollback of 1 % of the New-Orders (clause 2.4.1.4): work done, counted as throughput (5.4.2).
+    /// The deliberate rollback of 1 % of the New-Orders (clause 2.4.1.4): work done, counted as
+    /// throughput (5.4.2).
     RolledBack,
-    /// A Delivery that committed and found so many of its ten districts without an open order (clause 2.7.4.2).
+    /// A Delivery that committed and found so many of its ten districts without an open order
+    /// (clause 2.7.4.2).
     Delivered {
         skipped_districts: u32,
     },
@@ -23,7 +25,8 @@ pub enum Failure {
     Statement(SessionError),
     /// The connection was lost while COMMIT was under way: the transaction may be there or not.
     InDoubt(SessionError),
-    /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled back.
+    /// A row that the database must have is missing (clause 2.3.6); what was done has been rolled
+    /// back.
     MissingRow(&'static str),
 }
 

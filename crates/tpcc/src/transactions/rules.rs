@@ -51,7 +51,8 @@ impl Stocked {
         Ok(())
     }
 
-    /// Takes the line from what another line of the same stock row has left: the row was read before either.
+    /// Takes the line from what another line of the same stock row has left: the row was read
+    /// before either.
     pub(super) fn take_after(&mut self, other: &Stocked, line: &Line) {
         *self = *other;
         self.quantity_after = stock_after(other.quantity_after, i64::from(line.quantity));
@@ -108,7 +109,8 @@ pub(crate) fn one_row(answer: &Answer<'_>, what: &'static str) -> Result<(), Fai
     if answer.affected_rows == 1 { Ok(()) } else { Err(Failure::MissingRow(what)) }
 }
 
-/// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses 2.5.2.2, 2.6.2.2).
+/// The row at position ceil(n/2), counted from 1, of the customers with one last name (clauses
+/// 2.5.2.2, 2.6.2.2).
 pub(crate) fn middle_row<'a>(answer: &Answer<'a>) -> Result<Row<'a>, Failure> {
     let middle = answer.len().div_ceil(2);
     middle
@@ -125,8 +127,8 @@ pub(super) fn customer_number(row: &Row<'_>) -> Result<u32, Failure> {
 /// Width of c_data (clause 1.3.1).
 const C_DATA_MAX: usize = 500;
 
-/// Appends the new c_data of a customer with bad credit: this payment at the left, the old text shifted to the right and
-/// cut (clause 2.5.2.2).
+/// Appends the new c_data of a customer with bad credit: this payment at the left, the old text
+/// shifted to the right and cut (clause 2.5.2.2).
 pub(super) fn append_customer_data(
     text: &mut Vec<u8>,
     payment: &Payment,

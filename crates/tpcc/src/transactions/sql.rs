@@ -22,8 +22,9 @@ pub(super) const OLDEST_OPEN_ORDER: &str = "SELECT no_o_id FROM new_orders WHERE
 pub(super) const LINE_COLUMNS: &str = "ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, \
     ol_quantity, ol_amount, ol_dist_info";
 
-/// The locking read of stock for an order of `district`: quantity, district information, data. Only the district's own
-/// s_dist_xx is read (clause 2.4.2.2), so there is a statement for each district.
+/// The locking read of stock for an order of `district`: quantity, district information, data. Only
+/// the district's own s_dist_xx is read (clause 2.4.2.2), so there is a statement for each
+/// district.
 pub(super) fn stock(district: u32, more_columns: &str, items: &str) -> String {
     format!(
         "SELECT s_quantity, s_dist_{district:02}, s_data{more_columns} FROM stock \

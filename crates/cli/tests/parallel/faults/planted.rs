@@ -15,8 +15,8 @@ pub struct Fault {
     pub repair: &'static [&'static str],
 }
 
-/// At least one fault for each check, and one more for the second half of those that have two. They need open orders in
-/// district 1 of warehouse 1, which a new database has.
+/// At least one fault for each check, and one more for the second half of those that have two. They
+/// need open orders in district 1 of warehouse 1, which a new database has.
 pub const FAULTS: &[Fault] = &[
     Fault {
         check: "C1",

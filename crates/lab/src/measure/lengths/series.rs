@@ -124,8 +124,9 @@ impl Gauges {
         }
     }
 
-    /// Adds the newest values to the series, as those of an interval that ends at `end_ns`. One that is not there is not a number: it is not
-    /// judged, and where it comes later it is not steady before the half that is looked at has numbers alone.
+    /// Adds the newest values to the series, as those of an interval that ends at `end_ns`. One
+    /// that is not there is not a number: it is not judged, and where it comes later it is not
+    /// steady before the half that is looked at has numbers alone.
     pub(super) fn push(&mut self, end_ns: u64) {
         self.at_ns = end_ns;
         for gauge in [&mut self.dirty_pages, &mut self.checkpoint_age] {

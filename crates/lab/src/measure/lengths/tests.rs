@@ -220,7 +220,8 @@ fn what_a_window_ended_by_stays() {
     let took = feed(&mut lengths, Phase::Window, 0..600, |second| (noisy(second), None));
     let took = took.unwrap();
     let before = lengths.complete(RepeatResult::default());
-    // The interval under way is one of a stall: the figure knows it, and nobody asked for more time.
+    // The interval under way is one of a stall: the figure knows it, and nobody asked for more
+    // time.
     let rest = took..took + 1;
     assert_eq!(feed(&mut lengths, Phase::Window, rest, |_| (0, None)), None);
     assert_eq!(lengths.finish(&ended(600)), Vec::<String>::new());

@@ -52,7 +52,8 @@ impl From<SessionError> for InstallError {
     }
 }
 
-/// Makes the procedures of this program's version, where they are not there. True where it made some.
+/// Makes the procedures of this program's version, where they are not there. True where it made
+/// some.
 ///
 /// # Errors
 /// [`InstallError`]; nothing is dropped that mydyno did not make.
@@ -63,7 +64,8 @@ pub async fn install<S: Session>(session: &mut S) -> Result<bool, InstallError> 
     let lock = format!("{}:procedures", lock_name(&schema));
     match take_lock(session, &lock, LOCK_WAIT).await? {
         Lock::Busy => return Err(InstallError::Locked),
-        // Without locks it is the second one's CREATE PROCEDURE that fails, and what it then finds is what it wants.
+        // Without locks it is the second one's CREATE PROCEDURE that fails, and what it then finds
+        // is what it wants.
         Lock::Forbidden(_) => match install_missing(session).await {
             Err(InstallError::Session(error)) if error.code() == Some(ER_SP_ALREADY_EXISTS) => {
                 return install_missing(session).await;
@@ -105,8 +107,8 @@ async fn install_missing<S: Session>(session: &mut S) -> Result<bool, InstallErr
     Ok(made)
 }
 
-/// What follows the type of a text, so that it is compared with `c_last` as it is: another tool may have chosen another
-/// character set or collation than mydyno does.
+/// What follows the type of a text, so that it is compared with `c_last` as it is: another tool may
+/// have chosen another character set or collation than mydyno does.
 async fn type_of_names<S: Session>(session: &mut S) -> Result<String, SessionError> {
     let sql = "SELECT character_set_name, collation_name FROM information_schema.columns \
         WHERE table_schema = DATABASE() AND table_name = 'customer' AND column_name = 'c_last'";

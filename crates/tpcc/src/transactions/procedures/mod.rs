@@ -1,4 +1,5 @@
-//! A stored procedure for each transaction: style `procedures`. One round trip, COMMIT or ROLLBACK included.
+//! A stored procedure for each transaction: style `procedures`. One round trip, COMMIT or ROLLBACK
+//! included.
 
 mod install;
 mod text;
@@ -161,7 +162,8 @@ async fn ended<S: Session>(session: &mut S) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the lines of an order and then its head; returns how many lines were written. The procedure commits all or none.
+/// Reads the lines of an order and then its head; returns how many lines were written. The
+/// procedure commits all or none.
 async fn read_order<S: Session>(session: &mut S) -> Result<usize, Failure> {
     let answer = session.answer().await?;
     let written = answer.len();

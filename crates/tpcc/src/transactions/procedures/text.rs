@@ -1,9 +1,10 @@
-//! The SQL of the stored procedures. Work is done on sets, as in style `batched`; what is missing is signalled as an error
-//! (clause 2.3.6), which ends the procedure and is followed by the caller's ROLLBACK.
+//! The SQL of the stored procedures. Work is done on sets, as in style `batched`; what is missing
+//! is signalled as an error (clause 2.3.6), which ends the procedure and is followed by the
+//! caller's ROLLBACK.
 //!
-//! Every text parameter and variable has the character set and collation of `c_last`. Without them it has those of the
-//! schema, and where these are others (utf8mb4 is the default of MySQL 8.0), `c_last = p_last` converts the column, so
-//! that no index finds the customer.
+//! Every text parameter and variable has the character set and collation of `c_last`. Without them
+//! it has those of the schema, and where these are others (utf8mb4 is the default of MySQL 8.0),
+//! `c_last = p_last` converts the column, so that no index finds the customer.
 
 use crate::input::LINES_MAX;
 use crate::schema::DISTRICTS;
@@ -19,8 +20,8 @@ pub(super) fn call(name: &str, params: usize) -> String {
     format!("CALL {PREFIX}{name}({})", vec!["?"; params].join(", "))
 }
 
-/// Name without prefix, and text from the parameters on, of each procedure. `texts` follows the type of each text, as
-/// `CHARACTER SET latin1 COLLATE latin1_bin`.
+/// Name without prefix, and text from the parameters on, of each procedure. `texts` follows the
+/// type of each text, as `CHARACTER SET latin1 COLLATE latin1_bin`.
 pub(super) fn all(texts: &str) -> [(&'static str, String); 5] {
     [
         ("new_order", new_order(texts)),
@@ -106,7 +107,8 @@ fn new_order(texts: &str) -> String {
     )
 }
 
-/// Takes the lines `number,item,warehouse,quantity;` of a text one by one: remote ones, and items that the order has already.
+/// Takes the lines `number,item,warehouse,quantity;` of a text one by one: remote ones, and items
+/// that the order has already.
 fn lines_alone(lines: &str, dist: &str) -> String {
     let take_one = take("v_q");
     format!(
@@ -125,8 +127,8 @@ fn lines_alone(lines: &str, dist: &str) -> String {
     )
 }
 
-/// Leaves the customer's number in `v_c`: the one that was given, or the middle one of a last name by first name. The
-/// customers of a name are read once, as the other styles do.
+/// Leaves the customer's number in `v_c`: the one that was given, or the middle one of a last name
+/// by first name. The customers of a name are read once, as the other styles do.
 const FIND_CUSTOMER: &str = "
            SET v_c = p_c;
            IF p_c IS NULL THEN
@@ -137,7 +139,8 @@ const FIND_CUSTOMER: &str = "
              END IF;
            END IF;";
 
-/// Room for the numbers of all customers of a name in `FIND_CUSTOMER`: MySQL's default is 1,024 bytes, and it may be less.
+/// Room for the numbers of all customers of a name in `FIND_CUSTOMER`: MySQL's default is 1,024
+/// bytes, and it may be less.
 pub(super) const SET_UP: &str = "SET SESSION group_concat_max_len = 65536";
 
 /// Columns of the address of a warehouse or district, behind its prefix, and their types.

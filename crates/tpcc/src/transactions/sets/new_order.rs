@@ -1,5 +1,5 @@
-//! New-Order (clause 2.4): three round trips. Lines from the home warehouse are one set; a remote line, and an item that the
-//! order has already, go alone.
+//! New-Order (clause 2.4): three round trips. Lines from the home warehouse are one set; a remote
+//! line, and an item that the order has already, go alone.
 
 use super::{LINES_MIN, Sets};
 use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
@@ -79,7 +79,8 @@ impl Sets {
     fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
-        // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
+        // Before the first plain read, which fixes what this transaction sees: others wait for this
+        // row too.
         session.queue(self.statements.update_next_order, &[w, d])?;
         session.queue(self.statements.select_rates, &[w, w, d, w, d, customer])?;
         let mut items = [Param::Null; LINES_MAX];
@@ -194,7 +195,8 @@ async fn read_head<S: Session>(session: &mut S) -> Result<(i64, Rates), Failure>
     Ok((order_id, rates))
 }
 
-/// Finds the items of the lines; returns how many lines have one, which is all but perhaps the last.
+/// Finds the items of the lines; returns how many lines have one, which is all but perhaps the
+/// last.
 fn read_items(
     answer: &Answer<'_>,
     order: &NewOrder,

@@ -1,5 +1,5 @@
-//! The SQL of style `batched`. Sets have a fixed size; what is missing is filled up with a member that is there already,
-//! so that one prepared statement serves orders of any length.
+//! The SQL of style `batched`. Sets have a fixed size; what is missing is filled up with a member
+//! that is there already, so that one prepared statement serves orders of any length.
 
 use crate::input::LINES_MAX;
 use crate::prepared::statements;
@@ -16,8 +16,8 @@ fn cases() -> String {
     vec!["WHEN ? THEN ?"; LINES_MAX].join(" ")
 }
 
-/// `(a = ? AND b = ?) OR ...`, for each district: a form that every optimizer reads as ranges of a key, which is not so for
-/// `(a, b) IN (...)`.
+/// `(a = ? AND b = ?) OR ...`, for each district: a form that every optimizer reads as ranges of a
+/// key, which is not so for `(a, b) IN (...)`.
 fn pairs(a: &str, b: &str) -> String {
     vec![format!("({a} = ? AND {b} = ?)"); DISTRICTS as usize].join(" OR ")
 }
@@ -66,8 +66,8 @@ statements! {
     update_balances: format!("UPDATE customer SET c_balance = c_balance + CASE c_d_id {} END, \
         c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = ? AND ({})",
         vec!["WHEN ? THEN ?"; DISTRICTS as usize].join(" "), pairs("c_d_id", "c_id")),
-    // Stock-Level (clause 2.8.2.2). The join order is fixed: the last orders' lines first, else an optimizer may scan a
-    // warehouse's stock.
+    // Stock-Level (clause 2.8.2.2). The join order is fixed: the last orders' lines first, else an
+    // optimizer may scan a warehouse's stock.
     select_low_stock: "SELECT COUNT(DISTINCT s_i_id) FROM district STRAIGHT_JOIN order_line STRAIGHT_JOIN stock \
         ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
         WHERE d_w_id = ? AND d_id = ? AND ol_w_id = ? AND ol_d_id = ? \

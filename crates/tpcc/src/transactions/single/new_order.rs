@@ -1,7 +1,8 @@
 //! New-Order (clause 2.4).
 //!
-//! The order of statements is free but for the rollback rule (2.3.1, 2.4.2.3): reading first what all lines need, then
-//! writing, makes two waves. An unused item is met in the first, and still all other lines are written before ROLLBACK.
+//! The order of statements is free but for the rollback rule (2.3.1, 2.4.2.3): reading first what
+//! all lines need, then writing, makes two waves. An unused item is met in the first, and still all
+//! other lines are written before ROLLBACK.
 
 use super::Single;
 use crate::input::{LINES_MAX, Line, NewOrder, UNUSED_ITEM};
@@ -41,7 +42,8 @@ impl Single {
     fn ask_order<S: Session>(&self, session: &mut S, order: &NewOrder) -> Result<(), Failure> {
         let (w, d) = (Param::from(order.warehouse), Param::from(order.district));
         let customer = Param::from(order.customer);
-        // Before the first plain read, which fixes what this transaction sees: others wait for this row too.
+        // Before the first plain read, which fixes what this transaction sees: others wait for this
+        // row too.
         session.queue(self.statements.lock_district, &[w, d])?;
         session.queue(self.statements.select_customer, &[w, d, customer])?;
         let read_stock = self.stock.of(order.district);
@@ -112,7 +114,8 @@ async fn read_head<S: Session>(session: &mut S) -> Result<Head, Failure> {
     })
 }
 
-/// Reads item and stock of all lines; returns how many lines have an item, which is all but perhaps the last.
+/// Reads item and stock of all lines; returns how many lines have an item, which is all but perhaps
+/// the last.
 async fn read_lines<S: Session>(
     session: &mut S,
     order: &NewOrder,

@@ -47,7 +47,8 @@ statements! {
         WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
     // Stock-Level (clause 2.8.2.2)
     select_next_order: "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?",
-    // The join order is fixed: the last orders' lines first, else an optimizer may scan a warehouse's stock.
+    // The join order is fixed: the last orders' lines first, else an optimizer may scan a
+    // warehouse's stock.
     select_low_stock: "SELECT COUNT(DISTINCT s_i_id) FROM order_line STRAIGHT_JOIN stock \
         ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
         WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < ?",
