@@ -9,31 +9,30 @@ use crate::schedule::Schedule;
 use crate::streams::PAUSES;
 use crate::terminals::TerminalQueue;
 use base::{Random, limits};
+use spec::defaults;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
-
-/// Longest pause before the second try of a transaction.
-const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
 /// The pauses of a connection.
 pub(crate) struct Pauses {
     random: Random,
+    retry: Duration,
 }
 
 impl Pauses {
     pub(crate) fn new(options: &RunOptions, connection: u32) -> Pauses {
         let random = Random::new(options.seed, &[PAUSES, u64::from(connection)]);
-        Pauses { random }
+        Pauses { random, retry: options.retry_pause }
     }
 
     /// Between this try of a transaction and the next one.
     fn before_retry(&mut self, tries: u32) -> Duration {
-        self.length(RETRY_PAUSE, tries)
+        self.length(self.retry, tries)
     }
 
     /// After so many errors in a row.
     fn after_errors(&mut self, errors: u32) -> Duration {
-        self.length(RETRY_PAUSE, errors)
+        self.length(defaults::RETRY_PAUSE, errors)
     }
 
     /// A random time, longer with each try, so that two transactions do not meet again and again.

@@ -15,5 +15,7 @@ pub struct RunOptions {
     pub window: Duration,
     pub interval: Duration,
     pub pace: Pace,
+    /// Longest pause before the second try of a transaction; it doubles with each further try.
+    pub retry_pause: Duration,
     pub seed: u64,
 }

@@ -109,6 +109,10 @@ impl Client for DeadlockedClient {
 }
 
 fn drive(pace: Pace) -> (RunReport, Box<Interval>) {
+    drive_with(pace, Duration::from_millis(2))
+}
+
+fn drive_with(pace: Pace, retry_pause: Duration) -> (RunReport, Box<Interval>) {
     let options = RunOptions {
         connections: 4,
         workers: 2,
@@ -116,6 +120,7 @@ fn drive(pace: Pace) -> (RunReport, Box<Interval>) {
         window: Duration::from_millis(1_500),
         interval: Duration::from_millis(100),
         pace,
+        retry_pause,
         seed: 1,
     };
     let ignore = &mut |_: Event<'_>| Control::Continue;
@@ -155,6 +160,18 @@ fn statements_and_pauses_add_up_to_the_response_time() {
     assert_eq!(breakdown.queued_ns, 0);
     assert!(breakdown.paused_ns > 0);
     assert_eq!(report.breakdowns[0].transactions, 0);
+}
+
+#[test]
+fn pauses_before_a_retry_are_as_long_as_was_asked_for() {
+    let mean_us = |retry_pause| {
+        let (report, _) = drive_with(Pace::Closed, retry_pause);
+        let breakdown = &report.breakdowns[PAYMENT.index()];
+        breakdown.paused_ns as f64 / 1e3 / breakdown.transactions as f64
+    };
+    let (none_us, long_us) = (mean_us(Duration::ZERO), mean_us(Duration::from_millis(100)));
+    // A random time up to 100 ms; the mean of the forty and more that fit into the window.
+    assert!(long_us > 25_000.0 && none_us < long_us / 4.0, "{none_us} {long_us}");
 }
 
 #[test]

@@ -131,6 +131,7 @@ fn options(connections: u32, window: Duration) -> RunOptions {
         window,
         interval: Duration::from_millis(100),
         pace: Pace::Closed,
+        retry_pause: Duration::from_millis(2),
         seed: 1,
     }
 }

@@ -176,6 +176,7 @@ fn options(pace: Pace, connections: u32, window: Duration) -> RunOptions {
         window,
         interval: 100 * MS,
         pace,
+        retry_pause: Duration::from_millis(2),
         seed: 1,
     }
 }

@@ -9,8 +9,8 @@ use crate::kinds::{
 use crate::order::Order;
 use crate::values::{Axis, One};
 use base::limits::{
-    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS, SCHEMAS_MAX,
-    TERMINALS_MAX, WAREHOUSES_MAX,
+    CONNECTIONS_MAX, DRIVER_THREADS_MAX, INSTANCES_MAX, INTERVAL_MIN_MS, RETRY_PAUSE_MAX_MS,
+    SCHEMAS_MAX, TERMINALS_MAX, WAREHOUSES_MAX,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -183,6 +183,10 @@ pub(crate) struct LoadTable {
     /// Time between the transactions of an open loop: `poisson` (random, as many users come) or
     /// `uniform` [default: poisson]
     pub(crate) arrivals: One<Spacing>,
+    /// Longest pause before the second try of a transaction that met a deadlock or a lock wait
+    /// timeout; it doubles with each further try, and is random below that; 0 makes no pause
+    /// [default: 2ms]
+    pub(crate) retry_pause: One<Time<0, RETRY_PAUSE_MAX_MS>>,
     /// Time before the window, not measured; `auto` ends when throughput, dirty pages and
     /// checkpoint age are steady [default: 10s]
     pub(crate) warmup: One<Warmup>,

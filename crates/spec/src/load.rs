@@ -6,6 +6,7 @@ use crate::ramp_limits::RampLimits;
 use base::{Warehouses, limits};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// What is asked of a server, how, and by how many.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,9 @@ pub struct Load {
     pub home: bool,
     /// An open loop instead of a closed one.
     pub rate: Option<OpenLoop>,
+    /// Longest pause before the second try of a transaction; it doubles with each further try, up
+    /// to [`limits::RETRY_PAUSE_MAX`].
+    pub retry_pause: Duration,
     /// Of the driver. None: one for each core or, with TPC-C and the server on this machine, for
     /// every fourth.
     pub threads: Option<u32>,
@@ -45,6 +49,7 @@ impl Load {
             terminals: None,
             home: false,
             rate: None,
+            retry_pause: defaults::RETRY_PAUSE,
             threads: None,
             seed,
         }
@@ -55,6 +60,7 @@ impl Load {
     pub(crate) fn later(&self) -> Vec<(&'static str, Option<String>)> {
         let inactive = Some(self.inactive_warehouses).filter(|count| *count > 0);
         let rate = self.rate.map(|open| format!("{} {}", open.rate, open.spacing.name()));
+        let pause = Some(self.retry_pause).filter(|pause| *pause != defaults::RETRY_PAUSE);
         vec![
             ("threads", self.threads.map(|threads| threads.to_string())),
             ("used_warehouses", self.warehouses.map(|count| count.to_string())),
@@ -62,6 +68,7 @@ impl Load {
             ("terminals", self.terminals.map(|count| count.to_string())),
             ("home", self.home.then(|| "true".to_owned())),
             ("rate", rate),
+            ("retry_pause_ns", pause.map(|pause| pause.as_nanos().to_string())),
         ]
     }
 }

@@ -4,7 +4,7 @@ use super::place::PlaceArguments;
 use super::preset::PresetArguments;
 use super::schema::SchemaArguments;
 use super::target::TargetArguments;
-use super::values::{exporter, interval, named, schemas, shell_command};
+use super::values::{duration, exporter, interval, named, schemas, shell_command};
 use crate::failure::Failure;
 use base::{Exit, limits};
 use clap::Args;
@@ -38,6 +38,10 @@ pub struct MeasuringArguments {
     /// with tpcc-mysql that of the server]
     #[arg(long, value_name = "LEVEL", value_parser = named(Isolation::ALL, Isolation::name))]
     pub isolation: Option<Isolation>,
+    /// Longest pause before the second try of a transaction that met a deadlock or a lock wait
+    /// timeout, up to 1s; it doubles with each further try, and is random below that; 0: no pause
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = retry_pause)]
+    pub retry_pause: Duration,
     /// Bind each connection to one warehouse
     #[arg(long)]
     pub home: bool,
@@ -96,6 +100,7 @@ impl MeasuringArguments {
                 warehouses: used,
                 isolation: self.isolation,
                 home: self.home,
+                retry_pause: self.retry_pause,
                 threads: self.threads,
                 ..load
             },
@@ -126,5 +131,12 @@ impl MeasuringArguments {
         let page_cache = self.places.page_cache;
         let page_cache = page_cache.map(|bytes| ("page_cache_bytes".to_owned(), bytes.to_string()));
         self.target.set.iter().cloned().chain(page_cache).collect()
+    }
+}
+
+fn retry_pause(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        long if long > limits::RETRY_PAUSE_MAX => Err("at most 1s".to_owned()),
+        pause => Ok(pause),
     }
 }

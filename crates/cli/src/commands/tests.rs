@@ -73,6 +73,8 @@ const SAID: &[(&str, &[&str])] = &[
         &["load.inactive_warehouses = 2", "load.workload = 'tpcc-spec'"],
     ),
     ("--home", &["load.home = true"]),
+    ("--retry-pause 0", &["load.retry_pause = 0"]),
+    ("--retry-pause 10ms", &["load.retry_pause = '10ms'"]),
     ("--rate 80%", &["load.rate = '80%'"]),
     ("--arrivals uniform --rate 5", &["load.arrivals = 'uniform'", "load.rate = 5"]),
     ("--warmup auto:10m", &["load.warmup = 'auto:10m'"]),

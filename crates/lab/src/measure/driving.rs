@@ -185,6 +185,7 @@ impl Measurement<'_> {
             window: lengths.window.most,
             interval: lengths.interval,
             pace,
+            retry_pause: self.cell.load.retry_pause,
             seed: self.seed,
         }
     }
