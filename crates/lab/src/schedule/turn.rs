@@ -17,7 +17,7 @@ use crate::target::subject::Subject;
 use base::Exit;
 use plan::{PlannedCell, Setting, Turn};
 use server::{ImageKey, ServerError};
-use spec::{Cell, Connections, Lengths, Meters, Server};
+use spec::{Cell, Connections, Lengths, Meters, Server, defaults};
 use std::cell::OnceCell;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -350,9 +350,12 @@ fn planned_row(cell: &PlannedCell, settings: Vec<(String, String)>) -> NewCell {
 }
 
 /// What the plan says of the cell, in its words, but for what is a column of its own and for the
-/// preset, which its server tells.
+/// preset, which its server tells; and what else is not by default.
 fn settings_of(cell: &PlannedCell) -> Vec<(String, String)> {
-    cell.settings.iter().filter_map(Setting::row).collect()
+    let pause = cell.what.load.retry_pause;
+    let pause_ms = || ("retry_pause_ms".to_owned(), (pause.as_secs_f64() * 1e3).to_string());
+    let pause = (pause != defaults::RETRY_PAUSE).then(pause_ms);
+    cell.settings.iter().filter_map(Setting::row).chain(pause).collect()
 }
 
 /// Nobody's cell is at fault: the lab ends, and goes on when that is mended.
