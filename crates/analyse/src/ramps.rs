@@ -12,7 +12,7 @@ use spec::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
     Cell, CellId, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp,
-    ThroughputMetric,
+    ThroughputMetric, Totals, WindowTotals,
 };
 
 /// Of a count that was measured, and did nothing.
@@ -60,6 +60,7 @@ pub struct RampConditions {
     pub stop_cpu_busy_share: Option<f64>,
     /// By transaction type.
     pub stop_p90_us: BTreeMap<String, f64>,
+    pub stop_retries_share: Option<f64>,
     pub stop_kink_elasticity: Option<f64>,
     pub stop_plateau_elasticity: Option<f64>,
 }
@@ -92,6 +93,8 @@ pub struct RampPoint {
     pub rare: BTreeSet<String>,
     /// `None` is not known.
     pub cpu: Option<RampCpu>,
+    /// [`Point::retries_share`]
+    pub retries_share: Option<f64>,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
 }
@@ -104,6 +107,7 @@ impl RampPoint {
             nopm: self.nopm.unwrap_or(0.0),
             nopm_noise_share: self.nopm_noise_share,
             cpu: self.cpu,
+            retries_share: self.retries_share,
             p90_us: self.p90_us.clone(),
             p90_noise_share: self.p90_noise_share.clone(),
             rare: self.rare.clone(),
@@ -286,6 +290,7 @@ pub fn ramp_point(results: &Results, repeat: &Repeat) -> Result<Option<RampPoint
         p90_noise_share: BTreeMap::new(),
         rare: BTreeSet::new(),
         cpu: None,
+        retries_share: None,
         reason_code: repeat.reason_code.clone().filter(|_| failed),
         reason: repeat.reason.clone().filter(|_| failed),
     };
@@ -340,6 +345,7 @@ impl RampPoint {
                 self.p90_noise_share.extend(noise);
             }
         }
+        self.retries_share = retries_share(&window);
         let samples = Samples::read(results, repeat.id)?;
         let used = used_by(results, (repeat, cell), &window, &samples)?;
         let start_ns = repeat.warmup_ns(&cell.what);
@@ -357,6 +363,16 @@ impl RampPoint {
     }
 }
 
+/// Of all tries in a window, those that were made again; `None` where there were no tries.
+fn retries_share(window: &WindowTotals) -> Option<f64> {
+    let sum =
+        |count: fn(&Totals) -> u64| window.iter().map(|(_, of)| count(of)).sum::<u64>() as f64;
+    let retries = sum(Totals::retries);
+    // Each transaction has one last try, whether it ended well or was given up.
+    let tries = retries + sum(|of| of.completed() + of.errors);
+    (tries > 0.0).then(|| retries / tries)
+}
+
 impl RampConditions {
     /// As it was asked for.
     pub fn of(limits: &RampLimits) -> RampConditions {
@@ -367,6 +383,7 @@ impl RampConditions {
             points_max: limits.points_max,
             stop_cpu_busy_share: limits.cpu_busy_share,
             stop_p90_us: limits.p90_us.clone(),
+            stop_retries_share: limits.retries_share,
             stop_kink_elasticity: limits.kink_elasticity,
             stop_plateau_elasticity: limits.plateau_elasticity,
         }

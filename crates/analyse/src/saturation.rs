@@ -3,14 +3,14 @@
 //! A ramp measures nothing itself. It is a function of the points observed so far, so that one that
 //! was interrupted goes on from stored points. First connections double from the start; the first
 //! count at which a stop condition shows ends that. Then the place is refined on the grid of the
-//! finest step: a limit (CPU, response time) by halving between the last good count and the first
-//! bad one, a bend of a curve (plateau, kink) by points around the corner that fits best, until the
-//! scatter leaves it open by no more than a step.
+//! finest step: a limit (CPU, response time, retries) by halving between the last good count and
+//! the first bad one, a bend of a curve (plateau, kink) by points around the corner that fits best,
+//! until the scatter leaves it open by no more than a step.
 
 use crate::bend::{At, Bend, Turn, bend};
 use crate::ramp_cpu::{CpuOf, RampCpu};
 use crate::statistics::mean;
-use base::counted;
+use base::{counted, percent};
 use serde::Serialize;
 use spec::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,8 @@ pub struct Point {
     pub nopm_noise_share: Option<f64>,
     /// `None` is not known.
     pub cpu: Option<RampCpu>,
+    /// Of all tries of transactions, those that were made again; `None` where there were none.
+    pub retries_share: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
     /// How far chance moves each of these, as [`Point::nopm_noise_share`], where that is known.
@@ -85,6 +87,10 @@ pub enum StopReason {
         p90_us: f64,
         limit_us: f64,
     },
+    /// Too many tries had to be made again.
+    Retries {
+        retries_share: f64,
+    },
     /// The response time of a type turned sharply up.
     Kink {
         transaction: String,
@@ -127,6 +133,12 @@ impl fmt::Display for StopReason {
                 "the 90th percentile of {transaction} was {:.3} s, and {:.3} s are allowed",
                 p90_us / 1e6,
                 limit_us / 1e6
+            ),
+            StopReason::Retries { retries_share } => write!(
+                f,
+                "{} of the tries of transactions were retried, after deadlocks, lock wait timeouts \
+                 and other conflicts",
+                percent(*retries_share)
             ),
             StopReason::Kink { transaction, elasticity } => write!(
                 f,
@@ -179,7 +191,9 @@ impl fmt::Display for Saturation {
             _ => {}
         }
         let lead = match reason {
-            StopReason::Cpu { .. } | StopReason::ResponseTime { .. } => "with more, ",
+            StopReason::Cpu { .. }
+            | StopReason::ResponseTime { .. }
+            | StopReason::Retries { .. } => "with more, ",
             StopReason::Kink { .. } | StopReason::Plateau { .. } => "beyond it ",
             StopReason::Failed { .. } => "",
         };
@@ -354,7 +368,12 @@ impl Ramp {
                 limit_us,
             })
         });
-        of_cpu.or_else(|| of_types.next())
+        let retries = point
+            .retries_share
+            .filter(|share| self.limits.retries_share.is_some_and(|limit| *share >= limit))
+            .map(|retries_share| StopReason::Retries { retries_share });
+        // Tries made again make response times long, so they are told of before these.
+        of_cpu.or(retries).or_else(|| of_types.next())
     }
 
     /// Between the last count within all limits and the first over one.
@@ -515,6 +534,7 @@ fn rises(
 /// Points of one count as one; `same` holds at least one. Noise is read from the points themselves.
 fn mean_of(same: &[&Point]) -> Point {
     let count = same.len() as f64;
+    let retries: Option<Vec<f64>> = same.iter().map(|point| point.retries_share).collect();
     let cpus: Option<Vec<RampCpu>> = same.iter().map(|point| point.cpu).collect();
     let mean_of_cpus = |cpus: &[RampCpu], share: fn(&RampCpu) -> f64| {
         cpus.iter().map(share).sum::<f64>() / cpus.len() as f64
@@ -528,6 +548,7 @@ fn mean_of(same: &[&Point]) -> Point {
             of: cpus[0].of,
             steal_share: mean_of_cpus(&cpus, |cpu| cpu.steal_share),
         }),
+        retries_share: retries.and_then(|shares| mean(&shares)),
         p90_us: types(same)
             .into_iter()
             .map(|name| {

@@ -230,6 +230,9 @@ pub(crate) struct RampTable {
     /// `delivery`, `stock_level`; types that are not named have no limit
     /// [default: 5s, `stock_level` 20s]
     pub(crate) stop_p90: One<Option<Limits>>,
+    /// The share of the tries of transactions that is retried, after deadlocks, lock wait timeouts
+    /// and other conflicts [default: false]
+    pub(crate) stop_retries: One<Option<Share>>,
     /// The power of the connections that a 90th percentile rises as fast as where it turns up
     /// [default: 2]
     pub(crate) stop_kink: One<Option<KinkPower>>,

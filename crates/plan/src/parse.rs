@@ -238,6 +238,7 @@ fn limits(ramp: &RampTable, keys: &Keys) -> Result<RampLimits, PlanProblem> {
     ramp.connections_max.set(&mut limits.connections_max);
     limits.points_max = ramp.points.get().map_or(limits.points_max, |most| *most as usize);
     ramp.stop_cpu.set(&mut limits.cpu_busy_share);
+    ramp.stop_retries.set(&mut limits.retries_share);
     ramp.stop_kink.set(&mut limits.kink_elasticity);
     ramp.stop_plateau.set(&mut limits.plateau_elasticity);
     if let Some(times) = ramp.stop_p90.get() {

@@ -23,6 +23,8 @@ pub struct RampLimits {
     pub cpu_busy_share: Option<f64>,
     /// 90th percentiles of response times by transaction type; above 0.
     pub p90_us: BTreeMap<String, f64>,
+    /// Of all tries of transactions, those that were made again; above 0 to 1.
+    pub retries_share: Option<f64>,
     /// A response time that rises faster than this power of the connections has a kink; above 1,
     /// since one of a saturated closed loop rises with the connections.
     pub kink_elasticity: Option<f64>,
@@ -46,6 +48,7 @@ impl Default for RampLimits {
             points_max: 24,
             cpu_busy_share: Some(0.8),
             p90_us: seconds.map(|(name, s)| (name.to_owned(), s * 1e6)).into_iter().collect(),
+            retries_share: None,
             kink_elasticity: Some(2.0),
             plateau_elasticity: Some(PLATEAU_ELASTICITY),
         }
@@ -106,6 +109,9 @@ impl fmt::Display for RampLimits {
         for (transaction, us) in &self.p90_us {
             write!(f, " stop_p90.{transaction}={}s", us / 1e6)?;
         }
+        if let Some(share) = self.retries_share {
+            write!(f, " stop_retries={share}")?;
+        }
         if let Some(power) = self.kink_elasticity {
             write!(f, " stop_kink={power}")?;
         }
@@ -135,13 +141,12 @@ impl RampLimits {
                 Err(RampLimitsError::OutOfRange { key, name, value, expected })
             })
         };
-        is_in(
-            "stop_cpu",
-            "the CPU share",
-            self.cpu_busy_share,
-            "above 0 and at most 1",
-            &|share| share > 0.0 && share <= 1.0,
-        )?;
+        for (key, name, share) in [
+            ("stop_cpu", "the CPU share", self.cpu_busy_share),
+            ("stop_retries", "the share of retries", self.retries_share),
+        ] {
+            is_in(key, name, share, "above 0 and at most 1", &|share| share > 0.0 && share <= 1.0)?;
+        }
         is_in("stop_kink", "the kink's elasticity", self.kink_elasticity, "above 1", &|power| {
             power > 1.0 && power.is_finite()
         })?;
@@ -216,6 +221,8 @@ mod tests {
         );
         let other = RampLimits { plateau_elasticity: None, ..RampLimits::default() };
         assert_eq!(text, format!("{other} stop_plateau=0.2"));
+        let set = RampLimits { retries_share: Some(0.05), ..RampLimits::default() };
+        assert_eq!(set.to_string(), text.replace(" stop_kink", " stop_retries=0.05 stop_kink"));
     }
 
     #[test]
@@ -226,6 +233,8 @@ mod tests {
         assert!(above.to_string().contains("200 connections"), "{above}");
         for wrong in [
             RampLimits { cpu_busy_share: Some(80.0), ..RampLimits::default() },
+            RampLimits { retries_share: Some(0.0), ..RampLimits::default() },
+            RampLimits { retries_share: Some(1.5), ..RampLimits::default() },
             RampLimits { kink_elasticity: Some(1.0), ..RampLimits::default() },
             RampLimits { plateau_elasticity: Some(f64::NAN), ..RampLimits::default() },
             RampLimits { p90_us: [("payment".to_owned(), 0.0)].into(), ..RampLimits::default() },

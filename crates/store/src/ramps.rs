@@ -30,6 +30,9 @@ row! {
         /// Throughput rises no faster than this power.
         plateau_elasticity: Option<f64> = "stop_plateau_elasticity",
         p90_us: BTreeMap<String, f64> as Elsewhere,
+        /// Share of the tries of transactions that is retried, which ends the ramp; `None` where
+        /// the condition is left out.
+        retries_share: Option<f64> = "stop_retries_share",
     }
 }
 

@@ -109,6 +109,44 @@ fn a_count_measured_again_on_one_server_is_no_repeat() {
     assert_eq!(told(results), two);
 }
 
+#[test]
+fn retries_are_a_share_of_the_tries_of_all_types() {
+    let scratch = Scratch::default();
+    let (results, lab) = (&*scratch, scratch.lab);
+    let limits = RampLimits { retries_share: Some(0.05), ..RampLimits::default() };
+    let ramp = results.begin_ramp(lab, &NewRamp { limits, ..new_ramp(1) }).unwrap();
+    assert_eq!(results.ramps(lab).unwrap()[0].what.limits.retries_share, Some(0.05));
+    measure((results, lab, ramp), (1, 8), 100);
+
+    let cell = NewCell { ordinal: 2, connections: 16, ..testkit::cell() };
+    let window_ns = cell.window_ns;
+    let cell = results.begin_cell(lab, &cell).unwrap();
+    let point = results.begin_ramp_point(ramp, &repeat(cell, 1)).unwrap();
+    // 190 last tries, of which one was given up, and 10 that were made again. What failed in the
+    // warm-up does not count.
+    let new_orders = IntervalRow {
+        rolled_back: 9,
+        deadlocks: 4,
+        other_retries: 1,
+        ..window(window_ns, "new_order", 100)
+    };
+    let payments =
+        IntervalRow { lock_wait_timeouts: 5, errors: 1, ..window(window_ns, "payment", 80) };
+    let warmup =
+        IntervalRow { phase: Phase::Warmup, deadlocks: 500, ..window(window_ns, "new_order", 10) };
+    results.append_intervals(point, &[new_orders, payments, warmup]).unwrap();
+    results.finish_repeat(point, &testkit::result(window_ns)).unwrap();
+    results.finish_ramp(ramp).unwrap();
+
+    let found = ramps(results, lab).unwrap().remove(0);
+    assert_eq!(found.conditions.stop_retries_share, Some(0.05));
+    let shares: Vec<_> = found.points.iter().map(|point| point.retries_share).collect();
+    assert_eq!(shares, [Some(0.0), Some(0.05)]);
+    let saturation = found.saturation.unwrap();
+    assert_eq!(saturation.connections, Some(8));
+    assert_eq!(saturation.reason, Some(StopReason::Retries { retries_share: 0.05 }));
+}
+
 /// A point of this count, failed where there is a reason.
 fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<RampPoint>) {
     let point = RampPoint {
@@ -126,6 +164,7 @@ fn attempt(connections: u32, reason_code: Option<&str>) -> ((u32, u32), Option<R
         p90_noise_share: Default::default(),
         rare: Default::default(),
         cpu: None,
+        retries_share: None,
         reason_code: reason_code.map(str::to_owned),
         reason: None,
     };

@@ -10,6 +10,7 @@ struct Truth {
     nopm: f64,
     cpu_busy_share: f64,
     p90_us: f64,
+    retries_share: f64,
 }
 
 /// Relative scatter of each number, normal.
@@ -18,12 +19,14 @@ struct Scatter {
     nopm: f64,
     cpu: f64,
     p90: f64,
+    /// What has none draws no random number, so that one more condition changes no other curve.
+    retries: f64,
 }
 
-const NONE: Scatter = Scatter { nopm: 0.0, cpu: 0.0, p90: 0.0 };
+const NONE: Scatter = Scatter { nopm: 0.0, cpu: 0.0, p90: 0.0, retries: 0.0 };
 
 fn scatter(share: f64) -> Scatter {
-    Scatter { nopm: share, cpu: share, p90: share }
+    Scatter { nopm: share, cpu: share, p90: share, retries: 0.0 }
 }
 
 /// No condition but those that a test names.
@@ -60,12 +63,17 @@ fn ramped(
         let mut scattered =
             |value: f64, share: f64| value * (1.0 + share * noise.normal()).max(0.1);
         let nopm = scattered(truth.nopm, scatter.nopm);
+        let retries_share = match scatter.retries {
+            0.0 => truth.retries_share,
+            share => scattered(truth.retries_share, share),
+        };
         ramp.observe(Point {
             connections,
             nopm,
             nopm_noise_share: Some(scatter.nopm),
             p90_noise_share: [("new_order".to_owned(), scatter.p90)].into(),
             cpu: Some(of_server(scattered(truth.cpu_busy_share, scatter.cpu))),
+            retries_share: Some(retries_share),
             p90_us: [("new_order".to_owned(), scattered(truth.p90_us, scatter.p90))].into(),
             rare: BTreeSet::new(),
         });
@@ -82,6 +90,7 @@ fn one_queue(knee: f64) -> impl Fn(f64) -> Truth + Copy {
             nopm,
             cpu_busy_share: 0.9 * (connections / knee).min(1.0),
             p90_us: connections / nopm * 60e6,
+            retries_share: 0.0,
         }
     }
 }
@@ -148,7 +157,12 @@ fn sixteen_cores(connections: f64) -> Truth {
     }
     let busy = busy / sum;
     let per_s = busy / service_s;
-    Truth { nopm: per_s * 60.0, cpu_busy_share: busy / cores, p90_us: connections / per_s * 1e6 }
+    Truth {
+        nopm: per_s * 60.0,
+        cpu_busy_share: busy / cores,
+        p90_us: connections / per_s * 1e6,
+        retries_share: 0.0,
+    }
 }
 
 #[test]
@@ -169,6 +183,7 @@ fn universal(contention: f64, coherency: f64) -> impl Fn(f64) -> Truth + Copy {
             nopm: 600.0 * connections / slowed,
             cpu_busy_share: 0.1,
             p90_us: 100_000.0 * slowed,
+            retries_share: 0.0,
         }
     }
 }
@@ -202,7 +217,7 @@ fn kinks() {
     // power.
     let truth = |connections: f64| {
         let p90_us = 20_000.0 * (connections / 72.0).max(1.0).powi(3);
-        Truth { nopm: connections / p90_us * 60e6, cpu_busy_share: 0.5, p90_us }
+        Truth { nopm: connections / p90_us * 60e6, cpu_busy_share: 0.5, p90_us, retries_share: 0.0 }
     };
     for (step, share) in [(8, 0.05), (16, 0.1)] {
         let within = within_a_step(
@@ -228,6 +243,7 @@ fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
             nopm_noise_share: Some(0.01),
             p90_noise_share: BTreeMap::new(),
             cpu: None,
+            retries_share: None,
             p90_us: p90_us.map(|(name, us)| (name.to_owned(), us)).into(),
             rare: rare.iter().map(|name| (*name).to_owned()).collect(),
         });
@@ -304,6 +320,7 @@ fn response_times() {
         nopm: 6_000.0 * connections.min(40.0),
         cpu_busy_share: 0.1,
         p90_us: 10_000.0 * connections.max(40.0),
+        retries_share: 0.0,
     };
     for (step, share) in [(8, 0.05), (16, 0.1)] {
         let limits = RampLimits {
@@ -320,6 +337,52 @@ fn response_times() {
         );
         assert!(within >= 0.95, "{step} {share}: {within}");
     }
+}
+
+#[test]
+fn retries() {
+    // Each connection meets each other one, so that 5 % of the tries are retried at 80.5 of them;
+    // throughput rises and response times stay.
+    let truth = |connections: f64| Truth {
+        nopm: 300.0 * connections,
+        cpu_busy_share: 0.1,
+        p90_us: 20_000.0,
+        retries_share: 0.05 * (connections - 1.0) / 79.5,
+    };
+    let limits = |step| RampLimits { retries_share: Some(0.05), ..limits(step) };
+    let exact = ramped(&limits(8), truth, NONE, &mut Noise::new(1));
+    assert_eq!(exact.connections, Some(80));
+    assert_eq!((exact.connections_low, exact.connections_high), (Some(80), Some(80)));
+    assert_eq!(
+        exact.to_string(),
+        "saturation point: 80 connections; with more, 5.47 % of the tries of transactions were \
+         retried, after deadlocks, lock wait timeouts and other conflicts"
+    );
+    for (step, share) in [(8, 0.05), (16, 0.1)] {
+        let within = within_a_step(
+            &limits(step),
+            truth,
+            Scatter { retries: share, ..scatter(share) },
+            80,
+            |reason| matches!(reason, StopReason::Retries { .. }),
+        );
+        assert!(within >= 0.95, "{step} {share}: {within}");
+    }
+    // Left out, as by default, it ends nothing.
+    let off = RampLimits { retries_share: None, ..limits(8) };
+    assert_eq!(ramped(&off, truth, NONE, &mut Noise::new(1)).reason, None);
+}
+
+#[test]
+fn retries_are_told_of_before_the_response_times_that_they_make() {
+    let truth = |_| Truth { nopm: 300.0, cpu_busy_share: 0.1, p90_us: 9e6, retries_share: 0.5 };
+    let limits = RampLimits { retries_share: Some(0.05), ..limits(8) };
+    let found = ramped(&limits, truth, NONE, &mut Noise::new(1));
+    assert_eq!(found.reason, Some(StopReason::Retries { retries_share: 0.5 }));
+    assert_eq!(
+        serde_json::to_value(&found.reason).unwrap(),
+        serde_json::json!({ "condition": "retries", "retries_share": 0.5 })
+    );
 }
 
 #[test]
@@ -350,6 +413,7 @@ fn a_count_without_a_result_ends_the_ramp() {
                 nopm_noise_share: None,
                 p90_noise_share: BTreeMap::new(),
                 cpu: None,
+                retries_share: None,
                 p90_us: BTreeMap::new(),
                 rare: BTreeSet::new(),
             });
@@ -417,6 +481,7 @@ fn a_stalled_target_is_no_panic() {
             nopm_noise_share: None,
             p90_noise_share: BTreeMap::new(),
             cpu: None,
+            retries_share: None,
             p90_us: BTreeMap::new(),
             rare: BTreeSet::new(),
         });
@@ -430,6 +495,7 @@ fn a_stalled_target_is_no_panic() {
             nopm_noise_share: None,
             p90_noise_share: BTreeMap::new(),
             cpu: None,
+            retries_share: None,
             p90_us: BTreeMap::new(),
             rare: BTreeSet::new(),
         });
@@ -449,6 +515,7 @@ fn a_kink_is_as_open_as_its_own_noise_leaves_it() {
                 nopm: 300.0 * at.min(40.0),
                 nopm_noise_share: Some(nopm_noise_share),
                 cpu: None,
+                retries_share: None,
                 p90_us: [("new_order".to_owned(), p90_us)].into(),
                 p90_noise_share: [("new_order".to_owned(), p90_noise_share)].into(),
                 rare: BTreeSet::new(),

@@ -73,6 +73,16 @@ pub struct RampArguments {
         value_parser = times
     )]
     pub stop_p90: Condition<BTreeMap<String, f64>>,
+    /// Stop where this share of the tries of transactions is retried, after deadlocks, lock wait
+    /// timeouts and other conflicts, or off
+    #[arg(
+        help_heading = CONDITIONS,
+        long,
+        value_name = "SHARE",
+        default_value = "off",
+        value_parser = share
+    )]
+    pub stop_retries: Condition<f64>,
     /// Stop where a 90th percentile turns up: it rises as fast as this power of the connections, or
     /// off
     #[arg(help_heading = CONDITIONS, long, value_name = "POWER", default_value = "2", value_parser = power)]
@@ -108,6 +118,7 @@ impl RampArguments {
             points_max: self.points as usize,
             cpu_busy_share: self.stop_cpu.at(),
             p90_us: self.stop_p90.at().unwrap_or_default(),
+            retries_share: self.stop_retries.at(),
             kink_elasticity: self.stop_kink.at(),
             plateau_elasticity: self.stop_plateau.at(),
         }
@@ -201,6 +212,8 @@ mod tests {
             "off",
             "--stop-p90",
             "payment=250ms",
+            "--stop-retries",
+            "5%",
             "--stop-kink",
             "off",
             "--stop-plateau",
@@ -213,6 +226,7 @@ mod tests {
             points_max: 5,
             cpu_busy_share: None,
             p90_us: [("payment".to_owned(), 250_000.0)].into(),
+            retries_share: Some(0.05),
             kink_elasticity: None,
             plateau_elasticity: Some(0.0),
         };
@@ -229,6 +243,8 @@ mod tests {
             ["--stop-p90", "new_order=0"],
             ["--stop-p90", "new_odrer=5s"],
             ["--stop-p90", "payment=1s,payment=2s"],
+            ["--stop-retries", "0"],
+            ["--stop-retries", "101%"],
             ["--stop-kink", "steep"],
             ["--stop-plateau", ""],
             ["--workload", "tpcc-spec"],

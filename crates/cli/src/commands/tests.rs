@@ -92,6 +92,8 @@ const SAID: &[(&str, &[&str])] = &[
     ("--stop-cpu off", &["ramp.stop_cpu = false"]),
     ("--stop-cpu 50%", &["ramp.stop_cpu = '50%'"]),
     ("--stop-p90 payment=250ms", &["ramp.stop_p90 = { payment = '250ms' }"]),
+    ("--stop-retries off", &["ramp.stop_retries = false"]),
+    ("--stop-retries 5%", &["ramp.stop_retries = '5%'"]),
     ("--stop-kink 3", &["ramp.stop_kink = 3"]),
     ("--stop-plateau 0.5", &["ramp.stop_plateau = 0.5"]),
 ];

@@ -14,9 +14,10 @@ use std::path::Path;
 const ENGINE: &str = "mysql-5.7";
 /// All conditions; a later one of the same name would be refused, so each test names those that it
 /// leaves out.
-const OFF: [(&str, &str); 4] = [
+const OFF: [(&str, &str); 5] = [
     ("--stop-cpu", "off"),
     ("--stop-p90", "off"),
+    ("--stop-retries", "off"),
     ("--stop-kink", "off"),
     ("--stop-plateau", "off"),
 ];

@@ -18,7 +18,7 @@ fn a_ramp_takes_the_place_of_connections() {
     assert_eq!(all[0].repeat_time_limit.as_secs(), 24 * (70 + 60) + 600 + 100);
     let text = with(
         "[ramp]\nstart = 2\nstep = 3\nconnections_max = 50\npoints = 9\nstop_cpu = 0.5\nstop_kink = 3\nstop_plateau = false\n\
-         stop_p90 = { payment = '250ms' }",
+         stop_retries = '5%'\nstop_p90 = { payment = '250ms' }",
     );
     let limits = RampLimits {
         start: 2,
@@ -27,13 +27,17 @@ fn a_ramp_takes_the_place_of_connections() {
         points_max: 9,
         cpu_busy_share: Some(0.5),
         p90_us: [("payment".to_owned(), 250_000.0)].into(),
+        retries_share: Some(0.05),
         kink_elasticity: Some(3.0),
         plateau_elasticity: None,
     };
     let other = cells(&text).unwrap();
     assert_eq!(other[0].what.load.connections, Connections::Ramp(limits));
     assert_ne!(other[0].what.key(), all[0].what.key());
-    assert_eq!(cells(&with("[ramp]\nstart = 8")).unwrap()[0].what.key(), all[0].what.key());
+    for same in ["start = 8", "stop_retries = false"] {
+        let same = cells(&with(&format!("[ramp]\n{same}"))).unwrap();
+        assert_eq!(same[0].what.key(), all[0].what.key());
+    }
     let short = Plan::parse(&text, "p.toml").unwrap().shortened();
     let short = short.cells(&known()).unwrap();
     assert_eq!(short[0].what.load.connections, Connections::Fixed(2));
@@ -48,6 +52,9 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ("[ramp]\nstart = 2000", "2000", &["above its maximum of 1024"]),
     ("[ramp]\nstop_cpu = true", "true", &["a share like"]),
     ("[ramp]\nstop_cpu = '101%'", "'101%'", &["a share like"]),
+    ("[ramp]\nstop_retries = true", "true", &["a share like"]),
+    ("[ramp]\nstop_retries = 0", "0", &["a share like"]),
+    ("[ramp]\nstop_retries = '101%'", "'101%'", &["a share like"]),
     ("[ramp]\nstop_kink = 0.5", "0.5", &["above 1"]),
     ("[ramp]\nstop_plateau = 2", "2", &["from 0 to 1"]),
     ("[ramp]\nstop_p90 = { payments = '5s' }", "payments", &["nearest is `payment`"]),

@@ -89,3 +89,6 @@ ALTER TABLE new_load RENAME TO load;
 
 -- What each of several servers did in the window is counted in the workload's primary transactions.
 ALTER TABLE instance_result RENAME COLUMN new_orders TO primary_transactions;
+
+-- No ramp of an earlier format had this condition.
+ALTER TABLE ramp ADD COLUMN stop_retries_share REAL;
