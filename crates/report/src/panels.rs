@@ -123,6 +123,7 @@ pub fn panels(samples: &Samples, run: Run) -> Panels {
     let mut panels = vec![observed.cpu(run.is_emulated)];
     panels.extend(observed.storage());
     panels.extend(observed.innodb());
+    panels.push(observed.file_waits());
     panels.push(observed.processes());
     panels.push(observed.power());
     panels.retain(|panel| !panel.lines.is_empty());
@@ -232,6 +233,18 @@ impl Observed<'_> {
                 .with("row-lock waits", 4, Solid, self.server("row_lock_waits"))
                 .with("deadlocks", 2, Solid, self.server("deadlocks")),
         ]
+    }
+
+    /// As performance_schema counts them. A time that never rises has no line: its instrument may
+    /// be off, and a line at zero would say that nothing waited.
+    fn file_waits(&self) -> Panel {
+        let threads = |waited_ns: &str| {
+            let mean = self.scaled(Server, waited_ns, "", 1e-9);
+            if mean.iter().flatten().any(|threads| *threads > 0.0) { mean } else { Vec::new() }
+        };
+        Panel::new("file_waits", "Threads waiting for files of InnoDB", "threads", "threads")
+            .with("data files", 1, Solid, threads("data_file_wait_ns"))
+            .with("redo log", 2, Solid, threads("log_file_wait_ns"))
     }
 
     fn processes(&self) -> Panel {
@@ -390,6 +403,20 @@ mod tests {
         assert_eq!(line(&of, "checkpoint", "checkpoint age").values, [Some(7.0); 2]);
         assert_eq!(line(&of, "processes", "mydyno").values, [Some(0.5); 2]);
         assert_eq!(line(&of, "processes", "busiest thread of mydyno").values, [Some(0.4); 2]);
+    }
+
+    #[test]
+    fn waits_for_files_are_threads_and_an_instrument_that_is_off_has_no_line() {
+        let of = drawn(
+            vec![
+                rising((Server, "data_file_wait_ns", ""), 2, 2_500_000_000),
+                rising((Server, "log_file_wait_ns", ""), 2, 0),
+            ],
+            2.0,
+        );
+        assert_eq!(line(&of, "file_waits", "data files").values, [Some(2.5); 2]);
+        let waits = panel(&of, "file_waits");
+        assert_eq!((waits.lines.len(), waits.unit), (1, "threads"));
     }
 
     #[test]

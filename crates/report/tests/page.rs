@@ -151,7 +151,7 @@ fn what_was_observed_stands_below_the_throughput() {
     std::fs::write(&page, &opened).unwrap();
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
-    let charts = 2 + 3 * 3 - 1 + 3 * 12;
+    let charts = 2 + 3 * 3 - 1 + 3 * 13;
     assert!(shown.dom.contains(&format!("data-ready=\"{charts}\"")));
     assert_eq!(shown.dom.matches("<canvas").count(), charts);
     assert!(shown.dom.contains("data-blank=\"0\""), "{}", shown.dom);

@@ -2,7 +2,8 @@
 //! server's machine, performance_schema; and when samples are stored.
 
 use crate::support::{
-    AMPLE, Mydyno, Server, directory, float, holds, lent, mydyno, result, servers_under, text,
+    AMPLE, Documented, Held, Mydyno, Server, directory, documented, float, holds, lent, mydyno,
+    result, results, servers_under, text,
 };
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Write};
@@ -152,4 +153,46 @@ fn samples_are_stored_each_second() {
     assert_eq!(running.wait().code, None);
     assert!(holds(&file, sampled));
     assert_eq!(result(&file, "SELECT COUNT(*) FROM interval"), "0");
+}
+
+/// The number, first and last of the samples of a metric of the server.
+fn samples_of(file: &Path, name: &str) -> [i64; 3] {
+    let sql = format!(
+        "SELECT COUNT(*), MIN(value), MAX(value) FROM sample JOIN metric ON metric_id = id \
+         WHERE source = 'server' AND label = '' AND kind = 'counter' AND name = '{name}'"
+    );
+    let row = results(file, &sql).remove(0);
+    [0, 1, 2].map(|column| row[column].parse().unwrap_or_default())
+}
+
+#[test]
+fn waits_for_files_come_where_performance_schema_is_on() {
+    let of_schema = |one: &Documented| one.needs_performance_schema;
+    let waits: Vec<Documented> = documented().into_iter().filter(of_schema).collect();
+    assert_eq!(waits.len(), 4);
+    let (off, work) = (lent(), directory());
+    run(&off, work.path(), "2s", &[]).run().exits(0);
+    let file = work.path().join("mydyno.db");
+    for one in &waits {
+        assert_eq!(samples_of(&file, &one.name), [0; 3], "{}", one.name);
+    }
+    assert_eq!(result(&file, "SELECT COUNT(*) FROM note WHERE note LIKE '%status%'"), "0");
+
+    let work = directory();
+    let on = Server::loaded("mysql-5.7", &["performance_schema=ON"]);
+    run(&on, work.path(), "3s", &[]).run().exits(0);
+    let mut session = Held::open(&on.dsn);
+    for one in &waits {
+        let name = &one.name;
+        let [samples, first, last] = samples_of(&work.path().join("mydyno.db"), name);
+        assert!(samples >= 2 && first < last, "{name}: {samples}, {first} to {last}");
+        let [event, column] = &one.places[..] else { panic!("{name} is in {:?}", one.places) };
+        let per = if name.ends_with("_ns") { 1_000 } else { 1 };
+        let later = session.query(&format!(
+            "SELECT {column} DIV {per} FROM \
+             performance_schema.events_waits_summary_global_by_event_name \
+             WHERE EVENT_NAME = '{event}'"
+        ));
+        assert!(last <= later[0].parse().unwrap(), "{name}: {last}, then {later:?}");
+    }
 }

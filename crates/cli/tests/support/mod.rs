@@ -12,7 +12,7 @@ mod shim;
 mod sql;
 mod terminal;
 
-pub use observed::{Bed, Documented, OBSERVED, monitor, other_reading, read, table};
+pub use observed::{Bed, Documented, OBSERVED, documented, monitor, other_reading, read, table};
 pub use process::{Mydyno, Ran, Running, mydyno};
 pub use server::{QUICK, SMALL_REDO, Server, alive, lent, servers_under};
 pub use shim::shim;

@@ -26,6 +26,8 @@ pub struct Documented {
     pub name: String,
     pub kind: MetricKind,
     pub places: Vec<String>,
+    /// Only servers have it whose performance_schema is on.
+    pub needs_performance_schema: bool,
 }
 
 fn in_ticks(text: &str) -> Vec<String> {
@@ -44,6 +46,7 @@ pub fn documented() -> Vec<Documented> {
             name: in_ticks(cells[0]).remove(0),
             kind: MetricKind::parse(cells[1]).unwrap(),
             places: in_ticks(cells[2]),
+            needs_performance_schema: cells[3].ends_with("where `performance_schema` is on"),
         }
     })
     .collect()

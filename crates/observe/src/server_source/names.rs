@@ -1,8 +1,8 @@
 //! The names of the server's metrics, and where each is to be found. Pure.
 //!
 //! Engines do not say the same in the same place. What a server's status lacks may be a counter of
-//! INNODB_METRICS, where that is switched on, or a line of the InnoDB monitor. What a server has
-//! nowhere is left out.
+//! INNODB_METRICS, where that is switched on, or a line of the InnoDB monitor. Waits for files are
+//! in performance_schema alone, where that is on. What a server has nowhere is left out.
 
 use super::innodb_status::InnodbStatus;
 use crate::sampler::Readings;
@@ -17,7 +17,8 @@ pub(super) struct Name {
     pub(super) kind: MetricKind,
     /// In SHOW GLOBAL STATUS.
     pub(super) status: Option<&'static str>,
-    /// In information_schema.INNODB_METRICS.
+    /// In information_schema.INNODB_METRICS; with a column behind it, an event of
+    /// performance_schema.
     pub(super) counter: Option<&'static str>,
     /// In SHOW ENGINE INNODB STATUS.
     pub(super) monitor: Option<fn(&InnodbStatus) -> Option<i64>>,
@@ -29,6 +30,11 @@ const fn counter(name: &'static str, status: &'static str) -> Name {
 
 const fn gauge(name: &'static str, status: &'static str) -> Name {
     Name { kind: MetricKind::Gauge, ..counter(name, status) }
+}
+
+/// A counter that no server's status has.
+const fn elsewhere(name: &'static str, place: &'static str) -> Name {
+    Name { status: None, counter: Some(place), ..counter(name, "") }
 }
 
 impl Name {
@@ -93,7 +99,7 @@ pub(super) const NAMES: &[Name] = &[
     counter("row_lock_time_ms", "Innodb_row_lock_time"),
     gauge("row_lock_current_waits", "Innodb_row_lock_current_waits"),
     counter("deadlocks", "Innodb_deadlocks").or_counter("lock_deadlocks"),
-    Name { status: None, ..counter("lock_wait_timeouts", "") }.or_counter("lock_timeouts"),
+    elsewhere("lock_wait_timeouts", "lock_timeouts"),
     counter("rows_read", "Innodb_rows_read"),
     counter("rows_inserted", "Innodb_rows_inserted"),
     counter("rows_updated", "Innodb_rows_updated"),
@@ -101,6 +107,10 @@ pub(super) const NAMES: &[Name] = &[
     gauge("history_list_entries", "Innodb_history_list_length")
         .or_counter("trx_rseg_history_len")
         .or_monitor(InnodbStatus::history_list_entries),
+    elsewhere("data_file_waits", "wait/io/file/innodb/innodb_data_file COUNT_STAR"),
+    elsewhere("data_file_wait_ns", "wait/io/file/innodb/innodb_data_file SUM_TIMER_WAIT"),
+    elsewhere("log_file_waits", "wait/io/file/innodb/innodb_log_file COUNT_STAR"),
+    elsewhere("log_file_wait_ns", "wait/io/file/innodb/innodb_log_file SUM_TIMER_WAIT"),
 ];
 
 /// Metrics that this server counts wrongly, so that it must not have them.
@@ -148,7 +158,7 @@ impl Values {
         }
     }
 
-    /// A row of INNODB_METRICS.
+    /// A row of INNODB_METRICS, or a column of a row of performance_schema.
     pub(super) fn take_counter(&mut self, counter: &[u8], value: Option<i64>) {
         if let Some(index) = BY_COUNTER.get(counter) {
             self.0[*index] = self.0[*index].or(value);
@@ -202,7 +212,8 @@ mod tests {
         let with_counter = NAMES.iter().filter(|name| name.counter.is_some()).count();
         assert_eq!(BY_COUNTER.len(), with_counter);
         let nowhere = |name: &&Name| {
-            name.status.is_none() && name.counter.is_none() && name.monitor.is_none()
+            let is_told = name.status.is_some() || name.counter.is_some();
+            !is_told && name.monitor.is_none()
         };
         assert_eq!(NAMES.iter().filter(nowhere).count(), 0);
     }
@@ -261,12 +272,16 @@ mod tests {
         values.take_counter(b"dml_reads", Some(6));
         let status = InnodbStatus::parse("---\nTRANSACTIONS\n---\nHistory list length 7\n");
         values.take_monitor(&status);
+        values.take_counter(b"wait/io/file/innodb/innodb_log_file COUNT_STAR", Some(8));
+        values.take_counter(b"wait/io/file/innodb/innodb_log_file SUM_TIMER_WAIT", Some(9));
         let expected = [
             ("threads_running".to_owned(), MetricKind::Gauge, 2),
             ("deadlocks".to_owned(), MetricKind::Counter, 3),
             ("history_list_entries".to_owned(), MetricKind::Gauge, 5),
+            ("log_file_waits".to_owned(), MetricKind::Counter, 8),
+            ("log_file_wait_ns".to_owned(), MetricKind::Counter, 9),
         ];
         assert_eq!(given(&values), expected);
-        assert_eq!(values.missing().count(), NAMES.len() - 3);
+        assert_eq!(values.missing().count(), NAMES.len() - 5);
     }
 }

@@ -11,12 +11,20 @@ use wire::{Connection, Connector};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 const MONITOR: &str = "SHOW ENGINE INNODB STATUS";
+/// Waits for files, by the places that metrics name. The server makes nanoseconds of its
+/// picoseconds, which an i64 cannot hold after 106 days of waiting. Without a row where
+/// performance_schema is off; a row of an instrument that is off stays as it was.
+const FILE_WAITS: &str = "SELECT CONCAT(EVENT_NAME, ' COUNT_STAR'), COUNT_STAR, \
+     CONCAT(EVENT_NAME, ' SUM_TIMER_WAIT'), SUM_TIMER_WAIT DIV 1000 \
+     FROM performance_schema.events_waits_summary_global_by_event_name WHERE EVENT_NAME IN \
+     ('wait/io/file/innodb/innodb_data_file', 'wait/io/file/innodb/innodb_log_file')";
 /// How INNODB_METRICS says that a counter is switched on: MySQL and MariaDB up to 10.4, MariaDB
 /// from 10.5 on.
 const SWITCHED_ON: [&str; 2] = ["STATUS = 'enabled'", "ENABLED = 1"];
 /// The server has no such table, column or engine, or this user may not look.
-const REFUSALS: [u16; 8] = [
+const REFUSALS: [u16; 10] = [
     1044, // access to the schema denied
+    1049, // no such schema
     1054, // unknown column
     1109, // unknown table of information_schema
     1142, // command denied
@@ -24,6 +32,7 @@ const REFUSALS: [u16; 8] = [
     1227, // the privilege PROCESS is missing
     1235, // not supported
     1286, // unknown storage engine
+    1682, // a system table that an upgrade left as it was
 ];
 
 /// The whole `SHOW GLOBAL STATUS`: names and values.
@@ -71,6 +80,8 @@ struct Extras {
     counters_sql: Option<String>,
     /// The InnoDB monitor.
     monitor: bool,
+    /// Waits for files, where performance_schema is on.
+    file_waits: bool,
 }
 
 /// Counters of INNODB_METRICS that are switched on.
@@ -101,7 +112,7 @@ impl Extras {
                 on.condition
             )
         });
-        Extras { counters_sql, monitor }
+        Extras { counters_sql, monitor, file_waits: false }
     }
 }
 
@@ -120,7 +131,18 @@ async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
             Err(error) => return Err(error),
         };
     }
+    extras.file_waits = has_file_waits(connection).await?;
     Ok(extras)
+}
+
+/// Is performance_schema on, and may this user read it? It is switched on as the server starts and
+/// then stays as it is.
+async fn has_file_waits(connection: &mut Connection) -> Result<bool, SessionError> {
+    match connection.query(FILE_WAITS).await {
+        Ok(answer) => Ok(!answer.is_empty()),
+        Err(error) if is_refusal(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 async fn switched_on(connection: &mut Connection) -> Result<SwitchedOn, SessionError> {
@@ -168,6 +190,13 @@ async fn ask_extras(
         // Type, name, text.
         if let Some(row) = answer.row(0) {
             values.take_monitor(&InnodbStatus::parse(&row.text(2)));
+        }
+    }
+    if extras.file_waits {
+        let answer = connection.query(FILE_WAITS).await?;
+        for row in answer.rows() {
+            values.take_counter(row.bytes(0)?, row.int(1).ok());
+            values.take_counter(row.bytes(2)?, row.int(3).ok());
         }
     }
     Ok(())

@@ -170,6 +170,10 @@ fn server(of: &Beside) -> Vec<Metered> {
         counter(Server, ("row_lock_time_ms", ""), (0.0, connections * 120.0)),
         counter(Server, ("deadlocks", ""), (0.4, 0.0)),
         gauge(Server, ("history_list_entries", ""), (120.0, 900.0)),
+        counter(Server, ("data_file_waits", ""), (0.0, 3_300.0)),
+        counter(Server, ("data_file_wait_ns", ""), (0.0, 2.6e9)),
+        counter(Server, ("log_file_waits", ""), (0.0, 1_100.0)),
+        counter(Server, ("log_file_wait_ns", ""), (0.0, 8e8)),
     ]
 }
 
