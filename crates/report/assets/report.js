@@ -263,17 +263,21 @@
     curves(figure) {
       const of = data.curves[figure.dataset.curves], what = figure.dataset.what, both = what === "latency";
       const x = of.x, wide = x[0] > 0 && x[x.length - 1] / x[0] > 12, only = of.lines.length === 1;
+      const shown = { nopm: { name: "throughput", unit: data.throughput, label: data.primary + "s per minute (" + data.throughput + ")" },
+        // Not logarithmic: zero is the best that they can be.
+        retries: { name: "retries", unit: "per 1,000 committed", label: "retries per 1,000 committed transactions" } };
+      const kind = shown[what] || { name: "response time", unit: "ms", label: hyphened(data.primary) + " response time (ms)", log: true };
       const lines = [], lows = [], highs = [];
       // A cell without a result breaks its line; where a line has no cell, it goes on.
       const add = (g, key, line) => { lines.push(Object.assign({ y: g[key].mean.map((v, i) => g.cells[i] ? v : undefined), width: 2 }, line)); lows.push(g[key].low); highs.push(g[key].high); };
       of.lines.forEach((g, n) => {
         if (both) { add(g, "p95_ms", { name: "95th percentile", color: "--c1" }); add(g, "max_ms", { name: "maximum", color: "--c2", width: 1.5 }); }
-        else add(g, what, Object.assign({ name: only ? (what === "nopm" ? "throughput" : "response time") : g.name }, hue(n)));
+        else add(g, what, Object.assign({ name: only ? kind.name : g.name }, hue(n)));
       });
-      const nopm = what === "nopm", text = new Map(x.map((v, i) => [v, of.x_text[i]]));
+      const text = new Map(x.map((v, i) => [v, of.x_text[i]]));
       const keep = (u, splits) => { let last = -1e9; return splits.map((v) => { const p = u.valToPos(v, "x"); if (p - last < 8 + 7 * text.get(v).length) return null; last = p; return v; }); };
-      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: 290, unit: nopm ? data.throughput : "ms", yLabel: nopm ? data.primary + "s per minute (" + data.throughput + ")" : hyphened(data.primary) + " response time (ms)",
-        yLog: !nopm, yAlso: [lows, highs], yTo: nopm ? highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 1) * 1.04 : undefined, at: (v) => text.get(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
+      draw(figure, { x, lines, points: true, gaps: true, right: Math.max(14, 4 * of.x_text[x.length - 1].length), xName: of.x_name, height: 290, unit: kind.unit, yLabel: kind.label,
+        yLog: kind.log, yAlso: [lows, highs], yTo: kind.log ? undefined : highs.concat(lines.map((line) => line.y)).flat().reduce((most, v) => Math.max(most, v || 0), 0) * 1.04, at: (v) => text.get(v) + (of.x_name === "connections" ? " connections" : ""), plugins: [whiskers(lows, highs)].concat(of.x_name === "connections" ? [rampMarks(of.lines)] : []),
         xScale: { distr: wide ? 3 : 1, range: (u, a, b) => a === b ? [a * 0.5, a * 1.5] : wide ? [a / 1.15, b * 1.15] : [a - (b - a) * 0.05, b + (b - a) * 0.05] },
         xAxis: axis({ label: of.x_name + (wide ? " (logarithmic)" : ""), size: 26, splits: () => x, filter: keep, values: (u, s) => s.map((v) => v == null ? "" : text.get(v)), grid: { show: false } }) });
     },

@@ -46,6 +46,9 @@ fn what_varies_stands_side_by_side() {
         // By connections.
         "<b>New-order maximum</b>, ms",
         "data-what=\"max_ms\"",
+        "data-what=\"retries\"",
+        "<b>Retries by connections</b>",
+        "Retries are tries made again after a deadlock",
         // Comparisons: four groups of each device, eight of each connection count.
         "<h3>By data</h3>",
         "<h3>By innodb_io_capacity</h3>",
@@ -80,7 +83,7 @@ fn in_a_browser(html: &str, scratch: &Path) {
     let page = written("lab.html", html);
     let shown = open(&page, scratch);
     assert_eq!(console(&shown), Vec::<&str>::new());
-    assert!(shown.dom.contains("data-ready=\"7\""), "{:?}", shown.log);
+    assert!(shown.dom.contains("data-ready=\"8\""), "{:?}", shown.log);
     assert!(shown.dom.contains("data-over=\"0\""), "wider than a screen");
     // What names no place on the page does no harm.
     let nowhere = format!("{}#1%", page.display());
@@ -97,7 +100,7 @@ fn in_a_browser(html: &str, scratch: &Path) {
     assert!(linked.dom[at..].starts_with("id=\"cell-5\"><details open"));
     assert!(linked.dom.contains("data-below=\"0\""), "not in view");
     let charts = linked.dom.matches("<canvas").count();
-    assert_eq!(charts, 7 + 6, "six charts of the cell");
+    assert_eq!(charts, 8 + 6, "six charts of the cell");
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn a_large_lab_stays_usable() {
     assert_eq!(nav.matches("<a ").count(), 9, "{nav}");
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
-    assert!(shown.dom.contains("data-ready=\"5\""));
+    assert!(shown.dom.contains("data-ready=\"6\""));
 }
 
 #[test]
@@ -216,5 +219,5 @@ fn very_many_repeats_are_told_in_brief() {
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     let linked = open(Path::new(&format!("{}#cell-9", page.display())), scratch.path());
     assert_eq!(console(&linked), Vec::<&str>::new());
-    assert_eq!(linked.dom.matches("<canvas").count(), 7 + 3);
+    assert_eq!(linked.dom.matches("<canvas").count(), 8 + 3);
 }

@@ -36,7 +36,7 @@ fn five_cells_with_a_failed_one() {
     };
     // Three over connections, three for each cell's shown repeat, one less for the cell without a
     // result.
-    let (html, _) = check(&shape, "five-cells", 2 + 5 * 3 - 1);
+    let (html, _) = check(&shape, "five-cells", 3 + 5 * 3 - 1);
     assert!(html.contains("server_died"));
     assert!(html.contains("<b>NA</b>"));
     assert!(html.contains("95 % confidence"));
@@ -51,8 +51,8 @@ fn two_engines() {
         window_s: 20,
         ..ONE_CELL
     };
-    // Three over connections, two over time, three of each cell.
-    let (html, _) = check(&shape, "two-engines", 3 + 2 + 6 * 3);
+    // Four over connections, two over time, three of each cell.
+    let (html, _) = check(&shape, "two-engines", 4 + 2 + 6 * 3);
     assert!(html.contains("mysql-8.0, 250 connections"));
 }
 
@@ -77,8 +77,8 @@ fn a_ramp_has_its_points_and_its_end() {
     std::fs::write(&page, &html).unwrap();
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
-    // Two over connections, three for each point, one less for the one without a result.
-    assert!(shown.dom.contains("data-ready=\"13\""), "{:?}", shown.log);
+    // Three over connections, three for each point, one less for the one without a result.
+    assert!(shown.dom.contains("data-ready=\"14\""), "{:?}", shown.log);
     let link = format!("href=\"#cell-{}\"", cells[3].id);
     for words in [
         "Saturation point: 32 connections (it may be anywhere from 32 to 56); 64 connections gave no result",
@@ -100,7 +100,7 @@ fn two_devices() {
         failing_cell: Some(2),
         ..ONE_CELL
     };
-    let (html, _) = check(&shape, "two-devices", 3 + 2 + 4 * 3 - 1);
+    let (html, _) = check(&shape, "two-devices", 4 + 2 + 4 * 3 - 1);
     for words in [
         "hdd-15k, redo nvme-pm1725, 8 connections",
         "nvme-pm1725, 32 connections",
@@ -140,9 +140,9 @@ fn what_was_observed_stands_below_the_throughput() {
         observed: true,
         ..ONE_CELL
     };
-    // Two over connections; three of each cell, one less of the failed one; three panels of each.
-    let (html, _) = check(&shape, "observed", 2 + 3 * 3 - 1 + 3 * 3);
-    // Nine panels more of each, once they are asked for.
+    // Three over connections; three of each cell, one less of the failed one; three panels of each.
+    let (html, _) = check(&shape, "observed", 3 + 3 * 3 - 1 + 3 * 3);
+    // Ten panels more of each, once they are asked for.
     let closed = "<details class=\"wide panels\">";
     assert_eq!(html.matches(closed).count(), 6);
     let opened = html.replace(closed, "<details class=\"wide panels\" open>") + LOOK;
@@ -151,7 +151,7 @@ fn what_was_observed_stands_below_the_throughput() {
     std::fs::write(&page, &opened).unwrap();
     let shown = open(&page, scratch.path());
     assert_eq!(console(&shown), Vec::<&str>::new());
-    let charts = 2 + 3 * 3 - 1 + 3 * 13;
+    let charts = 3 + 3 * 3 - 1 + 3 * 13;
     assert!(shown.dom.contains(&format!("data-ready=\"{charts}\"")));
     assert_eq!(shown.dom.matches("<canvas").count(), charts);
     assert!(shown.dom.contains("data-blank=\"0\""), "{}", shown.dom);

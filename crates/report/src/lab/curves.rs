@@ -1,5 +1,5 @@
-//! Curves over a number: throughput and response time of new orders by connections, or by a
-//! variable, a line for each of what else differs.
+//! Curves over a number: throughput, response time of new orders and retries by connections, or by
+//! a variable, a line for each of what else differs.
 
 use crate::format::in_words_of;
 use crate::model::{CellView, LabView};
@@ -8,6 +8,7 @@ use crate::stats::Repeated;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use store::{Totals, WindowTotals};
 
 /// What the charts of one set of curves draw.
 #[derive(Serialize)]
@@ -28,6 +29,8 @@ struct CurveLine {
     nopm: Numbers,
     p95_ms: Numbers,
     max_ms: Numbers,
+    /// Of all types, for each 1,000 transactions of them that were committed.
+    retries: Numbers,
 }
 
 /// One for each x; `None` where there is none.
@@ -63,6 +66,9 @@ pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
                 let ms = cell.primary_max_ns()? as f64 / 1e6;
                 Repeated::of(&[ms])
             }),
+            retries: numbers(&at, |cell| {
+                cell.repeated(|repeat| retries_per_1000_committed(&repeat.totals))
+            }),
         }
     };
     Curves {
@@ -70,6 +76,21 @@ pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
         x_text: places.iter().map(|at| at.x_text.clone()).collect(),
         lines: lines.iter().map(line).collect(),
         x,
+    }
+}
+
+/// Tries of a window that were made again; `None` where nothing was committed.
+fn retries_per_1000_committed(totals: &WindowTotals) -> Option<f64> {
+    let sum = |number: fn(&Totals) -> u64| totals.iter().map(|(_, of)| number(of)).sum::<u64>();
+    let committed = sum(|of| of.committed);
+    (committed > 0).then(|| sum(Totals::retries) as f64 * 1e3 / committed as f64)
+}
+
+impl Curves {
+    /// Is there a curve of retries to see? A single point is none, and neither are zeros.
+    fn has_retries(&self) -> bool {
+        let known = || self.lines.iter().flat_map(|line| line.retries.mean.iter().flatten());
+        known().count() > 1 && known().any(|retries| *retries > 0.0)
     }
 }
 
@@ -110,7 +131,7 @@ pub fn by_connections(view: &LabView) -> Option<Curves> {
 }
 
 /// A chart of the curves that the page's data has by the name `of`. `what`: `nopm`, `p95_ms`,
-/// `max_ms`, or `latency` for the last two.
+/// `max_ms`, `retries`, or `latency` for `p95_ms` and `max_ms`.
 pub fn chart(of: &str, what: &str, title: &str) -> Markup {
     html! {
         figure data-chart="curves" data-curves=(of) data-what=(what) {
@@ -127,7 +148,12 @@ pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Mar
     html! {
         section id="connections" {
             h2 { "By connections" }
-            p.soft.small { "Whiskers: 95 % confidence interval over repeats; a point without them is of one repeat; a maximum is the longest of all repeats. A cell without a result breaks its line." }
+            p.soft.small {
+                "Whiskers: 95 % confidence interval over repeats; a point without them is of one \
+                 repeat; a maximum is the longest of all repeats. A cell without a result breaks \
+                 its line."
+                @if curves.has_retries() { " Retries are tries made again after a deadlock, a lock wait timeout or another error that may pass, of all transaction types in the window." }
+            }
             div.charts {
                 (chart("connections", "nopm", "Throughput by connections"))
                 @if curves.lines.len() > 1 {
@@ -136,8 +162,64 @@ pub fn connection_charts(view: &LabView, curves: &Curves, below: &Markup) -> Mar
                 } @else {
                     (chart("connections", "latency", &title("New-order response time by connections")))
                 }
+                @if curves.has_retries() { (chart("connections", "retries", "Retries by connections")) }
             }
             (below)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::CellTransaction;
+
+    fn of_type(name: &str, committed: u64, totals: Totals) -> (CellTransaction, Totals) {
+        let of = CellTransaction { name: name.to_owned(), ..CellTransaction::default() };
+        (of, Totals { committed, ..totals })
+    }
+
+    #[test]
+    fn retries_of_all_types_and_causes_count() {
+        let deadlocks = Totals { deadlocks: 3, lock_wait_timeouts: 1, ..Totals::default() };
+        let others = Totals { other_retries: 2, rolled_back: 90, ..Totals::default() };
+        let types = [of_type("new_order", 400, deadlocks), of_type("payment", 100, others)];
+        assert_eq!(retries_per_1000_committed(&types.into_iter().collect()), Some(12.0));
+    }
+
+    #[test]
+    fn without_commits_there_is_no_number() {
+        let failed = Totals { deadlocks: 3, ..Totals::default() };
+        let types = [of_type("new_order", 0, failed)];
+        assert_eq!(retries_per_1000_committed(&types.into_iter().collect()), None);
+        assert_eq!(retries_per_1000_committed(&WindowTotals::default()), None);
+    }
+
+    /// Lines with these means of retries.
+    fn with_retries(lines: &[&[Option<f64>]]) -> Curves {
+        let none = || Numbers { mean: Vec::new(), low: Vec::new(), high: Vec::new() };
+        let line = |retries: &&[Option<f64>]| CurveLine {
+            name: String::new(),
+            cells: vec![true; retries.len()],
+            nopm: none(),
+            p95_ms: none(),
+            max_ms: none(),
+            retries: Numbers { mean: retries.to_vec(), ..none() },
+        };
+        Curves {
+            x_name: "connections".to_owned(),
+            x: Vec::new(),
+            x_text: Vec::new(),
+            lines: lines.iter().map(line).collect(),
+        }
+    }
+
+    #[test]
+    fn retries_are_drawn_where_some_point_of_several_has_any() {
+        assert!(with_retries(&[&[Some(0.0), Some(0.5)]]).has_retries());
+        assert!(with_retries(&[&[Some(0.5), None], &[None, Some(0.0)]]).has_retries());
+        assert!(!with_retries(&[&[Some(0.0), Some(0.0)], &[Some(0.0), None]]).has_retries());
+        assert!(!with_retries(&[&[Some(0.5), None]]).has_retries());
+        assert!(!with_retries(&[&[None, None]]).has_retries());
     }
 }
