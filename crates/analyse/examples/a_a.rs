@@ -3,7 +3,7 @@
 //! --results a-a.db`.
 #![expect(clippy::print_stdout, reason = "a program whose output is this table")]
 
-use analyse::{Blocks, Measured, holm, lab_outcome};
+use analyse::{Blocks, Observation, holm, lab_outcome};
 use std::path::PathBuf;
 use store::Results;
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut measured = Vec::new();
     for (index, cell) in outcome.cells.iter().enumerate() {
         let of = |repeat: &analyse::RepeatOutcome| {
-            Some(Measured { cell: index, block: repeat.block as usize, value: repeat.nopm? })
+            Some(Observation { cell: index, block: repeat.block as usize, value: repeat.nopm? })
         };
         measured.extend(cell.repeats.iter().filter_map(of));
     }

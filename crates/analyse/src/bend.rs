@@ -12,7 +12,7 @@ const INSIDE: f64 = 0.99;
 
 /// Which way the curve turns at its corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum BendDirection {
     /// Throughput that stops rising.
     Down,
     /// A response time that begins to rise.
@@ -21,7 +21,7 @@ pub(crate) enum Turn {
 
 /// A measured point; both above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct At {
+pub(crate) struct CurvePoint {
     pub(crate) connections: f64,
     pub(crate) value: f64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Bend {
     pub(crate) slope_after: f64,
 }
 
-struct Lines {
+struct BrokenLine {
     slope_before: f64,
     slope_after: f64,
     squares: f64,
@@ -45,15 +45,20 @@ struct Lines {
 
 /// The best corner of `corners` (ascending) for the points, whose values scatter by at least
 /// `noise_share`. `None` where no corner has the curve turn that way.
-pub(crate) fn bend(points: &[At], corners: &[u32], turn: Turn, noise_share: f64) -> Option<Bend> {
+pub(crate) fn bend(
+    points: &[CurvePoint],
+    corners: &[u32],
+    turn: BendDirection,
+    noise_share: f64,
+) -> Option<Bend> {
     let usable = points.iter().filter(|point| point.value > 0.0 && point.value.is_finite());
     let logs: Vec<(f64, f64)> =
         usable.map(|point| (point.connections.ln(), point.value.ln())).collect();
-    let turns = |lines: &Lines| match turn {
-        Turn::Down => lines.slope_after < lines.slope_before,
-        Turn::Up => lines.slope_after > lines.slope_before,
+    let turns = |lines: &BrokenLine| match turn {
+        BendDirection::Down => lines.slope_after < lines.slope_before,
+        BendDirection::Up => lines.slope_after > lines.slope_before,
     };
-    let fits: Vec<(u32, Lines)> = corners
+    let fits: Vec<(u32, BrokenLine)> = corners
         .iter()
         .filter_map(|corner| Some((*corner, lines(&logs, f64::from(*corner).ln())?)))
         .filter(|(_, lines)| turns(lines))
@@ -82,8 +87,8 @@ pub(crate) fn bend(points: &[At], corners: &[u32], turn: Turn, noise_share: f64)
 
 /// Least squares for two lines that meet at `corner`; `None` where the points do not determine
 /// them.
-fn lines(logs: &[(f64, f64)], corner: f64) -> Option<Lines> {
-    let (mut left, mut right) = (Sums::default(), Sums::default());
+fn lines(logs: &[(f64, f64)], corner: f64) -> Option<BrokenLine> {
+    let (mut left, mut right) = (FitSums::default(), FitSums::default());
     let mut level = 0.0;
     for (x, y) in logs {
         let side = if *x < corner { &mut left } else { &mut right };
@@ -105,17 +110,17 @@ fn lines(logs: &[(f64, f64)], corner: f64) -> Option<Lines> {
         let slope = if *x < corner { slope_before } else { slope_after };
         (y - level - slope * (x - corner)).powi(2)
     };
-    Some(Lines { slope_before, slope_after, squares: logs.iter().map(residual).sum() })
+    Some(BrokenLine { slope_before, slope_after, squares: logs.iter().map(residual).sum() })
 }
 
 #[derive(Default)]
-struct Sums {
+struct FitSums {
     x: f64,
     xx: f64,
     xy: f64,
 }
 
-impl Sums {
+impl FitSums {
     fn add(&mut self, x: f64, y: f64) {
         self.x += x;
         self.xx += x * x;
@@ -125,13 +130,13 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::{At, Turn, bend};
+    use super::{BendDirection, CurvePoint, bend};
 
     const CORNERS: [u32; 9] = [8, 16, 24, 32, 40, 48, 56, 64, 72];
 
-    fn points(of: impl Fn(f64) -> f64) -> Vec<At> {
+    fn points(of: impl Fn(f64) -> f64) -> Vec<CurvePoint> {
         [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 40.0, 56.0, 96.0]
-            .map(|connections| At { connections, value: of(connections) })
+            .map(|connections| CurvePoint { connections, value: of(connections) })
             .to_vec()
     }
 
@@ -139,11 +144,12 @@ mod tests {
     fn corners_are_found_exactly() {
         for corner in [16_u32, 40, 64] {
             let at = f64::from(corner);
-            let found = bend(&points(|n| 50.0 * n.min(at)), &CORNERS, Turn::Down, 0.0).unwrap();
+            let found =
+                bend(&points(|n| 50.0 * n.min(at)), &CORNERS, BendDirection::Down, 0.0).unwrap();
             assert_eq!((found.corner, found.low, found.high), (corner, corner, corner));
             assert!(found.slope_after.abs() < 1e-9);
             let knee = |n: f64| 3.0 * (n / at).max(1.0).powi(3);
-            let found = bend(&points(knee), &CORNERS, Turn::Up, 0.0).unwrap();
+            let found = bend(&points(knee), &CORNERS, BendDirection::Up, 0.0).unwrap();
             assert_eq!(found.corner, corner);
             assert!((found.slope_after - 3.0).abs() < 1e-9);
         }
@@ -153,7 +159,7 @@ mod tests {
     fn noise_leaves_more_corners_open() {
         let curve = points(|n| 50.0 * n.min(40.0));
         let open = |noise| {
-            let found = bend(&curve, &CORNERS, Turn::Down, noise).unwrap();
+            let found = bend(&curve, &CORNERS, BendDirection::Down, noise).unwrap();
             found.high - found.low
         };
         assert!(open(0.02) < open(0.2), "{} {}", open(0.02), open(0.2));
@@ -161,9 +167,9 @@ mod tests {
 
     #[test]
     fn what_does_not_turn_has_no_corner() {
-        assert_eq!(bend(&points(|n| n * n), &[], Turn::Down, 0.0), None);
+        assert_eq!(bend(&points(|n| n * n), &[], BendDirection::Down, 0.0), None);
         let up = points(|n| 3.0 * (n / 40.0).max(1.0).powi(3));
-        assert_eq!(bend(&up[..2], &CORNERS, Turn::Down, 0.0), None);
-        assert_eq!(bend(&points(|_| 0.0), &CORNERS, Turn::Down, 0.0), None);
+        assert_eq!(bend(&up[..2], &CORNERS, BendDirection::Down, 0.0), None);
+        assert_eq!(bend(&points(|_| 0.0), &CORNERS, BendDirection::Down, 0.0), None);
     }
 }

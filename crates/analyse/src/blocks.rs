@@ -28,7 +28,7 @@ const VARIANCE_MIN: f64 = 1e-24;
 
 /// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct Observation {
     /// What was measured.
     pub cell: usize,
     /// Measurements of one block were made close together in time.
@@ -74,14 +74,14 @@ struct Residual {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
     log_ratio: f64,
-    known: Option<Known>,
+    known: Option<Uncertainty>,
     /// Of the two, the fewer.
     repeats: usize,
 }
 
 /// How well a contrast is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Known {
+struct Uncertainty {
     standard_error: f64,
     student: Student,
 }
@@ -126,7 +126,7 @@ impl Contrast {
 impl Blocks {
     /// Fits the model. Several measurements of a cell in one block are no repeats: their mean is
     /// one.
-    pub fn of(measured: &[Measured]) -> Blocks {
+    pub fn of(measured: &[Observation]) -> Blocks {
         let mut blocks: BTreeMap<usize, usize> = BTreeMap::new();
         let mut logs: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
         for one in measured {
@@ -172,7 +172,7 @@ impl Blocks {
             && self.residual.variance > VARIANCE_MIN;
         Some(Contrast {
             log_ratio: cell.level - base.level,
-            known: has_interval.then(|| Known {
+            known: has_interval.then(|| Uncertainty {
                 standard_error: (self.residual.variance * spread).sqrt(),
                 student: Student { degrees_of_freedom: self.residual.degrees_of_freedom },
             }),
@@ -188,7 +188,7 @@ fn own_differences(cell: &CellFit, base: &CellFit) -> Option<Contrast> {
     let estimate = Estimate::of_repeats(&differences)?;
     Some(Contrast {
         log_ratio: estimate.mean,
-        known: (estimate.deviation.powi(2) > VARIANCE_MIN).then_some(Known {
+        known: (estimate.deviation.powi(2) > VARIANCE_MIN).then_some(Uncertainty {
             standard_error: estimate.standard_error,
             student: Student { degrees_of_freedom: estimate.degrees_of_freedom },
         }),
@@ -361,14 +361,14 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Blocks, Contrast, Measured, holm};
+    use super::{Blocks, Contrast, Observation, holm};
 
     /// A row of values for each cell, by block; 0 is missing.
     fn fitted(cells: &[&[f64]]) -> Blocks {
         let rows = cells.iter().enumerate();
         let all = rows.flat_map(|(cell, values)| {
             let values = values.iter().enumerate();
-            values.map(move |(block, value)| Measured { cell, block, value: *value })
+            values.map(move |(block, value)| Observation { cell, block, value: *value })
         });
         Blocks::of(&all.collect::<Vec<_>>())
     }
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn measured_again_in_a_block_is_no_repeat() {
-        let one = |cell, block, value| Measured { cell, block, value };
+        let one = |cell, block, value| Observation { cell, block, value };
         let all = [one(0, 0, 100.0), one(0, 0, 110.0), one(0, 0, 105.0), one(1, 0, 90.0)];
         let found = Blocks::of(&all).contrast(1, 0).unwrap();
         assert_eq!((found.repeats, found.p_value()), (1, None));

@@ -211,14 +211,15 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
     let (limit, share) = holders;
     let of_locks = format!("waits for row locks are {} of a transaction's time", percent(locked));
     let because = match limit.kind {
-        Kind::Unexplained => of_locks,
+        LimitKind::Unexplained => of_locks,
         _ => {
             let of_holders = limit.in_words(share, "what those who hold them do");
             format!("{of_locks}, and {of_holders}")
         }
     };
-    let is_storage = matches!(limit.kind, Kind::Reads | Kind::Log | Kind::PageWrites);
-    let is_cpu = matches!(limit.kind, Kind::Cpu) && evidence.cpu.is_some_and(HostCpu::is_busy);
+    let is_storage =
+        matches!(limit.kind, LimitKind::Reads | LimitKind::Log | LimitKind::PageWrites);
+    let is_cpu = matches!(limit.kind, LimitKind::Cpu) && evidence.cpu.is_some_and(HostCpu::is_busy);
     let by_holders = share >= HOLDERS_SHARE;
     if by_holders && (is_storage || (is_cpu && locked < QUEUE_SHARE)) {
         return limited(evidence, &account, limit, because);
@@ -234,7 +235,7 @@ fn locks(evidence: &Evidence<'_>, locked: f64, holders: (Limit, f64)) -> Option<
 /// No part is large.
 fn mixed(account: &Account, largest: Limit, locked: f64) -> Option<Bound> {
     // What is not known may be all of one kind.
-    if account.known_by == KnownBy::Server && largest.kind == Kind::Unexplained {
+    if account.known_by == KnownBy::Server && largest.kind == LimitKind::Unexplained {
         return None;
     }
     let because = format!(
@@ -254,13 +255,13 @@ fn limited(
 ) -> Option<Bound> {
     let by = |by, because| verdict(by, Some(limit.share), because);
     match limit.kind {
-        Kind::Reads => by(BoundBy::ReadIo, because),
-        Kind::Log => by(BoundBy::Log, because),
-        Kind::PageWrites => by(BoundBy::PageWrites, because),
-        Kind::Network => by(BoundBy::Network, because),
-        Kind::Unexplained if account.known_by == KnownBy::Server => None,
-        Kind::Unexplained => by(BoundBy::Mixed, because),
-        Kind::Cpu => {
+        LimitKind::Reads => by(BoundBy::ReadIo, because),
+        LimitKind::Log => by(BoundBy::Log, because),
+        LimitKind::PageWrites => by(BoundBy::PageWrites, because),
+        LimitKind::Network => by(BoundBy::Network, because),
+        LimitKind::Unexplained if account.known_by == KnownBy::Server => None,
+        LimitKind::Unexplained => by(BoundBy::Mixed, because),
+        LimitKind::Cpu => {
             let cpu = evidence.cpu?;
             let waits_more = account.share(Part::CoreWait) > account.share(Part::Running);
             let because = format!("{because}, and {}", cpu.in_words());
@@ -277,7 +278,7 @@ fn limited(
 
 /// What may limit beside row locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LimitKind {
     Cpu,
     Reads,
     Log,
@@ -289,7 +290,7 @@ enum Kind {
 /// One of these, with its share of a transaction's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limit {
-    kind: Kind,
+    kind: LimitKind,
     share: f64,
     /// Of the time at the CPU, the share that waits for a core.
     core_wait_share: f64,
@@ -299,15 +300,15 @@ impl Limit {
     /// `share` of `whole`, in words.
     fn in_words(self, share: f64, whole: &str) -> String {
         let what = match self.kind {
-            Kind::Cpu => "running and waiting for a core are",
-            Kind::Reads => "waits for reads of pages are",
-            Kind::Log => "waits for the log at commit are",
-            Kind::PageWrites => "waits for free pages and page writes are",
-            Kind::Network => "the network and the driver are",
-            Kind::Unexplained => "what is not explained is",
+            LimitKind::Cpu => "running and waiting for a core are",
+            LimitKind::Reads => "waits for reads of pages are",
+            LimitKind::Log => "waits for the log at commit are",
+            LimitKind::PageWrites => "waits for free pages and page writes are",
+            LimitKind::Network => "the network and the driver are",
+            LimitKind::Unexplained => "what is not explained is",
         };
         let waits = match self.kind {
-            Kind::Cpu => format!(" ({} of it waiting)", percent(self.core_wait_share)),
+            LimitKind::Cpu => format!(" ({} of it waiting)", percent(self.core_wait_share)),
             _ => String::new(),
         };
         format!("{what} {} of {whole}{waits}", percent(share))
@@ -331,12 +332,12 @@ impl Shares {
             core_wait_share: waiting / at_cpu.max(f64::EPSILON),
         };
         Shares([
-            limit(Kind::Cpu, at_cpu),
-            limit(Kind::Reads, share(Part::Reads)),
-            limit(Kind::Log, share(Part::Log)),
-            limit(Kind::PageWrites, share(Part::PageWrites)),
-            limit(Kind::Network, client),
-            limit(Kind::Unexplained, share(Part::Remainder)),
+            limit(LimitKind::Cpu, at_cpu),
+            limit(LimitKind::Reads, share(Part::Reads)),
+            limit(LimitKind::Log, share(Part::Log)),
+            limit(LimitKind::PageWrites, share(Part::PageWrites)),
+            limit(LimitKind::Network, client),
+            limit(LimitKind::Unexplained, share(Part::Remainder)),
         ])
     }
 

@@ -1,8 +1,8 @@
 //! The cells of a lab: what they are, what their repeats gave, and what tells them apart.
 
-use crate::blocks::{Blocks, Measured};
+use crate::blocks::{Blocks, Observation};
 use crate::matrix::{CONNECTIONS, Dimension, Matrix};
-use crate::runs::{Basis, Value};
+use crate::runs::{Basis, MeanValue};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::ThroughputMetric;
@@ -33,8 +33,8 @@ pub struct CellOutcome {
     pub instance_spread: Option<f64>,
     pub repeats: Vec<RepeatOutcome>,
     pub basis: Basis,
-    pub nopm: Value,
-    pub new_order_p95_us: Value,
+    pub nopm: MeanValue,
+    pub new_order_p95_us: MeanValue,
 }
 
 /// One repeat, by its last attempt.
@@ -112,7 +112,7 @@ pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option
     let mut measured = Vec::new();
     for (cell, of) in cells.iter().enumerate() {
         measured.extend(of.repeats.iter().filter_map(|repeat| {
-            Some(Measured { cell, block: repeat.block as usize, value: number(repeat)? })
+            Some(Observation { cell, block: repeat.block as usize, value: number(repeat)? })
         }));
     }
     Blocks::of(&measured)
@@ -122,7 +122,7 @@ pub(crate) fn blocks(cells: &[CellOutcome], number: fn(&RepeatOutcome) -> Option
 pub(crate) mod tests {
     use super::{CellOutcome, DATA, RepeatOutcome};
     use crate::matrix::CONNECTIONS;
-    use crate::runs::{Basis, Value};
+    use crate::runs::{Basis, MeanValue};
     use std::collections::BTreeMap;
 
     /// A cell on a device and with an `innodb_io_capacity`, with the NOPM of its repeats by block;
@@ -154,8 +154,8 @@ pub(crate) mod tests {
             instance_spread: None,
             repeats: nopm.iter().zip(1..).map(repeat).collect(),
             basis: if nopm.len() == 1 { Basis::Intervals } else { Basis::Repeats },
-            nopm: Value::of_repeats(nopm),
-            new_order_p95_us: Value::of_repeats(&p95),
+            nopm: MeanValue::of_repeats(nopm),
+            new_order_p95_us: MeanValue::of_repeats(&p95),
         }
     }
 

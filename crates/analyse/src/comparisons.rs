@@ -5,7 +5,7 @@ use crate::blocks::Blocks;
 use crate::cells::{CellOutcome, blocks};
 use crate::matrix::{CONNECTIONS, Matrix, NamedValue};
 use crate::ratios::{Ratio, correct};
-use crate::runs::Value;
+use crate::runs::MeanValue;
 use serde::Serialize;
 
 /// A table of such cells.
@@ -47,7 +47,7 @@ pub(crate) fn comparisons(cells: &[CellOutcome], matrix: &Matrix) -> Vec<CellCom
             };
             let row = |(value, place): &(usize, usize)| {
                 let cell = &cells[*place];
-                let ratio = |model: &Blocks, of: &Value| {
+                let ratio = |model: &Blocks, of: &MeanValue| {
                     let of = of.over_runs(cell.basis);
                     if *place == base {
                         return Ratio::of_baseline(&of);

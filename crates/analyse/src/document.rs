@@ -8,7 +8,7 @@ use store::{RepeatId, Results, StoreError, Summary};
 
 /// What `mydyno run --json` prints. `docs/json.md` describes its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measurement {
+pub struct RunDocument {
     #[serde(flatten)]
     pub summary: Summary,
     /// `None` where the repeat failed or was not sampled.
@@ -19,12 +19,12 @@ pub struct Measurement {
 ///
 /// # Errors
 /// There is no such repeat, or the file cannot be read.
-pub fn measurement(results: &Results, id: RepeatId) -> Result<Measurement, StoreError> {
+pub fn measurement(results: &Results, id: RepeatId) -> Result<RunDocument, StoreError> {
     let repeat = results.repeat(id)?;
     let cell = results.cell(repeat.cell)?;
     let totals = results.window_totals(id)?;
     let samples = Samples::read(results, id)?;
-    Ok(Measurement {
+    Ok(RunDocument {
         summary: results.summary(id)?,
         resources: used_by(results, (&repeat, &cell), &totals, &samples)?,
     })

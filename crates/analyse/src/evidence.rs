@@ -2,7 +2,7 @@
 
 use crate::account::{GroupCommit, Observed, Sessions};
 use crate::bound::{Evidence, HostCpu, Offered, bound};
-use crate::load::Load;
+use crate::load::WindowLoad;
 use crate::resources::{HostMachine, OfWindow, Resources};
 use store::MetricSource::{Process, Server, Shim};
 use store::{Cell, Repeat, Results, StatementTime, StoreError, TimeKind, TimeTotals};
@@ -13,12 +13,12 @@ const LOGS: [&str; 2] = ["redo", "binlog"];
 const COMMIT: &str = "commit";
 
 /// The repeat whose window it is.
-pub(crate) struct Measured<'a> {
+pub(crate) struct MeasuredWindow<'a> {
     pub(crate) results: &'a Results,
     pub(crate) repeat: &'a Repeat,
     pub(crate) cell: &'a Cell,
     pub(crate) totals: &'a WindowTotals,
-    pub(crate) load: Load,
+    pub(crate) load: WindowLoad,
 }
 
 /// What the driver's times of statements tell, in the mean of a transaction.
@@ -75,10 +75,10 @@ impl OfWindow<'_> {
     /// their response times have waits for a connection in them.
     pub(crate) fn observed(
         &self,
-        measured: &Measured<'_>,
+        measured: &MeasuredWindow<'_>,
         resources: &Resources,
     ) -> Result<Option<Observed>, StoreError> {
-        let Measured { results, repeat, cell, load, .. } = measured;
+        let MeasuredWindow { results, repeat, cell, load, .. } = measured;
         let at_driver = AtDriver::of(
             &results.transaction_times(repeat.id)?,
             &results.statement_times(repeat.id)?,
@@ -129,7 +129,7 @@ impl OfWindow<'_> {
     }
 
     /// Transactions that wait at COMMIT, by how often and for how long the logs were flushed.
-    fn group_commit(&self, measured: &Measured<'_>) -> Option<f64> {
+    fn group_commit(&self, measured: &MeasuredWindow<'_>) -> Option<f64> {
         let changing = measured.totals.iter().filter(|(of, _)| of.changes_rows());
         let changing: u64 = changing.map(|(_, totals)| totals.completed()).sum();
         let changing = changing as f64 / measured.totals.completed() as f64;
@@ -158,7 +158,7 @@ impl OfWindow<'_> {
     /// Takes the account of the window, and reads from it what bound it.
     pub(crate) fn judge(
         &self,
-        measured: &Measured<'_>,
+        measured: &MeasuredWindow<'_>,
         resources: &mut Resources,
     ) -> Result<(), StoreError> {
         let observed = self.observed(measured, resources)?;
@@ -191,8 +191,8 @@ fn host_cpu(resources: &Resources) -> Option<HostCpu> {
 }
 
 /// What the schedule or the terminals asked for.
-fn offered(measured: &Measured<'_>) -> Result<Option<Offered>, StoreError> {
-    let Measured { results, repeat, .. } = measured;
+fn offered(measured: &MeasuredWindow<'_>) -> Result<Option<Offered>, StoreError> {
+    let MeasuredWindow { results, repeat, .. } = measured;
     if let Some(counts) = results.window_schedule(repeat.id)? {
         let times = results.window_times(repeat.id)?;
         let mean_us = |kind: TimeKind| {

@@ -41,12 +41,12 @@ mod unlike;
 mod usage;
 
 pub use account::{Account, KnownBy, Part};
-pub use blocks::{Blocks, CLAIM_REPEATS_MIN, Contrast, Measured, holm};
+pub use blocks::{Blocks, CLAIM_REPEATS_MIN, Contrast, Observation, holm};
 pub use bound::{Bound, BoundBy};
 pub use cell_account::{CellAccount, Change, Spent};
 pub use cells::{CellOutcome, INSTANCES, RepeatOutcome, varying};
 pub use comparisons::{CellComparison, ComparedCell};
-pub use document::{Measurement, measurement};
+pub use document::{RunDocument, measurement};
 pub use interference::{Interference, instance_spread, interference};
 pub use matrix::{CONNECTIONS, Dimension, Matrix, NamedValue, Slice};
 pub use outcomes::{BlockOutcome, LabOutcome, lab_outcome};
@@ -65,10 +65,12 @@ pub use resources::{
     DiskResources, DriverResources, HostMachine, HostResources, IoCountedBy, PerTransaction,
     PowerMeter, PowerResources, ProcessResources, Resources, ServerResources,
 };
-pub use reversals::{Place, Reversal};
-pub use runs::{Basis, Runs, Value};
-pub use samples::{Samples, Step, Window};
-pub use saturation::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason, is_of_count};
+pub use reversals::{Reversal, ReversalPlace};
+pub use runs::{Basis, MeanValue, Runs};
+pub use samples::{MetricStep, Samples, Window};
+pub use saturation::{
+    FailedPoint, MeasuredPoint, Ramp, RampStep, Saturation, StopReason, is_of_count,
+};
 pub use statistics::{
     CONFIDENCE, Estimate, NoInterval, SERIES_POINTS_MIN, autocorrelation, deviation, mean,
 };

@@ -4,14 +4,14 @@ use store::{Cell, Repeat, Results, StoreError, TimeKind, TimeTotals, WindowTotal
 
 /// What the resources of a window went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Load {
+pub(crate) struct WindowLoad {
     /// Transactions of all types that ended in the window, per second.
     pub(crate) ended_per_s: f64,
     /// Transactions under way in the mean.
     pub(crate) in_transactions_mean: f64,
 }
 
-impl Load {
+impl WindowLoad {
     /// Of a window of `window_ns`, which is not 0.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ impl Load {
         cell: &Cell,
         totals: &WindowTotals,
         window_ns: u64,
-    ) -> Result<Load, StoreError> {
+    ) -> Result<WindowLoad, StoreError> {
         let ended = totals.completed() as f64;
         let in_transactions_ns = if cell.what.rate_asked.is_some() {
             // Response times count from the intended start: the backlog is in them, and keeps no
@@ -36,7 +36,7 @@ impl Load {
             response_ns.sum::<u64>() as f64
         };
         let window_ns = window_ns as f64;
-        Ok(Load {
+        Ok(WindowLoad {
             ended_per_s: ended * 1e9 / window_ns,
             // Of terminals the wait for a connection is in the response time; but a connection has
             // one transaction at a time.

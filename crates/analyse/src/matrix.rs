@@ -23,12 +23,12 @@ pub struct Dimension {
     /// In the order of the cells.
     pub values: Vec<String>,
     /// The names and values of the dimensions that are one here; of most there is one.
-    parts: Vec<Part>,
+    parts: Vec<DimensionPart>,
 }
 
 /// One of the things that make a dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part {
+struct DimensionPart {
     name: String,
     values: Vec<String>,
 }
@@ -141,7 +141,7 @@ impl Matrix {
             let dimension = Dimension {
                 name: name.to_owned(),
                 values: values.clone(),
-                parts: vec![Part { name: name.to_owned(), values }],
+                parts: vec![DimensionPart { name: name.to_owned(), values }],
             };
             let together = columns
                 .iter_mut()

@@ -4,7 +4,7 @@
 //! lab inside its blocks, others by the time of their measurement, each with its neighbour. Where
 //! all of one side came first, drift and difference cannot be told apart, and nothing is claimed.
 
-use crate::blocks::{Blocks, CLAIM_REPEATS_MIN, Measured};
+use crate::blocks::{Blocks, CLAIM_REPEATS_MIN, Observation};
 use crate::ratios::{Ratio, correct};
 use crate::runs::{Run, Runs};
 use crate::unlike::{Difference, differences};
@@ -64,7 +64,7 @@ pub enum PairedBy {
 }
 
 /// A run with its place.
-struct Placed {
+struct PlacedRun {
     run: Run,
     cell: CellId,
     block: (LabId, u32),
@@ -86,7 +86,7 @@ pub fn compare_runs(
     let mut notes = Vec::new();
     let base = placed(results, &asked.base, &mut notes)?;
     let other = placed(results, &asked.other, &mut notes)?;
-    let ids = |side: &[Placed]| -> Vec<RepeatId> { side.iter().map(|one| one.run.id).collect() };
+    let ids = |side: &[PlacedRun]| -> Vec<RepeatId> { side.iter().map(|one| one.run.id).collect() };
     let differences = differences(results, &ids(&base), &ids(&other))?;
     let names = [asked.base.name.as_str(), asked.other.name.as_str()];
     let paired = Paired::of(results, [&base, &other])?;
@@ -95,15 +95,15 @@ pub fn compare_runs(
         let runs: Vec<Run> = side.into_iter().map(|one| one.run).collect();
         Runs::of(name, &runs)
     });
-    let model = |number: fn(&Numbers) -> Option<f64>| {
+    let model = |number: fn(&RunNumbers) -> Option<f64>| {
         let measured = paired.measured.iter().filter_map(|one| {
             let value = number(one)?;
-            Some(Measured { value, ..one.at })
+            Some(Observation { value, ..one.at })
         });
         let found = Blocks::of(&measured.collect::<Vec<_>>());
         found.contrast(OTHER, BASE)
     };
-    let ratio = |value: &crate::Value, number| {
+    let ratio = |value: &crate::MeanValue, number| {
         Ratio::of(&value.over_runs(other.basis), model(number).as_ref())
     };
     let mut nopm = ratio(&other.nopm, |one| one.nopm);
@@ -140,7 +140,7 @@ fn placed(
     results: &Results,
     asked: &RunsAsked,
     notes: &mut Vec<String>,
-) -> Result<Vec<Placed>, StoreError> {
+) -> Result<Vec<PlacedRun>, StoreError> {
     let mut all = Vec::new();
     for id in &asked.repeats {
         let Some(run) = Run::read(results, *id)? else {
@@ -156,7 +156,7 @@ fn placed(
             ));
         }
         let repeat = results.repeat(*id)?;
-        all.push(Placed {
+        all.push(PlacedRun {
             run,
             cell: repeat.cell,
             block: (results.cell(repeat.cell)?.lab, repeat.block),
@@ -167,15 +167,19 @@ fn placed(
 }
 
 /// Numbers of one run, and where the model has them.
-struct Numbers {
-    at: Measured,
+struct RunNumbers {
+    at: Observation,
     nopm: Option<f64>,
     p95_us: Option<f64>,
 }
 
-impl Numbers {
-    fn of(run: &Run, cell: usize, block: usize) -> Numbers {
-        Numbers { at: Measured { cell, block, value: 0.0 }, nopm: run.nopm, p95_us: run.p95_us }
+impl RunNumbers {
+    fn of(run: &Run, cell: usize, block: usize) -> RunNumbers {
+        RunNumbers {
+            at: Observation { cell, block, value: 0.0 },
+            nopm: run.nopm,
+            p95_us: run.p95_us,
+        }
     }
 }
 
@@ -183,13 +187,13 @@ impl Numbers {
 struct Paired {
     by: Option<PairedBy>,
     pairs: usize,
-    measured: Vec<Numbers>,
+    measured: Vec<RunNumbers>,
     /// In time, was the base the first of each pair?
     base_first: bool,
 }
 
 impl Paired {
-    fn of(results: &Results, sides: [&[Placed]; 2]) -> Result<Paired, StoreError> {
+    fn of(results: &Results, sides: [&[PlacedRun]; 2]) -> Result<Paired, StoreError> {
         let [base, other] = sides
             .map(|side| -> BTreeSet<(LabId, u32)> { side.iter().map(|one| one.block).collect() });
         match base.intersection(&other).count() {
@@ -201,7 +205,7 @@ impl Paired {
     /// With all other cells of the labs: they tell of the blocks, and of the scatter.
     fn by_block(
         results: &Results,
-        sides: [&[Placed]; 2],
+        sides: [&[PlacedRun]; 2],
         pairs: usize,
     ) -> Result<Paired, StoreError> {
         let mut blocks: BTreeMap<(LabId, u32), usize> = BTreeMap::new();
@@ -213,7 +217,7 @@ impl Paired {
         let mut compared = BTreeSet::new();
         for (cell, side) in sides.iter().enumerate() {
             for one in *side {
-                measured.push(Numbers::of(&one.run, cell, block_of(one.block)));
+                measured.push(RunNumbers::of(&one.run, cell, block_of(one.block)));
                 compared.insert((one.block.0, one.cell));
             }
         }
@@ -228,15 +232,15 @@ impl Paired {
                 for repeat in results.repeats(cell.id)? {
                     let run = Run::read(results, repeat.id)?.filter(|_| repeat.is_whole());
                     let block = block_of((lab, repeat.block));
-                    measured.extend(run.map(|run| Numbers::of(&run, last, block)));
+                    measured.extend(run.map(|run| RunNumbers::of(&run, last, block)));
                 }
             }
         }
         Ok(Paired { by: Some(PairedBy::Block), pairs, measured, base_first: false })
     }
 
-    fn by_time(sides: [&[Placed]; 2]) -> Paired {
-        let mut order: Vec<(usize, &Placed)> = Vec::new();
+    fn by_time(sides: [&[PlacedRun]; 2]) -> Paired {
+        let mut order: Vec<(usize, &PlacedRun)> = Vec::new();
         for (cell, side) in sides.iter().enumerate() {
             order.extend(side.iter().map(|one| (cell, one)));
         }
@@ -247,7 +251,7 @@ impl Paired {
             pairs.len() >= CLAIM_REPEATS_MIN.min(sides[BASE].len()).min(sides[OTHER].len());
         let numbers = |(block, first): (usize, &usize)| {
             let pair = order[*first..*first + 2].iter();
-            let numbers = pair.map(|(cell, one)| Numbers::of(&one.run, *cell, block));
+            let numbers = pair.map(|(cell, one)| RunNumbers::of(&one.run, *cell, block));
             numbers.collect::<Vec<_>>()
         };
         let measured = pairs.iter().enumerate().flat_map(numbers).collect();

@@ -1,6 +1,6 @@
 //! What one transaction cost. Transactions are those of all types that ended in the window.
 
-use crate::load::Load;
+use crate::load::WindowLoad;
 use crate::resources::{IoCountedBy, OfWindow, PerTransaction, Resources};
 use store::MetricSource::{Host, Server, Shim};
 use store::{NewCell, WindowTotals};
@@ -31,7 +31,7 @@ pub(crate) fn of(
     of_window: &OfWindow<'_>,
     resources: &Resources,
     totals: &WindowTotals,
-    load: &Load,
+    load: &WindowLoad,
     cell: &NewCell,
 ) -> PerTransaction {
     let completed = totals.completed();

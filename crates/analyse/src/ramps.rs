@@ -5,7 +5,7 @@ use crate::ramp_cpu::RampCpu;
 use crate::repeat_resources::used_by;
 use crate::runs::{Run, Runs, percentile_noise_share};
 use crate::samples::{Samples, Window};
-use crate::saturation::{FailedPoint, Point, Ramp, Saturation, StopReason};
+use crate::saturation::{FailedPoint, MeasuredPoint, Ramp, Saturation, StopReason};
 use base::counted;
 use serde::Serialize;
 use spec::RampLimits;
@@ -76,7 +76,7 @@ pub struct RampPoint {
     pub connections: u32,
     pub nopm: Option<f64>,
     pub nopm_half_width: Option<f64>,
-    /// [`Point::nopm_noise_share`]
+    /// [`MeasuredPoint::nopm_noise_share`]
     #[serde(skip)]
     pub nopm_noise_share: Option<f64>,
     pub new_order_p95_us: Option<f64>,
@@ -85,15 +85,15 @@ pub struct RampPoint {
     pub primary_p90_us: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
-    /// [`Point::p90_noise_share`]
+    /// [`MeasuredPoint::p90_noise_share`]
     #[serde(skip)]
     pub p90_noise_share: BTreeMap<String, f64>,
-    /// [`Point::rare`]
+    /// [`MeasuredPoint::rare`]
     #[serde(skip)]
     pub rare: BTreeSet<String>,
     /// `None` is not known.
     pub cpu: Option<RampCpu>,
-    /// [`Point::retries_share`]
+    /// [`MeasuredPoint::retries_share`]
     pub retries_share: Option<f64>,
     pub reason_code: Option<String>,
     pub reason: Option<String>,
@@ -101,8 +101,8 @@ pub struct RampPoint {
 
 impl RampPoint {
     /// For a [`Ramp`]; `None` where it failed.
-    pub fn observed(&self) -> Option<Point> {
-        self.reason_code.is_none().then(|| Point {
+    pub fn observed(&self) -> Option<MeasuredPoint> {
+        self.reason_code.is_none().then(|| MeasuredPoint {
             connections: self.connections,
             nopm: self.nopm.unwrap_or(0.0),
             nopm_noise_share: self.nopm_noise_share,

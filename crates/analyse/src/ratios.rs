@@ -2,7 +2,7 @@
 //! ratio to a baseline, and the difference in percent.
 
 use crate::blocks::{Contrast, holm};
-use crate::runs::{SIGNIFICANT, Value};
+use crate::runs::{MeanValue, SIGNIFICANT};
 use serde::Serialize;
 
 /// How a cell stands to a baseline. `None` where there is no number: NA, or nothing to compare
@@ -28,7 +28,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// `contrast` is `None` where there is nothing to compare with.
-    pub(crate) fn of(value: &Value, contrast: Option<&Contrast>) -> Ratio {
+    pub(crate) fn of(value: &MeanValue, contrast: Option<&Contrast>) -> Ratio {
         let interval = contrast.and_then(Contrast::plain_interval);
         let p_value = contrast.and_then(Contrast::p_value);
         let ratio = contrast.map(Contrast::ratio);
@@ -45,7 +45,7 @@ impl Ratio {
     }
 
     /// That of the baseline itself.
-    pub(crate) fn of_baseline(value: &Value) -> Ratio {
+    pub(crate) fn of_baseline(value: &MeanValue) -> Ratio {
         let is_known = value.mean.filter(|mean| *mean > 0.0);
         Ratio {
             ratio: is_known.map(|_| 1.0),

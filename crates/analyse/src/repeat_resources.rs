@@ -1,8 +1,8 @@
 //! What one repeat used, with what it cost and what bound it.
 
 use crate::driver::Driver;
-use crate::evidence::Measured;
-use crate::load::Load;
+use crate::evidence::MeasuredWindow;
+use crate::load::WindowLoad;
 use crate::per_transaction;
 use crate::price::price;
 use crate::resources::{OfWindow, Resources};
@@ -46,10 +46,10 @@ pub fn used_by(
     if let Some(io) = results.device_io(repeat.id)? {
         resources.price = price(&io.shim.setup, nopm);
     }
-    let load = Load::of(results, repeat, cell, totals, result.measured_window_ns)?;
+    let load = WindowLoad::of(results, repeat, cell, totals, result.measured_window_ns)?;
     resources.per_transaction =
         per_transaction::of(&of_window, &resources, totals, &load, &cell.what);
-    let measured = Measured { results, repeat, cell, totals, load };
+    let measured = MeasuredWindow { results, repeat, cell, totals, load };
     of_window.judge(&measured, &mut resources)?;
     if let Some(driver) = driver_of(results, repeat, cell)? {
         resources.bound = resources.bound.map(|bound| driver.advise(bound));

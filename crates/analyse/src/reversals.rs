@@ -13,13 +13,13 @@ pub struct Reversal {
     pub baseline: String,
     pub value: String,
     /// Where it has more throughput than the baseline, and where less.
-    pub helps: Vec<Place>,
-    pub hurts: Vec<Place>,
+    pub helps: Vec<ReversalPlace>,
+    pub hurts: Vec<ReversalPlace>,
 }
 
 /// What else was set, and how much that gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct ReversalPlace {
     pub others: Vec<NamedValue>,
     pub percent_difference: f64,
 }
@@ -34,7 +34,7 @@ pub(crate) fn reversals(comparisons: &[CellComparison]) -> Vec<Reversal> {
             let Some(percent_difference) = difference else {
                 continue;
             };
-            let place = Place { others: comparison.others.clone(), percent_difference };
+            let place = ReversalPlace { others: comparison.others.clone(), percent_difference };
             let of = Reversal {
                 dimension: comparison.dimension.clone(),
                 baseline: comparison.baseline.clone(),

@@ -27,8 +27,8 @@ pub struct Runs {
     pub repeat_ids: Vec<i64>,
     /// What the intervals are from.
     pub basis: Basis,
-    pub nopm: Value,
-    pub new_order_p95_us: Value,
+    pub nopm: MeanValue,
+    pub new_order_p95_us: MeanValue,
 }
 
 /// What tells how well a mean is known.
@@ -43,7 +43,7 @@ pub enum Basis {
 
 /// A number with its 95 % interval; `None` is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Value {
+pub struct MeanValue {
     pub mean: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
@@ -66,7 +66,7 @@ impl Runs {
                 Some(only) => Estimate::of_series(series(only)),
                 None => Estimate::of_repeats(&all).ok_or(NoInterval::OneRepeat),
             };
-            Value::new(mean(&all), estimate)
+            MeanValue::new(mean(&all), estimate)
         };
         Runs {
             name: name.to_owned(),
@@ -79,27 +79,27 @@ impl Runs {
     }
 }
 
-impl Value {
+impl MeanValue {
     /// Of numbers that know nothing of each other; of one alone it has the mean and no interval.
-    pub fn of_repeats(values: &[f64]) -> Value {
+    pub fn of_repeats(values: &[f64]) -> MeanValue {
         let estimate = Estimate::of_repeats(values);
-        Value::new(mean(values), estimate.ok_or(NoInterval::OneRepeat))
+        MeanValue::new(mean(values), estimate.ok_or(NoInterval::OneRepeat))
     }
 
     /// What is known of the mean of runs: nothing, where the scatter is that inside the only one.
-    pub(crate) fn over_runs(&self, basis: Basis) -> Value {
+    pub(crate) fn over_runs(&self, basis: Basis) -> MeanValue {
         match basis {
             Basis::Repeats => *self,
-            Basis::Intervals => Value::new(self.mean, Err(NoInterval::OneRepeat)),
+            Basis::Intervals => MeanValue::new(self.mean, Err(NoInterval::OneRepeat)),
         }
     }
 
-    fn new(mean: Option<f64>, estimate: Result<Estimate, NoInterval>) -> Value {
+    fn new(mean: Option<f64>, estimate: Result<Estimate, NoInterval>) -> MeanValue {
         let no_interval = estimate.err().filter(|_| mean.is_some());
         let estimate = estimate.ok();
         let half_width = estimate.map(|estimate| estimate.half_width());
         let at = |sign: f64| mean.zip(half_width).map(|(mean, half)| mean + sign * half);
-        Value { mean, low: at(-1.0), high: at(1.0), estimate, no_interval }
+        MeanValue { mean, low: at(-1.0), high: at(1.0), estimate, no_interval }
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Run {
 }
 
 /// One interval of the window.
-struct Interval {
+struct IntervalCounts {
     length_ns: f64,
     completed: f64,
     /// Of these, with a response time above the percentile.
@@ -139,7 +139,7 @@ impl Run {
         let limit_ns = primary.quantile_ns(PERCENTILE).unwrap_or(u64::MAX);
         let types = totals.iter().filter(|(of, _)| of.is_primary);
         let types: Vec<&str> = types.map(|(of, _)| of.name.as_str()).collect();
-        let intervals = Interval::read(results, id, &types, limit_ns)?;
+        let intervals = IntervalCounts::read(results, id, &types, limit_ns)?;
         let reach = [-DENSITY_REACH, DENSITY_REACH].map(|off| quantile_us(PERCENTILE + off));
         let spread_us = reach[0].zip(reach[1]).map(|(low, high)| high - low);
         Ok(Some(Run {
@@ -156,15 +156,15 @@ impl Run {
     }
 }
 
-impl Interval {
+impl IntervalCounts {
     /// The intervals of a window, of transactions of these types.
     fn read(
         results: &Results,
         id: RepeatId,
         types: &[&str],
         limit_ns: u64,
-    ) -> Result<Vec<Interval>, StoreError> {
-        let mut intervals: Vec<Interval> = Vec::new();
+    ) -> Result<Vec<IntervalCounts>, StoreError> {
+        let mut intervals: Vec<IntervalCounts> = Vec::new();
         let mut last_ns = None;
         results.for_each_interval(id, |row| {
             if row.phase != Phase::Window || !types.contains(&row.transaction.as_str()) {
@@ -179,7 +179,7 @@ impl Interval {
                     interval.completed += completed as f64;
                     interval.slow += slow as f64;
                 }
-                None => intervals.push(Interval {
+                None => intervals.push(IntervalCounts {
                     length_ns: (row.end_offset_ns - row.start_offset_ns) as f64,
                     completed: completed as f64,
                     slow: slow as f64,
@@ -206,7 +206,7 @@ pub(crate) fn percentile_noise_share(
     else {
         return Ok(None);
     };
-    let intervals = Interval::read(results, id, &[transaction], limit_ns)?;
+    let intervals = IntervalCounts::read(results, id, &[transaction], limit_ns)?;
     let us_per_share = (high_ns - low_ns) as f64 / 1e3 / (2.0 * DENSITY_REACH);
     let percentile_us = limit_ns as f64 / 1e3;
     let series = influences(&intervals, percentile_us, us_per_share);
@@ -216,34 +216,36 @@ pub(crate) fn percentile_noise_share(
 
 /// What each interval adds to the window's rate, so that one which is shorter weighs less; unit:
 /// NOPM.
-fn rates(intervals: &[Interval], nopm: f64) -> Vec<f64> {
+fn rates(intervals: &[IntervalCounts], nopm: f64) -> Vec<f64> {
     let length_ns = intervals.iter().map(|of| of.length_ns).sum::<f64>() / intervals.len() as f64;
     let completed: f64 = intervals.iter().map(|of| of.completed).sum();
     let expected_per_ns = completed / (length_ns * intervals.len() as f64);
-    let rate =
-        |of: &Interval| nopm + (of.completed - expected_per_ns * of.length_ns) * 60e9 / length_ns;
+    let rate = |of: &IntervalCounts| {
+        nopm + (of.completed - expected_per_ns * of.length_ns) * 60e9 / length_ns
+    };
     intervals.iter().map(rate).collect()
 }
 
 /// What each interval adds to the window's percentile: its surplus of slow transactions by the
 /// density of response times there (Bahadur). `us_per_share` is the inverse of that density; unit:
 /// us.
-fn influences(intervals: &[Interval], p95_us: f64, us_per_share: f64) -> Vec<f64> {
+fn influences(intervals: &[IntervalCounts], p95_us: f64, us_per_share: f64) -> Vec<f64> {
     let all: f64 = intervals.iter().map(|of| of.completed).sum();
     let slow: f64 = intervals.iter().map(|of| of.slow).sum();
     let (share, mean) = (slow / all, all / intervals.len() as f64);
-    let influence = |of: &Interval| p95_us + (of.slow - share * of.completed) / mean * us_per_share;
+    let influence =
+        |of: &IntervalCounts| p95_us + (of.slow - share * of.completed) / mean * us_per_share;
     intervals.iter().map(influence).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Interval, influences, rates};
+    use super::{IntervalCounts, influences, rates};
     use crate::noise::Noise;
     use crate::statistics::{Estimate, mean};
 
-    fn interval(seconds: f64, completed: f64, slow: f64) -> Interval {
-        Interval { length_ns: seconds * 1e9, completed, slow }
+    fn interval(seconds: f64, completed: f64, slow: f64) -> IntervalCounts {
+        IntervalCounts { length_ns: seconds * 1e9, completed, slow }
     }
 
     #[test]
@@ -273,7 +275,7 @@ mod tests {
             sorted.sort_by(f64::total_cmp);
             let quantile = |share: f64| sorted[(share * sorted.len() as f64) as usize];
             let (p95_us, spread_us) = (quantile(0.95), quantile(0.96) - quantile(0.94));
-            let intervals: Vec<Interval> = draws
+            let intervals: Vec<IntervalCounts> = draws
                 .iter()
                 .map(|times| times.iter().filter(|time| **time > p95_us).count() as f64)
                 .map(|slow| interval(1.0, 100.0, slow))

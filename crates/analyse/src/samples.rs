@@ -59,7 +59,7 @@ pub struct Samples {
 /// What a metric was between two samples: the rise of a counter per second, or the later value of a
 /// gauge. `None` is a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct MetricStep {
     pub start_ns: u64,
     pub end_ns: u64,
     pub value: Option<f64>,
@@ -215,7 +215,7 @@ impl Samples {
     }
 
     /// A metric over the whole run, from sample to sample; empty where there is none.
-    pub fn steps(&self, source: MetricSource, name: &str, label: &str) -> Vec<Step> {
+    pub fn steps(&self, source: MetricSource, name: &str, label: &str) -> Vec<MetricStep> {
         let Some(series) = self.find(source, name, label) else {
             return Vec::new();
         };
@@ -243,7 +243,7 @@ fn gap_ns(samples: &[Sample]) -> u64 {
 }
 
 /// What a metric was between two samples, one behind the other.
-fn step(metric: &Metric, pair: &[Sample], gap_ns: u64) -> Step {
+fn step(metric: &Metric, pair: &[Sample], gap_ns: u64) -> MetricStep {
     let (start_ns, end_ns) = (pair[0].0, pair[1].0);
     let length_ns = end_ns - start_ns;
     let value = match metric.kind {
@@ -251,7 +251,7 @@ fn step(metric: &Metric, pair: &[Sample], gap_ns: u64) -> Step {
         MetricKind::Counter => Some((pair[1].1 - pair[0].1) as f64 * 1e9 / length_ns.max(1) as f64),
         MetricKind::Gauge => Some(pair[1].1 as f64),
     };
-    Step { start_ns, end_ns, value: value.filter(|_| length_ns <= gap_ns) }
+    MetricStep { start_ns, end_ns, value: value.filter(|_| length_ns <= gap_ns) }
 }
 
 #[cfg(test)]

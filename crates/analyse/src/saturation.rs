@@ -7,7 +7,7 @@
 //! the first bad one, a bend of a curve (plateau, kink) by points around the corner that fits best,
 //! until the scatter leaves it open by no more than a step.
 
-use crate::bend::{At, Bend, Turn, bend};
+use crate::bend::{Bend, BendDirection, CurvePoint, bend};
 use crate::ramp_cpu::{CpuOf, RampCpu};
 use crate::statistics::mean;
 use base::{counted, percent};
@@ -21,7 +21,7 @@ const STEAL_TOLD_MIN: f64 = 0.01;
 
 /// What one number of connections gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct MeasuredPoint {
     pub connections: u32,
     pub nopm: f64,
     /// How far chance moves `nopm`: its standard error, by itself; `None` where that is not known.
@@ -33,7 +33,8 @@ pub struct Point {
     pub retries_share: Option<f64>,
     /// By transaction type.
     pub p90_us: BTreeMap<String, f64>,
-    /// How far chance moves each of these, as [`Point::nopm_noise_share`], where that is known.
+    /// How far chance moves each of these, as [`MeasuredPoint::nopm_noise_share`], where that is
+    /// known.
     #[serde(skip)]
     pub p90_noise_share: BTreeMap<String, f64>,
     /// Types that were too few for their 90th percentile to tell a kink from noise.
@@ -70,7 +71,7 @@ pub struct Saturation {
     pub reason: Option<StopReason>,
     /// In the order measured.
     #[serde(skip)]
-    pub curve: Vec<Point>,
+    pub curve: Vec<MeasuredPoint>,
 }
 
 /// What ended a ramp, with the number that it rests on.
@@ -224,12 +225,12 @@ pub fn is_of_count(reason_code: &str) -> bool {
 #[derive(Clone, Debug)]
 pub struct Ramp {
     limits: RampLimits,
-    curve: Vec<Point>,
+    curve: Vec<MeasuredPoint>,
     failed: Option<FailedPoint>,
 }
 
 /// Where a condition begins, and what would tell it more exactly.
-struct Place {
+struct StopPlace {
     last_good: Option<u32>,
     low: Option<u32>,
     high: Option<u32>,
@@ -248,7 +249,7 @@ impl Ramp {
     }
 
     /// Takes a measured point; those that nobody asked for, such as stored ones, are welcome too.
-    pub fn observe(&mut self, point: Point) {
+    pub fn observe(&mut self, point: MeasuredPoint) {
         self.curve.push(point);
     }
 
@@ -295,13 +296,13 @@ impl Ramp {
     }
 
     /// Below a count that gave no result; nowhere where that says nothing of the count.
-    fn failed_place(&self, failed: &FailedPoint, points: &[Point]) -> Place {
+    fn failed_place(&self, failed: &FailedPoint, points: &[MeasuredPoint]) -> StopPlace {
         let is_of_count = is_of_count(&failed.reason_code);
         let mut good = points.iter().filter(|point| {
             is_of_count && point.connections < failed.connections && self.over(point).is_none()
         });
         let last_good = good.next_back().map(|point| point.connections);
-        Place {
+        StopPlace {
             last_good,
             low: last_good,
             high: last_good
@@ -315,7 +316,7 @@ impl Ramp {
         }
     }
 
-    fn ends_at(&self, place: Place) -> (Option<u32>, Saturation) {
+    fn ends_at(&self, place: StopPlace) -> (Option<u32>, Saturation) {
         let saturation = Saturation {
             connections: place.last_good,
             connections_low: place.low,
@@ -326,7 +327,7 @@ impl Ramp {
         (place.measure, saturation)
     }
 
-    fn goes_on(&self, points: &[Point]) -> (Option<u32>, Saturation) {
+    fn goes_on(&self, points: &[MeasuredPoint]) -> (Option<u32>, Saturation) {
         let largest = points.last().map(|point| point.connections);
         let is_measured = |count: &u32| points.iter().any(|point| point.connections == *count);
         let next = self.limits.doubling().find(|count| !is_measured(count));
@@ -341,8 +342,8 @@ impl Ramp {
     }
 
     /// Points by connections, several of one count as their mean.
-    fn merged(&self) -> Vec<Point> {
-        let mut by_count: BTreeMap<u32, Vec<&Point>> = BTreeMap::new();
+    fn merged(&self) -> Vec<MeasuredPoint> {
+        let mut by_count: BTreeMap<u32, Vec<&MeasuredPoint>> = BTreeMap::new();
         for point in &self.curve {
             by_count.entry(point.connections).or_default().push(point);
         }
@@ -350,7 +351,7 @@ impl Ramp {
     }
 
     /// What limit a point is over, the processor's first.
-    fn over(&self, point: &Point) -> Option<StopReason> {
+    fn over(&self, point: &MeasuredPoint) -> Option<StopReason> {
         let of_cpu = point
             .cpu
             .zip(self.limits.cpu_busy_share)
@@ -377,13 +378,13 @@ impl Ramp {
     }
 
     /// Between the last count within all limits and the first over one.
-    fn limit_place(&self, points: &[Point]) -> Option<Place> {
+    fn limit_place(&self, points: &[MeasuredPoint]) -> Option<StopPlace> {
         let mut all = points.iter().enumerate();
         let (index, bad, reason) =
             all.find_map(|(index, point)| Some((index, point.connections, self.over(point)?)))?;
         let last_good = index.checked_sub(1).map(|before| points[before].connections);
         let measure = last_good.and_then(|good| self.limits.between(good, bad));
-        Some(Place {
+        Some(StopPlace {
             last_good,
             low: last_good,
             high: last_good.map(|good| match measure {
@@ -396,8 +397,8 @@ impl Ramp {
     }
 
     /// The corner of a curve that the doubling counts show bent.
-    fn bend_place(&self, points: &[Point], limit: Option<&Place>) -> Option<Place> {
-        let doubled: Vec<&Point> = self
+    fn bend_place(&self, points: &[MeasuredPoint], limit: Option<&StopPlace>) -> Option<StopPlace> {
+        let doubled: Vec<&MeasuredPoint> = self
             .limits
             .doubling()
             .map_while(|count| points.iter().find(|point| point.connections == count))
@@ -409,8 +410,8 @@ impl Ramp {
             }
             None => {
                 let flat = self.limits.plateau_elasticity?;
-                let nopm = |point: &Point| Some((point.nopm, point.nopm_noise_share));
-                let found = self.corner(points, Turn::Down, nopm)?;
+                let nopm = |point: &MeasuredPoint| Some((point.nopm, point.nopm_noise_share));
+                let found = self.corner(points, BendDirection::Down, nopm)?;
                 if !is_flat_behind(&doubled, found.corner, flat) {
                     return None;
                 }
@@ -418,7 +419,7 @@ impl Ramp {
                 (found, StopReason::Plateau { elasticity })
             }
         };
-        Some(Place {
+        Some(StopPlace {
             last_good: Some(found.corner),
             low: Some(found.low),
             high: Some(found.high),
@@ -429,18 +430,18 @@ impl Ramp {
 
     /// The transaction type whose response time turns up most, and where; `None` where none turns
     /// up as fast as it would have to.
-    fn kink(&self, points: &[Point], doubled: &[&Point]) -> Option<(String, Bend)> {
+    fn kink(&self, points: &[MeasuredPoint], doubled: &[&MeasuredPoint]) -> Option<(String, Bend)> {
         let limit = self.limits.kink_elasticity?;
         let flat = self.limits.plateau_elasticity.unwrap_or(PLATEAU_ELASTICITY);
         let is_rare = |name: &&String| doubled.iter().any(|point| point.rare.contains(*name));
         let names = types(doubled).into_iter().filter(|name| !is_rare(name));
         let kinks = names.filter_map(|transaction| {
-            let p90_us = |point: &Point| point.p90_us.get(transaction).copied();
-            let noisy = |point: &Point| {
+            let p90_us = |point: &MeasuredPoint| point.p90_us.get(transaction).copied();
+            let noisy = |point: &MeasuredPoint| {
                 let noise_share = point.p90_noise_share.get(transaction).copied();
                 p90_us(point).map(|p90_us| (p90_us, noise_share))
             };
-            let found = self.corner(points, Turn::Up, noisy)?;
+            let found = self.corner(points, BendDirection::Up, noisy)?;
             // While throughput rises, one doubling may be a step, and a line through few points as
             // steep as one likes.
             let behind = doubled.iter().filter(|point| point.connections >= found.corner);
@@ -457,9 +458,9 @@ impl Ramp {
     /// `value` tells a number of a point and how far chance moves it, as a share of the number.
     fn corner(
         &self,
-        points: &[Point],
-        turn: Turn,
-        value: impl Fn(&Point) -> Option<(f64, Option<f64>)>,
+        points: &[MeasuredPoint],
+        turn: BendDirection,
+        value: impl Fn(&MeasuredPoint) -> Option<(f64, Option<f64>)>,
     ) -> Option<Bend> {
         let (first, last) = (points.first()?, points.last()?);
         let corners: Vec<u32> = self
@@ -467,10 +468,10 @@ impl Ramp {
             .grid()
             .filter(|count| (first.connections..=last.connections).contains(count))
             .collect();
-        let at = |point: &Point| {
-            Some(At { connections: f64::from(point.connections), value: value(point)?.0 })
+        let at = |point: &MeasuredPoint| {
+            Some(CurvePoint { connections: f64::from(point.connections), value: value(point)?.0 })
         };
-        let measured: Vec<At> = self.curve.iter().filter_map(at).collect();
+        let measured: Vec<CurvePoint> = self.curve.iter().filter_map(at).collect();
         let noise = self.curve.iter().filter_map(|point| value(point)?.1);
         let squares: Vec<f64> = noise.map(|share| share.powi(2)).collect();
         let noise_share = mean(&squares).map_or(0.0, f64::sqrt);
@@ -480,7 +481,12 @@ impl Ramp {
     /// The count that tells most of a corner: of those that it may be and their neighbours the one
     /// farthest from what is measured; when all are, the one measured least, while more than a step
     /// on either side is open.
-    fn around(&self, found: &Bend, points: &[Point], limit: Option<&Place>) -> Option<u32> {
+    fn around(
+        &self,
+        found: &Bend,
+        points: &[MeasuredPoint],
+        limit: Option<&StopPlace>,
+    ) -> Option<u32> {
         let step = self.limits.step;
         let is_measured = |count: u32| points.iter().any(|point| point.connections == count);
         let ceiling = limit.and_then(|limit| limit.high).unwrap_or(u32::MAX);
@@ -493,11 +499,11 @@ impl Ramp {
             return near(found.corner, found.corner).find(|count| !is_measured(*count));
         }
         let distance = |count: u32| {
-            let to = |point: &Point| point.connections.abs_diff(count);
+            let to = |point: &MeasuredPoint| point.connections.abs_diff(count);
             points.iter().map(to).min().unwrap_or(u32::MAX)
         };
         let times = |count: u32| {
-            let same = |point: &&Point| point.connections == count;
+            let same = |point: &&MeasuredPoint| point.connections == count;
             self.curve.iter().filter(same).count()
         };
         near(found.low, found.high).max_by_key(|count| {
@@ -513,17 +519,17 @@ fn connections_words(connections: u32) -> String {
 
 /// Does a doubling behind the corner leave throughput as it was? Noise may hide that for another
 /// doubling, which costs a point; it seldom makes one.
-fn is_flat_behind(doubled: &[&Point], corner: u32, elasticity: f64) -> bool {
+fn is_flat_behind(doubled: &[&MeasuredPoint], corner: u32, elasticity: f64) -> bool {
     let mut behind = doubled.windows(2).filter(|pair| pair[1].connections > corner);
     behind.any(|pair| !rises(pair[0], pair[1], elasticity, |point| Some(point.nopm)))
 }
 
 /// Does a value of both points rise faster than this power of the connections?
 fn rises(
-    fewer: &Point,
-    more: &Point,
+    fewer: &MeasuredPoint,
+    more: &MeasuredPoint,
     elasticity: f64,
-    value: impl Fn(&Point) -> Option<f64>,
+    value: impl Fn(&MeasuredPoint) -> Option<f64>,
 ) -> bool {
     let growth = f64::from(more.connections) / f64::from(fewer.connections);
     value(fewer)
@@ -532,14 +538,14 @@ fn rises(
 }
 
 /// Points of one count as one; `same` holds at least one. Noise is read from the points themselves.
-fn mean_of(same: &[&Point]) -> Point {
+fn mean_of(same: &[&MeasuredPoint]) -> MeasuredPoint {
     let count = same.len() as f64;
     let retries: Option<Vec<f64>> = same.iter().map(|point| point.retries_share).collect();
     let cpus: Option<Vec<RampCpu>> = same.iter().map(|point| point.cpu).collect();
     let mean_of_cpus = |cpus: &[RampCpu], share: fn(&RampCpu) -> f64| {
         cpus.iter().map(share).sum::<f64>() / cpus.len() as f64
     };
-    Point {
+    MeasuredPoint {
         connections: same[0].connections,
         nopm: same.iter().map(|point| point.nopm).sum::<f64>() / count,
         nopm_noise_share: None,
@@ -564,7 +570,7 @@ fn mean_of(same: &[&Point]) -> Point {
 }
 
 /// The transaction types that any of the points tells of.
-fn types<'a>(points: &[&'a Point]) -> BTreeSet<&'a String> {
+fn types<'a>(points: &[&'a MeasuredPoint]) -> BTreeSet<&'a String> {
     let names = points.iter().map(|point| point.p90_us.keys());
     names.flatten().collect()
 }

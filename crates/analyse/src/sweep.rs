@@ -117,7 +117,7 @@ pub(crate) fn sweeps(cells: &[CellOutcome], matrix: &Matrix) -> Vec<Sweep> {
                 .collect();
             measured.sort_by(|(one, _), (other, _)| one.number.total_cmp(&other.number));
             let known = measured.iter().filter_map(|(point, cell)| {
-                Some(Known { name: &point.value, mean: point.nopm?, cell: *cell })
+                Some(KnownValue { name: &point.value, mean: point.nopm?, cell: *cell })
             });
             all.push(Sweep {
                 dimension: dimension.name.clone(),
@@ -138,7 +138,7 @@ fn is_among(dimension: &Dimension, variables: &[&str]) -> bool {
 }
 
 /// A value with its mean.
-struct Known<'a> {
+struct KnownValue<'a> {
     name: &'a str,
     mean: f64,
     cell: usize,
@@ -147,14 +147,14 @@ struct Known<'a> {
 /// Values with a number, in ascending order.
 struct Curve<'a> {
     model: &'a Blocks,
-    known: Vec<Known<'a>>,
+    known: Vec<KnownValue<'a>>,
     at_best: usize,
     /// Of each value: is it shown to be worse than the best?
     worse: Vec<bool>,
 }
 
 impl<'a> Curve<'a> {
-    fn of(model: &'a Blocks, known: Vec<Known<'a>>) -> Curve<'a> {
+    fn of(model: &'a Blocks, known: Vec<KnownValue<'a>>) -> Curve<'a> {
         // Of equals the first: less of it does as well.
         let best = (0..known.len())
             .rev()

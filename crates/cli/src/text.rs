@@ -11,7 +11,7 @@ mod ramp;
 mod resources;
 mod time_spent;
 
-use analyse::Measurement;
+use analyse::RunDocument;
 pub use comparison::comparison;
 use format::{count, ms, names_width, optional, percent};
 pub use lab::{lab, repeat};
@@ -21,7 +21,7 @@ use std::fmt::Write;
 use store::{Summary, TransactionSummary};
 
 /// The summary of a run.
-pub fn summary(measurement: &Measurement) -> String {
+pub fn summary(measurement: &RunDocument) -> String {
     let summary = &measurement.summary;
     let mut out = String::new();
     // Writing to a string cannot fail.

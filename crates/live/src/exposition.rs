@@ -5,8 +5,8 @@ use std::fmt::{Display, Write};
 
 /// The text of all metrics but the CPU time, which is read when it is asked for: see [`cpu_text`].
 pub(crate) fn text(state: &State) -> String {
-    let mut out = Text::default();
-    out.begin("mydyno_run_info", Kind::Gauge, "What is run; always 1.");
+    let mut out = Exposition::default();
+    out.begin("mydyno_run_info", MetricType::Gauge, "What is run; always 1.");
     if let Some(warehouses) = state.warehouses {
         let about = &state.about;
         let labels = format!(
@@ -19,19 +19,19 @@ pub(crate) fn text(state: &State) -> String {
         out.sample(labels, 1.0);
     }
     let help = "Is the run in this phase? 1 or 0.";
-    out.begin("mydyno_phase", Kind::Gauge, help);
+    out.begin("mydyno_phase", MetricType::Gauge, help);
     for stage in Stage::ALL {
         let is_now = u8::from(stage == state.stage);
         out.sample(format_args!("{{phase=\"{}\"}}", stage.name()), is_now.into());
     }
     let help = "Connections that drive the server.";
-    out.begin("mydyno_connections", Kind::Gauge, help);
+    out.begin("mydyno_connections", MetricType::Gauge, help);
     out.optional(state.connections.map(f64::from));
     let help = "New orders per minute in the last interval.";
-    out.begin("mydyno_nopm", Kind::Gauge, help);
+    out.begin("mydyno_nopm", MetricType::Gauge, help);
     out.optional(state.nopm);
     let help = "Response times in the last interval, by quantile.";
-    out.begin("mydyno_response_seconds", Kind::Summary, help);
+    out.begin("mydyno_response_seconds", MetricType::Summary, help);
     for of in &state.types {
         let name = of.name;
         for (quantile, ns) in QUANTILES.iter().zip(of.response_ns.iter().flatten()) {
@@ -45,16 +45,16 @@ pub(crate) fn text(state: &State) -> String {
 
 /// The CPU time of this process, in the same format.
 pub(crate) fn cpu_text(cpu_seconds: f64) -> String {
-    let mut out = Text::default();
+    let mut out = Exposition::default();
     let help = "CPU time of mydyno itself.";
-    out.begin("mydyno_cpu_seconds_total", Kind::Counter, help);
+    out.begin("mydyno_cpu_seconds_total", MetricType::Counter, help);
     out.optional(Some(cpu_seconds));
     out.text
 }
 
 /// What kind of metric one is, in the words of the format.
 #[derive(Clone, Copy)]
-enum Kind {
+enum MetricType {
     Counter,
     Gauge,
     /// Its samples have the label `quantile`, which no other kind may have.
@@ -62,19 +62,19 @@ enum Kind {
 }
 
 #[derive(Default)]
-struct Text {
+struct Exposition {
     text: String,
     /// The metric that has begun.
     name: &'static str,
 }
 
-impl Text {
+impl Exposition {
     /// Begins a metric; its samples follow.
-    fn begin(&mut self, name: &'static str, kind: Kind, help: &str) {
+    fn begin(&mut self, name: &'static str, kind: MetricType, help: &str) {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Summary => "summary",
+            MetricType::Counter => "counter",
+            MetricType::Gauge => "gauge",
+            MetricType::Summary => "summary",
         };
         self.name = name;
         // Writing to a string cannot fail.
@@ -95,12 +95,12 @@ impl Text {
 
     fn counters(&mut self, state: &State) {
         let help = "Transactions that ended well since the start, warm-up included.";
-        self.begin("mydyno_transactions_total", Kind::Counter, help);
+        self.begin("mydyno_transactions_total", MetricType::Counter, help);
         self.by_type(state, "outcome", |of| {
             [("committed", of.committed), ("rolled_back", of.rolled_back)]
         });
         let help = "Tries of transactions that failed and were repeated.";
-        self.begin("mydyno_retries_total", Kind::Counter, help);
+        self.begin("mydyno_retries_total", MetricType::Counter, help);
         self.by_type(state, "cause", |of| {
             [
                 ("deadlock", of.deadlocks),
@@ -109,7 +109,7 @@ impl Text {
             ]
         });
         let help = "Transactions that were given up.";
-        self.begin("mydyno_errors_total", Kind::Counter, help);
+        self.begin("mydyno_errors_total", MetricType::Counter, help);
         for of in &state.types {
             let labels = format_args!("{{type=\"{}\"}}", of.name);
             self.sample(labels, of.errors as f64);

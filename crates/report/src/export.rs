@@ -21,20 +21,20 @@ macro_rules! columns {
             [$($name),+],
             |$($argument: $type),+| {
                 $(let $local = $known;)*
-                vec![$(Text::text(&$value)),+]
+                vec![$(CsvField::text(&$value)),+]
             },
         )
     };
 }
 
 /// A field as text; nothing where there is no value.
-trait Text {
+trait CsvField {
     fn text(&self) -> String;
 }
 
 macro_rules! text {
     ($($type:ty),+) => { $(
-        impl Text for $type {
+        impl CsvField for $type {
             fn text(&self) -> String {
                 self.to_string()
             }
@@ -44,28 +44,28 @@ macro_rules! text {
 
 text!(bool, u32, u64, i64, f64, str, String);
 
-impl<T: Text + ?Sized> Text for &T {
+impl<T: CsvField + ?Sized> CsvField for &T {
     fn text(&self) -> String {
         (**self).text()
     }
 }
 
-impl<T: Text> Text for Option<T> {
+impl<T: CsvField> CsvField for Option<T> {
     fn text(&self) -> String {
-        self.as_ref().map(Text::text).unwrap_or_default()
+        self.as_ref().map(CsvField::text).unwrap_or_default()
     }
 }
 
 /// One CSV file on its way.
-struct Table {
+struct CsvFile {
     path: PathBuf,
     writer: csv::Writer<std::fs::File>,
 }
 
-impl Table {
-    fn create(path: PathBuf, names: &[impl AsRef<str>]) -> Result<Table, ReportError> {
+impl CsvFile {
+    fn create(path: PathBuf, names: &[impl AsRef<str>]) -> Result<CsvFile, ReportError> {
         let writer = csv::Writer::from_path(&path).map_err(|cause| failed(&path, &cause))?;
-        let mut table = Table { path, writer };
+        let mut table = CsvFile { path, writer };
         table.line(names.iter().map(AsRef::as_ref))?;
         Ok(table)
     }
@@ -103,7 +103,7 @@ fn write(
     let metric = view.metric();
     let names = ["cell", "repeat"].iter().chain(names);
     let names: Vec<_> = names.map(|name| metric.key(name)).collect();
-    let mut table = Table::create(path, &names)?;
+    let mut table = CsvFile::create(path, &names)?;
     for cell in &view.cells {
         for repeat in &cell.repeats {
             let key = [cell.cell.what.ordinal, repeat.repeat.ordinal].map(|n| n.to_string());
@@ -226,7 +226,7 @@ fn ramps(all: &[RampOutcome], path: PathBuf) -> Result<PathBuf, ReportError> {
         "is_saturation_point" = ramp.supported_connections() == Some(point.connections),
         "saturation" = ramp.words,
     );
-    let mut table = Table::create(path, &names)?;
+    let mut table = CsvFile::create(path, &names)?;
     for ramp in all {
         for point in &ramp.points {
             table.line(fields(ramp, point))?;

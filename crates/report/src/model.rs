@@ -1,7 +1,7 @@
 //! A lab as the report shows it: read from the results file once, with what belongs together put
 //! together.
 
-use crate::panels::{Panels, Run, panels};
+use crate::panels::{PanelRun, Panels, panels};
 use crate::series::{self, Series, points_max};
 use crate::stats::Repeated;
 use crate::status::{Risen, risen};
@@ -234,7 +234,7 @@ impl RepeatView {
         let id = repeat.id;
         let (series, totals) = series::read(results, id, points_max)?;
         let samples = Samples::read(results, id)?;
-        let run = Run {
+        let run = PanelRun {
             points_max,
             end_s: series.time_s.last().copied().unwrap_or(0.0),
             is_emulated: cell.what.places.iter().any(|place| place.emulated),

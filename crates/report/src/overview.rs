@@ -120,7 +120,7 @@ fn cost_tile(view: &LabView) -> Markup {
 
 /// What the table has only where there is something to put there.
 #[derive(Clone, Copy)]
-struct Columns {
+struct OptionalColumns {
     /// Cells differ in more than connections.
     groups: bool,
     fidelity: bool,
@@ -134,7 +134,7 @@ pub fn results_table(view: &LabView) -> Markup {
     let counted = capitalised(metric.transaction());
     let mut groups = view.cells.iter().map(|cell| &cell.group);
     let first = groups.next();
-    let columns = Columns {
+    let columns = OptionalColumns {
         groups: groups.any(|group| Some(group) != first),
         fidelity: view.repeats().any(|repeat| repeat.storage.fidelity.is_some()),
         bound: view.repeats().any(|repeat| repeat.bound().is_some()),
@@ -164,7 +164,7 @@ pub fn results_table(view: &LabView) -> Markup {
     }
 }
 
-fn row(cell: &CellView, top: f64, columns: Columns) -> Markup {
+fn row(cell: &CellView, top: f64, columns: OptionalColumns) -> Markup {
     let nopm = cell.nopm();
     let fidelity = cell.repeated(|repeat| repeat.storage.fidelity);
     let fidelity = fidelity.map(|share| format!("{:.2}", share.mean * 100.0));

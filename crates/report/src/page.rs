@@ -9,7 +9,7 @@ use crate::lab::comparisons::comparisons;
 use crate::lab::curves::{Curves, by_connections, connection_charts};
 use crate::lab::grids::{delivered, resources};
 use crate::lab::over_time::{OverTime, over_time, over_time_charts};
-use crate::lab::sweeps::{Variable, sweeps, variables};
+use crate::lab::sweeps::{SweptVariable, sweeps, variables};
 use crate::model::{CellView, LabView, RepeatView};
 use crate::overview::{results_table, tiles};
 use crate::panels::Panels;
@@ -52,7 +52,7 @@ struct ChartData<'a> {
 struct LabSections<'a> {
     outcome: &'a LabOutcome,
     connections: Option<Curves>,
-    variables: Vec<Variable<'a>>,
+    variables: Vec<SweptVariable<'a>>,
     over_time: Vec<OverTime>,
     /// Nothing where nothing is known of them.
     resources: Markup,

@@ -17,7 +17,7 @@ use store::MetricSource::{self, Power, Process, Server, Shim};
 
 /// The run that panels are of.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct PanelRun {
     /// End of its last point, in seconds from its start.
     pub end_s: f64,
     /// Of each line.
@@ -115,11 +115,11 @@ impl Panel {
 }
 
 /// All panels that have something to show.
-pub fn panels(samples: &Samples, run: Run) -> Panels {
+pub fn panels(samples: &Samples, run: PanelRun) -> Panels {
     let Some(grid) = Grid::until(run.end_s, run.points_max) else {
         return Panels::default();
     };
-    let observed = Observed { samples, grid };
+    let observed = PanelSamples { samples, grid };
     let mut panels = vec![observed.cpu(run.is_emulated)];
     panels.extend(observed.storage());
     panels.extend(observed.innodb());
@@ -133,7 +133,7 @@ pub fn panels(samples: &Samples, run: Run) -> Panels {
     Panels { time_s: grid.ends_s(), panels }
 }
 
-struct Observed<'a> {
+struct PanelSamples<'a> {
     samples: &'a Samples,
     grid: Grid,
 }
@@ -141,7 +141,7 @@ struct Observed<'a> {
 /// What a metric is at one point.
 type Get<'a> = dyn Fn(MetricSource, &str, &str) -> Option<f64> + 'a;
 
-impl Observed<'_> {
+impl PanelSamples<'_> {
     /// Rates of a counter per second, or means of a gauge.
     fn points(&self, source: MetricSource, name: &str, label: &str) -> Vec<Option<f64>> {
         self.grid.means(&self.samples.steps(source, name, label))
@@ -277,7 +277,7 @@ impl Observed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dash, Line, Panel, Panels, Run, panels};
+    use super::{Dash, Line, Panel, PanelRun, Panels, panels};
     use analyse::Samples;
     use store::MetricKind::{Counter, Gauge};
     use store::MetricSource::{self, Host, Power, Process, Server, Shim};
@@ -309,7 +309,7 @@ mod tests {
     }
 
     pub(super) fn drawn(series: Vec<MetricSeries>, end_s: f64) -> Panels {
-        let run = Run { points_max: 900, end_s, is_emulated: true };
+        let run = PanelRun { points_max: 900, end_s, is_emulated: true };
         panels(&Samples::of(series), run)
     }
 

@@ -71,12 +71,12 @@ const BINS_PER_DECADE: f64 = 10.0;
 struct Collector {
     intervals_per_point: u64,
     series: Series,
-    point: Option<Point>,
+    point: Option<ChartPoint>,
     window: Option<(u64, u64)>,
     totals: WindowTotals,
 }
 
-struct Point {
+struct ChartPoint {
     phase: Phase,
     start_ns: u64,
     end_ns: u64,
@@ -133,7 +133,7 @@ impl Collector {
         if full {
             self.end_point();
         }
-        let point = self.point.get_or_insert_with(|| Point {
+        let point = self.point.get_or_insert_with(|| ChartPoint {
             phase: row.phase,
             start_ns: row.start_offset_ns,
             end_ns: row.end_offset_ns,

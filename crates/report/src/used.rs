@@ -7,7 +7,7 @@ use base::counted;
 use maud::{Markup, html};
 
 /// One number of [`Resources`].
-struct Row {
+struct ResourceRow {
     title: &'static str,
     unit: &'static str,
     number: fn(&Resources) -> Option<f64>,
@@ -17,8 +17,8 @@ const fn row(
     title: &'static str,
     unit: &'static str,
     number: fn(&Resources) -> Option<f64>,
-) -> Row {
-    Row { title, unit, number }
+) -> ResourceRow {
+    ResourceRow { title, unit, number }
 }
 
 fn percent(share: Option<f64>) -> Option<f64> {
@@ -37,7 +37,7 @@ fn thousands(value: Option<f64>) -> Option<f64> {
 const CORES: &str = "% of all cores";
 const TIME: &str = "% of time";
 
-const HOST: [Row; 15] = [
+const HOST: [ResourceRow; 15] = [
     row("Cores", "", |r| r.host.cpu_cores),
     row("Frequency", "GHz", |r| r.host.cpu_frequency_hz.map(|hz| hz / 1e9)),
     row("Busy", CORES, |r| percent(r.host.cpu_busy_share)),
@@ -58,7 +58,7 @@ const HOST: [Row; 15] = [
     row("Memory available", "MB", |r| mega(r.host.memory_available_bytes)),
 ];
 
-const PROCESSES: [Row; 8] = [
+const PROCESSES: [ResourceRow; 8] = [
     row("Server", "cores", |r| r.server_process.cpu_cores_used),
     row("Server, memory", "MB", |r| mega(r.server_process.resident_bytes)),
     row("Server, read", "MB/s", |r| mega(r.server_process.read_bytes_per_s)),
@@ -71,7 +71,7 @@ const PROCESSES: [Row; 8] = [
     }),
 ];
 
-const PER_TRANSACTION: [Row; 9] = [
+const PER_TRANSACTION: [ResourceRow; 9] = [
     row("Path length", "thousand cycles", |r| thousands(r.per_transaction.path_length_cycles)),
     row("CPU of the host", "µs", |r| r.per_transaction.host_cpu_us),
     row("CPU of the server", "µs", |r| r.per_transaction.server_cpu_us),
@@ -85,7 +85,7 @@ const PER_TRANSACTION: [Row; 9] = [
     }),
 ];
 
-const SERVER: [Row; 18] = [
+const SERVER: [ResourceRow; 18] = [
     row("Statements", "1/s", |r| r.server.statements_per_s),
     row("Threads running", "", |r| r.server.threads_running_mean),
     row("Buffer pool, hits", "% of page requests", |r| percent(r.server.buffer_pool_hit_share)),
@@ -108,17 +108,17 @@ const SERVER: [Row; 18] = [
 
 /// What the processors counted themselves: shown only where they did, which few virtual machines
 /// let them.
-const COUNTED: [Row; 2] = [
+const COUNTED: [ResourceRow; 2] = [
     row("Cycles", "thousand", |r| thousands(r.per_transaction.cycles)),
     row("Instructions", "thousand", |r| thousands(r.per_transaction.instructions)),
 ];
 
 /// Power and money: shown only where something measured or has a price.
-const POWER: [Row; 2] = [
+const POWER: [ResourceRow; 2] = [
     row("Power, mean", "W", |r| r.power.watts_mean),
     row("New orders per minute", "per W", |r| r.power.nopm_per_watt),
 ];
-const PRICE: [Row; 2] = [
+const PRICE: [ResourceRow; 2] = [
     row("Price of the devices", "USD", |r| r.price.devices_usd),
     row("New orders per minute", "per USD", |r| r.price.nopm_per_usd),
 ];
@@ -188,7 +188,7 @@ fn power_and_price(cell: &CellView) -> Markup {
     }
 }
 
-fn group(cell: &CellView, title: &str, rows: &[Row]) -> Markup {
+fn group(cell: &CellView, title: &str, rows: &[ResourceRow]) -> Markup {
     let several = sampled(cell).count() > 1;
     html! {
         div.scroll { table.used {
@@ -217,22 +217,22 @@ fn in_unit(value: f64, unit: &str) -> String {
 }
 
 /// A column of the table of disks.
-struct Column {
+struct DiskColumn {
     title: &'static str,
     unit: &'static str,
     number: fn(&DiskResources) -> Option<f64>,
 }
 
-const DISK: [Column; 9] = [
-    Column { title: "Reads", unit: "1/s", number: |d| d.read_per_s },
-    Column { title: "Read", unit: "MB/s", number: |d| mega(d.read_bytes_per_s) },
-    Column { title: "One read", unit: "ms", number: |d| thousands(d.read_await_us) },
-    Column { title: "Writes", unit: "1/s", number: |d| d.write_per_s },
-    Column { title: "Written", unit: "MB/s", number: |d| mega(d.write_bytes_per_s) },
-    Column { title: "One write", unit: "ms", number: |d| thousands(d.write_await_us) },
-    Column { title: "Flushes", unit: "1/s", number: |d| d.flush_per_s },
-    Column { title: "Queue", unit: "mean", number: |d| d.queue_depth_mean },
-    Column { title: "Busy", unit: "%", number: |d| percent(d.busy_share) },
+const DISK: [DiskColumn; 9] = [
+    DiskColumn { title: "Reads", unit: "1/s", number: |d| d.read_per_s },
+    DiskColumn { title: "Read", unit: "MB/s", number: |d| mega(d.read_bytes_per_s) },
+    DiskColumn { title: "One read", unit: "ms", number: |d| thousands(d.read_await_us) },
+    DiskColumn { title: "Writes", unit: "1/s", number: |d| d.write_per_s },
+    DiskColumn { title: "Written", unit: "MB/s", number: |d| mega(d.write_bytes_per_s) },
+    DiskColumn { title: "One write", unit: "ms", number: |d| thousands(d.write_await_us) },
+    DiskColumn { title: "Flushes", unit: "1/s", number: |d| d.flush_per_s },
+    DiskColumn { title: "Queue", unit: "mean", number: |d| d.queue_depth_mean },
+    DiskColumn { title: "Busy", unit: "%", number: |d| percent(d.busy_share) },
 ];
 
 fn disks_table(cell: &CellView) -> Markup {
@@ -243,7 +243,7 @@ fn disks_table(cell: &CellView) -> Markup {
         .collect();
     names.sort_unstable();
     names.dedup();
-    let mean = |name: &str, column: &Column| {
+    let mean = |name: &str, column: &DiskColumn| {
         let of_repeat = |repeat: &RepeatView| {
             let disks = &repeat.resources.as_ref()?.disks;
             (column.number)(disks.iter().find(|disk| disk.disk == name)?)

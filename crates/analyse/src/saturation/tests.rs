@@ -1,4 +1,4 @@
-use super::{FailedPoint, Point, Ramp, RampStep, Saturation, StopReason};
+use super::{FailedPoint, MeasuredPoint, Ramp, RampStep, Saturation, StopReason};
 use crate::noise::Noise;
 use crate::ramp_cpu::{CpuOf, RampCpu};
 use spec::RampLimits;
@@ -67,7 +67,7 @@ fn ramped(
             0.0 => truth.retries_share,
             share => scattered(truth.retries_share, share),
         };
-        ramp.observe(Point {
+        ramp.observe(MeasuredPoint {
             connections,
             nopm,
             nopm_noise_share: Some(scatter.nopm),
@@ -237,7 +237,7 @@ fn given(points: &[(u32, f64, f64, f64)], rare: &[&str]) -> Ramp {
     let mut ramp = Ramp::new(limits(8)).unwrap();
     for &(connections, nopm, new_order_us, order_status_us) in points {
         let p90_us = [("new_order", new_order_us), ("order_status", order_status_us)];
-        ramp.observe(Point {
+        ramp.observe(MeasuredPoint {
             connections,
             nopm,
             nopm_noise_share: Some(0.01),
@@ -407,7 +407,7 @@ fn a_count_without_a_result_ends_the_ramp() {
     let ended = |points: &[u32], failed: FailedPoint| {
         let mut ramp = Ramp::new(limits(8)).unwrap();
         for connections in points {
-            ramp.observe(Point {
+            ramp.observe(MeasuredPoint {
                 connections: *connections,
                 nopm: 300.0 * f64::from(*connections),
                 nopm_noise_share: None,
@@ -475,7 +475,7 @@ fn a_stalled_target_is_no_panic() {
     let mut ramp = Ramp::new(limits(8)).unwrap();
     for connections in [8, 16] {
         assert_eq!(ramp.next(), RampStep::Measure(connections));
-        ramp.observe(Point {
+        ramp.observe(MeasuredPoint {
             connections,
             nopm: 0.0,
             nopm_noise_share: None,
@@ -489,7 +489,7 @@ fn a_stalled_target_is_no_panic() {
     let mut steps = 0;
     while let RampStep::Measure(connections) = ramp.next() {
         steps += 1;
-        ramp.observe(Point {
+        ramp.observe(MeasuredPoint {
             connections,
             nopm: 0.0,
             nopm_noise_share: None,
@@ -510,7 +510,7 @@ fn a_kink_is_as_open_as_its_own_noise_leaves_it() {
         for connections in [8_u32, 16, 24, 32, 40, 48, 56, 64, 128, 256] {
             let at = f64::from(connections);
             let p90_us = 3_000.0 * (at / 40.0).max(1.0).powi(3);
-            ramp.observe(Point {
+            ramp.observe(MeasuredPoint {
                 connections,
                 nopm: 300.0 * at.min(40.0),
                 nopm_noise_share: Some(nopm_noise_share),

@@ -1,6 +1,6 @@
 //! Labs of which the truth is known, and how often their comparisons find it.
 
-use analyse::{Blocks, Contrast, Measured, holm};
+use analyse::{Blocks, Contrast, Observation, holm};
 use base::Random;
 use std::f64::consts::TAU;
 
@@ -76,7 +76,7 @@ impl Scenario {
         self.deviation(cell, trial) > quiet
     }
 
-    fn drawn(&self, trial: usize, random: &mut Random) -> Vec<Measured> {
+    fn drawn(&self, trial: usize, random: &mut Random) -> Vec<Observation> {
         let cells = self.deviations.len();
         let mut all = Vec::new();
         for block in 0..self.repeats {
@@ -90,7 +90,7 @@ impl Scenario {
                 let noise = self.deviation(cell, trial) * normal(random);
                 let value = 1_000.0 * gain * f64::exp(drift + noise);
                 if random.unit() >= self.missing {
-                    all.push(Measured { cell, block, value });
+                    all.push(Observation { cell, block, value });
                 }
             }
         }

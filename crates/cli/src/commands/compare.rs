@@ -5,7 +5,7 @@ use crate::arguments::compare::{CompareArguments, RunName, RunNames};
 use crate::console::print;
 use crate::failure::{Failure, Outcome};
 use analyse::{
-    Aspect, ComparisonAsked, Difference, PairedBy, Ratio, RunComparison, RunsAsked, Value,
+    Aspect, ComparisonAsked, Difference, MeanValue, PairedBy, Ratio, RunComparison, RunsAsked,
     compare_runs,
 };
 use base::Exit;
@@ -188,7 +188,7 @@ fn verdict(comparison: &RunComparison) -> String {
 }
 
 /// `12345 ± 67`, or `NA`.
-fn interval(value: &Value, unit: f64, decimals: usize) -> String {
+fn interval(value: &MeanValue, unit: f64, decimals: usize) -> String {
     let Some(mean) = value.mean else {
         return "NA".to_owned();
     };

@@ -7,7 +7,7 @@ use crate::console::{Console, print, stop_flag};
 use crate::failure::Outcome;
 use crate::text;
 use ::server::Home;
-use analyse::Measurement;
+use analyse::RunDocument;
 use base::Exit;
 use lab::{Progress, planned_demo, run_lab};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use store::{Results, Summary};
 #[derive(Serialize)]
 struct DemoDocument<'a> {
     report: &'a std::path::Path,
-    runs: Vec<Measurement>,
+    runs: Vec<RunDocument>,
 }
 
 /// Runs the command.

@@ -3,7 +3,7 @@
 
 use super::format::{ms, optional};
 use analyse::{
-    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, Value, interference, varying,
+    Basis, CONNECTIONS, CellOutcome, INSTANCES, LabOutcome, MeanValue, interference, varying,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -184,7 +184,7 @@ fn table(
 }
 
 /// A mean with half of its interval.
-fn number(value: &Value, unit: f64) -> Option<String> {
+fn number(value: &MeanValue, unit: f64) -> Option<String> {
     let mean = value.mean? * unit;
     let decimals = usize::from(mean < 100.0);
     let half = value.high.map(|high| high * unit - mean);

@@ -6,7 +6,7 @@ use super::missing::{absent, to_cell};
 use crate::format::{significant, trimmed, us};
 use crate::model::{CellView, LabView};
 use analyse::{
-    CellAccount, CellComparison, Change, Part, Place, Ratio, Resources, Reversal, Spent,
+    CellAccount, CellComparison, Change, Part, Ratio, Resources, Reversal, ReversalPlace, Spent,
 };
 use base::counted;
 use maud::{Markup, html};
@@ -37,7 +37,7 @@ pub fn reversed(comparisons: &[&CellComparison], all: &[Reversal]) -> Markup {
     }
 }
 
-fn places(places: &[Place]) -> String {
+fn places(places: &[ReversalPlace]) -> String {
     let words = places.iter().map(|place| {
         let others = in_words(&place.others);
         format!("{others} ({})", signed(place.percent_difference))
@@ -65,10 +65,10 @@ pub fn causes(view: &LabView, all: &[&CellComparison]) -> Markup {
 /// A comparison with the accounts of its cells.
 struct Group<'a> {
     others: String,
-    rows: Vec<Row<'a>>,
+    rows: Vec<CauseRow<'a>>,
 }
 
-struct Row<'a> {
+struct CauseRow<'a> {
     value: &'a str,
     cell: Option<&'a CellView>,
     account: Option<CellAccount>,
@@ -84,7 +84,7 @@ impl<'a> Group<'a> {
                 .flat_map(CellView::whole)
                 .filter_map(|repeat| repeat.resources.as_ref())
                 .collect();
-            Row { value: &row.value, cell, account: CellAccount::of(&used), nopm: &row.nopm }
+            CauseRow { value: &row.value, cell, account: CellAccount::of(&used), nopm: &row.nopm }
         });
         Group { others: in_words(&comparison.others), rows: rows.collect() }
     }
@@ -143,7 +143,7 @@ fn columns(part: Part) -> usize {
     1 + usize::from(part.requests().is_some())
 }
 
-fn row_of(row: &Row<'_>) -> Markup {
+fn row_of(row: &CauseRow<'_>) -> Markup {
     let shown = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), significant);
     html! {
         tr {
@@ -218,7 +218,9 @@ fn with_requests(part: Part, spent: &Spent) -> String {
 #[cfg(test)]
 mod tests {
     use super::{explained, reversed};
-    use analyse::{BoundBy, CellAccount, CellComparison, NamedValue, Part, Place, Reversal, Spent};
+    use analyse::{
+        BoundBy, CellAccount, CellComparison, NamedValue, Part, Reversal, ReversalPlace, Spent,
+    };
 
     fn account(time_us: f64, reads: (f64, f64), page_cache_hits: f64, by: BoundBy) -> CellAccount {
         let (requests, read_us) = reads;
@@ -260,7 +262,7 @@ mod tests {
     #[test]
     fn where_a_setting_helps_and_where_it_hurts() {
         let data = |device: &str| NamedValue::of("data", device);
-        let place = |device: &str, percent_difference| Place {
+        let place = |device: &str, percent_difference| ReversalPlace {
             others: vec![data(device)],
             percent_difference,
         };

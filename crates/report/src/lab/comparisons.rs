@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 24;
 const COLORS: usize = 6;
 
 /// A number that is compared.
-struct Metric {
+struct ComparedNumber {
     title: &'static str,
     unit: &'static str,
     /// What one of `unit` is of the number's own.
@@ -26,9 +26,15 @@ struct Metric {
     of: fn(&ComparedCell) -> &Ratio,
 }
 
-const METRICS: [Metric; 2] = [
-    Metric { title: "Throughput", unit: "NOPM", per: 1.0, shown: truncated, of: |row| &row.nopm },
-    Metric {
+const METRICS: [ComparedNumber; 2] = [
+    ComparedNumber {
+        title: "Throughput",
+        unit: "NOPM",
+        per: 1.0,
+        shown: truncated,
+        of: |row| &row.nopm,
+    },
+    ComparedNumber {
         title: "New-order p95",
         unit: "ms",
         per: 1e3,
@@ -76,7 +82,7 @@ pub(super) fn in_words(others: &[NamedValue]) -> String {
     words.join(", ")
 }
 
-fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
+fn bars(view: &LabView, all: &[&CellComparison], metric: &ComparedNumber) -> Markup {
     let mut shown = Vec::new();
     let mut rows = 0;
     for comparison in all {
@@ -113,7 +119,13 @@ fn bars(view: &LabView, all: &[&CellComparison], metric: &Metric) -> Markup {
     }
 }
 
-fn bar(view: &LabView, row: &ComparedCell, color: usize, metric: &Metric, top: f64) -> Markup {
+fn bar(
+    view: &LabView,
+    row: &ComparedCell,
+    color: usize,
+    metric: &ComparedNumber,
+    top: f64,
+) -> Markup {
     let Ratio { mean, half_width, .. } = (metric.of)(row);
     let share = |value: f64| {
         if top > 0.0 { (value * 100.0 / top).clamp(0.0, 100.0) } else { 0.0 }
@@ -175,7 +187,12 @@ fn table(view: &LabView, all: &[&CellComparison]) -> Markup {
     }
 }
 
-fn columns(cell: Option<&CellView>, metric: &Metric, ratio: &Ratio, is_base: bool) -> Markup {
+fn columns(
+    cell: Option<&CellView>,
+    metric: &ComparedNumber,
+    ratio: &Ratio,
+    is_base: bool,
+) -> Markup {
     let Some((cell, mean)) = cell.zip(ratio.mean) else {
         return html! {
             td.num.first { @match cell { Some(cell) => (absent(cell)), None => (NOT_AVAILABLE) } }

@@ -26,35 +26,35 @@ struct CurveLine {
     name: String,
     /// Does the line have a cell there, with or without a result?
     cells: Vec<bool>,
-    nopm: Numbers,
-    p95_ms: Numbers,
-    max_ms: Numbers,
+    nopm: CurveBand,
+    p95_ms: CurveBand,
+    max_ms: CurveBand,
     /// Of all types, for each 1,000 transactions of them that were committed.
-    retries: Numbers,
+    retries: CurveBand,
 }
 
 /// One for each x; `None` where there is none.
 #[derive(Serialize)]
-struct Numbers {
+struct CurveBand {
     mean: Vec<Option<f64>>,
     low: Vec<Option<f64>>,
     high: Vec<Option<f64>>,
 }
 
 /// A cell with its place.
-pub struct At<'a> {
+pub struct CurveCell<'a> {
     pub x: f64,
     pub x_text: String,
     pub cell: &'a CellView,
 }
 
 /// The curves of lines of cells, each with its name.
-pub fn curves(x_name: &str, lines: &[(String, Vec<At<'_>>)]) -> Curves {
-    let mut places: Vec<&At<'_>> = lines.iter().flat_map(|(_, cells)| cells).collect();
+pub fn curves(x_name: &str, lines: &[(String, Vec<CurveCell<'_>>)]) -> Curves {
+    let mut places: Vec<&CurveCell<'_>> = lines.iter().flat_map(|(_, cells)| cells).collect();
     places.sort_by(|one, other| one.x.total_cmp(&other.x));
     places.dedup_by(|one, other| one.x == other.x);
     let x: Vec<f64> = places.iter().map(|at| at.x).collect();
-    let line = |(name, cells): &(String, Vec<At<'_>>)| {
+    let line = |(name, cells): &(String, Vec<CurveCell<'_>>)| {
         let find = |x: &f64| Some(cells.iter().find(|at| at.x == *x)?.cell);
         let at: Vec<Option<&CellView>> = x.iter().map(find).collect();
         CurveLine {
@@ -94,7 +94,7 @@ impl Curves {
     }
 }
 
-fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeated>) -> Numbers {
+fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeated>) -> CurveBand {
     let all: Vec<Option<Repeated>> = at.iter().map(|cell| number((*cell)?)).collect();
     let edge = |sign: f64| {
         let end = |r: &Option<Repeated>| {
@@ -104,25 +104,25 @@ fn numbers(at: &[Option<&CellView>], number: impl Fn(&CellView) -> Option<Repeat
         all.iter().map(end).collect()
     };
     let mean = |r: &Option<Repeated>| r.as_ref().map(|number| rounded(number.mean));
-    Numbers { mean: all.iter().map(mean).collect(), low: edge(-1.0), high: edge(1.0) }
+    CurveBand { mean: all.iter().map(mean).collect(), low: edge(-1.0), high: edge(1.0) }
 }
 
 /// By connections, a line for each group; `None` where the lab has one number of connections only,
 /// or no result.
 pub fn by_connections(view: &LabView) -> Option<Curves> {
     let mut order: Vec<&str> = Vec::new();
-    let mut groups: BTreeMap<&str, Vec<At<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Vec<CurveCell<'_>>> = BTreeMap::new();
     for cell in view.cells.iter().filter(|cell| !cell.repeats.is_empty()) {
         if !order.contains(&cell.group.as_str()) {
             order.push(&cell.group);
         }
-        groups.entry(&cell.group).or_default().push(At {
+        groups.entry(&cell.group).or_default().push(CurveCell {
             x: f64::from(cell.cell.what.connections),
             x_text: cell.cell.what.connections.to_string(),
             cell,
         });
     }
-    let lines: Vec<(String, Vec<At<'_>>)> = order
+    let lines: Vec<(String, Vec<CurveCell<'_>>)> = order
         .iter()
         .map(|name| ((*name).to_owned(), groups.remove(name).unwrap_or_default()))
         .collect();
@@ -197,14 +197,14 @@ mod tests {
 
     /// Lines with these means of retries.
     fn with_retries(lines: &[&[Option<f64>]]) -> Curves {
-        let none = || Numbers { mean: Vec::new(), low: Vec::new(), high: Vec::new() };
+        let none = || CurveBand { mean: Vec::new(), low: Vec::new(), high: Vec::new() };
         let line = |retries: &&[Option<f64>]| CurveLine {
             name: String::new(),
             cells: vec![true; retries.len()],
             nopm: none(),
             p95_ms: none(),
             max_ms: none(),
-            retries: Numbers { mean: retries.to_vec(), ..none() },
+            retries: CurveBand { mean: retries.to_vec(), ..none() },
         };
         Curves {
             x_name: "connections".to_owned(),

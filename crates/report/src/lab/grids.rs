@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use store::DeviceSummary;
 
 /// A number of a cell.
-struct Metric {
+struct CellNumber {
     title: &'static str,
     unit: &'static str,
     of: Of,
@@ -24,7 +24,7 @@ enum Of {
     Role(&'static str, fn(&DeviceSummary) -> Option<f64>),
 }
 
-impl Metric {
+impl CellNumber {
     /// `Throughput`, `Reads of data`. Titles and units are written for TPC-C.
     fn title(&self, view: &LabView) -> String {
         match self.of {
@@ -52,13 +52,13 @@ const fn metric(
     title: &'static str,
     unit: &'static str,
     of: fn(&CellView) -> Option<Repeated>,
-) -> Metric {
-    Metric { title, unit, of: Of::Cell(of), shown: significant }
+) -> CellNumber {
+    CellNumber { title, unit, of: Of::Cell(of), shown: significant }
 }
 
 /// What clients saw.
-const DELIVERED: [Metric; 5] = [
-    Metric { shown: truncated, ..metric("Throughput", "NOPM", CellView::nopm) },
+const DELIVERED: [CellNumber; 5] = [
+    CellNumber { shown: truncated, ..metric("Throughput", "NOPM", CellView::nopm) },
     metric("New-order mean", "ms", |cell| {
         let mean_ns = |repeat: &RepeatView| repeat.primary.mean_ns();
         cell.repeated(mean_ns).map(|ns| ns.per(1e6))
@@ -69,7 +69,7 @@ const DELIVERED: [Metric; 5] = [
 ];
 
 /// What the machine did.
-const MACHINE: [Metric; 3] = [
+const MACHINE: [CellNumber; 3] = [
     share("CPU, user and system", |cell| {
         used(cell, |r| Some(r.host.cpu_user_share? + r.host.cpu_system_share?))
     }),
@@ -80,8 +80,8 @@ const MACHINE: [Metric; 3] = [
 ];
 
 /// A share of all cores, 0 to 1.
-const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> Metric {
-    Metric {
+const fn share(title: &'static str, of: fn(&CellView) -> Option<Repeated>) -> CellNumber {
+    CellNumber {
         title,
         unit: "% of all cores",
         of: Of::Cell(of),
@@ -107,10 +107,10 @@ const STORAGE: [(&str, &[Requests]); 6] = [
     ("temp", &[READS, WRITES, READ, WRITTEN]),
 ];
 
-fn storage_by_role() -> Vec<Metric> {
+fn storage_by_role() -> Vec<CellNumber> {
     let of_role = |(role, kinds): &(&'static str, &[Requests])| {
         let role = *role;
-        let of_kind = |(title, unit, number): &Requests| Metric {
+        let of_kind = |(title, unit, number): &Requests| CellNumber {
             title,
             unit,
             of: Of::Role(role, *number),
@@ -122,7 +122,7 @@ fn storage_by_role() -> Vec<Metric> {
 }
 
 /// The same as the server says, where nobody counted by role in some cell.
-const STORAGE_BY_SERVER: [Metric; 4] = [
+const STORAGE_BY_SERVER: [CellNumber; 4] = [
     metric("Reads, as the server says", "1/s", |cell| used(cell, |r| r.server.data_reads_per_s)),
     metric("Writes, as the server says", "1/s", |cell| used(cell, |r| r.server.data_writes_per_s)),
     metric("Writes of redo, as the server says", "1/s", |cell| {
@@ -134,7 +134,7 @@ const STORAGE_BY_SERVER: [Metric; 4] = [
 ];
 
 /// What a transaction, a watt and a dollar gave.
-const COSTS: [Metric; 4] = [
+const COSTS: [CellNumber; 4] = [
     metric("Path length", "thousand cycles per transaction", |cell| {
         used(cell, |r| r.per_transaction.path_length_cycles).map(|cycles| cycles.per(1e3))
     }),
@@ -171,9 +171,9 @@ pub fn delivered(view: &LabView) -> Markup {
 /// single cell.
 pub fn resources(view: &LabView) -> Markup {
     let by_role = storage_by_role();
-    let is_known = |metric: &&Metric| view.cells.iter().any(|cell| metric.of(cell).is_some());
+    let is_known = |metric: &&CellNumber| view.cells.iter().any(|cell| metric.of(cell).is_some());
     let is_counted = |cell: &CellView| by_role.iter().any(|metric| metric.of(cell).is_some());
-    let mut metrics: Vec<&Metric> = MACHINE.iter().chain(&by_role).collect();
+    let mut metrics: Vec<&CellNumber> = MACHINE.iter().chain(&by_role).collect();
     let mut measured = view.cells.iter().filter(|cell| has_result(cell));
     if !measured.all(is_counted) {
         metrics.extend(&STORAGE_BY_SERVER);
@@ -229,7 +229,7 @@ impl Axes<'_> {
         self.view.cells.iter().find(same)
     }
 
-    fn grid(&self, metric: &Metric) -> Markup {
+    fn grid(&self, metric: &CellNumber) -> Markup {
         let count = self.connections.len();
         html! {
             div.scroll { table.grid {
@@ -255,7 +255,7 @@ impl Axes<'_> {
 }
 
 /// A row for each cell, a column for each number.
-fn list(view: &LabView, metrics: &[&Metric]) -> Markup {
+fn list(view: &LabView, metrics: &[&CellNumber]) -> Markup {
     html! {
         div.scroll { table.grid {
             thead { tr {

@@ -1,6 +1,6 @@
 //! One variable over its values, with the value at which its curve turns.
 
-use super::curves::{At, Curves, chart, curves};
+use super::curves::{CurveCell, Curves, chart, curves};
 use super::missing::{absent, footnotes, to_cell};
 use crate::format::{NOT_AVAILABLE, in_words_of, significant, truncated};
 use crate::model::LabView;
@@ -8,7 +8,7 @@ use analyse::{NamedValue, Sweep, SweepPoint};
 use maud::{Markup, html};
 
 /// The curves of one variable.
-pub struct Variable<'a> {
+pub struct SweptVariable<'a> {
     /// By which its charts find their curves.
     pub key: String,
     sweeps: Vec<&'a Sweep>,
@@ -16,7 +16,7 @@ pub struct Variable<'a> {
 }
 
 /// A variable for each dimension that was swept.
-pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
+pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<SweptVariable<'a>> {
     let mut variables: Vec<Vec<&Sweep>> = Vec::new();
     for sweep in all {
         match variables.iter_mut().find(|of| of[0].dimension == sweep.dimension) {
@@ -27,13 +27,13 @@ pub fn variables<'a>(view: &LabView, all: &'a [Sweep]) -> Vec<Variable<'a>> {
     let variable = |(index, sweeps): (usize, Vec<&'a Sweep>)| {
         let at = |point: &SweepPoint| {
             let cell = view.by_ordinal(point.ordinal)?;
-            Some(At { x: point.number, x_text: point.value.clone(), cell })
+            Some(CurveCell { x: point.number, x_text: point.value.clone(), cell })
         };
-        let lines: Vec<(String, Vec<At<'_>>)> = sweeps
+        let lines: Vec<(String, Vec<CurveCell<'_>>)> = sweeps
             .iter()
             .map(|sweep| (others(sweep), sweep.points.iter().filter_map(at).collect()))
             .collect();
-        Variable {
+        SweptVariable {
             key: format!("sweep-{index}"),
             curves: curves(&sweeps[0].dimension, &lines),
             sweeps,
@@ -48,7 +48,7 @@ fn others(sweep: &Sweep) -> String {
 }
 
 /// Charts, turning points and numbers.
-pub fn sweeps(view: &LabView, variables: &[Variable<'_>]) -> Markup {
+pub fn sweeps(view: &LabView, variables: &[SweptVariable<'_>]) -> Markup {
     html! {
         @if !variables.is_empty() {
             section id="sweeps" {
@@ -68,7 +68,7 @@ pub fn sweeps(view: &LabView, variables: &[Variable<'_>]) -> Markup {
     }
 }
 
-fn table(view: &LabView, variable: &Variable<'_>) -> Markup {
+fn table(view: &LabView, variable: &SweptVariable<'_>) -> Markup {
     let mut values: Vec<&SweepPoint> = Vec::new();
     for point in variable.sweeps.iter().flat_map(|sweep| &sweep.points) {
         if !values.iter().any(|known| known.value == point.value) {

@@ -1,6 +1,6 @@
 //! Points in time that all panels of a repeat share.
 
-use analyse::Step;
+use analyse::MetricStep;
 use std::ops::RangeInclusive;
 
 /// Sources are read once a second, at whole seconds of the run; no point is shorter.
@@ -38,7 +38,7 @@ impl Grid {
     }
 
     /// The points that a step has a part of; none where it begins after the last one.
-    fn touched(self, step: &Step) -> RangeInclusive<usize> {
+    fn touched(self, step: &MetricStep) -> RangeInclusive<usize> {
         let last = self.points as u64 - 1;
         let first = step.start_ns / self.point_ns;
         let end = step.end_ns.saturating_sub(1) / self.point_ns;
@@ -46,7 +46,7 @@ impl Grid {
     }
 
     /// The mean of each point by time. One of which less than half is known is a gap.
-    pub(super) fn means(self, steps: &[Step]) -> Vec<Option<f64>> {
+    pub(super) fn means(self, steps: &[MetricStep]) -> Vec<Option<f64>> {
         let mut sums = vec![(0.0, 0_u64); self.points];
         for step in steps {
             let Some(value) = step.value else { continue };
@@ -68,10 +68,10 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::Grid;
-    use analyse::Step;
+    use analyse::MetricStep;
 
-    fn step(start_ns: u64, end_ns: u64, value: f64) -> Step {
-        Step { start_ns, end_ns, value: Some(value) }
+    fn step(start_ns: u64, end_ns: u64, value: f64) -> MetricStep {
+        MetricStep { start_ns, end_ns, value: Some(value) }
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         // The last point is of the three seconds that are left.
         assert_eq!((ends_s[0], ends_s[799], ends_s[800]), (9.0, 7_200.0, 7_203.0));
         let second = 1_000_000_000;
-        let steps: Vec<Step> =
+        let steps: Vec<MetricStep> =
             (0..7_203).map(|s| step(s * second, (s + 1) * second, (s % 9) as f64)).collect();
         let means = grid.means(&steps);
         assert_eq!((means[0], means[799], means[800]), (Some(4.0), Some(4.0), Some(1.0)));

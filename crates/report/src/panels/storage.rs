@@ -1,7 +1,7 @@
 //! Requests to storage over time, by role or by disk.
 
 use super::Dash::{self, Dashed, Solid};
-use super::{Observed, Panel};
+use super::{Panel, PanelSamples};
 use analyse::IoCounters;
 use store::MetricSource::{Host, Shim};
 
@@ -22,7 +22,7 @@ const BYTES_READ: Requests = Requests { word: "read", counter: |of| of.read_byte
 const BYTES_WRITTEN: Requests =
     Requests { word: "written", counter: |of| of.write_bytes, dash: Dashed };
 
-impl Observed<'_> {
+impl PanelSamples<'_> {
     /// By role where the shim counts, else by the machine's disks.
     pub(super) fn storage(&self) -> [Panel; 3] {
         let by_role = self.samples.labels(Shim, "reads").next().is_some();
