@@ -12,7 +12,7 @@ use spec::RampLimits;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{
     Cell, CellId, LabId, MetricSource, RampId, Repeat, Results, StoreError, StoredRamp,
-    ThroughputMetric, Totals, WindowTotals,
+    ThroughputMetric, TransactionTotals, WindowTotals,
 };
 
 /// Of a count that was measured, and did nothing.
@@ -365,9 +365,10 @@ impl RampPoint {
 
 /// Of all tries in a window, those that were made again; `None` where there were no tries.
 fn retries_share(window: &WindowTotals) -> Option<f64> {
-    let sum =
-        |count: fn(&Totals) -> u64| window.iter().map(|(_, of)| count(of)).sum::<u64>() as f64;
-    let retries = sum(Totals::retries);
+    let sum = |count: fn(&TransactionTotals) -> u64| {
+        window.iter().map(|(_, of)| count(of)).sum::<u64>() as f64
+    };
+    let retries = sum(TransactionTotals::retries);
     // Each transaction has one last try, whether it ended well or was given up.
     let tries = retries + sum(|of| of.completed() + of.errors);
     (tries > 0.0).then(|| retries / tries)

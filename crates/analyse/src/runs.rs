@@ -6,7 +6,9 @@
 
 use crate::statistics::{Estimate, NoInterval, mean};
 use serde::Serialize;
-use store::{Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, ThroughputMetric, Totals};
+use store::{
+    Phase, Rates, RepeatId, RepeatStatus, Results, StoreError, ThroughputMetric, TransactionTotals,
+};
 
 /// Of the response times that are compared, those of primary transactions.
 const PERCENTILE: f64 = 0.95;
@@ -170,7 +172,7 @@ impl IntervalCounts {
             if row.phase != Phase::Window || !types.contains(&row.transaction.as_str()) {
                 return;
             }
-            let mut totals = Totals::default();
+            let mut totals = TransactionTotals::default();
             totals.add(&row);
             let (completed, slow) =
                 (totals.completed(), totals.not_within(limit_ns.saturating_add(1)));
@@ -197,7 +199,7 @@ pub(crate) fn percentile_noise_share(
     results: &Results,
     id: RepeatId,
     transaction: &str,
-    totals: &Totals,
+    totals: &TransactionTotals,
     share: f64,
 ) -> Result<Option<f64>, StoreError> {
     let known = [share - DENSITY_REACH, share, share + DENSITY_REACH];

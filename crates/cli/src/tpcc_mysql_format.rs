@@ -7,7 +7,7 @@
 
 use spec::WorkloadKind;
 use std::fmt::Write;
-use store::{Totals, WindowTotals};
+use store::{TransactionTotals, WindowTotals};
 use tpcc::tpcc_mysql::{DEVIATIONS, Decision};
 
 /// Transaction types in the numbering of tpcc-mysql, with their response-time limits.
@@ -184,7 +184,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(totals: &Totals, limit_ms: u64) -> Counts {
+    fn of(totals: &TransactionTotals, limit_ms: u64) -> Counts {
         let late = totals.not_within(limit_ms * NS_PER_MS);
         Counts {
             success: totals.completed().saturating_sub(late),
@@ -213,7 +213,7 @@ fn verdict(percent: f64, wanted: f64) -> &'static str {
 
 /// Results, constraint check and the last line.
 pub fn results(totals: &WindowTotals, measured_s: f64) -> String {
-    let nothing = Totals::default();
+    let nothing = TransactionTotals::default();
     let counts =
         TYPES.map(|(name, _, limit_ms)| Counts::of(totals.get(name).unwrap_or(&nothing), limit_ms));
     let mut out = "\n<Raw Results>\n".to_owned();
@@ -273,12 +273,12 @@ mod tests {
         }
     }
 
-    fn totals(times_ms: &[u64]) -> Totals {
-        let mut totals = Totals {
+    fn totals(times_ms: &[u64]) -> TransactionTotals {
+        let mut totals = TransactionTotals {
             committed: times_ms.len() as u64,
             deadlocks: 2,
             errors: 1,
-            ..Totals::default()
+            ..TransactionTotals::default()
         };
         totals.response.sum_ns = times_ms.iter().sum::<u64>() * NS_PER_MS;
         for ms in times_ms {

@@ -86,7 +86,7 @@ fn open(events: &[PerfEvent]) -> Result<Vec<Counter>, ObserveError> {
         for core in &cores {
             match open_one(*event, *core) {
                 Ok(count) => {
-                    counter.cores.push(OnCore { core: *core, count, last: Count::default() });
+                    counter.cores.push(OnCore { core: *core, count, last: EventCount::default() });
                 }
                 Err(error) if is_not_to_be_had(&error) => return Ok(Vec::new()),
                 Err(cause) => {
@@ -196,15 +196,15 @@ impl Counter {
 struct OnCore {
     core: u32,
     count: perf_event::Counter,
-    last: Count,
+    last: EventCount,
 }
 
 impl OnCore {
-    fn now(&mut self, event: PerfEvent) -> Result<Count, ObserveError> {
+    fn now(&mut self, event: PerfEvent) -> Result<EventCount, ObserveError> {
         let read = self.count.read_count_and_time();
         let read =
             read.map_err(|cause| ObserveError::Perf { event: event.name, core: self.core, cause })?;
-        Ok(Count {
+        Ok(EventCount {
             events: read.count,
             enabled_ns: read.time_enabled,
             running_ns: read.time_running,
@@ -214,16 +214,16 @@ impl OnCore {
 
 /// What a core has counted while it did, for part of the time where others want its counters too.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct EventCount {
     events: u64,
     enabled_ns: u64,
     running_ns: u64,
 }
 
-impl Count {
+impl EventCount {
     /// The events since `before`, those of the time in which they were not counted estimated by the
     /// others. `None` where none of the time was counted.
-    fn rise_since(self, before: Count) -> Option<u64> {
+    fn rise_since(self, before: EventCount) -> Option<u64> {
         let events = self.events.saturating_sub(before.events);
         let enabled_ns = self.enabled_ns.saturating_sub(before.enabled_ns);
         let running_ns = self.running_ns.saturating_sub(before.running_ns);
@@ -241,8 +241,8 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::{
-        Count, ONLINE, PerfEvent, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had, online,
-        open_one,
+        EventCount, ONLINE, PerfEvent, PerfSource, STAT, cores, cores_of_stat, is_not_to_be_had,
+        online, open_one,
     };
     use crate::sampler::{Readings, SampleSource};
     use std::path::Path;
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_was_not_counted_is_estimated() {
-        let count = |events, enabled_ns, running_ns| Count { events, enabled_ns, running_ns };
+        let count = |events, enabled_ns, running_ns| EventCount { events, enabled_ns, running_ns };
         let before = count(1_000, 100, 80);
         assert_eq!(count(1_500, 200, 180).rise_since(before), Some(500));
         // Counted for a quarter of the time.
@@ -292,7 +292,7 @@ mod tests {
         // A core that is offline.
         assert_eq!(before.rise_since(before), Some(0));
         let most = u64::MAX;
-        assert_eq!(count(most, most, 1).rise_since(Count::default()), Some(most));
+        assert_eq!(count(most, most, 1).rise_since(EventCount::default()), Some(most));
     }
 
     #[test]

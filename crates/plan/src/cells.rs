@@ -25,14 +25,14 @@ const TIME_BESIDE_POINT: Duration = Duration::from_secs(60);
 const TIME_BESIDE_PER_WAREHOUSE: Duration = Duration::from_secs(10);
 
 /// What the caller knows, by the names that a plan may use.
-pub struct Known<'a> {
+pub struct KnownNames<'a> {
     pub engines: Vec<String>,
     pub presets: Vec<String>,
     /// Reads a place, which may mean to open a profile's file.
     pub place: &'a dyn Fn(&str) -> Result<Place, String>,
 }
 
-impl Known<'_> {
+impl KnownNames<'_> {
     fn check(&self, setting: &Spanned<Setting>) -> Result<(), PlanProblem> {
         let (kind, value) = (setting.get_ref().name(), setting.get_ref().value());
         let known = match kind {
@@ -58,11 +58,11 @@ impl Plan {
     /// # Errors
     /// Where a name is unknown, a placement cannot be, or the matrix is too large or empty; with
     /// line and column.
-    pub fn cells(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, PlanError> {
+    pub fn cells(&self, known: &KnownNames<'_>) -> Result<Vec<PlannedCell>, PlanError> {
         self.expand(known).map_err(|wrong| self.source.error(wrong))
     }
 
-    fn expand(&self, known: &Known<'_>) -> Result<Vec<PlannedCell>, PlanProblem> {
+    fn expand(&self, known: &KnownNames<'_>) -> Result<Vec<PlannedCell>, PlanProblem> {
         let mut places = Places::new();
         for setting in self.dimensions.iter().flatten() {
             known.check(setting)?;
@@ -277,7 +277,7 @@ fn last_place(settings: &[&Spanned<Setting>]) -> Span {
 fn read_place<'a>(
     places: &mut Places<'a>,
     setting: &'a Spanned<Setting>,
-    known: &Known<'_>,
+    known: &KnownNames<'_>,
 ) -> Result<(), PlanProblem> {
     let What::Place(role) = setting.get_ref().what else {
         return Ok(());

@@ -1,10 +1,10 @@
 //! Dimensions of the matrix: what their values are called, and what each sets of a cell. A new one
 //! is a field of [`crate::document`] and a line here.
 
-use crate::document::{Document, StorageTable};
+use crate::document::{PlanDocument, StorageTable};
 use crate::error::{PlanProblem, Span};
 use crate::kinds::{Text, Variables};
-use crate::values::{Axis, Kind, One, Values, spread};
+use crate::values::{Axis, Kind, One, OneOrList, spread};
 use base::{Warehouses, variable_name};
 use device::Role;
 use spec::{
@@ -71,12 +71,12 @@ impl Setting {
 
 /// A key that the plan does not have gets its default, at the name of its table.
 pub(crate) fn by_default<K: Kind>(axis: &mut Axis<K>, value: K::Value, table: Span) {
-    axis.0.get_or_insert(Spanned::new(table, Values::One(value)));
+    axis.0.get_or_insert(Spanned::new(table, OneOrList::One(value)));
 }
 
 /// The dimensions of the matrix, in their order: the values of the last one change fastest.
-pub(crate) fn dimensions_of(document: Document) -> Result<Vec<Dimension>, PlanProblem> {
-    let Document { server, storage, load, .. } = document;
+pub(crate) fn dimensions_of(document: PlanDocument) -> Result<Vec<Dimension>, PlanProblem> {
+    let PlanDocument { server, storage, load, .. } = document;
     let scale = server.scale.get().copied().unwrap_or(Scale::Auto);
     let spacing = load.arrivals.get().copied().unwrap_or(defaults::SPACING);
     let mut all = Dimensions::default();
@@ -179,7 +179,7 @@ impl Dimensions {
     fn add_what<T: Display>(
         &mut self,
         name: &str,
-        values: Option<Spanned<Values<T>>>,
+        values: Option<Spanned<OneOrList<T>>>,
         what: impl Fn(T) -> What,
     ) -> Result<(), PlanProblem> {
         let mut dimension = Dimension::new();

@@ -3,8 +3,8 @@
 //! people, since absence is a value of its own here.
 
 use crate::kinds::{
-    Count, DURATION_MAX_MS, Flag, KinkPower, Limits, PageCache, PlateauPower, Precision, Seed,
-    Share, Text, Time, Variables, Warmup, Window,
+    Count, DURATION_MAX_MS, Flag, KinkPower, MeanPrecision, PageCacheSize, PlateauPower,
+    ResponseLimits, Seed, Share, Text, Time, Variables, WarmupLength, WindowLength,
 };
 use crate::order::Order;
 use crate::values::{Axis, One};
@@ -31,7 +31,7 @@ const POINTS_MAX: u32 = 1_000;
     { "properties": { "load": { "required": ["connections"] } } },
     { "properties": { "load": { "required": ["workload"] } } },
 ]))]
-pub(crate) struct Document {
+pub(crate) struct PlanDocument {
     pub(crate) lab: LabTable,
     pub(crate) server: ServerTable,
     pub(crate) storage: StorageTable,
@@ -134,7 +134,7 @@ pub(crate) struct StorageTable {
     pub(crate) temp: Axis<Text>,
     /// Memory that buffered I/O of emulated devices has as its page cache [default: half of the
     /// tables]
-    pub(crate) page_cache: One<PageCache>,
+    pub(crate) page_cache: One<PageCacheSize>,
     /// Count the I/O of real storage too, by role; emulated devices are counted anyway
     /// [default: false]
     pub(crate) count_io: One<Flag>,
@@ -189,13 +189,13 @@ pub(crate) struct LoadTable {
     pub(crate) retry_pause: One<Time<0, RETRY_PAUSE_MAX_MS>>,
     /// Time before the window, not measured; `auto` ends when throughput, dirty pages and
     /// checkpoint age are steady [default: 10s]
-    pub(crate) warmup: One<Warmup>,
+    pub(crate) warmup: One<WarmupLength>,
     /// Measured time; `auto` ends when the mean throughput is known to `precision`, after 180
     /// intervals at least [default: 60s]
-    pub(crate) window: One<Window>,
+    pub(crate) window: One<WindowLength>,
     /// What ends `window = "auto"`: half the width of the mean's 95 % confidence interval, as a
     /// share of the mean [default: 2%]
-    pub(crate) precision: One<Precision>,
+    pub(crate) precision: One<MeanPrecision>,
     /// Length of one point of the time series [default: 1s]
     pub(crate) interval: One<Time<INTERVAL_MIN_MS, DURATION_MAX_MS>>,
     /// Threads of the driver that carry the connections [default: one for each core or, with
@@ -229,7 +229,7 @@ pub(crate) struct RampTable {
     /// The longest 90th percentiles by transaction type: `new_order`, `payment`, `order_status`,
     /// `delivery`, `stock_level`; types that are not named have no limit
     /// [default: 5s, `stock_level` 20s]
-    pub(crate) stop_p90: One<Option<Limits>>,
+    pub(crate) stop_p90: One<Option<ResponseLimits>>,
     /// The share of the tries of transactions that is retried, after deadlocks, lock wait timeouts
     /// and other conflicts [default: false]
     pub(crate) stop_retries: One<Option<Share>>,

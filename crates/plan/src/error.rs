@@ -43,12 +43,12 @@ impl PlanProblem {
 
 /// A plan's text, and what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct PlanText {
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-impl Source {
+impl PlanText {
     /// The error with its line and column.
     pub(crate) fn error(&self, problem: PlanProblem) -> PlanError {
         let at = problem.span.start.min(self.text.len());
@@ -65,12 +65,12 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use super::{PlanProblem, Source};
+    use super::{PlanProblem, PlanText};
 
     #[test]
     fn lines_and_columns_count_from_one() {
         let source =
-            Source { path: "p.toml".to_owned(), text: "a = 1\r\n# é b\nc = 2".to_owned() };
+            PlanText { path: "p.toml".to_owned(), text: "a = 1\r\n# é b\nc = 2".to_owned() };
         for (word, line, column) in [("a", 1, 1), ("b", 2, 5), ("2", 3, 5)] {
             let at = source.text.find(word).unwrap();
             let error = source.error(PlanProblem::new(at..at + 1, "why"));

@@ -133,24 +133,24 @@ pub(crate) struct Seed;
 pub(crate) struct Flag;
 /// A time in bounds, which are milliseconds.
 pub(crate) struct Time<const LEAST_MS: u64, const MOST_MS: u64>;
-pub(crate) struct Warmup;
-pub(crate) struct Window;
+pub(crate) struct WarmupLength;
+pub(crate) struct WindowLength;
 /// The limit of a response time, in microseconds.
-pub(crate) struct Limit;
+pub(crate) struct ResponseLimit;
 /// How well a mean is to be known, as a share of it.
-pub(crate) struct Precision;
+pub(crate) struct MeanPrecision;
 pub(crate) struct Share;
 /// Powers of the connections; `RampLimits` judges them.
 pub(crate) struct KinkPower;
 pub(crate) struct PlateauPower;
 /// Bytes, as servers write them.
-pub(crate) struct PageCache;
+pub(crate) struct PageCacheSize;
 /// The value of a server variable, as its my.cnf has it.
 pub(crate) struct Scalar;
 /// A table whose names the file chooses: server variables.
 pub(crate) struct Variables;
 /// Such a table of times by transaction type.
-pub(crate) struct Limits;
+pub(crate) struct ResponseLimits;
 
 impl Kind for Text {
     type Value = String;
@@ -262,15 +262,15 @@ kinds! {
                 Some(Scale::For(Warehouses(count)))
             }
         };
-    Warmup: Length, length_from(Duration::ZERO, WARMUP_AUTO_MOST), time_schema(),
+    WarmupLength: Length, length_from(Duration::ZERO, WARMUP_AUTO_MOST), time_schema(),
         |raw| length_of(raw, Duration::ZERO, WARMUP_AUTO_MOST);
-    Window: Length, length_from(SECOND, WINDOW_AUTO_MOST), time_schema(),
+    WindowLength: Length, length_from(SECOND, WINDOW_AUTO_MOST), time_schema(),
         |raw| length_of(raw, SECOND, WINDOW_AUTO_MOST);
-    Limit: f64, "a time like \"5s\", longer than 0", time_schema(), |raw| {
+    ResponseLimit: f64, "a time like \"5s\", longer than 0", time_schema(), |raw| {
         let time = time(raw).filter(|time| !time.is_zero())?;
         Some(time.as_secs_f64() * 1e6)
     };
-    Precision: f64, {
+    MeanPrecision: f64, {
             let (least, most) = (PRECISION_LEAST * 100.0, PRECISION_MOST * 100.0);
             format!("a share like \"2%\" or 0.02, from {least}% to {most}%")
         },
@@ -283,7 +283,7 @@ kinds! {
         |raw| number(raw, parse_share);
     KinkPower: f64, "a number above 1", json!({ "type": "number" }), power;
     PlateauPower: f64, "a number from 0 to 1", json!({ "type": "number" }), power;
-    PageCache: u64,
+    PageCacheSize: u64,
         format!("a size like \"512M\" or \"8G\", up to {}G", PAGE_CACHE_BYTES_MAX >> 30),
         time_schema(),
         |raw| number(raw, parse_size).filter(|bytes| *bytes <= PAGE_CACHE_BYTES_MAX);
@@ -399,5 +399,5 @@ macro_rules! tables {
 
 tables! {
     Variables: Many<Scalar>, "{ innodb_io_capacity = [2000, 15000] }";
-    Limits: Limit, "{ new_order = \"5s\", stock_level = \"20s\" }";
+    ResponseLimits: ResponseLimit, "{ new_order = \"5s\", stock_level = \"20s\" }";
 }

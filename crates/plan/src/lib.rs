@@ -21,11 +21,11 @@ mod schema;
 mod tests;
 mod values;
 
-pub use cells::Known;
+pub use cells::KnownNames;
 pub use dimension::Setting;
 pub use error::PlanError;
 pub use needs::{CellNeeds, Files, Host, MissingImage, Needs, Sizes};
-pub use order::{Order, Schedule, Turn, execution_order};
+pub use order::{Order, Turn, TurnSchedule, execution_order};
 pub use parse::PLAN_BYTES_MAX;
 pub use plan::{Plan, PlannedCell};
 pub use schema::json_schema;

@@ -25,7 +25,7 @@ impl Order {
 
 /// How often, in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct TurnSchedule {
     pub order: Order,
     pub repeats: u32,
     pub seed: u64,
@@ -47,7 +47,7 @@ const ORDER_STREAM: u64 = 0x006f_7264_6572;
 /// once, so that a machine that drifts from hour to hour is unfair to no cell. A block's order
 /// depends on the seed, its repeat and the number of cells alone, so that a lab which was
 /// interrupted goes on in the same order.
-pub fn execution_order(cells: usize, schedule: Schedule) -> Vec<Turn> {
+pub fn execution_order(cells: usize, schedule: TurnSchedule) -> Vec<Turn> {
     let mut turns = Vec::new();
     for repeat in 1..=schedule.repeats {
         let mut block: Vec<usize> = (0..cells).collect();

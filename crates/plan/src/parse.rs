@@ -1,8 +1,8 @@
 //! From the text of a plan to what it says.
 
 use crate::dimension::{Dimension, Setting, by_default, dimensions_of};
-use crate::document::{Document, LabTable, RampTable, ServerTable};
-use crate::error::{PlanError, PlanProblem, Source};
+use crate::document::{LabTable, PlanDocument, RampTable, ServerTable};
+use crate::error::{PlanError, PlanProblem, PlanText};
 use crate::keys::{Keys, no_table};
 use crate::kinds::with_known;
 use crate::order::Order;
@@ -43,12 +43,12 @@ impl Plan {
     /// # Errors
     /// What is wrong with the text, with line and column.
     pub fn parse(text: &str, path: &str) -> Result<Plan, PlanError> {
-        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        let source = PlanText { path: path.to_owned(), text: text.to_owned() };
         parse(&source).map_err(|problem| source.error(problem))
     }
 }
 
-fn parse(source: &Source) -> Result<Plan, PlanProblem> {
+fn parse(source: &PlanText) -> Result<Plan, PlanProblem> {
     if source.text.len() > PLAN_BYTES_MAX {
         return Err(PlanProblem::new(0..0, "a plan is 1 MiB long at most"));
     }
@@ -105,13 +105,13 @@ fn parse(source: &Source) -> Result<Plan, PlanProblem> {
     Ok(plan)
 }
 
-fn read(root: Spanned<DeTable<'_>>, keys: &Keys) -> Result<Document, PlanProblem> {
-    Document::deserialize(Deserializer::from(root)).map_err(|error| keys.problem(&error))
+fn read(root: Spanned<DeTable<'_>>, keys: &Keys) -> Result<PlanDocument, PlanProblem> {
+    PlanDocument::deserialize(Deserializer::from(root)).map_err(|error| keys.problem(&error))
 }
 
 /// What all cells have in common; dimensions say the rest.
-fn common(document: &Document, keys: &Keys) -> Result<Cell, PlanProblem> {
-    let Document { server, storage, load, meters, .. } = document;
+fn common(document: &PlanDocument, keys: &Keys) -> Result<Cell, PlanProblem> {
+    let PlanDocument { server, storage, load, meters, .. } = document;
     let seed = document.lab.seed.get().copied().unwrap_or(defaults::PLAN_SEED);
     let mut cell = Cell {
         server: Server::Private(Private::of_engine("")),
@@ -208,7 +208,7 @@ fn private(server: &ServerTable, keys: &Keys) -> Result<Private, PlanProblem> {
 
 /// How many connections there are where no dimension says it: a plan has that, or a ramp, or
 /// nothing but terminals.
-fn connections(document: &Document, keys: &Keys) -> Result<Connections, PlanProblem> {
+fn connections(document: &PlanDocument, keys: &Keys) -> Result<Connections, PlanProblem> {
     let at = |table| keys.name(table).unwrap_or(0..0);
     let is_named = document.load.connections.get().is_some();
     let workloads = document.load.workload.get();

@@ -1,10 +1,10 @@
 //! What a plan says, and what a cell of its matrix is.
 
 use crate::dimension::{Dimension, Setting};
-use crate::error::{PlanError, PlanProblem, Source, Span};
+use crate::error::{PlanError, PlanProblem, PlanText, Span};
 use crate::keys::Keys;
 use crate::needs::Files;
-use crate::order::{Order, Schedule};
+use crate::order::{Order, TurnSchedule};
 use device::Role;
 use spec::{Cell, Length, Lengths, Meters, Place, defaults};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct Exclusion {
 /// A plan whose form is right. See [`Plan::parse`].
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub(crate) source: Source,
+    pub(crate) source: PlanText,
     pub(crate) name: String,
     pub(crate) order: Order,
     pub(crate) repeats: u32,
@@ -49,8 +49,8 @@ impl Plan {
     }
 
     /// How often and in which order cells are measured.
-    pub fn schedule(&self) -> Schedule {
-        Schedule { order: self.order, repeats: self.repeats, seed: self.common.load.seed }
+    pub fn schedule(&self) -> TurnSchedule {
+        TurnSchedule { order: self.order, repeats: self.repeats, seed: self.common.load.seed }
     }
 
     /// After which no repeat is started any more.

@@ -1,7 +1,7 @@
 //! The JSON schema of a plan, for editors that check TOML while it is typed, and the tables of its
 //! documentation.
 
-use crate::document::Document;
+use crate::document::PlanDocument;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 pub fn json_schema() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let generator = settings.into_generator();
-    let mut schema = generator.into_root_schema_for::<Document>().to_value();
+    let mut schema = generator.into_root_schema_for::<PlanDocument>().to_value();
     unwrap_descriptions(&mut schema);
     let excluded = dimension_keys(&schema).map(|(section, key)| {
         (key.to_owned(), schema["properties"][section]["properties"][key].clone())

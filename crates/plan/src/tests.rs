@@ -38,8 +38,8 @@ fn names(all: &[&str]) -> Vec<String> {
     all.iter().map(|name| (*name).to_owned()).collect()
 }
 
-pub(crate) fn known() -> Known<'static> {
-    Known {
+pub(crate) fn known() -> KnownNames<'static> {
+    KnownNames {
         engines: names(&["mysql-5.7", "mysql-8.0", "mariadb-10.11", "xtradb-5.6"]),
         presets: names(&["default", "config-1", "config-2", "config-3", "config-a"]),
         place: &|text| storage::parse_place(text).map_err(|error| error.to_string()),
@@ -341,7 +341,7 @@ fn the_shipped_plans_are_sound() {
 
 #[test]
 fn listed_order_is_that_of_the_matrix() {
-    let schedule = Schedule { order: Order::Listed, repeats: 2, seed: 1 };
+    let schedule = TurnSchedule { order: Order::Listed, repeats: 2, seed: 1 };
     let turns = execution_order(3, schedule);
     let indices: Vec<usize> = turns.iter().map(|turn| turn.index).collect();
     assert_eq!(indices, [0, 1, 2, 0, 1, 2]);
@@ -372,7 +372,7 @@ proptest! {
 
     #[test]
     fn each_block_has_every_cell_once(cells in 0..40_usize, repeats in 1..6_u32, seed: u64) {
-        let schedule = Schedule { order: Order::Random, repeats, seed };
+        let schedule = TurnSchedule { order: Order::Random, repeats, seed };
         let turns = execution_order(cells, schedule);
         prop_assert_eq!(&turns, &execution_order(cells, schedule));
         prop_assert_eq!(turns.len(), cells * repeats as usize);
@@ -386,7 +386,7 @@ proptest! {
         }
         // Blocks differ, and seeds do: forty cells have more orders than anybody can draw twice.
         if cells > 20 {
-            let other = Schedule { seed: seed ^ 1, ..schedule };
+            let other = TurnSchedule { seed: seed ^ 1, ..schedule };
             prop_assert_ne!(&turns, &execution_order(cells, other));
             if repeats > 1 {
                 let order = |block: &[Turn]| block.iter().map(|t| t.index).collect::<Vec<_>>();

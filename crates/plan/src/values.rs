@@ -86,7 +86,7 @@ pub(crate) struct Many<K>(PhantomData<K>);
 
 /// What is made of that.
 #[derive(Clone)]
-pub(crate) enum Values<T> {
+pub(crate) enum OneOrList<T> {
     One(T),
     List(Vec<Spanned<T>>),
 }
@@ -123,23 +123,23 @@ impl<K: Kind> One<K> {
 }
 
 /// All values of a key; none where it is not there.
-pub(crate) fn spread<T>(values: Option<Spanned<Values<T>>>) -> Vec<Spanned<T>> {
+pub(crate) fn spread<T>(values: Option<Spanned<OneOrList<T>>>) -> Vec<Spanned<T>> {
     let Some(values) = values else {
         return Vec::new();
     };
     let span = values.span();
     match values.into_inner() {
-        Values::One(value) => vec![Spanned::new(span, value)],
-        Values::List(values) => values,
+        OneOrList::One(value) => vec![Spanned::new(span, value)],
+        OneOrList::List(values) => values,
     }
 }
 
-impl<T> Values<T> {
+impl<T> OneOrList<T> {
     /// Their references.
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
         match self {
-            Values::One(value) => Box::new(std::iter::once(value)),
-            Values::List(values) => Box::new(values.iter().map(Spanned::get_ref)),
+            OneOrList::One(value) => Box::new(std::iter::once(value)),
+            OneOrList::List(values) => Box::new(values.iter().map(Spanned::get_ref)),
         }
     }
 }
@@ -168,7 +168,7 @@ impl<K: Kind> JsonSchema for One<K> {
 }
 
 impl<K: Kind> Kind for Many<K> {
-    type Value = Values<K::Value>;
+    type Value = OneOrList<K::Value>;
 
     fn takes() -> String {
         format!("{}, or a list", K::takes())
@@ -181,12 +181,12 @@ impl<K: Kind> Kind for Many<K> {
     }
 
     fn read(raw: &Raw<'_>) -> Result<Self::Value, Why> {
-        K::read(raw).map(Values::One)
+        K::read(raw).map(OneOrList::One)
     }
 
     fn read_list<'de, A: SeqAccess<'de>>(mut items: A) -> Result<Self::Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(item) = items.next_element::<Spanned<Read<Item<K>>>>()? {
+        while let Some(item) = items.next_element::<Spanned<Read<ListItem<K>>>>()? {
             values.push(Spanned::new(item.span(), item.into_inner().0));
         }
         let why = match values.len() {
@@ -200,16 +200,16 @@ impl<K: Kind> Kind for Many<K> {
                     "has {many} values, and a matrix has {VALUES_MAX} cells at most; name fewer"
                 )
             }
-            _ => return Ok(Values::List(values)),
+            _ => return Ok(OneOrList::List(values)),
         };
         Err(A::Error::custom(format!("`{KEY}` {why}")))
     }
 }
 
 /// A value in a list.
-struct Item<K>(PhantomData<K>);
+struct ListItem<K>(PhantomData<K>);
 
-impl<K: Kind> Kind for Item<K> {
+impl<K: Kind> Kind for ListItem<K> {
     type Value = K::Value;
 
     fn takes() -> String {

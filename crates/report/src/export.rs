@@ -7,7 +7,7 @@ use analyse::{RampOutcome, RampPoint};
 use std::path::{Path, PathBuf};
 use store::{
     CheckResult, DeviceSummary, InputCounter, IntervalRow, LabId, MetricSeries, RepeatResult,
-    RequestSummary, Results, StoreError, TimeSpent, Totals,
+    RequestSummary, Results, StoreError, TimeSpent, TransactionTotals,
 };
 
 /// The names of a file's columns, and what makes the fields of a line: each column is listed once.
@@ -180,7 +180,7 @@ fn cells(view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
         "new_order_p50_us" = quantile(0.5),
         "new_order_p95_us" = quantile(0.95),
         "new_order_p99_us" = quantile(0.99),
-        "new_order_max_us" = us(primary.and_then(Totals::max_ns)),
+        "new_order_max_us" = us(primary.and_then(TransactionTotals::max_ns)),
         "client_cpu_s" = of.rates.client_cpu_s,
         "statements" = of.rates.statements,
         "client_cpu_us_per_statement" = of.rates.client_cpu_us_per_statement,
@@ -236,7 +236,7 @@ fn ramps(all: &[RampOutcome], path: PathBuf) -> Result<PathBuf, ReportError> {
 }
 
 fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf, ReportError> {
-    let (names, fields) = columns!(|row: &IntervalRow, totals: &Totals|
+    let (names, fields) = columns!(|row: &IntervalRow, totals: &TransactionTotals|
         let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
         let quantile = |q: f64| us(totals.quantile_ns(q).map(|ns| ns as f64));
         "phase" = row.phase.as_str(),
@@ -258,7 +258,7 @@ fn intervals(results: &Results, view: &LabView, path: PathBuf) -> Result<PathBuf
     );
     write(view, path, &names, |_, repeat, line| {
         results.for_each_interval(repeat.repeat.id, |row| {
-            let mut totals = Totals::default();
+            let mut totals = TransactionTotals::default();
             totals.add(&row);
             line(fields(&row, &totals));
         })

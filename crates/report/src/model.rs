@@ -9,9 +9,10 @@ use analyse::{Bound, Resources, Samples, profiles};
 use device::Profile;
 use std::collections::BTreeMap;
 use store::{
-    Cell, CheckResult, CheckedOn, Failure, InputCounter, Lab, LabId, Load, LoadId, Moment, NoteOn,
-    PacingSummary, Rates, Repeat, RepeatId, RepeatStatus, Requirement, Results, StorageSummary,
-    StoreError, ThroughputMetric, TimesSpent, Totals, Verdict, WindowTotals,
+    Cell, CheckResult, CheckedOn, InputCounter, Lab, LabId, LoadId, Moment, NoteOn, PacingSummary,
+    Rates, Repeat, RepeatId, RepeatStatus, Requirement, Results, StorageSummary, StoreError,
+    StoredFailure, StoredLoad, ThroughputMetric, TimesSpent, TransactionTotals, Verdict,
+    WindowTotals,
 };
 
 /// The sections of more cells than this are folded, and the navigation leaves them out.
@@ -55,14 +56,14 @@ pub struct RepeatView {
     pub nopm_by_instance: Vec<f64>,
     pub totals: WindowTotals,
     /// Of these, those of the primary types together.
-    pub primary: Totals,
+    pub primary: TransactionTotals,
     pub series: Series,
     pub inputs: Vec<InputCounter>,
     pub pacing: PacingSummary,
     pub requirements: Vec<Requirement>,
     pub storage: StorageSummary,
     pub checks: Vec<CheckResult>,
-    pub failures: Vec<Failure>,
+    pub failures: Vec<StoredFailure>,
     pub notes: Vec<String>,
     pub variables: Vec<Variable>,
     /// What was observed beside the load; of a failed repeat too, as evidence.
@@ -86,7 +87,7 @@ pub struct Variable {
 
 /// A population that cells of the lab ran on.
 pub struct LoadView {
-    pub load: Load,
+    pub load: StoredLoad,
     pub checks: Vec<CheckResult>,
 }
 
@@ -310,10 +311,10 @@ fn variables(start: Vec<(String, String)>, end: Vec<(String, String)>) -> Vec<Va
 /// Loads of this lab, or the last one of the same target where the lab found its database loaded.
 fn loads_of(results: &Results, lab: &Lab, cells: &[Cell]) -> Result<Vec<LoadView>, StoreError> {
     let all = results.loads()?;
-    let mut chosen: Vec<(LoadId, Load)> =
+    let mut chosen: Vec<(LoadId, StoredLoad)> =
         all.iter().filter(|(_, load)| load.lab == Some(lab.id)).cloned().collect();
     if chosen.is_empty() {
-        let of_target = |(_, load): &&(LoadId, Load)| {
+        let of_target = |(_, load): &&(LoadId, StoredLoad)| {
             load.finished_utc_ns <= lab.started_utc_ns
                 && cells
                     .iter()

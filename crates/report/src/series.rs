@@ -8,7 +8,8 @@ use crate::format::transaction;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use store::{
-    CellTransaction, IntervalRow, Phase, RepeatId, Results, StoreError, Totals, WindowTotals,
+    CellTransaction, IntervalRow, Phase, RepeatId, Results, StoreError, TransactionTotals,
+    WindowTotals,
 };
 
 /// The name under which primary types are drawn together, where there are several.
@@ -82,7 +83,7 @@ struct ChartPoint {
     end_ns: u64,
     last_start_ns: u64,
     intervals: u64,
-    types: BTreeMap<String, Totals>,
+    types: BTreeMap<String, TransactionTotals>,
 }
 
 /// Reads a repeat once: its series of so many points at most for the charts, and its intervals
@@ -163,7 +164,7 @@ impl Collector {
         let length_s = seconds(point.end_ns.saturating_sub(point.start_ns));
         self.series.point_s = self.series.point_s.max(length_s);
         self.series.time_s.push(rounded(seconds(point.end_ns)));
-        let nothing = Totals::default();
+        let nothing = TransactionTotals::default();
         let mut names: Vec<&str> =
             self.series.names.iter().map(|(name, _)| name.as_str()).collect();
         if self.series.primary == PRIMARY {
@@ -185,7 +186,7 @@ impl Collector {
 }
 
 /// The distribution of `totals` over the window; `None` where nothing completed.
-pub fn distribution(totals: &Totals) -> Option<Distribution> {
+pub fn distribution(totals: &TransactionTotals) -> Option<Distribution> {
     let samples = totals.response.count();
     if samples == 0 {
         return None;

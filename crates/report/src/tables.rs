@@ -3,7 +3,9 @@
 use crate::format::{integer, ms, or_na, percent, significant, transaction, trimmed};
 use crate::model::RepeatView;
 use maud::{Markup, html};
-use store::{Band, CheckResult, CounterUnit, Failure, InputCounter, Totals, Verdict};
+use store::{
+    Band, CheckResult, CounterUnit, InputCounter, StoredFailure, TransactionTotals, Verdict,
+};
 
 /// Counts, retries by cause and response times of each type in the window.
 pub fn transactions_table(repeat: &RepeatView) -> Markup {
@@ -32,7 +34,7 @@ pub fn transactions_table(repeat: &RepeatView) -> Markup {
     }
 }
 
-fn transaction_row(name: &str, totals: &Totals, all: u64) -> Markup {
+fn transaction_row(name: &str, totals: &TransactionTotals, all: u64) -> Markup {
     let share = if all > 0 { totals.completed() as f64 * 100.0 / all as f64 } else { 0.0 };
     html! {
         tr {
@@ -52,7 +54,7 @@ fn transaction_row(name: &str, totals: &Totals, all: u64) -> Markup {
 }
 
 /// Failed tries by error.
-pub fn failures_table(failures: &[Failure]) -> Markup {
+pub fn failures_table(failures: &[StoredFailure]) -> Markup {
     html! {
         div.scroll { table {
             caption { "Failed tries over the whole run, warm-up included; a try that failed may have been retried." }

@@ -20,5 +20,5 @@ pub use load::{Connections, Isolation, Load, OpenLoop, Rate, Spacing, Style, Wor
 pub use oltp::{OltpMix, SbtestTables};
 pub use place::{Place, Placement};
 pub use ramp_limits::{PLATEAU_ELASTICITY, RampLimits, RampLimitsError};
-pub use server::{External, Population, Preset, Private, Scale, Server};
+pub use server::{External, Preset, Private, Scale, Server, TpccTables};
 pub use validate::{Field, Problem};

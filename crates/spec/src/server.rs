@@ -47,7 +47,7 @@ pub struct Private {
     pub set: Vec<(String, String)>,
     /// Where their files go.
     pub placement: Placement,
-    pub population: Population,
+    pub population: TpccTables,
     /// Servers that are driven together, each with a database of its own; at least 1.
     pub instances: u32,
 }
@@ -64,7 +64,7 @@ impl Private {
             preset: None,
             set: Vec::new(),
             placement: Placement::default(),
-            population: Population::default(),
+            population: TpccTables::default(),
             instances: 1,
         }
     }
@@ -139,9 +139,9 @@ impl Scale {
     }
 }
 
-/// A database that mydyno makes.
+/// A database of TPC-C that mydyno makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Population {
+pub struct TpccTables {
     pub warehouses: Warehouses,
     pub seed: u64,
     /// The foreign keys of clause 1.3.1, with the indexes that only they need.
@@ -150,9 +150,9 @@ pub struct Population {
     pub partitions: u32,
 }
 
-impl Default for Population {
-    fn default() -> Population {
-        Population {
+impl Default for TpccTables {
+    fn default() -> TpccTables {
+        TpccTables {
             warehouses: defaults::WAREHOUSES,
             seed: defaults::POPULATION_SEED,
             foreign_keys: true,

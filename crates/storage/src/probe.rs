@@ -48,12 +48,12 @@ pub struct Probed {
     pub direct: bool,
     /// The length of the measured file: random requests went no further.
     pub file_bytes: u64,
-    pub facts: Facts,
+    pub facts: StorageFacts,
 }
 
 /// What is known of the storage without measuring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct StorageFacts {
     /// The name that the device has for itself.
     pub model: Option<String>,
     pub rotational: Option<bool>,
@@ -269,7 +269,7 @@ fn cite(profile: &mut Profile, naming: &Naming) {
 }
 
 /// What the system says of the storage below a directory.
-pub fn facts(directory: &Path) -> Facts {
+pub fn facts(directory: &Path) -> StorageFacts {
     let capacity_bytes = rustix::fs::statvfs(directory)
         .map_or(0, |stat| stat.f_blocks.saturating_mul(stat.f_frsize));
     let disk = std::fs::metadata(directory).ok().and_then(|metadata| block_device(metadata.dev()));
@@ -278,7 +278,7 @@ pub fn facts(directory: &Path) -> Facts {
         let text = text.trim().to_owned();
         (!text.is_empty()).then_some(text)
     };
-    Facts {
+    StorageFacts {
         model: read("device/model"),
         rotational: read("queue/rotational").map(|text| text == "1"),
         capacity_bytes,
@@ -297,7 +297,7 @@ fn block_device(number: u64) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Naming, Probed};
+    use super::{Naming, Probed, StorageFacts};
     use crate::fio::{FioResult, Latency};
     use device::Profile;
     use std::time::Duration;
@@ -333,7 +333,7 @@ mod tests {
             flushed_write: measured(1_000.0, 45.0, 4096.0),
             direct: true,
             file_bytes: 1 << 30,
-            facts: Facts { model: None, rotational: None, capacity_bytes: 1 << 38 },
+            facts: StorageFacts { model: None, rotational: None, capacity_bytes: 1 << 38 },
         }
     }
 

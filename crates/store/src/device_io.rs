@@ -6,7 +6,7 @@
 use crate::histogram::Encoded;
 use crate::ids::{CellId, RepeatId};
 use crate::results::Durable;
-use crate::row::{Columns, Elsewhere, Keys, Kind, Plain, insert, row};
+use crate::row::{Columns, Elsewhere, Keys, Plain, StoredAs, insert, row};
 use crate::values::word;
 use crate::{Results, StoreError, TimeTotals};
 use rusqlite::Row;
@@ -137,7 +137,7 @@ row! {
 /// Times that a histogram has all of.
 struct InBounds;
 
-impl Kind<TimeTotals> for InBounds {
+impl StoredAs<TimeTotals> for InBounds {
     fn put<'a>(
         column: Cow<'static, str>,
         times: &'a TimeTotals,

@@ -1,7 +1,7 @@
 //! Latency histograms as the field exchanges them: HdrHistogram V2, deflated, values in
 //! nanoseconds.
 
-use crate::row::{Columns, Kind};
+use crate::row::{Columns, StoredAs};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use rusqlite::types::{Null, Type};
@@ -17,7 +17,7 @@ thread_local! {
 /// A histogram's bytes; NULL for an empty one, which most intervals of rare transactions have.
 pub(crate) struct Encoded;
 
-impl Kind<Histogram<u64>> for Encoded {
+impl StoredAs<Histogram<u64>> for Encoded {
     fn put<'a>(
         column: Cow<'static, str>,
         value: &'a Histogram<u64>,

@@ -54,5 +54,5 @@ pub use summary::*;
 pub use summary_devices::*;
 pub use summary_terminals::*;
 pub use summary_time::*;
-pub use totals::{TimeTotals, Totals, WindowTotals};
+pub use totals::{TimeTotals, TransactionTotals, WindowTotals};
 pub use types::*;

@@ -1,9 +1,9 @@
 //! Reading: rows as they are stored, oldest first.
 
 use crate::ids::{CellId, LabId, LoadId, RepeatId};
-use crate::repeats::{Failure, InputCounter, IntervalRow, Moment, Repeat};
+use crate::repeats::{InputCounter, IntervalRow, Moment, Repeat, StoredFailure};
 use crate::row::Stored;
-use crate::types::{Cell, CheckResult, CheckedOn, Lab, Load, NoteOn};
+use crate::types::{Cell, CheckResult, CheckedOn, Lab, NoteOn, StoredLoad};
 use crate::{Results, StoreError};
 use rusqlite::types::FromSql;
 use rusqlite::{Params, Row};
@@ -150,7 +150,7 @@ impl Results {
     }
 
     /// Failed tries of a repeat, most frequent first.
-    pub fn failures(&self, repeat: RepeatId) -> Result<Vec<Failure>, StoreError> {
+    pub fn failures(&self, repeat: RepeatId) -> Result<Vec<StoredFailure>, StoreError> {
         let sql = "SELECT * FROM failure WHERE repeat_id = ?1 \
                    ORDER BY occurrences DESC, transaction_type, error_code";
         self.rows(sql, [repeat])
@@ -177,9 +177,9 @@ impl Results {
     }
 
     /// All populations.
-    pub fn loads(&self) -> Result<Vec<(LoadId, Load)>, StoreError> {
+    pub fn loads(&self) -> Result<Vec<(LoadId, StoredLoad)>, StoreError> {
         let mut loads = self.all("SELECT * FROM load ORDER BY id", [], |row| {
-            Ok((row.get("id")?, Load::get(row, "")?))
+            Ok((row.get("id")?, StoredLoad::get(row, "")?))
         })?;
         for (id, load) in &mut loads {
             let sql = "SELECT * FROM load_table WHERE load_id = ?1 ORDER BY ordinal";

@@ -2,7 +2,7 @@
 
 use crate::histogram::Encoded;
 use crate::ids::{CellId, RepeatId};
-use crate::row::{Bits, Columns, Kind, Parts, Redacted, row};
+use crate::row::{Bits, Columns, Parts, Redacted, StoredAs, row};
 use crate::types::NewCell;
 use crate::values::word;
 use hdrhistogram::Histogram;
@@ -127,7 +127,7 @@ row! {
 /// A block; where it is NULL, the ordinal.
 struct BlockOrOrdinal;
 
-impl Kind<u32> for BlockOrOrdinal {
+impl StoredAs<u32> for BlockOrOrdinal {
     fn put<'a>(
         column: Cow<'static, str>,
         value: &'a u32,
@@ -277,7 +277,7 @@ row! {
 
     /// Failed tries of one transaction type by error, over the whole run.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Failure {
+    pub struct StoredFailure {
         pub transaction: String = "transaction_type",
         /// The server's number (`1213`), or `lost` for a lost connection.
         pub error_code: String,

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// elsewhere.
 ///
 /// A field is the column of its name, or of the name after `=`. It is stored as its type is, or as
-/// the [`Kind`] after `as` says.
+/// the [`StoredAs`] after `as` says.
 macro_rules! row {
     (@kind) => { $crate::row::Plain };
     (@kind $kind:ident) => { $kind };
@@ -40,7 +40,7 @@ macro_rules! row {
                 $(
                     let column = $crate::row::row!(@column $field $($column)?);
                     let column = $crate::row::prefixed(prefix, column);
-                    <$crate::row::row!(@kind $($kind)?) as $crate::row::Kind<$type>>::put(
+                    <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::put(
                         column, &self.$field, into,
                     )?;
                 )+
@@ -52,7 +52,7 @@ macro_rules! row {
                     $field: {
                         let column = $crate::row::row!(@column $field $($column)?);
                         let column = $crate::row::prefixed(prefix, column);
-                        <$crate::row::row!(@kind $($kind)?) as $crate::row::Kind<$type>>::get(
+                        <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::get(
                             row, &column,
                         )?
                     }
@@ -65,7 +65,7 @@ macro_rules! row {
                     let column = $crate::row::row!(@column $field $($column)?);
                     let column = $crate::row::prefixed(prefix, column);
                     let meaning = concat!($($doc, "\n"),*);
-                    <$crate::row::row!(@kind $($kind)?) as $crate::row::Kind<$type>>::describe(
+                    <$crate::row::row!(@kind $($kind)?) as $crate::row::StoredAs<$type>>::describe(
                         &column, meaning, into,
                     );
                 )+
@@ -87,7 +87,7 @@ pub(crate) trait Stored: Sized {
 }
 
 /// How a field of type `T` is stored.
-pub(crate) trait Kind<T> {
+pub(crate) trait StoredAs<T> {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()>;
     fn get(row: &Row<'_>, column: &str) -> Result<T>;
 
@@ -200,7 +200,7 @@ impl Stored for () {
 /// As SQLite has it.
 pub(crate) struct Plain;
 
-impl<T: ToSql + FromSql> Kind<T> for Plain {
+impl<T: ToSql + FromSql> StoredAs<T> for Plain {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         into.add(column, value.to_sql()?);
         Ok(())
@@ -214,7 +214,7 @@ impl<T: ToSql + FromSql> Kind<T> for Plain {
 /// Text whose passwords are taken out.
 pub(crate) struct Redacted;
 
-impl Kind<String> for Redacted {
+impl StoredAs<String> for Redacted {
     fn put<'a>(column: Cow<'static, str>, value: &'a String, into: &mut Columns<'a>) -> Result<()> {
         into.add(column, redact(value).into());
         Ok(())
@@ -225,7 +225,7 @@ impl Kind<String> for Redacted {
     }
 }
 
-impl Kind<Option<String>> for Redacted {
+impl StoredAs<Option<String>> for Redacted {
     fn put<'a>(
         column: Cow<'static, str>,
         value: &'a Option<String>,
@@ -246,7 +246,7 @@ impl Kind<Option<String>> for Redacted {
 /// All 64 bits of a number: negative in the file from 2^63.
 pub(crate) struct Bits;
 
-impl Kind<u64> for Bits {
+impl StoredAs<u64> for Bits {
     fn put<'a>(column: Cow<'static, str>, value: &'a u64, into: &mut Columns<'a>) -> Result<()> {
         into.add(column, value.cast_signed().into());
         Ok(())
@@ -257,7 +257,7 @@ impl Kind<u64> for Bits {
     }
 }
 
-impl Kind<Option<u64>> for Bits {
+impl StoredAs<Option<u64>> for Bits {
     fn put<'a>(
         column: Cow<'static, str>,
         value: &'a Option<u64>,
@@ -280,7 +280,7 @@ impl Kind<Option<u64>> for Bits {
 /// where a column is NULL that never is.
 pub(crate) struct Parts;
 
-impl<T: Stored> Kind<T> for Parts {
+impl<T: Stored> StoredAs<T> for Parts {
     fn put<'a>(column: Cow<'static, str>, value: &'a T, into: &mut Columns<'a>) -> Result<()> {
         value.put(&beginning(&column), into)
     }
@@ -298,13 +298,13 @@ impl<T: Stored> Kind<T> for Parts {
         if into[first].1.is_empty() {
             let (column, _) = into.remove(first);
             let last = into.split_off(first);
-            <Plain as Kind<String>>::describe(&column, meaning, into);
+            <Plain as StoredAs<String>>::describe(&column, meaning, into);
             into.extend(last);
         }
     }
 }
 
-impl<T: Stored> Kind<Option<T>> for Parts {
+impl<T: Stored> StoredAs<Option<T>> for Parts {
     fn put<'a>(
         column: Cow<'static, str>,
         value: &'a Option<T>,
@@ -326,7 +326,7 @@ impl<T: Stored> Kind<Option<T>> for Parts {
 
     #[cfg(test)]
     fn describe(column: &str, meaning: &str, into: &mut Vec<(String, String)>) {
-        <Parts as Kind<T>>::describe(column, meaning, into);
+        <Parts as StoredAs<T>>::describe(column, meaning, into);
     }
 }
 
@@ -337,7 +337,7 @@ fn beginning(column: &str) -> String {
 /// Rows of other tables.
 pub(crate) struct Elsewhere;
 
-impl<T: Default> Kind<T> for Elsewhere {
+impl<T: Default> StoredAs<T> for Elsewhere {
     fn put<'a>(_: Cow<'static, str>, _: &'a T, _: &mut Columns<'a>) -> Result<()> {
         Ok(())
     }

@@ -6,11 +6,11 @@ use crate::cell_transactions::ThroughputMetric;
 use crate::document::document;
 use crate::ids::RepeatId;
 use crate::presets::CellPreset;
-use crate::repeats::{Failure, InputCounter, Repeat, RepeatResult, RepeatStatus};
+use crate::repeats::{InputCounter, Repeat, RepeatResult, RepeatStatus, StoredFailure};
 use crate::summary_devices::{DeviceSummary, ShimSummary};
 use crate::summary_terminals::{OpenLoopSummary, TerminalsSummary, VerdictSummary};
 use crate::summary_time::TimeSpent;
-use crate::totals::{Totals, WindowTotals};
+use crate::totals::{TransactionTotals, WindowTotals};
 use crate::types::{CheckResult, CheckedOn, NoteOn};
 use crate::{Results, StoreError};
 use serde::{Serialize, Serializer};
@@ -206,7 +206,7 @@ document! {
     /// One transaction type in the window. Counts are evidence and always there; response times of
     /// a repeat that is not done are not shown.
     pub struct TransactionSummary from (
-        totals: &Totals, spent: Option<&Vec<TimeSpent>>, done: bool
+        totals: &TransactionTotals, spent: Option<&Vec<TimeSpent>>, done: bool
     );
     let shown = |ns: Option<f64>| ns.filter(|_| done).map(|ns| ns / 1000.0);
     let quantile = |q: f64| shown(totals.quantile_ns(q).map(|ns| ns as f64));
@@ -249,7 +249,7 @@ document! {
 
 document! {
     /// Failed tries of the whole run by type and error.
-    pub struct ErrorSummary from (failure: Failure);
+    pub struct ErrorSummary from (failure: StoredFailure);
     {
         /// The type of transactions.
         pub transaction: String = failure.transaction,

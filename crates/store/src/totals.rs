@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 /// Sums of one transaction type over some intervals.
 #[derive(Clone, Debug, Default)]
-pub struct Totals {
+pub struct TransactionTotals {
     pub committed: u64,
     pub rolled_back: u64,
     pub deadlocks: u64,
@@ -18,7 +18,7 @@ pub struct Totals {
     pub response: TimeTotals,
 }
 
-impl Totals {
+impl TransactionTotals {
     /// Adds an interval.
     pub fn add(&mut self, row: &IntervalRow) {
         self.committed += row.committed;
@@ -34,7 +34,7 @@ impl Totals {
     }
 
     /// Adds those of another type.
-    fn merge(&mut self, other: &Totals) {
+    fn merge(&mut self, other: &TransactionTotals) {
         self.committed += other.committed;
         self.rolled_back += other.rolled_back;
         self.deadlocks += other.deadlocks;
@@ -79,12 +79,12 @@ impl Totals {
 
 /// Totals of each type of transactions over the window, in the order of the workload.
 #[derive(Clone, Debug, Default)]
-pub struct WindowTotals(Vec<(CellTransaction, Totals)>);
+pub struct WindowTotals(Vec<(CellTransaction, TransactionTotals)>);
 
 impl WindowTotals {
     /// Those of a window in which nothing has ended yet.
     pub fn of_types(types: Vec<CellTransaction>) -> WindowTotals {
-        let none = types.into_iter().map(|of| (of, Totals::default()));
+        let none = types.into_iter().map(|of| (of, TransactionTotals::default()));
         WindowTotals(none.collect())
     }
 
@@ -98,12 +98,12 @@ impl WindowTotals {
     }
 
     /// Each type with what it did.
-    pub fn iter(&self) -> impl Iterator<Item = (&CellTransaction, &Totals)> + Clone {
+    pub fn iter(&self) -> impl Iterator<Item = (&CellTransaction, &TransactionTotals)> + Clone {
         self.0.iter().map(|(of, totals)| (of, totals))
     }
 
     /// What the type of this name did.
-    pub fn get(&self, name: &str) -> Option<&Totals> {
+    pub fn get(&self, name: &str) -> Option<&TransactionTotals> {
         let found = self.iter().find(|(of, _)| of.name == name);
         found.map(|(_, totals)| totals)
     }
@@ -120,8 +120,8 @@ impl WindowTotals {
     }
 
     /// What the primary types did together: the throughput.
-    pub fn primary(&self) -> Totals {
-        let mut primary = Totals::default();
+    pub fn primary(&self) -> TransactionTotals {
+        let mut primary = TransactionTotals::default();
         for (_, totals) in self.iter().filter(|(of, _)| of.is_primary) {
             primary.merge(totals);
         }
@@ -129,8 +129,10 @@ impl WindowTotals {
     }
 }
 
-impl FromIterator<(CellTransaction, Totals)> for WindowTotals {
-    fn from_iter<I: IntoIterator<Item = (CellTransaction, Totals)>>(types: I) -> WindowTotals {
+impl FromIterator<(CellTransaction, TransactionTotals)> for WindowTotals {
+    fn from_iter<I: IntoIterator<Item = (CellTransaction, TransactionTotals)>>(
+        types: I,
+    ) -> WindowTotals {
         WindowTotals(types.into_iter().collect())
     }
 }

@@ -208,7 +208,7 @@ row! {
 
     /// One population of a database.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Load {
+    pub struct StoredLoad {
         /// The lab that it was made for; `None` for `mydyno load`.
         pub lab: Option<LabId> = "lab_id",
         /// DSN without password.
@@ -239,7 +239,7 @@ row! {
     }
 }
 
-impl Load {
+impl StoredLoad {
     /// Rows of all tables.
     pub fn total_rows(&self) -> u64 {
         self.tables.iter().map(|table| table.rows).sum()

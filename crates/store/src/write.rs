@@ -3,12 +3,12 @@
 use crate::ids::{LabId, LoadId, RepeatId};
 use crate::redact::HIDDEN;
 use crate::repeats::{
-    Failure, InputCounter, IntervalRow, Moment, NewRepeat, RepeatFailure, RepeatResult,
-    RepeatStatus,
+    InputCounter, IntervalRow, Moment, NewRepeat, RepeatFailure, RepeatResult, RepeatStatus,
+    StoredFailure,
 };
 use crate::results::Durable;
 use crate::row::{Keys, insert, insert_in_order, update};
-use crate::types::{CheckResult, CheckedOn, LabStatus, Load, NewLab, NoteOn};
+use crate::types::{CheckResult, CheckedOn, LabStatus, NewLab, NoteOn, StoredLoad};
 use crate::{Results, StoreError, process, redact};
 use base::now_utc_ns;
 use rusqlite::Transaction;
@@ -109,7 +109,7 @@ impl Results {
     pub fn record_failures(
         &self,
         repeat: RepeatId,
-        failures: &[Failure],
+        failures: &[StoredFailure],
     ) -> Result<(), StoreError> {
         self.step(Durable::Written, |transaction| {
             for failure in failures {
@@ -183,7 +183,7 @@ impl Results {
     }
 
     /// Stores a population.
-    pub fn record_load(&self, load: &Load) -> Result<LoadId, StoreError> {
+    pub fn record_load(&self, load: &StoredLoad) -> Result<LoadId, StoreError> {
         self.step(Durable::Flushed, |transaction| {
             let rows: Keys<'_> = &[("total_rows", &load.total_rows())];
             let id = insert(transaction, "INSERT INTO load", rows, load)?;

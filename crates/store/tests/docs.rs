@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Phase, TransactionTime,
+    Band, CheckResult, CheckedOn, CounterUnit, InputCounter, Phase, StoredFailure, TransactionTime,
     Verdict,
 };
 
@@ -96,7 +96,7 @@ fn every_json_key_is_described() {
     let check = CheckResult::default();
     let on = CheckedOn::Repeat(repeat);
     results.record_checks(on, &[check]).unwrap();
-    let failure = Failure {
+    let failure = StoredFailure {
         transaction: "payment".to_owned(),
         error_code: "lost".to_owned(),
         occurrences: 1,

@@ -5,8 +5,8 @@ mod common;
 
 use common::{cell, interval, result, running};
 use store::{
-    Band, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, Load, LoadMethod, LoadTable,
-    Moment, NoteOn, Phase, RepeatFailure, RepeatId, Results, StoreError, Verdict,
+    Band, CheckResult, CheckedOn, CounterUnit, InputCounter, LoadMethod, LoadTable, Moment, NoteOn,
+    Phase, RepeatFailure, RepeatId, Results, StoreError, StoredFailure, StoredLoad, Verdict,
 };
 use testkit::fail;
 
@@ -56,7 +56,7 @@ fn summary_of_a_finished_repeat() {
     let (_directory, results, repeat) = measured();
     results.record_inputs(repeat, &[counter()]).unwrap();
     results.record_checks(CheckedOn::Repeat(repeat), &[check()]).unwrap();
-    let failure = Failure {
+    let failure = StoredFailure {
         transaction: "new_order".to_owned(),
         error_code: "1213".to_owned(),
         occurrences: 4,
@@ -131,7 +131,7 @@ fn rows_come_back_as_they_were_given() {
 #[test]
 fn loads_come_back_with_their_tables_and_checks() {
     let (_directory, results, _) = measured();
-    let load = Load {
+    let load = StoredLoad {
         lab: None,
         target: "mysql://u@h/d".to_owned(),
         engine: "mysql-5.7".to_owned(),
@@ -211,7 +211,7 @@ fn quantiles_count_what_was_out_of_bounds() {
     row.latency_out_of_bounds = 2;
     row.latency_max_ns = 7_000_000_000_000;
     row.latency_sum_ns += 14_000_000_000_000;
-    let mut totals = store::Totals::default();
+    let mut totals = store::TransactionTotals::default();
     assert_eq!((totals.mean_ns(), totals.quantile_ns(0.5), totals.max_ns()), (None, None, None));
     totals.add(&row);
     assert_eq!(totals.quantile_ns(0.99), Some(7_000_000_000_000));

@@ -4,7 +4,7 @@ use super::target::TargetArguments;
 use crate::failure::Failure;
 use base::{Exit, Warehouses};
 use clap::Args;
-use spec::Population;
+use spec::TpccTables;
 use tpcc::schema::PARTITIONS_MAX;
 
 #[derive(Args, Clone, Copy, Default)]
@@ -28,8 +28,8 @@ pub struct SchemaArguments {
 
 impl SchemaArguments {
     /// The database that is to be made.
-    pub fn population(self, warehouses: u32, seed: u64) -> Population {
-        Population {
+    pub fn population(self, warehouses: u32, seed: u64) -> TpccTables {
+        TpccTables {
             warehouses: Warehouses(warehouses),
             seed,
             foreign_keys: !self.no_foreign_keys,

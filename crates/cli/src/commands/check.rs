@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use base::{Exit, Warehouses, counted};
 use lab::{Checked, Subject, start_server};
 use serde::Serialize;
-use spec::Population;
+use spec::TpccTables;
 use store::CheckResult;
 
 /// The JSON document of the command.
@@ -39,7 +39,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     let stop = stop_flag();
     let mut console = Console::new()?;
     let population =
-        Population { warehouses: Warehouses(arguments.warehouses), ..Population::default() };
+        TpccTables { warehouses: Warehouses(arguments.warehouses), ..TpccTables::default() };
     let server = arguments.target.server(population, arguments.schemas)?;
     let subject = start_server(&server, &stop, &mut |p| console.show(p))?;
     let checked = lab::check_subject(&subject, &arguments.workload, &stop, &mut |p| {

@@ -13,7 +13,7 @@ use base::{Exit, Warehouses, counted, percent};
 use lab::{Planned, PresetOn, planned};
 use plan::{CellNeeds, Needs, PLAN_BYTES_MAX, Plan, PlannedCell, Setting};
 use serde::Serialize;
-use spec::{Cell, Connections, Isolation, Length, Population, Private, Server, defaults};
+use spec::{Cell, Connections, Isolation, Length, Private, Server, TpccTables, defaults};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::Read;
@@ -294,9 +294,9 @@ fn server_of(cell: &PlannedCell) -> Cow<'_, Private> {
     match &cell.what.server {
         Server::Private(private) => Cow::Borrowed(private),
         Server::External(_) => Cow::Owned(Private {
-            population: Population {
+            population: TpccTables {
                 warehouses: cell.what.load.warehouses.unwrap_or(Warehouses(0)),
-                ..Population::default()
+                ..TpccTables::default()
             },
             ..Private::of_engine("external")
         }),

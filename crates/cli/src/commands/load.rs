@@ -10,7 +10,7 @@ use lab::{LoadSpec, Progress, ResolvedPrivate, external, populate_schemas, recor
 use serde::Serialize;
 use spec::{SbtestTables, Server};
 use std::fmt::Write;
-use store::{Load, Results};
+use store::{Results, StoredLoad};
 
 /// The JSON document of the command.
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct Table {
 }
 
 impl LoadDocument {
-    fn of(load: &Load) -> LoadDocument {
+    fn of(load: &StoredLoad) -> LoadDocument {
         LoadDocument {
             schema_version: 1,
             target: load.target.clone(),
@@ -118,7 +118,7 @@ pub fn run(arguments: &LoadArguments) -> Outcome {
     print_loads(arguments, &loads)
 }
 
-fn print_loads(arguments: &LoadArguments, loads: &[Load]) -> Outcome {
+fn print_loads(arguments: &LoadArguments, loads: &[StoredLoad]) -> Outcome {
     if !arguments.json {
         for load in loads {
             if arguments.schemas.is_some() {
@@ -168,7 +168,7 @@ fn image_is_there(image: String, json: bool) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn text(load: &Load) -> String {
+fn text(load: &StoredLoad) -> String {
     let warehouses = load.warehouses.map(|count| {
         let warehouses = counted(count as usize, "warehouse", "warehouses");
         format!("{warehouses} on ")

@@ -3,7 +3,7 @@
 use super::{ramp, run};
 use crate::arguments::{Arguments, Command};
 use clap::{CommandFactory, Parser};
-use plan::{Known, Plan};
+use plan::{KnownNames, Plan};
 use spec::Cell;
 use std::collections::BTreeSet;
 
@@ -129,7 +129,7 @@ fn asked(command: &str, flags: &[&str]) -> Cell {
 fn planned(text: &str) -> Cell {
     let engines = ::server::engines().iter();
     let presets = ::server::preset::names().into_iter();
-    let known = Known {
+    let known = KnownNames {
         engines: engines.map(|engine| engine.name.clone()).collect(),
         presets: presets.map(str::to_owned).collect(),
         place: &|text| storage::parse_place(text).map_err(|error| error.to_string()),

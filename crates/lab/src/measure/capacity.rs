@@ -19,7 +19,7 @@ const CHANGE_MOST_SHARE: f64 = 0.1;
 
 /// Transactions of all types per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct KnownCapacity {
     pub(crate) per_s: f64,
     /// Half the width of its 95 % interval, as a share of it; `None` where the loop was too short
     /// to tell.
@@ -32,7 +32,7 @@ pub(crate) struct Known {
 pub(crate) struct Capacity {
     warmup: PhaseEnds,
     per_s: Vec<f64>,
-    known: Option<Known>,
+    known: Option<KnownCapacity>,
 }
 
 /// The loop in the words of a run: the warm-up that was asked for, and a window that ends by what
@@ -84,7 +84,7 @@ impl Capacity {
         }])
         .steady;
         let per_s = half.iter().sum::<f64>() / half.len().max(1) as f64;
-        self.known = (per_s > 0.0).then_some(Known {
+        self.known = (per_s > 0.0).then_some(KnownCapacity {
             per_s,
             half_width_share: found.half_width_share,
             is_steady,
@@ -93,12 +93,12 @@ impl Capacity {
     }
 
     /// What the loop has shown; `None` where nothing ended well.
-    pub(crate) fn known(&self) -> Option<Known> {
+    pub(crate) fn known(&self) -> Option<KnownCapacity> {
         self.known
     }
 }
 
-impl Known {
+impl KnownCapacity {
     /// For people.
     pub(crate) fn in_words(self, window: Duration) -> String {
         let share = self.half_width_share.map_or_else(|| "unknown".to_owned(), percent_at_most);
@@ -125,7 +125,7 @@ mod tests {
 
     /// What a loop finds of a server that completes so many new orders in each interval of a
     /// second, and after how many.
-    fn found(new_orders: impl Fn(u64) -> u64) -> (super::Known, u64) {
+    fn found(new_orders: impl Fn(u64) -> u64) -> (super::KnownCapacity, u64) {
         let asked =
             asked(Length::fixed(Duration::from_secs(1)), Length::fixed(Duration::from_secs(1)));
         let mut capacity = Capacity::of(&loop_of(&asked));

@@ -2,10 +2,10 @@
 //! what was asked for.
 
 use crate::error::LabError;
-use crate::measure::capacity::{self, Capacity, Known};
+use crate::measure::capacity::{self, Capacity, KnownCapacity};
 use crate::measure::device_io::WindowIo;
 use crate::measure::lengths::PhaseEnds;
-use crate::measure::measurement::{Begun, Measurement};
+use crate::measure::measurement::{BeforeRun, Measurement};
 use crate::measure::observing::Observer;
 use crate::measure::pacing::{self, Paced};
 use crate::measure::records::{Last, rows_of};
@@ -97,7 +97,7 @@ impl Measurement<'_> {
     pub(crate) fn drive(
         &self,
         databases: &Schemas<Connector>,
-        begun: &Begun,
+        begun: &BeforeRun,
         lengths: &mut PhaseEnds,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
@@ -114,7 +114,7 @@ impl Measurement<'_> {
     fn drive_armed(
         &self,
         databases: &Schemas<Connector>,
-        begun: &Begun,
+        begun: &BeforeRun,
         lengths: &mut PhaseEnds,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<(RunReport, Paced), LabError> {
@@ -158,9 +158,9 @@ impl Measurement<'_> {
     fn capacity(
         &self,
         databases: &Schemas<Connector>,
-        begun: &Begun,
+        begun: &BeforeRun,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(RunReport, Option<Known>), LabError> {
+    ) -> Result<(RunReport, Option<KnownCapacity>), LabError> {
         on_progress(Progress::Step(
             "finding the capacity: a closed loop over the same number of connections",
         ));
@@ -176,7 +176,7 @@ impl Measurement<'_> {
         Ok((report, capacity.known()))
     }
 
-    fn options(&self, begun: &Begun, pace: Pace) -> RunOptions {
+    fn options(&self, begun: &BeforeRun, pace: Pace) -> RunOptions {
         let lengths = &self.cell.lengths;
         RunOptions {
             connections: begun.concurrency.connections,
@@ -193,7 +193,7 @@ impl Measurement<'_> {
     fn run(
         &self,
         databases: &Schemas<Connector>,
-        begun: &Begun,
+        begun: &BeforeRun,
         run: RunOf<'_>,
         options: &RunOptions,
         on_progress: &mut OnProgress<'_>,

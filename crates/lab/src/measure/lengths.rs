@@ -9,7 +9,7 @@ use analyse::{
 };
 use base::{limits, percent, percent_at_most};
 use drive::{Control, Interval, Phase, RunReport};
-use series::{Gauges, Series, TOLERANCE};
+use series::{Gauges, TOLERANCE, WatchedSeries};
 use spec::{Length, Lengths, defaults};
 use std::time::Duration;
 use store::{RepeatResult, SampleBatch};
@@ -29,7 +29,7 @@ pub(crate) struct PhaseEnds {
     intervals: u64,
     next_look: u64,
     /// Primary transactions per minute of the phase under way.
-    throughput: Series,
+    throughput: WatchedSeries,
     gauges: Gauges,
     steadiness: Option<Steadiness>,
     /// What the phase under way waited for has come: it ends with the interval under way, whatever
@@ -65,7 +65,7 @@ impl PhaseEnds {
             phase: Phase::Warmup,
             intervals: 0,
             next_look: 0,
-            throughput: Series::default(),
+            throughput: WatchedSeries::default(),
             gauges: Gauges::of(variables, instances),
             steadiness: None,
             has_arrived: false,
@@ -163,7 +163,7 @@ impl PhaseEnds {
         self.phase = phase;
         self.intervals = 0;
         self.next_look = 0;
-        self.throughput = Series::default();
+        self.throughput = WatchedSeries::default();
     }
 
     /// Takes the end of the run; tells what a reader of its numbers should know.

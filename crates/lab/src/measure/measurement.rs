@@ -31,7 +31,7 @@ use wire::{ConnectError, Connection, Connector, ServerInfo};
 
 /// Where a cell belongs.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RepeatPlace<'a> {
     pub(crate) results: &'a Results,
     pub(crate) lab: LabId,
     /// The cell as far as it is known before its server is.
@@ -52,7 +52,7 @@ pub(crate) struct Place<'a> {
 
 /// How a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredRepeat {
     pub(crate) repeat: RepeatId,
     /// Ok, Interrupted, ServerFailed, CheckFailed, Environment (no room) or Failed.
     pub(crate) exit: Exit,
@@ -63,12 +63,12 @@ pub(crate) struct Measured {
 /// # Errors
 /// Where it could not begin, or the results file cannot be written.
 pub(crate) fn measure(
-    place: Place<'_>,
+    place: RepeatPlace<'_>,
     subject: &Subject,
     cell: &Cell,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<Measured, LabError> {
+) -> Result<MeasuredRepeat, LabError> {
     subject.require_armed()?;
     let databases = subject.databases()?;
     let begun = before(&databases, subject.instances(), &cell.load, place.seed)
@@ -126,7 +126,7 @@ pub(crate) fn measure(
     };
     match not_stored {
         Some(error) => Err(error.into()),
-        None => Ok(Measured { repeat, exit }),
+        None => Ok(MeasuredRepeat { repeat, exit }),
     }
 }
 
@@ -137,7 +137,7 @@ fn tell_all<'a>(notes: impl IntoIterator<Item = &'a String>, on_progress: &mut O
 }
 
 /// What is known before a run.
-pub(crate) struct Begun {
+pub(crate) struct BeforeRun {
     pub(crate) workload: AnyWorkload,
     /// The database of TPC-C.
     pub(crate) tpcc: Option<Inspected>,
@@ -154,7 +154,7 @@ pub(crate) struct Begun {
     pub(crate) status: Vec<(String, String)>,
 }
 
-impl Begun {
+impl BeforeRun {
     fn database(&self) -> Option<&Database> {
         self.tpcc.as_ref().map(|inspected| &inspected.database)
     }
@@ -201,7 +201,7 @@ fn before(
     servers: u32,
     load: &Load,
     seed: u64,
-) -> Result<Begun, LabError> {
+) -> Result<BeforeRun, LabError> {
     let Fitted { workload, concurrency, tpcc, statements, settings } = fit(databases, load, seed)?;
     let facts = workload.facts(databases)?;
     with_session(databases.first(), async |session| {
@@ -215,7 +215,7 @@ fn before(
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
         let status = preflight::status(session).await?;
-        Ok(Begun {
+        Ok(BeforeRun {
             workload,
             tpcc,
             settings,
@@ -244,7 +244,7 @@ async fn result_metadata(session: &mut Connection, style: Style) -> Result<&'sta
 }
 
 /// The cell with what its server tells.
-fn cell_of(place: Place<'_>, subject: &Subject, cell: &Cell, begun: &Begun) -> NewCell {
+fn cell_of(place: RepeatPlace<'_>, subject: &Subject, cell: &Cell, begun: &BeforeRun) -> NewCell {
     let (planned, load) = (place.planned, &cell.load);
     let mut settings = planned.settings.clone();
     settings.extend(begun.settings.iter().cloned());
@@ -307,7 +307,7 @@ pub(crate) struct Measurement<'a> {
 /// Facts, variables and status, when all has been driven.
 type After = (Facts, Vec<(String, String)>, Vec<(String, String)>);
 
-fn read_after(databases: &Schemas<Connector>, begun: &Begun) -> Result<After, LabError> {
+fn read_after(databases: &Schemas<Connector>, begun: &BeforeRun) -> Result<After, LabError> {
     let facts = begun.workload.facts(databases)?;
     with_session(databases.first(), async |session| {
         let variables = preflight::variables(session).await?;
@@ -320,7 +320,7 @@ impl Measurement<'_> {
     fn take(
         &self,
         databases: &Schemas<Connector>,
-        begun: &Begun,
+        begun: &BeforeRun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         self.record_server(Moment::Start, &begun.variables, &begun.status)?;
@@ -377,7 +377,7 @@ impl Measurement<'_> {
     /// transactions failed, or the user ended it.
     fn prove(
         &self,
-        begun: &Begun,
+        begun: &BeforeRun,
         report: &RunReport,
         facts: &Facts,
     ) -> Result<Option<Exit>, LabError> {
@@ -411,7 +411,7 @@ impl Measurement<'_> {
         Ok(results.record_status(repeat, moment, status)?)
     }
 
-    fn made(&self, begun: &Begun) -> Made {
+    fn made(&self, begun: &BeforeRun) -> Made {
         Made {
             connections: begun.concurrency.connections,
             terminals: begun.concurrency.terminals,
@@ -484,7 +484,7 @@ impl Measurement<'_> {
     fn check(
         &self,
         databases: &Schemas<Connector>,
-        begun: &Begun,
+        begun: &BeforeRun,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         if !self.cell.checks {

@@ -2,7 +2,7 @@
 //! result.
 
 use crate::error::LabError;
-use crate::measure::capacity::Known;
+use crate::measure::capacity::KnownCapacity;
 use base::{Warehouses, limits};
 use drive::{Arrivals, Interval, Pace, RunReport, Times};
 use spec::{Connections, Length, Lengths, Load, OpenLoop, Rate, WorkloadKind, defaults};
@@ -247,7 +247,7 @@ fn time_row(kind: TimeKind, transaction: Option<Transaction>, times: &Times) -> 
 /// Rates and bounds of a run, besides what it counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Paced {
-    pub(crate) capacity: Option<Known>,
+    pub(crate) capacity: Option<KnownCapacity>,
     pub(crate) rate_per_s: Option<f64>,
 }
 

@@ -4,7 +4,7 @@
 
 use crate::error::LabError;
 use crate::measure::check::{FailedChecks, check_subject, record};
-use crate::measure::measurement::{Measured, Place, measure};
+use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::seeds::seed_of_point;
 use crate::progress::{OnProgress, Progress};
 use crate::target::disk_space;
@@ -29,16 +29,16 @@ const POINT_TIME: Duration = Duration::from_secs(3);
 /// Where the first point could not begin, a disk is full ([`LabError::NoRoom`]), or the results
 /// file cannot be written.
 pub(crate) fn ramp(
-    place: Place<'_>,
+    place: RepeatPlace<'_>,
     subject: &Subject,
     asked: (&Cell, &RampLimits),
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
 ) -> Result<Exit, LabError> {
-    let mut rise = Rise::begin(place, subject, asked, stop)?;
-    let exit = rise.rise(on_progress)?;
+    let mut running = RunningRamp::begin(place, subject, asked, stop)?;
+    let exit = running.rise(on_progress)?;
     if exit != Exit::Interrupted {
-        place.results.finish_ramp(rise.id)?;
+        place.results.finish_ramp(running.id)?;
     }
     Ok(exit)
 }
@@ -46,7 +46,7 @@ pub(crate) fn ramp(
 /// Stores that a ramp failed as a whole, before the count that it would have measured next: in the
 /// words of its other points or, where it has none, of its plan.
 pub(crate) fn store_failed_ramp(
-    place: Place<'_>,
+    place: RepeatPlace<'_>,
     limits: &RampLimits,
     failure: &RepeatFailure,
 ) -> Result<(), LabError> {
@@ -68,7 +68,7 @@ pub(crate) fn store_failed_ramp(
     Ok(place.results.finish_ramp(points.id)?)
 }
 
-fn begin(place: Place<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
+fn begin(place: RepeatPlace<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
     let ramp = NewRamp { ordinal: place.ordinal, repeat: place.repeat, limits: limits.clone() };
     Ok(place.results.begin_ramp(place.lab, &ramp)?)
 }
@@ -76,7 +76,7 @@ fn begin(place: Place<'_>, limits: &RampLimits) -> Result<RampId, LabError> {
 /// The stored points of a ramp.
 #[derive(Clone, Copy)]
 struct Points<'a> {
-    place: Place<'a>,
+    place: RepeatPlace<'a>,
     id: RampId,
 }
 
@@ -84,7 +84,7 @@ impl Points<'_> {
     /// Where the next measurement of a count goes: its cell and repeat. Repeats of this ramp that
     /// do not count are measured again as further attempts.
     fn next_of(&self, connections: u32, counted: &[RepeatId]) -> Result<(u32, u32), LabError> {
-        let Place { results, lab, .. } = self.place;
+        let RepeatPlace { results, lab, .. } = self.place;
         let cells = results.ramp_cells(lab, self.place.ordinal)?;
         let Some(cell) = cells.iter().find(|cell| cell.what.connections == connections) else {
             let all = results.cells(lab)?;
@@ -117,7 +117,7 @@ impl Points<'_> {
         counted: &[RepeatId],
         failure: &RepeatFailure,
     ) -> Result<RepeatId, LabError> {
-        let Place { results, lab, .. } = self.place;
+        let RepeatPlace { results, lab, .. } = self.place;
         let (ordinal, repeat) = self.next_of(connections, counted)?;
         let siblings = results.ramp_cells(lab, self.place.ordinal)?;
         let same = siblings.iter().find(|cell| cell.what.connections == connections);
@@ -136,8 +136,8 @@ impl Points<'_> {
 }
 
 /// A ramp under way.
-struct Rise<'a> {
-    place: Place<'a>,
+struct RunningRamp<'a> {
+    place: RepeatPlace<'a>,
     id: RampId,
     subject: &'a Subject,
     /// Each point, but for its connections; checks are made once, after the last one.
@@ -159,26 +159,26 @@ struct Rise<'a> {
 enum PointEnd {
     Counted,
     Interrupted,
-    Failed(Failed),
+    Failed(PointFailure),
 }
 
 #[derive(Clone, Copy)]
-struct Failed {
+struct PointFailure {
     exit: Exit,
     /// Does it tell of the count, and not of the whole ramp?
     is_of_count: bool,
 }
 
-impl<'a> Rise<'a> {
+impl<'a> RunningRamp<'a> {
     fn begin(
-        place: Place<'a>,
+        place: RepeatPlace<'a>,
         subject: &'a Subject,
         (cell, limits): (&'a Cell, &'a RampLimits),
         stop: &'a AtomicBool,
-    ) -> Result<Rise<'a>, LabError> {
+    ) -> Result<RunningRamp<'a>, LabError> {
         let points = Points { place, id: begin(place, limits)? };
         let good = points.good()?;
-        let mut rise = Rise {
+        let mut running = RunningRamp {
             place,
             id: points.id,
             subject,
@@ -192,10 +192,10 @@ impl<'a> Rise<'a> {
             told: Vec::new(),
         };
         // All were measured, but the server that would prove them is gone.
-        if matches!(rise.ramp.next(), RampStep::Done(_)) {
-            rise.forget_last()?;
+        if matches!(running.ramp.next(), RampStep::Done(_)) {
+            running.forget_last()?;
         }
-        Ok(rise)
+        Ok(running)
     }
 
     /// Has the last point measured again.
@@ -229,7 +229,7 @@ impl<'a> Rise<'a> {
     /// That a count fails is a result, where a smaller one did not.
     fn end_of_failed(
         &mut self,
-        Failed { exit, is_of_count }: Failed,
+        PointFailure { exit, is_of_count }: PointFailure,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Exit, LabError> {
         if !is_of_count || self.good.is_empty() {
@@ -247,7 +247,7 @@ impl<'a> Rise<'a> {
 
     /// The first count after a ramp was taken up failed: checks would prove none of its points, as
     /// another server took them.
-    fn lacks_proof(&self, failed: Failed) -> bool {
+    fn lacks_proof(&self, failed: PointFailure) -> bool {
         let is_first = self.measured.is_none() && !self.good.is_empty();
         is_first && self.cell.checks && failed.is_of_count && !self.is_gone(failed.exit)
     }
@@ -274,7 +274,7 @@ impl<'a> Rise<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<PointEnd, LabError> {
         let (ordinal, repeat) = self.points().next_of(connections, &ids(&self.good))?;
-        let place = Place {
+        let place = RepeatPlace {
             ordinal,
             repeat,
             notes: match self.measured {
@@ -303,7 +303,7 @@ impl<'a> Rise<'a> {
             on_progress(progress);
         });
         let (repeat, exit) = match measured {
-            Ok(Measured { repeat, exit }) => (repeat, exit),
+            Ok(MeasuredRepeat { repeat, exit }) => (repeat, exit),
             Err(error @ LabError::Store(_)) => return Err(error),
             Err(LabError::Interrupted) => return Ok(PointEnd::Interrupted),
             Err(error) => match self.stored_failure(newest, connections, &error)? {
@@ -344,7 +344,7 @@ impl<'a> Rise<'a> {
                 counted(point.connections as usize, "connection", "connections"),
                 reason.lines().next().unwrap_or_default()
             )));
-            return Ok(PointEnd::Failed(Failed {
+            return Ok(PointEnd::Failed(PointFailure {
                 exit: match exit {
                     Exit::Ok => Exit::Failed,
                     other => other,

@@ -8,8 +8,8 @@ use observe::peak_rss_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{
-    Band, CounterUnit, Failure, InputCounter, IntervalRow, RepeatResult, StatementTime, TimeTotals,
-    TransactionTime, Verdict, empty_histogram,
+    Band, CounterUnit, InputCounter, IntervalRow, RepeatResult, StatementTime, StoredFailure,
+    TimeTotals, TransactionTime, Verdict, empty_histogram,
 };
 use tpcc::InputCounters;
 use tpcc::database::Sums;
@@ -168,10 +168,10 @@ impl Last {
 /// Failed tries by transaction and error.
 pub(crate) fn failures_of(
     failed_tries: &BTreeMap<(&'static str, String), FailedTries>,
-) -> Vec<Failure> {
+) -> Vec<StoredFailure> {
     failed_tries
         .iter()
-        .map(|((transaction, code), tries)| Failure {
+        .map(|((transaction, code), tries)| StoredFailure {
             transaction: (*transaction).to_owned(),
             error_code: code.clone(),
             occurrences: tries.occurrences,

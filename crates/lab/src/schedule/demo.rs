@@ -4,7 +4,7 @@
 use crate::error::LabError;
 use crate::measure::seeds::new_seed;
 use crate::progress::{OnProgress, Progress};
-use crate::schedule::planned::{Planned, Source, planned};
+use crate::schedule::planned::{LabSource, Planned, planned};
 use crate::target::private::installed_build;
 use plan::Plan;
 use server::Home;
@@ -42,6 +42,6 @@ pub fn planned_demo(
         cell.what.load.seed = seed;
     }
     planned.name = "demo".to_owned();
-    planned.source = Source::Demo(plan);
+    planned.source = LabSource::Demo(plan);
     Ok(planned)
 }

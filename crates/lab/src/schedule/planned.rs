@@ -9,7 +9,7 @@ use crate::target::private::{ResolvedPrivate, installed_build, page_size};
 use crate::target::resolved::Resolved;
 use device::Role;
 use plan::{
-    CellNeeds, Files, Host, Known, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
+    CellNeeds, Files, Host, KnownNames, MissingImage, Needs, Plan, PlannedCell, Sizes, Turn,
     execution_order,
 };
 use server::preset::{self, Translated};
@@ -27,7 +27,7 @@ const DEFAULT_SIZES: Sizes = Sizes { pool_bytes: POOL_BYTES_DEFAULT, redo_bytes:
 
 /// Whose cells are measured.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Source {
+pub(crate) enum LabSource {
     /// A plan's, some of which an earlier call may have measured.
     Plan(Plan),
     /// A plan's that is not stored: all are measured.
@@ -37,11 +37,11 @@ pub(crate) enum Source {
     Command,
 }
 
-impl Source {
+impl LabSource {
     pub(crate) fn plan(&self) -> Option<&Plan> {
         match self {
-            Source::Plan(plan) | Source::Demo(plan) => Some(plan),
-            Source::Command => None,
+            LabSource::Plan(plan) | LabSource::Demo(plan) => Some(plan),
+            LabSource::Command => None,
         }
     }
 }
@@ -51,7 +51,7 @@ impl Source {
 pub struct Planned {
     /// Of its lab.
     pub name: String,
-    pub(crate) source: Source,
+    pub(crate) source: LabSource,
     /// What names the cell of a command in results.
     pub(crate) settings: Vec<(String, String)>,
     /// Where private servers of a plan live.
@@ -106,7 +106,7 @@ pub struct PresetOn {
 /// [`LabError::Plan`] with line and column for what the plan cannot have; else what this machine
 /// lacks.
 pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
-    let known = Known {
+    let known = KnownNames {
         engines: names(server::engines().iter().map(|engine| engine.name.as_str())),
         presets: names(preset::names()),
         place: &read_place,
@@ -142,7 +142,7 @@ pub fn planned(home: &Home, plan: &Plan) -> Result<Planned, LabError> {
     Ok(Planned {
         name: plan.name().to_owned(),
         turns: execution_order(cells.len(), plan.schedule()),
-        source: Source::Plan(plan.clone()),
+        source: LabSource::Plan(plan.clone()),
         settings: Vec::new(),
         home: Some(home.clone()),
         cells,

@@ -4,7 +4,7 @@
 
 use crate::error::LabError;
 use crate::progress::{OnProgress, Progress};
-use crate::schedule::planned::{Planned, Source};
+use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::resumed::{host_facts, require_same};
 use crate::schedule::stored::{has_failed_checks, lab_of, missing, require_idle};
 use crate::schedule::turn::LabRun;
@@ -102,12 +102,12 @@ pub fn run_lab(
         lab: OnceCell::new(),
     };
     let turns = match &planned.source {
-        Source::Command => planned.turns.clone(),
-        Source::Demo(_) => {
+        LabSource::Command => planned.turns.clone(),
+        LabSource::Demo(_) => {
             lab_run.begin_lab(host_facts(planned), on_progress)?;
             planned.turns.clone()
         }
-        Source::Plan(plan) => match lab_run.begin_or_resume(plan, options, on_progress)? {
+        LabSource::Plan(plan) => match lab_run.begin_or_resume(plan, options, on_progress)? {
             Begun::Measures(turns) => turns,
             Begun::IsOver => return lab_run.summary(0, 0),
         },
@@ -122,7 +122,7 @@ pub fn run_lab(
 
 /// How a lab ended, and why where no repeat says so.
 fn status_of(
-    source: &Source,
+    source: &LabSource,
     ended: &Result<LabRunSummary, LabError>,
 ) -> (LabStatus, Option<String>) {
     let summary = match ended {
@@ -131,25 +131,25 @@ fn status_of(
         Err(error) => return (LabStatus::Failed, Some(error.to_string())),
     };
     match (source, summary.exit) {
-        (Source::Plan(_), _) if summary.left == 0 => (LabStatus::Done, None),
-        (Source::Plan(_), _) => (LabStatus::Interrupted, Some(summary.missing_text())),
+        (LabSource::Plan(_), _) if summary.left == 0 => (LabStatus::Done, None),
+        (LabSource::Plan(_), _) => (LabStatus::Interrupted, Some(summary.missing_text())),
         (_, Exit::Interrupted) => (LabStatus::Interrupted, None),
-        (Source::Demo(_), _) if summary.failed > 0 => {
+        (LabSource::Demo(_), _) if summary.failed > 0 => {
             (LabStatus::Failed, Some("a cell has no result".to_owned()))
         }
-        (Source::Demo(_), _) | (_, Exit::Ok) => (LabStatus::Done, None),
-        (Source::Command, _) => (LabStatus::Failed, None),
+        (LabSource::Demo(_), _) | (_, Exit::Ok) => (LabStatus::Done, None),
+        (LabSource::Command, _) => (LabStatus::Failed, None),
     }
 }
 
 /// How this machine's turns compare with what was expected of them.
 #[derive(Default)]
-struct Pace {
+struct TurnSpeed {
     expected: Duration,
     taken: Duration,
 }
 
-impl Pace {
+impl TurnSpeed {
     fn learn(&mut self, expected: Duration, taken: Duration) {
         self.expected += expected;
         self.taken += taken;
@@ -239,7 +239,7 @@ impl LabRun<'_> {
         let images = self.planned.images_for(turns)?;
         let begun = Instant::now();
         let (mut measured, mut failed) = (0, 0);
-        let mut pace = Pace::default();
+        let mut pace = TurnSpeed::default();
         let mut block_of = None;
         for (done, turn) in turns.iter().enumerate() {
             let is_late = |limit| begun.elapsed() >= limit;

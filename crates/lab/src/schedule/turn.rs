@@ -2,17 +2,17 @@
 //! ends.
 
 use crate::error::LabError;
-use crate::measure::measurement::{Measured, Place, measure};
+use crate::measure::measurement::{MeasuredRepeat, RepeatPlace, measure};
 use crate::measure::ramp::{ramp, store_failed_ramp};
 use crate::measure::seeds::seed_of_repeat;
 use crate::measure::workload::{metric_of, transactions_of};
 use crate::progress::{OnProgress, Progress};
-use crate::schedule::planned::{Planned, Source};
+use crate::schedule::planned::{LabSource, Planned};
 use crate::schedule::watchdog::within;
 use crate::target::disk_space;
 use crate::target::populate::{reach, record_load};
 use crate::target::preset::PRESET_SETTING;
-use crate::target::resolved::Prepared;
+use crate::target::resolved::PreparedServer;
 use crate::target::subject::Subject;
 use base::Exit;
 use plan::{PlannedCell, Setting, Turn};
@@ -23,8 +23,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use storage::StorageError;
 use store::{
-    LabId, Load, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
-    redact,
+    LabId, NewCell, NewLab, NewRepeat, NoteOn, Repeat, RepeatFailure, RepeatStatus, Results,
+    StoredLoad, redact,
 };
 
 /// What takes turns.
@@ -50,7 +50,7 @@ fn noting(notes: &mut Vec<String>, on_progress: &mut OnProgress<'_>, progress: P
 
 impl LabRun<'_> {
     pub(crate) fn is_command(&self) -> bool {
-        matches!(self.planned.source, Source::Command)
+        matches!(self.planned.source, LabSource::Command)
     }
 
     /// The lab, which has begun.
@@ -67,8 +67,8 @@ impl LabRun<'_> {
         let lab = self.results.begin_lab(&NewLab {
             name: self.planned.name.clone(),
             plan: match &self.planned.source {
-                Source::Plan(plan) => Some(plan.text().to_owned()),
-                Source::Demo(_) | Source::Command => None,
+                LabSource::Plan(plan) => Some(plan.text().to_owned()),
+                LabSource::Demo(_) | LabSource::Command => None,
             },
             command_line: self.command_line.to_owned(),
             mydyno_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -86,7 +86,7 @@ impl LabRun<'_> {
     fn seed(&self, turn: Turn) -> u64 {
         let seed = self.cell(turn).what.load.seed;
         match self.planned.source {
-            Source::Command => seed,
+            LabSource::Command => seed,
             _ => seed_of_repeat(seed, turn.repeat),
         }
     }
@@ -197,7 +197,7 @@ impl LabRun<'_> {
         turn: Turn,
         coming: &[ImageKey],
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(Prepared<'_>, Option<Load>), LabError> {
+    ) -> Result<(PreparedServer<'_>, Option<StoredLoad>), LabError> {
         let resolved = self.planned.server(turn)?;
         let (prepared, load) = resolved.prepare(coming, self.stop, on_progress)?;
         if let (Some(lab), Some(load)) = (self.lab.get(), &load) {
@@ -211,7 +211,7 @@ impl LabRun<'_> {
     fn measure(
         &self,
         turn: Turn,
-        (prepared, load): (Prepared<'_>, Option<Load>),
+        (prepared, load): (PreparedServer<'_>, Option<StoredLoad>),
         notes: &mut Vec<String>,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
@@ -227,7 +227,9 @@ impl LabRun<'_> {
             if let Some(load) = &load {
                 record_load(self.results, self.lab.get().copied(), load)?;
             }
-        } else if let (Prepared::External(_), true) = (&prepared, self.planned.turns.len() > 1) {
+        } else if let (PreparedServer::External(_), true) =
+            (&prepared, self.planned.turns.len() > 1)
+        {
             let note = "all repeats on this server share one database, which has grown with each that was measured before";
             noting(notes, on_progress, Progress::Note(note));
         }
@@ -249,7 +251,7 @@ impl LabRun<'_> {
         if let Connections::Ramp(limits) = &what.load.connections {
             return ramp(place, subject, (&what, limits), stop, on_progress);
         }
-        let Measured { repeat, exit } = measure(place, subject, &what, stop, on_progress)?;
+        let MeasuredRepeat { repeat, exit } = measure(place, subject, &what, stop, on_progress)?;
         if self.is_command() {
             on_progress(Progress::TurnEnds(repeat));
         }
@@ -261,8 +263,8 @@ impl LabRun<'_> {
         turn: Turn,
         planned: &'a NewCell,
         notes: &'a [String],
-    ) -> Result<Place<'a>, LabError> {
-        Ok(Place {
+    ) -> Result<RepeatPlace<'a>, LabError> {
+        Ok(RepeatPlace {
             results: self.results,
             lab: self.lab()?,
             planned,
@@ -273,7 +275,7 @@ impl LabRun<'_> {
             ramp: None,
             // Nothing stands before the points of a command.
             planned_cells: match self.planned.source {
-                Source::Command => 0,
+                LabSource::Command => 0,
                 _ => self.planned.cells.len() as u32,
             },
         })

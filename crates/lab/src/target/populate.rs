@@ -9,10 +9,10 @@ use crate::target::subject::{Subject, is_local};
 use base::{Connect, Session, SessionError, counted, now_utc_ns};
 use observe::peak_rss_bytes;
 use server::{Secret, render_dsn};
-use spec::{Population, SbtestTables, WorkloadKind};
+use spec::{SbtestTables, TpccTables, WorkloadKind};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use store::{Load, LoadId, LoadMethod, LoadTable, Results};
+use store::{LoadId, LoadMethod, LoadTable, Results, StoredLoad};
 use tpcc::population::database_bytes_estimate;
 use tpcc::{LoadError, LoadOptions, Method};
 use wire::{ConnectOptions, Connector, ServerInfo};
@@ -23,7 +23,7 @@ pub struct LoadSpec {
     /// What the database is for.
     pub workload: WorkloadKind,
     /// Of TPC-C; the seed is of every database.
-    pub population: Population,
+    pub population: TpccTables,
     /// Of sysbench's OLTP.
     pub sbtest: SbtestTables,
     /// Connections; by default as many as the machine has cores, 2 to 8.
@@ -35,7 +35,7 @@ pub struct LoadSpec {
 
 impl LoadSpec {
     /// This database, where there is nothing yet.
-    pub fn of(population: Population) -> LoadSpec {
+    pub fn of(population: TpccTables) -> LoadSpec {
         LoadSpec {
             workload: WorkloadKind::Tpcc,
             population,
@@ -73,7 +73,7 @@ pub(crate) fn check_disk(
     spec: &LoadSpec,
     there_bytes: u64,
 ) -> Result<(), LabError> {
-    let Population { warehouses, foreign_keys, partitions, .. } = spec.population;
+    let TpccTables { warehouses, foreign_keys, partitions, .. } = spec.population;
     let (tables, what, fewer) = match &spec.workload {
         // Nobody knows what a file's statements make.
         WorkloadKind::File(_) => return Ok(()),
@@ -112,7 +112,7 @@ pub fn populate(
     spec: &LoadSpec,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<Load, LabError> {
+) -> Result<StoredLoad, LabError> {
     let result = populate_target(subject, &subject.connect, spec, stop, on_progress);
     result.map_err(|error| subject.explain(error))
 }
@@ -126,7 +126,7 @@ pub fn populate_schemas(
     spec: &LoadSpec,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-    on_loaded: &mut dyn FnMut(Load) -> Result<(), LabError>,
+    on_loaded: &mut dyn FnMut(StoredLoad) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     for connect in subject.targets() {
         if let (Some(schema), true) = (&connect.schema, subject.schemas() > 1) {
@@ -144,7 +144,7 @@ fn populate_target(
     spec: &LoadSpec,
     stop: &AtomicBool,
     on_progress: &mut OnProgress<'_>,
-) -> Result<Load, LabError> {
+) -> Result<StoredLoad, LabError> {
     let server = create_schema(connect, spec)?;
     let connector = Connector::new(connect.clone())?;
     let options = spec.options();
@@ -152,7 +152,7 @@ fn populate_target(
     if !spec.workload.is_tpcc() {
         let report = load_oltp(&connector, spec, stop, on_progress)?;
         let tables = report.tables.into_iter();
-        return Ok(Load {
+        return Ok(StoredLoad {
             method: if report.is_local_infile { LoadMethod::LocalInfile } else { begun.method },
             duration_ns: report.duration.as_nanos() as u64,
             total_bytes: report.bytes,
@@ -194,7 +194,7 @@ fn populate_target(
         ));
     }
     let tables = report.tables.iter();
-    Ok(Load {
+    Ok(StoredLoad {
         warehouses: Some(options.warehouses.0),
         method: match report.method {
             Method::LocalInfile => LoadMethod::LocalInfile,
@@ -300,9 +300,9 @@ fn begun(
     connect: &ConnectOptions,
     server: &ServerInfo,
     spec: &LoadSpec,
-) -> Load {
+) -> StoredLoad {
     let options = spec.options();
-    Load {
+    StoredLoad {
         lab: None,
         target: render_dsn(connect, Secret::Hidden),
         engine: engine_name(subject, server),
@@ -324,8 +324,8 @@ fn begun(
     }
 }
 
-fn ended(begun: Load) -> Load {
-    Load { finished_utc_ns: now_utc_ns(), client_peak_rss_bytes: peak_rss_bytes(), ..begun }
+fn ended(begun: StoredLoad) -> StoredLoad {
+    StoredLoad { finished_utc_ns: now_utc_ns(), client_peak_rss_bytes: peak_rss_bytes(), ..begun }
 }
 
 fn checksum_text(checksum: u64) -> String {
@@ -350,9 +350,9 @@ pub(crate) fn engine_name(subject: &Subject, server: &ServerInfo) -> String {
 pub fn record_load(
     results: &Results,
     lab: Option<store::LabId>,
-    load: &Load,
+    load: &StoredLoad,
 ) -> Result<LoadId, LabError> {
-    Ok(results.record_load(&Load { lab, ..load.clone() })?)
+    Ok(results.record_load(&StoredLoad { lab, ..load.clone() })?)
 }
 
 /// Does the server take connections with the subject's login? For a first word before anything is

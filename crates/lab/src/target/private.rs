@@ -21,7 +21,7 @@ use storage::{
     Arrangement, InstanceGroup, ServerFamily, ServerFiles, ServerKind, SharedMemory, arrange,
     arrange_all,
 };
-use store::Load;
+use store::StoredLoad;
 use tpcc::LoadError;
 use tpcc::database::SCHEMA_VERSION;
 use tpcc::population::database_bytes_estimate;
@@ -194,7 +194,7 @@ impl ResolvedPrivate {
         coming: &[ImageKey],
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(Image, Option<Load>), LabError> {
+    ) -> Result<(Image, Option<StoredLoad>), LabError> {
         let home = &self.home;
         // What dead commands left takes none of the room.
         server::sweep(home)?;
@@ -233,7 +233,7 @@ impl ResolvedPrivate {
         spec: &LoadSpec,
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(Image, Load), LabError> {
+    ) -> Result<(Image, StoredLoad), LabError> {
         let settings = LOADING_SETTINGS.iter();
         let mut set: Vec<(String, String)> =
             settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -253,7 +253,7 @@ impl ResolvedPrivate {
     }
 
     /// Stops the server that loaded, and keeps its data directory.
-    fn publish(&self, subject: Subject, load: &Load) -> Result<Image, LabError> {
+    fn publish(&self, subject: Subject, load: &StoredLoad) -> Result<Image, LabError> {
         let log_tail = subject.log_tail();
         let Some(instance) = subject.into_instance() else {
             return Err(LabError::Unfit(

@@ -7,7 +7,7 @@ use crate::target::subject::Subject;
 use server::{Home, Image, ImageKey, Target, TargetRequest};
 use spec::{External, Server};
 use std::sync::atomic::AtomicBool;
-use store::Load;
+use store::StoredLoad;
 
 /// The server of a cell, as this machine has it.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) enum Resolved {
 }
 
 /// A server that can be started: its database is there.
-pub(crate) enum Prepared<'a> {
+pub(crate) enum PreparedServer<'a> {
     OnImage(&'a ResolvedPrivate, Image),
     External(&'a External),
 }
@@ -53,18 +53,18 @@ impl Resolved {
         coming: &[ImageKey],
         stop: &AtomicBool,
         on_progress: &mut OnProgress<'_>,
-    ) -> Result<(Prepared<'_>, Option<Load>), LabError> {
+    ) -> Result<(PreparedServer<'_>, Option<StoredLoad>), LabError> {
         Ok(match self {
             Resolved::Private(private) => {
                 let (image, load) = private.image(coming, stop, on_progress)?;
-                (Prepared::OnImage(private, image), load)
+                (PreparedServer::OnImage(private, image), load)
             }
-            Resolved::External(server) => (Prepared::External(server), None),
+            Resolved::External(server) => (PreparedServer::External(server), None),
         })
     }
 }
 
-impl Prepared<'_> {
+impl PreparedServer<'_> {
     /// Starts the server, or finds it where it is.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Prepared<'_> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Subject, LabError> {
         match self {
-            Prepared::OnImage(private, image) => {
+            PreparedServer::OnImage(private, image) => {
                 let build = &private.build;
                 on_progress(Progress::Step(&format!(
                     "starting {} {} on a clone",
@@ -83,7 +83,7 @@ impl Prepared<'_> {
                 )));
                 private.start(image, stop)
             }
-            Prepared::External(server) => external(server, on_progress),
+            PreparedServer::External(server) => external(server, on_progress),
         }
     }
 }

@@ -143,11 +143,11 @@ static BY_STATUS: LazyLock<HashMap<&[u8], usize>> = LazyLock::new(|| indices(|na
 static BY_COUNTER: LazyLock<HashMap<&[u8], usize>> = LazyLock::new(|| indices(|name| name.counter));
 
 /// What is known of each of [`NAMES`].
-pub(super) struct Values(Vec<Option<i64>>);
+pub(super) struct StatusValues(Vec<Option<i64>>);
 
-impl Values {
-    pub(super) fn new() -> Values {
-        Values(vec![None; NAMES.len()])
+impl StatusValues {
+    pub(super) fn new() -> StatusValues {
+        StatusValues(vec![None; NAMES.len()])
     }
 
     /// A row of SHOW GLOBAL STATUS. What is no number, or too large for one, is as if it were not
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(NAMES.iter().filter(nowhere).count(), 0);
     }
 
-    fn given(values: &Values) -> Vec<(String, MetricKind, i64)> {
+    fn given(values: &StatusValues) -> Vec<(String, MetricKind, i64)> {
         let mut into = Readings::default();
         values.give(&mut into);
         let all = into.values().iter();
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_is_withheld_is_not_given() {
-        let mut values = Values::new();
+        let mut values = StatusValues::new();
         values.take_status(b"Innodb_deadlocks", Some(3));
         values.take_status(b"Threads_running", Some(2));
         values.withhold(&["deadlocks"]);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn the_first_place_counts_and_nothing_is_made_up() {
-        let mut values = Values::new();
+        let mut values = StatusValues::new();
         assert!(given(&values).is_empty());
         assert_eq!(values.missing().count(), NAMES.len());
         values.take_status(b"Innodb_deadlocks", Some(3));

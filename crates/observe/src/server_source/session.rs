@@ -3,7 +3,7 @@
 
 use super::failed;
 use super::innodb_status::InnodbStatus;
-use super::names::{Name, Values, withheld};
+use super::names::{Name, StatusValues, withheld};
 use crate::error::ObserveError;
 use crate::sampler::Readings;
 use base::{Connect, Session, SessionError};
@@ -59,7 +59,7 @@ impl ServerSession {
 
     /// Reads everything once. The time of the values is that of the status.
     pub(super) async fn read(&mut self, into: &mut Readings) -> Result<(), ObserveError> {
-        let mut values = Values::new();
+        let mut values = StatusValues::new();
         ask_status(&mut self.connection, &mut values).await.map_err(failed)?;
         into.taken_now();
         ask_extras(&mut self.connection, &self.extras, &mut values).await.map_err(failed)?;
@@ -117,7 +117,7 @@ impl Extras {
 }
 
 async fn find_out(connection: &mut Connection) -> Result<Extras, SessionError> {
-    let mut values = Values::new();
+    let mut values = StatusValues::new();
     ask_status(connection, &mut values).await?;
     let on = switched_on(connection).await?;
     let withheld = withheld(connection.server());
@@ -166,7 +166,10 @@ fn is_refusal(error: &SessionError) -> bool {
     error.code().is_some_and(|code| REFUSALS.contains(&code))
 }
 
-async fn ask_status(connection: &mut Connection, values: &mut Values) -> Result<(), SessionError> {
+async fn ask_status(
+    connection: &mut Connection,
+    values: &mut StatusValues,
+) -> Result<(), SessionError> {
     let answer = connection.query(STATUS).await?;
     for row in answer.rows() {
         values.take_status(row.bytes(0)?, row.int(1).ok());
@@ -177,7 +180,7 @@ async fn ask_status(connection: &mut Connection, values: &mut Values) -> Result<
 async fn ask_extras(
     connection: &mut Connection,
     extras: &Extras,
-    values: &mut Values,
+    values: &mut StatusValues,
 ) -> Result<(), SessionError> {
     if let Some(sql) = &extras.counters_sql {
         let answer = connection.query(sql).await?;
@@ -206,8 +209,8 @@ async fn ask_extras(
 mod tests {
     use super::*;
 
-    fn values_without(lacking: &[&str]) -> Values {
-        let mut values = Values::new();
+    fn values_without(lacking: &[&str]) -> StatusValues {
+        let mut values = StatusValues::new();
         for name in super::super::names::NAMES {
             let Some(status) = name.status else { continue };
             if !lacking.contains(&name.name) {

@@ -8,7 +8,7 @@ use crate::stats::Repeated;
 use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use store::{Totals, WindowTotals};
+use store::{TransactionTotals, WindowTotals};
 
 /// What the charts of one set of curves draw.
 #[derive(Serialize)]
@@ -81,9 +81,11 @@ pub fn curves(x_name: &str, lines: &[(String, Vec<CurveCell<'_>>)]) -> Curves {
 
 /// Tries of a window that were made again; `None` where nothing was committed.
 fn retries_per_1000_committed(totals: &WindowTotals) -> Option<f64> {
-    let sum = |number: fn(&Totals) -> u64| totals.iter().map(|(_, of)| number(of)).sum::<u64>();
+    let sum = |number: fn(&TransactionTotals) -> u64| {
+        totals.iter().map(|(_, of)| number(of)).sum::<u64>()
+    };
     let committed = sum(|of| of.committed);
-    (committed > 0).then(|| sum(Totals::retries) as f64 * 1e3 / committed as f64)
+    (committed > 0).then(|| sum(TransactionTotals::retries) as f64 * 1e3 / committed as f64)
 }
 
 impl Curves {
@@ -174,22 +176,31 @@ mod tests {
     use super::*;
     use store::CellTransaction;
 
-    fn of_type(name: &str, committed: u64, totals: Totals) -> (CellTransaction, Totals) {
+    fn of_type(
+        name: &str,
+        committed: u64,
+        totals: TransactionTotals,
+    ) -> (CellTransaction, TransactionTotals) {
         let of = CellTransaction { name: name.to_owned(), ..CellTransaction::default() };
-        (of, Totals { committed, ..totals })
+        (of, TransactionTotals { committed, ..totals })
     }
 
     #[test]
     fn retries_of_all_types_and_causes_count() {
-        let deadlocks = Totals { deadlocks: 3, lock_wait_timeouts: 1, ..Totals::default() };
-        let others = Totals { other_retries: 2, rolled_back: 90, ..Totals::default() };
+        let deadlocks = TransactionTotals {
+            deadlocks: 3,
+            lock_wait_timeouts: 1,
+            ..TransactionTotals::default()
+        };
+        let others =
+            TransactionTotals { other_retries: 2, rolled_back: 90, ..TransactionTotals::default() };
         let types = [of_type("new_order", 400, deadlocks), of_type("payment", 100, others)];
         assert_eq!(retries_per_1000_committed(&types.into_iter().collect()), Some(12.0));
     }
 
     #[test]
     fn without_commits_there_is_no_number() {
-        let failed = Totals { deadlocks: 3, ..Totals::default() };
+        let failed = TransactionTotals { deadlocks: 3, ..TransactionTotals::default() };
         let types = [of_type("new_order", 0, failed)];
         assert_eq!(retries_per_1000_committed(&types.into_iter().collect()), None);
         assert_eq!(retries_per_1000_committed(&WindowTotals::default()), None);

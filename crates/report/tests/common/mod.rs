@@ -10,9 +10,10 @@ use spec::RampLimits;
 use std::path::Path;
 use storage::{device_io, places};
 use store::{
-    Band, CellId, CheckResult, CheckedOn, CounterUnit, Failure, InputCounter, IntervalRow, LabId,
-    LabStatus, Load, LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn,
-    Phase, RepeatFailure, RepeatId, RepeatResult, Results, Verdict, empty_histogram,
+    Band, CellId, CheckResult, CheckedOn, CounterUnit, InputCounter, IntervalRow, LabId, LabStatus,
+    LoadMethod, LoadTable, Moment, NewCell, NewLab, NewRamp, NewRepeat, NoteOn, Phase,
+    RepeatFailure, RepeatId, RepeatResult, Results, StoredFailure, StoredLoad, Verdict,
+    empty_histogram,
 };
 use testkit::SECOND_NS;
 
@@ -211,7 +212,7 @@ pub fn never_start(results: &Results, lab: LabId, cell: NewCell, repeats: u32) {
     }
 }
 
-fn new_load(lab: LabId) -> Load {
+fn new_load(lab: LabId) -> StoredLoad {
     let tables = [
         ("warehouse", 10),
         ("district", 100),
@@ -223,7 +224,7 @@ fn new_load(lab: LabId) -> Load {
         ("stock", 1_000_000),
         ("item", 100_000),
     ];
-    Load {
+    StoredLoad {
         lab: Some(lab),
         target: "mysql://bench@127.0.0.1:3306/tpcc".to_owned(),
         engine: "mysql-5.7".to_owned(),
@@ -326,7 +327,7 @@ fn finish(results: &Results, id: RepeatId, shape: &Shape, (committed, is_cut): (
     results.record_variables(id, Moment::End, &variables("2000")).unwrap();
     results.record_inputs(id, &inputs()).unwrap();
     results.record_checks(CheckedOn::Repeat(id), &checks(true)).unwrap();
-    let deadlock = Failure {
+    let deadlock = StoredFailure {
         transaction: "payment".to_owned(),
         error_code: "1213".to_owned(),
         occurrences: 41,

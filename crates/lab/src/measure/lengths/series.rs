@@ -17,7 +17,7 @@ const GONE_AFTER: Duration = Duration::from_secs(40);
 
 /// Values at equal distances of time.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub(super) struct WatchedSeries {
     values: Vec<f64>,
     /// How many intervals a value is the mean of.
     merged: u32,
@@ -26,13 +26,13 @@ pub(super) struct Series {
     count: u32,
 }
 
-impl Default for Series {
-    fn default() -> Series {
-        Series { values: Vec::new(), merged: 1, sum: 0.0, count: 0 }
+impl Default for WatchedSeries {
+    fn default() -> WatchedSeries {
+        WatchedSeries { values: Vec::new(), merged: 1, sum: 0.0, count: 0 }
     }
 }
 
-impl Series {
+impl WatchedSeries {
     /// Adds an interval's value.
     pub(super) fn push(&mut self, value: f64) {
         self.sum += value;
@@ -66,12 +66,12 @@ struct Gauge {
     metric: &'static str,
     /// (offset from the start of the run in ns, value).
     newest: Option<(u64, i64)>,
-    series: Series,
+    series: WatchedSeries,
 }
 
 impl Gauge {
     fn new(name: &'static str, metric: &'static str) -> Gauge {
-        Gauge { name, metric, newest: None, series: Series::default() }
+        Gauge { name, metric, newest: None, series: WatchedSeries::default() }
     }
 
     /// Time since it was read; `None` where it never was.
@@ -186,11 +186,11 @@ fn redo_bytes(variables: &[(String, String)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Series, VALUES_MAX, redo_bytes};
+    use super::{VALUES_MAX, WatchedSeries, redo_bytes};
 
     #[test]
     fn a_long_series_stays_small() {
-        let mut series = Series::default();
+        let mut series = WatchedSeries::default();
         for index in 0..10_000 {
             series.push(f64::from(index));
         }
